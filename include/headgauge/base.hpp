@@ -1,0 +1,144 @@
+// Errors, row-major matrices and progress: what every other module builds on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headgauge {
+
+using Index = std::ptrdiff_t;
+
+// What went wrong, in the terms of the process exit code.
+enum class ErrorKind {
+  usage = 2,        // the call itself makes no sense
+  bad_input = 3,    // a file or value is not what it should be
+  unsupported = 4,  // understood, but not something headgauge can do
+  resource = 5,     // out of memory or disk
+  interrupted = 130,
+};
+
+// The base of everything headgauge throws. what() is one line: where, what was expected, what was
+// found, and what to do about it.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const noexcept { return kind_; }
+  int exit_code() const noexcept { return static_cast<int>(kind_); }
+
+ private:
+  ErrorKind kind_;
+};
+
+struct UsageError : Error {
+  explicit UsageError(const std::string& message) : Error(ErrorKind::usage, message) {}
+};
+struct BadInputError : Error {
+  explicit BadInputError(const std::string& message) : Error(ErrorKind::bad_input, message) {}
+};
+struct UnsupportedError : Error {
+  explicit UnsupportedError(const std::string& message) : Error(ErrorKind::unsupported, message) {}
+};
+struct ResourceError : Error {
+  explicit ResourceError(const std::string& message) : Error(ErrorKind::resource, message) {}
+};
+struct InterruptedError : Error {
+  explicit InterruptedError(const std::string& message) : Error(ErrorKind::interrupted, message) {}
+};
+
+// The one form of a message about bad input: "WHERE: expected E, found F; ADVICE".
+std::string fault(std::string_view where, std::string_view expected, std::string_view found,
+                  std::string_view advice);
+
+// A non-owning row-major matrix; `stride` is the distance between rows in elements.
+template <class T>
+class MatrixView {
+ public:
+  MatrixView() = default;
+  MatrixView(T* data, Index rows, Index cols, Index stride)
+      : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
+  MatrixView(T* data, Index rows, Index cols) : MatrixView(data, rows, cols, cols) {}
+  // A view of mutable data is a view of const data.
+  operator MatrixView<const T>() const { return {data_, rows_, cols_, stride_}; }
+
+  T* data() const { return data_; }
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+  Index stride() const { return stride_; }
+  bool empty() const { return rows_ == 0 || cols_ == 0; }
+  T& operator()(Index row, Index col) const { return data_[row * stride_ + col]; }
+  std::span<T> row(Index r) const {
+    return {data_ + r * stride_, static_cast<std::size_t>(cols_)};
+  }
+  MatrixView block(Index row, Index rows, Index col, Index cols) const {
+    return {data_ + row * stride_ + col, rows, cols, stride_};
+  }
+
+ private:
+  T* data_ = nullptr;
+  Index rows_ = 0;
+  Index cols_ = 0;
+  Index stride_ = 0;
+};
+
+// Memory aligned for the widest SIMD loads (one cache line).
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), kAlignment));
+  }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, kAlignment); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+// An owning row-major matrix, zero-initialised, 64-byte aligned.
+template <class T>
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(Index rows, Index cols)
+      : data_(static_cast<std::size_t>(rows * cols)), rows_(rows), cols_(cols) {}
+  T* data() { return data_.data(); }
+  const T* data() const { return data_.data(); }
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+  bool empty() const { return data_.empty(); }
+  T& operator()(Index r, Index c) { return data_[static_cast<std::size_t>(r * cols_ + c)]; }
+  const T& operator()(Index r, Index c) const {
+    return data_[static_cast<std::size_t>(r * cols_ + c)];
+  }
+  MatrixView<T> view() { return {data_.data(), rows_, cols_}; }
+  MatrixView<const T> view() const { return {data_.data(), rows_, cols_}; }
+  operator MatrixView<T>() { return view(); }
+  operator MatrixView<const T>() const { return view(); }
+  std::span<T> row(Index r) { return view().row(r); }
+  std::span<const T> row(Index r) const { return view().row(r); }
+
+ private:
+  AlignedVector<T> data_;
+  Index rows_ = 0;
+  Index cols_ = 0;
+};
+
+// Receives the progress of a long computation; called from one thread at a time.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  // `done` of `total` units of the stage `what` are finished.
+  virtual void update(std::string_view what, double done, double total) = 0;
+};
+
+}  // namespace headgauge

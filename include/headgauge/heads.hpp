@@ -1,0 +1,127 @@
+// What an analysis sees: one head's tensors (HeadInput), which keys a query may look at
+// (Visibility), scores of a block of queries (RowBlock), and the two interfaces between which
+// everything is plugged in: HeadSource and Measure.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headgauge/base.hpp"
+#include "headgauge/normalize.hpp"
+
+namespace headgauge {
+
+// The keys [begin, end) that a query sees.
+struct KeyRange {
+  Index begin = 0;
+  Index end = 0;
+  Index size() const { return end - begin; }
+};
+
+// Which keys a query sees. Query and key positions are 0-based positions in the document.
+class Visibility {
+ public:
+  enum class Kind { full, causal, sliding_window };
+  static Visibility full() { return Visibility(Kind::full, 0); }
+  static Visibility causal() { return Visibility(Kind::causal, 0); }
+  // Causal, and no further back than `window` keys, the query's own included.
+  static Visibility sliding_window(Index window) {
+    return Visibility(Kind::sliding_window, window);
+  }
+  Kind kind() const { return kind_; }
+  Index window() const { return window_; }
+  // The visible keys as one range; every Visibility so far is a range.
+  KeyRange range(Index query, Index keys) const {
+    if (kind_ == Kind::full) return {0, keys};
+    const Index end = query + 1 < keys ? query + 1 : keys;
+    if (kind_ == Kind::causal || query + 1 <= window_) return {0, end};
+    return {query + 1 - window_, end};
+  }
+  bool sees(Index query, Index key, Index keys) const {
+    const KeyRange r = range(query, keys);
+    return key >= r.begin && key < r.end;
+  }
+  bool is_causal() const { return kind_ != Kind::full; }
+
+ private:
+  Visibility(Kind kind, Index window) : kind_(kind), window_(window) {}
+  Kind kind_;
+  Index window_;
+};
+
+// The vectors x_i that distances are measured between. Vector i is rows[row_of[i]], or rows[i]
+// where row_of is empty; repeated tokens share a row. Two inputs with the same non-zero `key`
+// hold the same vectors (so that what is derived from them can be shared between heads).
+struct Vectors {
+  MatrixView<const float> rows;             // distinct vectors x d
+  std::span<const std::uint32_t> row_of;    // position -> row
+  std::uint64_t key = 0;
+  bool empty() const { return rows.empty(); }
+  Index dimension() const { return rows.cols(); }
+  Index size() const {
+    return row_of.empty() ? rows.rows() : static_cast<Index>(row_of.size());
+  }
+  Index row_index(Index i) const {
+    return row_of.empty() ? i : static_cast<Index>(row_of[static_cast<std::size_t>(i)]);
+  }
+  std::span<const float> operator[](Index i) const { return rows.row(row_index(i)); }
+};
+
+// All that an analysis of one head may look at. Views are owned by the HeadSource. A tensor that
+// the source does not have is an empty view.
+struct HeadInput {
+  int layer = 0;
+  int head = 0;
+  int kv_head = 0;
+  int document = 0;
+  std::string layer_type = "full_attention";
+  MatrixView<const float> queries;  // L x d
+  MatrixView<const float> keys;     // L x d
+  MatrixView<const float> values;   // L x d
+  MatrixView<const float> scores;   // L x L, scaled and unmasked: in place of queries and keys
+  Vectors x;                        // L vectors, as chosen by SourceOptions::x
+  Visibility visibility = Visibility::causal();
+  float scale = 1.0f;     // logits are scale * <q, k>
+  float softcap = 0.0f;   // c > 0: logits become c tanh(l / c)
+  Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
+};
+
+// Where the vectors x come from (docs/mathematics.md section 2, row conventions).
+enum class XSource { embedding, hidden, value };
+
+// What a source knows before any layer is computed.
+struct SourceInfo {
+  std::string name;        // as the user named it
+  std::string family;      // "gpt2", "dump", ...
+  int layers = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  Index head_dim = 0;
+  Index max_length = 0;    // longest context the source can give; 0: any
+  bool causal = true;
+  bool has_x = true;       // x as asked for is there
+  bool has_values = true;
+  bool has_loss = true;
+  std::vector<Index> documents;            // length of each document in tokens
+  std::vector<std::string> layer_types;    // per layer
+  std::vector<Index> windows;              // per layer; 0 = none
+  std::size_t bytes = 0;                   // memory that it will hold at its peak, estimated
+};
+
+// Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
+// document d in turn; the views it returns stay valid until the next call.
+class HeadSource {
+ public:
+  virtual ~HeadSource() = default;
+  virtual const SourceInfo& info() const = 0;
+  virtual std::span<const HeadInput> layer(int layer, int document) = 0;
+  // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
+  // source cannot tell.
+  virtual std::vector<double> token_losses(int document) = 0;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,149 @@
+// A measure turns one row of attention (a query and the keys it sees) into numbers. The engine
+// (scan) does the rest for all of them alike: averages over rows, standard errors, lengths,
+// position bins, documents. A measure therefore never sums over rows itself.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headgauge/base.hpp"
+#include "headgauge/heads.hpp"
+#include "headgauge/normalize.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+class ThreadPool;
+
+// How a metric comes to be.
+enum class MetricKind {
+  row_mean,     // mean over rows: dims layer, head, length, then `dims`
+  row_longest,  // mean over rows at the longest length only: dims layer, head, then `dims`
+  hidden,       // as row_mean, but kept for derive() and never written out
+  derived,      // filled in by derive(); `dims` are all of its dims
+};
+
+// Declares a metric once: the engine, the help, the results and the docs all use this.
+struct MetricInfo {
+  std::string name;
+  std::string group;              // weights, distance, separability, sensitivity, ...
+  MetricKind kind = MetricKind::row_mean;
+  std::vector<std::string> dims;  // see MetricKind
+  std::string unit;               // "nats", "keys", "1" ...
+  std::string formula;
+  std::string source;             // "paper A, Thm 1.1; math 2" and the like
+  std::string meaning;            // one line for a user: how to read it
+  bool by_position = false;       // has a NAME_by_position twin
+};
+
+// One query row of one head.
+struct Row {
+  Index query = 0;                     // 0-based position of the query
+  KeyRange keys;                       // what it sees
+  std::span<const float> logits;       // n, in key order from keys.begin
+  std::span<const float> weights;      // n; empty unless some measure needs weights
+  WeightSums sums;
+  std::span<const std::uint32_t> top;  // offsets of the min(n, top_n) largest weights, largest
+                                       // first, ties by lower offset; empty unless needed
+  Index n() const { return keys.size(); }
+};
+
+// A block of query rows of one head, scored once and shared by all measures.
+struct RowBlock {
+  const HeadInput* head = nullptr;
+  const Normalizer* normalizer = nullptr;
+  std::span<const Row> rows;
+  MatrixView<const float> weights;  // rows x (longest n), zero beyond each row's n; only where
+                                    // all rows begin at key 0 and a measure needs weights
+};
+
+// Where observe() puts the values of a block: one row of cells a row of the block. A cell left
+// alone is undefined for that row and does not enter the mean.
+class RowSink {
+ public:
+  RowSink(MatrixView<double> values, Index first_cell)
+      : values_(values), first_cell_(first_cell) {}
+  void set(Index row, Index cell, double value) { values_(row, first_cell_ + cell) = value; }
+
+ private:
+  MatrixView<double> values_;
+  Index first_cell_;
+};
+
+// Options of a scan that measures depend on; defaults are paper A's.
+struct MeasureOptions {
+  std::vector<int> top_n = {1, 5, 10, 20, 100};
+  std::vector<double> temperatures;  // empty: logspace(-2, 1, 31)
+  std::vector<double> epsilons = {1e-3, 1e-1, 10.0};
+  enum class Direction { random, top2 } direction = Direction::random;
+  int critical_max = 128;
+  double critical_level = 0.01;
+  bool unit_sphere = true;      // separability on x scaled to the unit sphere
+  int expected_draws = 0;       // > 0: Monte-Carlo check of the expected distance
+  std::uint64_t seed = 0;
+  std::vector<int> lengths;     // resolved, ascending
+};
+
+struct MeasureNeeds {
+  bool weights = false;  // Row::weights and RowBlock::weights
+  int top = 0;           // size of Row::top
+};
+
+// Mean, standard error and number of rows of one cell.
+struct CellStatistics {
+  double mean = kUndefined;
+  double standard_error = kUndefined;
+  std::int64_t rows = 0;
+};
+
+// What the engine knows after a layer: the statistics of every row metric of every head.
+class LayerStatistics {
+ public:
+  virtual ~LayerStatistics() = default;
+  // `metric` is the name of a row metric, `inner` the flat index along its own dims.
+  virtual CellStatistics at(std::string_view metric, Index head, Index length,
+                            Index inner) const = 0;
+  virtual Index heads() const = 0;
+};
+
+class Measure {
+ public:
+  virtual ~Measure() = default;
+  // Row metrics take their cells in this order, each the product of the sizes of its `dims`.
+  virtual const std::vector<MetricInfo>& metrics() const = 0;
+  virtual MeasureNeeds needs() const = 0;
+  // Size of the dimension `dim` for this measure's metrics ("top_n", "temperature", ...).
+  virtual Index dim_size(std::string_view dim) const = 0;
+
+  // Called before the rows of a head are observed, from one thread; `slots` is the number of
+  // threads that observe() will be called from. Shared state (a Gram matrix) is built here.
+  virtual void begin_head(const HeadInput& head, ThreadPool& pool) {
+    static_cast<void>(head);
+    static_cast<void>(pool);
+  }
+  // Called for every block of the head, from several threads; `slot` names the workspace.
+  virtual void observe(const RowBlock& block, int slot, RowSink& sink) = 0;
+  // Called when all heads and documents of a layer are done.
+  virtual void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
+    static_cast<void>(layer);
+    static_cast<void>(statistics);
+    static_cast<void>(pool);
+  }
+  // Called once at the end: adds the derived metrics. `layers` lists the layers that were
+  // measured, in the order of coords.layer, with their statistics.
+  virtual void derive(std::span<const LayerStatistics* const> layers, Results& results) {
+    static_cast<void>(layers);
+    static_cast<void>(results);
+  }
+};
+
+// Every measure of the named groups ("weights", "distance", ...; empty: all) for this source.
+// Groups that the source cannot serve (no x) are left out. Throws UsageError for unknown groups.
+std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
+                                                    const MeasureOptions& options,
+                                                    const SourceInfo& source, int slots);
+
+}  // namespace headgauge

@@ -1,0 +1,71 @@
+// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011): a draw depends only on its
+// key and counter, never on the order or the thread in which it is made. Normals are computed in
+// float64 so that they do not depend on the SIMD level.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <span>
+
+namespace headgauge {
+
+// What a stream of random numbers is for; streams of different domains never coincide.
+enum class RandomDomain : std::uint32_t {
+  sensitivity_direction = 1,  // a = layer * 65536 + head, b = row + (document << 20)
+  separability_null = 2,      // a = dimension, b = key position
+  monte_carlo_subset = 3,     // a = layer * 65536 + head, b = row + (document << 20)
+  query_sampling = 4,         // a = document, b = position bin
+  phantom = 5,
+};
+
+// A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, RandomDomain domain, std::uint32_t a, std::uint32_t b)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        a_(a),
+        b_(b),
+        domain_(static_cast<std::uint32_t>(domain)) {}
+
+  std::array<std::uint32_t, 4> block(std::uint32_t i) const {
+    std::array<std::uint32_t, 4> c{i, a_, b_, domain_};
+    std::uint32_t k0 = key_[0], k1 = key_[1];
+    for (int round = 0; round < 10; ++round) {
+      const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
+      const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
+      c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
+           static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
+      k0 += 0x9E3779B9;
+      k1 += 0xBB67AE85;
+    }
+    return c;
+  }
+
+  // Two uniforms in [0, 1) with 53 bits each.
+  std::array<double, 2> uniforms(std::uint32_t i) const {
+    const auto w = block(i);
+    const auto unit = [](std::uint32_t lo, std::uint32_t hi) {
+      return static_cast<double>(((std::uint64_t{hi} << 32) | lo) >> 11) * 0x1p-53;
+    };
+    return {unit(w[0], w[1]), unit(w[2], w[3])};
+  }
+
+  // Standard normals z[0..n) by Box-Muller, two a block.
+  void normals(std::span<double> z) const {
+    for (std::size_t k = 0; k < z.size(); k += 2) {
+      const auto [u1, u2] = uniforms(static_cast<std::uint32_t>(k / 2));
+      const double radius = std::sqrt(-2.0 * std::log1p(-u1));
+      const double angle = 2.0 * std::numbers::pi * u2;
+      z[k] = radius * std::cos(angle);
+      if (k + 1 < z.size()) z[k + 1] = radius * std::sin(angle);
+    }
+  }
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::uint32_t a_, b_, domain_;
+};
+
+}  // namespace headgauge
