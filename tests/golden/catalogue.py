@@ -13,6 +13,7 @@ from random_checkpoint import (
     base_config,
     integers,
     make_tensor,
+    recipe,
     size_config,
     tensor_names,
     write_checkpoint,
@@ -53,7 +54,7 @@ class Tiny:
             self.vocab,
             self.positions,
             self.dtype,
-            **self.changes,
+            self.changes,
         )
         return {key: value for key, value in config.items() if key not in self.drop}
 
@@ -172,13 +173,6 @@ TINY: tuple[Tiny, ...] = (
         changes={"tie_word_embeddings": False},
     ),
     Tiny(
-        "untied-no-prefix",
-        "an lm_head.weight of its own beside names without `transformer.`, in two shards",
-        changes={"tie_word_embeddings": False},
-        prefix=False,
-        shards=2,
-    ),
-    Tiny(
         "buffers-f32",
         "names without prefix and the old attn.bias buffers as F32, as `gpt2` is published",
         prefix=False,
@@ -193,10 +187,18 @@ TINY: tuple[Tiny, ...] = (
         repeat_head=True,
     ),
     Tiny("f16", "F16 weights", dtype="f16", width=20, vocab=41),
-    Tiny("bf16", "BF16 weights, the type told by `dtype`, not `torch_dtype`",
-         dtype="bf16", width=20, vocab=41, drop=("torch_dtype",), changes={"dtype": "bfloat16"}),
+    Tiny(
+        "bf16",
+        "BF16 weights, the type told by `dtype`, not `torch_dtype`",
+        width=20,
+        vocab=41,
+        dtype="bf16",
+        changes={"dtype": "bfloat16"},
+        drop=("torch_dtype",),
+    ),
     Tiny("mixed", "matrices F16, biases and layer norms F32", dtype="f16", norm_dtype="f32"),
     Tiny("sharded", "three shards with an index, layers parted between them", shards=3, layers=3),
+    Tiny("sharded-no-prefix", "two shards, names without `transformer.`", shards=2, prefix=False),
     Tiny("one-head", "a single head as wide as the model", heads=1, width=9),
     Tiny("narrow-heads", "heads one number wide", heads=8, width=8),
     Tiny("odd-heads", "heads 7 wide, vocabulary above 64", heads=3, width=21, vocab=67),
@@ -231,13 +233,13 @@ def real_tokens(case: Real) -> list[int]:
 
 def tiny_tensors(case: Tiny) -> Tensors:
     config = base_config(
-        case.width, case.heads, case.layers, case.vocab, case.positions, **case.changes
+        case.width, case.heads, case.layers, case.vocab, case.positions, case.dtype, case.changes
     )
     seed = seed_of(case.name)
     tensors: Tensors = {}
     for name in tensor_names(config):
-        is_matrix = len(make_tensor(name, config, seed, "f32").shape) == 2
-        dtype = case.dtype if is_matrix or not case.norm_dtype else case.norm_dtype
+        is_vector = len(recipe(name, config)[0]) == 1
+        dtype = case.norm_dtype if is_vector and case.norm_dtype else case.dtype
         tensors[name] = make_tensor(name, config, seed, dtype)
     if case.buffers:
         tensors.update(old_buffers(case))

@@ -189,7 +189,7 @@ def base_config(
     vocab: int,
     positions: int,
     dtype: str = "f32",
-    **changes: Any,
+    changes: Config | None = None,
 ) -> Config:
     """A GPT-2 config.json with every field that matters, and a few that must not."""
     config: Config = {
@@ -212,7 +212,7 @@ def base_config(
         "torch_dtype": TORCH_NAMES[dtype],
         "vocab_size": vocab,
     }
-    config.update(changes)
+    config.update(changes or {})
     return config
 
 
