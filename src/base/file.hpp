@@ -1,0 +1,42 @@
+// Whole files in and out. Reading fails with BadInputError, writing with ResourceError; both name
+// the path and say what the system said.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace headgauge {
+
+// The bytes of a file, which may be a pipe.
+std::string read_text(const std::string& path);
+
+// A file that appears under its name only when it is complete: bytes go to a temporary file in
+// the same folder, commit() renames it. Without commit() nothing is left behind. A path that
+// already names something other than a regular file (/dev/stdout) is written in place.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+  const std::string& path() const { return path_; }
+
+ private:
+  [[noreturn]] void fail(int error);
+  void discard() noexcept;
+
+  std::string path_;
+  std::string temporary_;  // empty: written in place
+  int descriptor_ = -1;
+};
+
+// Writes a file atomically, from bytes or from a function that writes piece by piece. An
+// exception of the function passes through, and nothing is left behind.
+void write_atomically(const std::string& path, std::string_view bytes);
+void write_atomically(const std::string& path, const std::function<void(AtomicFile&)>& produce);
+
+}  // namespace headgauge
