@@ -1,0 +1,74 @@
+// Matrix product in float32 over a packed right-hand side: score tiles, linear layers and Gram
+// matrices alike. One call runs on one thread; callers split the rows of A among threads. A row of
+// the result has the same bits whichever other rows are in the call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// How 16-bit storage is to be read.
+enum class HalfType { f16, bf16 };
+
+// B (k x n) cut into panels of 48 columns, each stored row by row: panel p holds B[i, 48p + j] at
+// panel(p)[48 i + j], zero beyond column n. The layout is the same at every SIMD level.
+class PackedMatrix {
+ public:
+  static constexpr Index kPanel = 48;
+
+  PackedMatrix() = default;
+  // From b as it stands (k x n, row-major).
+  static PackedMatrix pack_rows(MatrixView<const float> b);
+  static PackedMatrix pack_rows(MatrixView<const std::uint16_t> b, HalfType type);
+  // From the transpose of b (bt: n x k, row-major): keys, embeddings, PyTorch Linear weights.
+  static PackedMatrix pack_transposed(MatrixView<const float> bt);
+  static PackedMatrix pack_transposed(MatrixView<const std::uint16_t> bt, HalfType type);
+
+  // The same, into the memory this matrix already has.
+  void assign_rows(MatrixView<const float> b);
+  void assign_rows(MatrixView<const std::uint16_t> b, HalfType type);
+  void assign_transposed(MatrixView<const float> bt);
+  void assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type);
+
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+  Index panels() const { return (cols_ + kPanel - 1) / kPanel; }
+  std::size_t bytes() const { return data_.size() * sizeof(float); }
+  const float* panel(Index p) const { return data_.data() + p * rows_ * kPanel; }
+
+ private:
+  void resize(Index rows, Index cols);
+
+  AlignedVector<float> data_;
+  Index rows_ = 0;
+  Index cols_ = 0;
+};
+
+struct GemmOptions {
+  float alpha = 1.0f;
+  std::span<const float> bias = {};  // added to every row; b.cols() values, or empty
+  bool accumulate = false;           // add to c instead of overwriting it
+  // Only columns [col_begin, col_end) of c are computed and written; -1: to the last. A causal
+  // score tile takes the visible half this way.
+  Index col_begin = 0;
+  Index col_end = -1;
+  // Row of b that meets column 0 of a, so that a tile of weights over the keys
+  // [b_row, b_row + a.cols()) multiplies their values only.
+  Index b_row = 0;
+};
+
+// c = alpha a b + bias, or c += alpha a b + bias. a is m x k, c is m x b.cols() (or at least
+// col_end columns wide); a may be narrower than b is tall, see b_row. a and c must not overlap.
+void gemm(MatrixView<const float> a, const PackedMatrix& b, MatrixView<float> c,
+          const GemmOptions& options = {});
+
+// <x, y> in float32 lanes.
+float dot(std::span<const float> x, std::span<const float> y);
+
+// Widens 16-bit storage; exact.
+void widen(std::span<const std::uint16_t> in, HalfType type, std::span<float> out);
+
+}  // namespace headgauge

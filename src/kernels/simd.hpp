@@ -1,0 +1,32 @@
+// Which instruction set the kernels run on. Chosen once from the CPU, or by the environment
+// variable HEADGAUGE_SIMD, or by set_simd_level().
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headgauge {
+
+// The level in use: "avx512", "avx2" or "baseline". Throws UsageError if HEADGAUGE_SIMD names a
+// level that does not exist or that this CPU lacks.
+std::string simd_level();
+
+// Chooses a level ("auto" for the best one); throws UsageError where the CPU lacks it. Not to be
+// called while kernels run on other threads.
+void set_simd_level(std::string_view level);
+
+// The levels that this CPU can run, best first; never empty.
+std::vector<std::string> simd_levels();
+
+namespace detail {
+bool read_simd_environment();
+}  // namespace detail
+
+// Reads HEADGAUGE_SIMD at the first call; every kernel calls it before it dispatches.
+inline void ensure_simd_level() {
+  static const bool read = detail::read_simd_environment();
+  static_cast<void>(read);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,29 @@
+// The largest values of a row, exactly, without sorting the row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// Scratch memory of one thread; grows to the longest row it has seen.
+struct TopWorkspace {
+  AlignedVector<std::uint64_t> keys;
+  AlignedVector<float> values;
+  AlignedVector<std::uint32_t> index;
+};
+
+// Writes the indices of the min(count, values.size()) largest values to `out_index`, largest first,
+// equal values (-0 equals 0) by lower index first, and returns how many. Exact for every input
+// without NaN; quick for count up to 128.
+Index select_top(std::span<const float> values, Index count, std::span<std::uint32_t> out_index,
+                 TopWorkspace& workspace);
+
+// The smallest k such that the k largest weights hold at least `fraction` of their sum (k90 of
+// docs/mathematics.md 7a at fraction 0.9), sums in float64; 0 if the sum is 0. Weights must not be
+// negative. Exact, ties included.
+Index mass_quantile(std::span<const float> weights, double fraction, TopWorkspace& workspace);
+
+}  // namespace headgauge
