@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,38 +52,51 @@ struct Results {
   nlohmann::ordered_json model = nlohmann::ordered_json::object();
   nlohmann::ordered_json text = nlohmann::ordered_json::object();
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-  std::vector<std::pair<std::string, Coordinate>> coords;       // in order of insertion
-  std::vector<std::pair<std::string, MetricArray>> metrics;     // in order of insertion
+  std::vector<std::pair<std::string, Coordinate>> coords;  // in order of insertion
+  // In order of insertion. A deque, so that a reference to a metric outlives the next addition.
+  std::deque<std::pair<std::string, MetricArray>> metrics;
   std::vector<Flag> flags;
   std::vector<std::string> notices;  // what a reader must know to read the numbers
-  nlohmann::ordered_json timings = nlohmann::ordered_json::object();
-  bool partial = false;         // interrupted: only `layers_done` layers are in
+  nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
+  bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in
   int layers_done = 0;
 
+  // Adds a coordinate or replaces the values of one.
   void set_coord(const std::string& name, Coordinate values);
-  const Coordinate* coord(const std::string& name) const;
-  // The number of values along a coordinate; throws if there is none of that name.
-  Index coord_size(const std::string& name) const;
+  const Coordinate* coord(std::string_view name) const;
+  // The number of values along a coordinate; UsageError if there is none of that name.
+  Index coord_size(std::string_view name) const;
+  // The values of a coordinate of numbers; UsageError if it is not one.
+  std::span<const double> coord_numbers(std::string_view name) const;
 
-  // Adds a metric of the given dims, all cells undefined. Throws if a dim has no coordinate.
-  MetricArray& add_metric(const std::string& name, std::vector<std::string> dims,
-                          std::string unit);
-  const MetricArray* metric(const std::string& name) const;
-  // One cell, by indices along dims (not by labels).
-  double at(const std::string& name, std::initializer_list<Index> cell) const;
+  // Adds a metric of the given dims, all cells undefined. UsageError if a dim has no coordinate,
+  // or if there is a metric of that name already. The reference stays valid.
+  MetricArray& add_metric(const std::string& name, std::vector<std::string> dims, std::string unit);
+  const MetricArray* metric(std::string_view name) const;
+  MetricArray* metric(std::string_view name);
+  // One cell, by indices along dims (not by labels); UsageError if there is no such cell.
+  double at(std::string_view name, std::initializer_list<Index> cell) const;
   Index flat_index(const MetricArray& metric, std::span<const Index> cell) const;
 };
 
-// results.json, schema "headgauge.results/1" (docs/formats.md).
+// results.json, schema "headgauge.results/1" (docs/formats.md). An infinite value is written as
+// undefined. Reading ignores keys it does not know, and throws BadInputError for what is not a
+// results file and UnsupportedError for one of a later schema; `where` names the file in messages.
 nlohmann::ordered_json to_json(const Results& results);
 Results results_from_json(const nlohmann::ordered_json& json, const std::string& where);
+
+// The text of results.json: one metric a line, numbers in their shortest exact form.
+std::string results_text(const Results& results);
+Results parse_results(std::string_view text, const std::string& where);
 
 // Reads and writes results.json. Writing goes to a temporary file that is renamed; on failure
 // nothing is left behind and ResourceError is thrown.
 void write_results(const Results& results, const std::string& path);
 Results read_results(const std::string& path);
 
-// heads.csv: one row per head and length, one column per scalar metric.
+// heads.csv: one row per layer, head and length, one column per metric of exactly these dims;
+// an undefined cell is empty.
+std::string heads_csv_text(const Results& results);
 void write_heads_csv(const Results& results, const std::string& path);
 
 }  // namespace headgauge

@@ -1,0 +1,244 @@
+// results.json, the reading half: every fault is a BadInputError that names the place in the file.
+#include <charconv>
+#include <limits>
+#include <set>
+
+#include "base/file.hpp"
+#include "headgauge/results.hpp"
+#include "results/schema.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kAdvice = "give a results.json written by headgauge";
+
+// What a value is, for a message: short, whatever its size.
+std::string shown(const Json& json) {
+  if (json.is_array()) return "a list of " + std::to_string(json.size());
+  if (json.is_object()) return "an object";
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  constexpr std::size_t kLongest = 40;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+[[noreturn]] void fail(const std::string& where, const std::string& expected,
+                       const std::string& found) {
+  throw BadInputError(fault(where, expected, found, kAdvice));
+}
+
+// A place in the document: the file and the path of keys to a value.
+struct Place {
+  const Json& json;
+  std::string where;
+
+  Place operator[](const char* key) const {
+    if (!json.is_object()) fail(where, "an object", shown(json));
+    const auto it = json.find(key);
+    if (it == json.end()) fail(where, "a key \"" + std::string(key) + "\"", "none");
+    return {*it, where + ": " + key};
+  }
+  Place at(std::size_t i) const { return {json[i], where + "[" + std::to_string(i) + "]"}; }
+  bool has(const char* key) const { return json.is_object() && json.contains(key); }
+};
+
+std::string text_at(const Place& place) {
+  if (!place.json.is_string()) fail(place.where, "a string", shown(place.json));
+  return place.json.get<std::string>();
+}
+
+int whole_at(const Place& place) {
+  if (!place.json.is_number_integer()) fail(place.where, "a whole number", shown(place.json));
+  const auto value = place.json.get<std::int64_t>();
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    fail(place.where, "a whole number below 2^31", shown(place.json));
+  }
+  return static_cast<int>(value);
+}
+
+double number_at(const Place& place) {
+  if (place.json.is_null()) return kUndefined;
+  if (!place.json.is_number()) fail(place.where, "a number or null", shown(place.json));
+  return place.json.get<double>();
+}
+
+std::size_t list_size(const Place& place) {
+  if (!place.json.is_array()) fail(place.where, "a list", shown(place.json));
+  return place.json.size();
+}
+
+std::vector<std::string> texts_at(const Place& place) {
+  std::vector<std::string> list;
+  const std::size_t size = list_size(place);
+  for (std::size_t i = 0; i < size; ++i) list.push_back(text_at(place.at(i)));
+  return list;
+}
+
+Coordinate coordinate_at(const Place& place) {
+  const std::size_t size = list_size(place);
+  if (size > 0 && place.json.front().is_string()) return texts_at(place);
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Place item = place.at(i);
+    if (!item.json.is_number()) fail(item.where, "a number", shown(item.json));
+    numbers.push_back(item.json.get<double>());
+  }
+  return numbers;
+}
+
+void read_cell(const Json& json, const std::string& where, std::vector<double>& out) {
+  out.push_back(number_at({json, where}));
+}
+
+void read_cell(const Json& json, const std::string& where, std::vector<std::int64_t>& out) {
+  if (!json.is_number_integer()) fail(where, "a whole number", shown(json));
+  out.push_back(json.get<std::int64_t>());
+}
+
+// Flattens nested arrays of the given sizes. Nothing is reserved in advance: the sizes come from
+// the file and need not be true.
+template <class T>
+void flatten(const Json& json, const std::string& where, std::span<const std::string> dims,
+             std::span<const Index> sizes, std::vector<T>& out) {
+  if (sizes.empty()) return read_cell(json, where, out);
+  if (!json.is_array() || static_cast<Index>(json.size()) != sizes.front()) {
+    fail(where, "a list of " + std::to_string(sizes.front()) + " (" + dims.front() + ")",
+         shown(json));
+  }
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    // The path of a cell is put together only for a level that may fail there.
+    if (sizes.size() == 1) {
+      const Json& item = json[i];
+      if (item.is_number() || item.is_null()) {
+        read_cell(item, where, out);
+        continue;
+      }
+    }
+    flatten(json[i], where + "[" + std::to_string(i) + "]", dims.subspan(1), sizes.subspan(1), out);
+  }
+}
+
+MetricArray metric_at(const Place& place, const Results& results) {
+  MetricArray metric;
+  metric.dims = texts_at(place["dims"]);
+  metric.unit = text_at(place["unit"]);
+  std::vector<Index> sizes;
+  std::set<std::string> seen;
+  for (const std::string& dim : metric.dims) {
+    if (results.coord(dim) == nullptr) {
+      fail(place.where + ": dims", "names of coords", "\"" + dim + "\"");
+    }
+    if (!seen.insert(dim).second) {
+      fail(place.where + ": dims", "each name once", "\"" + dim + "\" twice");
+    }
+    sizes.push_back(results.coord_size(dim));
+  }
+  const auto read = [&](const char* key, auto& out) {
+    const Place values = place[key];
+    flatten(values.json, values.where, metric.dims, sizes, out);
+  };
+  read("values", metric.values);
+  if (place.has("stderr")) read("stderr", metric.stderr_);
+  if (place.has("rows")) read("rows", metric.rows);
+  return metric;
+}
+
+Flag flag_at(const Place& place) {
+  Flag flag;
+  flag.name = text_at(place["name"]);
+  flag.layer = whole_at(place["layer"]);
+  flag.head = whole_at(place["head"]);
+  flag.length = whole_at(place["length"]);
+  flag.value = number_at(place["value"]);
+  flag.threshold = number_at(place["threshold"]);
+  flag.source = text_at(place["source"]);
+  flag.advice = text_at(place["advice"]);
+  if (place.has("partner")) flag.partner = whole_at(place["partner"]);
+  return flag;
+}
+
+Json object_at(const Place& root, const char* key) {
+  if (!root.has(key)) return Json::object();
+  const Place place = root[key];
+  if (!place.json.is_object()) fail(place.where, "an object", shown(place.json));
+  return place.json;
+}
+
+void check_schema(const Place& root) {
+  const std::string schema = text_at(root["schema"]);
+  const Place place = root["schema"];
+  const std::string expected = "\"" + std::string(kResultsSchema) + "\"";
+  if (schema.rfind(kResultsFormat, 0) != 0) fail(place.where, expected, shown(place.json));
+  int major = 0;
+  const char* first = schema.data() + kResultsFormat.size();
+  const char* last = schema.data() + schema.size();
+  const auto [end, error] = std::from_chars(first, last, major);
+  if (error != std::errc{} || (end != last && *end != '.') || major < 1) {
+    fail(place.where, expected, shown(place.json));
+  }
+  if (major > kResultsMajor) {
+    throw UnsupportedError(fault(place.where, expected + " or older", shown(place.json),
+                                 "read it with a newer headgauge"));
+  }
+}
+
+}  // namespace
+
+Results results_from_json(const nlohmann::ordered_json& json, const std::string& where) {
+  const Place root{json, where};
+  check_schema(root);
+  Results results;
+  results.tool = object_at(root, "tool");
+  results.model = object_at(root, "model");
+  results.text = object_at(root, "text");
+  results.settings = object_at(root, "settings");
+  results.timings = object_at(root, "timings");
+  if (root.has("partial")) {
+    const Place partial = root["partial"];
+    if (!partial.json.is_boolean()) fail(partial.where, "true or false", shown(partial.json));
+    results.partial = partial.json.get<bool>();
+  }
+  if (root.has("layers_done")) results.layers_done = whole_at(root["layers_done"]);
+
+  const Json coords = object_at(root, "coords");
+  for (const auto& [name, values] : coords.items()) {
+    results.set_coord(name, coordinate_at({values, where + ": coords: " + name}));
+  }
+  const Place metrics = root["metrics"];
+  if (!metrics.json.is_object()) fail(metrics.where, "an object", shown(metrics.json));
+  for (const auto& [name, metric] : metrics.json.items()) {
+    results.metrics.emplace_back(name, metric_at({metric, metrics.where + ": " + name}, results));
+  }
+  if (root.has("flags")) {
+    const Place flags = root["flags"];
+    const std::size_t size = list_size(flags);
+    for (std::size_t i = 0; i < size; ++i) results.flags.push_back(flag_at(flags.at(i)));
+  }
+  if (root.has("notices")) results.notices = texts_at(root["notices"]);
+  return results;
+}
+
+Results parse_results(std::string_view text, const std::string& where) {
+  Json json;
+  try {
+    json = Json::parse(text.begin(), text.end());
+  } catch (const Json::parse_error& error) {
+    // The byte of the last token read, counted from 1; at the end of the file it is one past it.
+    throw BadInputError(fault(where, "JSON",
+                              error.byte > text.size()
+                                  ? "the end of the file at byte " + std::to_string(text.size())
+                                  : "something else at byte " + std::to_string(error.byte),
+                              "the file is damaged or not a results.json: write it again"));
+  } catch (const Json::exception&) {
+    fail(where, "numbers that fit float64", "a larger one");
+  }
+  return results_from_json(json, where);
+}
+
+Results read_results(const std::string& path) {
+  return parse_results(read_text(path), path);
+}
+
+}  // namespace headgauge

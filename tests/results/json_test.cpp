@@ -1,0 +1,290 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "headgauge/results.hpp"
+#include "results/made_results.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a call throws, as "TYPE: message".
+template <class Call>
+std::string thrown(const Call& call) {
+  try {
+    call();
+  } catch (const BadInputError& error) {
+    return std::string("bad input: ") + error.what();
+  } catch (const UnsupportedError& error) {
+    return std::string("unsupported: ") + error.what();
+  } catch (const ResourceError& error) {
+    return std::string("resource: ") + error.what();
+  }
+  return "nothing";
+}
+
+void expect_thrown(const std::string& got, const std::string& part) {
+  EXPECT_NE(got.find(part), std::string::npos) << "got \"" << got << "\", expected " << part;
+  EXPECT_EQ(got.find('\n'), std::string::npos) << "more than one line";
+}
+
+// The bits of every number, NaN equal to NaN.
+void expect_same(const Results& a, const Results& b) {
+  EXPECT_EQ(a.tool, b.tool);
+  EXPECT_EQ(a.model, b.model);
+  EXPECT_EQ(a.text, b.text);
+  EXPECT_EQ(a.settings, b.settings);
+  EXPECT_EQ(a.timings, b.timings);
+  EXPECT_EQ(a.notices, b.notices);
+  EXPECT_EQ(a.partial, b.partial);
+  EXPECT_EQ(a.layers_done, b.layers_done);
+  EXPECT_EQ(a.coords, b.coords);
+  ASSERT_EQ(a.metrics.size(), b.metrics.size());
+  const auto same = [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) || std::memcmp(&x, &y, sizeof x) == 0;
+  };
+  for (std::size_t k = 0; k < a.metrics.size(); ++k) {
+    const auto& [name, m] = a.metrics[k];
+    const auto& [other_name, n] = b.metrics[k];
+    EXPECT_EQ(name, other_name);
+    EXPECT_EQ(m.dims, n.dims) << name;
+    EXPECT_EQ(m.unit, n.unit) << name;
+    EXPECT_EQ(m.rows, n.rows) << name;
+    EXPECT_TRUE(
+        std::equal(m.values.begin(), m.values.end(), n.values.begin(), n.values.end(), same))
+        << name;
+    EXPECT_TRUE(
+        std::equal(m.stderr_.begin(), m.stderr_.end(), n.stderr_.begin(), n.stderr_.end(), same))
+        << name;
+  }
+  ASSERT_EQ(a.flags.size(), b.flags.size());
+  for (std::size_t k = 0; k < a.flags.size(); ++k) {
+    const Flag& f = a.flags[k];
+    const Flag& g = b.flags[k];
+    EXPECT_EQ(std::tie(f.name, f.layer, f.head, f.length, f.value, f.threshold, f.source, f.advice,
+                       f.partner),
+              std::tie(g.name, g.layer, g.head, g.length, g.value, g.threshold, g.source, g.advice,
+                       g.partner));
+  }
+}
+
+TEST(ResultsJson, HasTheShapeThatTheFormatPromises) {
+  const Json json = to_json(made_results());
+  EXPECT_EQ(json["schema"], "headgauge.results/1");
+  EXPECT_EQ(json["coords"]["length"].dump(), "[32,64]");
+  EXPECT_EQ(json["coords"]["layer_type"].size(), 2u);
+  const Json& entropy = json["metrics"]["entropy"];
+  EXPECT_EQ(entropy["dims"].dump(), R"(["layer","head","length"])");
+  EXPECT_EQ(entropy["unit"], "nats");
+  EXPECT_EQ(entropy["values"][1][2][0], 1.0);  // flat cell (1 * 3 + 2) * 2
+  EXPECT_TRUE(entropy["stderr"][0][0][0].is_null());
+  EXPECT_EQ(entropy["stderr"][0][1][1], 1.0 / 3.0);
+  EXPECT_EQ(entropy["rows"][1][2][1], 32);
+  EXPECT_FALSE(json["metrics"]["loss"].contains("stderr"));
+  EXPECT_EQ(json["metrics"]["cache_bytes"]["values"], 12345.0);  // no dims: a bare number
+  EXPECT_EQ(json["flags"][0]["partner"], 0);
+  EXPECT_EQ(json["partial"], false);
+}
+
+TEST(ResultsJson, TextAndTreeAreTheSameDocument) {
+  const Results r = made_results();
+  EXPECT_EQ(Json::parse(results_text(r)), to_json(r));
+  EXPECT_EQ(Json::parse(results_text(Results{})), to_json(Results{}));
+}
+
+TEST(ResultsJson, ReadsBackBitForBit) {
+  Results r = made_results();
+  r.partial = true;
+  r.layers_done = 1;
+  expect_same(parse_results(results_text(r), "t"), r);
+  expect_same(parse_results(results_text(Results{}), "t"), Results{});
+}
+
+TEST(ResultsJson, EveryDoubleSurvives) {
+  Results r;
+  r.set_coord("length", std::vector<double>(5000));
+  MetricArray& m = r.add_metric("m", {"length"}, "1");
+  std::mt19937_64 bits(1);
+  for (double& value : m.values) {
+    do {
+      const std::uint64_t word = bits();
+      std::memcpy(&value, &word, sizeof value);
+    } while (!std::isfinite(value));
+  }
+  m.values[0] = 5e-324;
+  m.values[1] = -0.0;
+  m.values[2] = std::numeric_limits<double>::max();
+  m.values[3] = 0.1;
+  expect_same(parse_results(results_text(r), "t"), r);
+  EXPECT_NE(results_text(r).find(",0.1,"), std::string::npos) << "not the shortest form";
+}
+
+TEST(ResultsJson, InfinityIsWrittenAsUndefined) {
+  Results r = made_results();
+  r.metric("loss")->values[0] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(to_json(r)["metrics"]["loss"]["values"][0].is_null());
+  EXPECT_TRUE(std::isnan(parse_results(results_text(r), "t").at("loss", {0})));
+}
+
+TEST(ResultsJson, UnknownKeysAreIgnored) {
+  Json json = to_json(made_results());
+  json["new_part"] = {{"a", 1}};
+  json["metrics"]["entropy"]["quantiles"] = {1, 2};
+  json["flags"][0]["colour"] = "red";
+  expect_same(results_from_json(json, "t"), made_results());
+}
+
+TEST(ResultsJson, RefusesOtherSchemas) {
+  Json json = to_json(made_results());
+  const auto read = [&] { return thrown([&] { results_from_json(json, "r.json"); }); };
+  json["schema"] = "headgauge.results/2";
+  expect_thrown(read(), "unsupported: r.json: schema: expected \"headgauge.results/1\" or older");
+  json["schema"] = "othertool/1";
+  expect_thrown(read(), "bad input: r.json: schema: expected \"headgauge.results/1\", found \"oth");
+  json["schema"] = "headgauge.results/one";
+  expect_thrown(read(), "bad input");
+  json["schema"] = "headgauge.results/1.4";
+  EXPECT_EQ(read(), "nothing") << "a minor version is no obstacle";
+  json.erase("schema");
+  expect_thrown(read(), "expected a key \"schema\"");
+  json = Json::array();
+  expect_thrown(read(), "expected an object, found a list of 0");
+}
+
+TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
+  const Json good = to_json(made_results());
+  const auto broken = [&](const char* pointer, const Json& value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = value;
+    return thrown([&] { results_from_json(json, "r"); });
+  };
+  expect_thrown(
+      broken("/metrics/entropy/values/1/2", Json{1.0}),
+      "r: metrics: entropy: values[1][2]: expected a list of 2 (length), found a list of 1");
+  expect_thrown(broken("/metrics/entropy/values/1/2/0", "x"),
+                "expected a number or null, found \"x\"");
+  expect_thrown(broken("/metrics/entropy/rows/0/0/0", 1.5), "expected a whole number, found 1.5");
+  expect_thrown(broken("/metrics/entropy/dims/1", "nose"), "names of coords, found \"nose\"");
+  expect_thrown(broken("/metrics/entropy/dims/1", "layer"), "\"layer\" twice");
+  expect_thrown(broken("/metrics/loss", 3), "metrics: loss: expected an object, found 3");
+  expect_thrown(broken("/coords/length/1", Json()), "coords: length[1]: expected a number");
+  expect_thrown(broken("/coords/layer_type/1", 4), "coords: layer_type[1]: expected a string");
+  expect_thrown(broken("/flags/0/layer", 1e99), "flags[0]: layer: expected a whole number");
+  expect_thrown(broken("/partial", 1), "partial: expected true or false");
+  expect_thrown(broken("/settings", 1), "settings: expected an object");
+}
+
+TEST(ResultsJson, EveryTruncationIsBadInput) {
+  const std::string text = results_text(made_results());
+  const std::size_t end = text.rfind('}');
+  for (std::size_t size = 0; size < end; ++size) {
+    const std::string got =
+        thrown([&] { parse_results(std::string_view(text).substr(0, size), "r"); });
+    ASSERT_EQ(got.rfind("bad input: r: expected JSON, found ", 0), 0u) << size << ": " << got;
+    ASSERT_NE(got.find(" byte "), std::string::npos) << got;
+  }
+}
+
+TEST(ResultsJson, SaysTheByteOfAFault) {
+  expect_thrown(thrown([] { parse_results("{\"schema\": ?}", "r"); }), "byte 12");
+  expect_thrown(thrown([] { parse_results("{\"schema\": \"a\"", "r"); }),
+                "end of the file at byte 14");
+  expect_thrown(thrown([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
+  expect_thrown(thrown([] {
+                  parse_results(
+                      "\x7f"
+                      "ELF",
+                      "r");
+                }),
+                "byte 1");
+}
+
+TEST(ResultsJson, ChangedBytesNeverCrash) {
+  const std::string good = results_text(made_results());
+  std::mt19937 draw(3);
+  int refused = 0;
+  for (int k = 0; k < 4000; ++k) {
+    std::string text = good;
+    const int changes = 1 + static_cast<int>(draw() % 3);
+    for (int c = 0; c < changes; ++c) {
+      const char alphabet[] = "{}[]\",:0123456789eE+-.ntfau\\ \x80";
+      text[draw() % text.size()] = alphabet[draw() % (sizeof alphabet - 1)];
+    }
+    refused += thrown([&] { parse_results(text, "r"); }) != "nothing";
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(ResultsJson, NamesThatAreNotUtf8AreWrittenAllTheSame) {
+  Results r = made_results();
+  r.text["names"] = {"caf\xe9.txt"};
+  EXPECT_NO_THROW(Json::parse(results_text(r)));
+}
+
+class ResultsFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              ("headgauge-" + std::string(info->name()) + "-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ResultsFile, WrittenAndReadBack) {
+  const std::string path = folder_ / "results.json";
+  write_results(made_results(), path);
+  expect_same(read_results(path), made_results());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
+  const std::string path = folder_ / "results.json";
+  write_results(made_results(), path);
+  Results broken = made_results();
+  broken.set_coord("length", std::vector<double>{32, 64, 128});  // arrays no longer fit
+  EXPECT_THROW(write_results(broken, path), UsageError);
+  expect_same(read_results(path), made_results());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(ResultsFile, MissingFileAndFolderAreToldApart) {
+  expect_thrown(thrown([&] { read_results(folder_ / "none.json"); }), "bad input");
+  expect_thrown(thrown([&] { read_results(folder_); }), "bad input");
+  expect_thrown(thrown([&] { write_results(Results{}, folder_ / "no" / "r.json"); }), "resource");
+}
+
+TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {
+  Results r;
+  const auto count = [](int n) {
+    std::vector<double> list(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) list[static_cast<std::size_t>(i)] = i;
+    return list;
+  };
+  r.set_coord("layer", count(48));
+  r.set_coord("head", count(25));
+  r.set_coord("length", count(6));
+  r.set_coord("top_n", count(5));
+  for (int k = 0; k < 4; ++k) {
+    MetricArray& m = r.add_metric(fmt::format("m{}", k), {"layer", "head", "length", "top_n"}, "1");
+    for (std::size_t i = 0; i < m.values.size(); ++i)
+      m.values[i] = std::sqrt(static_cast<double>(i));
+    m.stderr_ = m.values;
+    m.rows.assign(m.values.size(), 1024);
+  }
+  const Results back = parse_results(results_text(r), "t");
+  EXPECT_EQ(back.at("m3", {47, 24, 5, 4}), std::sqrt(48.0 * 25 * 6 * 5 - 1));
+}
+
+}  // namespace
+}  // namespace headgauge
