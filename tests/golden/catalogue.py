@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
 from random_checkpoint import (
     Config,
     Tensor,
@@ -206,6 +207,14 @@ TINY: tuple[Tiny, ...] = (
     ),
     Tiny("sharded", "three shards with an index, layers parted between them", shards=3, layers=3),
     Tiny("sharded-no-prefix", "two shards, names without `transformer.`", shards=2, prefix=False),
+    Tiny(
+        "sharp",
+        "unscaled scores of one wide head, a single layer: rows near one-hot",
+        width=24,
+        heads=1,
+        layers=1,
+        changes={"scale_attn_weights": False},
+    ),
     Tiny("one-head", "a single head as wide as the model", heads=1, width=9),
     Tiny("narrow-heads", "heads one number wide", heads=8, width=8),
     Tiny("odd-heads", "heads 7 wide, vocabulary above 64", heads=3, width=21, vocab=67),

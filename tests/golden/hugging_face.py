@@ -73,12 +73,16 @@ def run(model: GPT2LMHeadModel, tokens: Sequence[int]) -> Run:
     hidden: list[torch.Tensor] = []
     projections: list[torch.Tensor] = []
     blocks = model.transformer.h
-    hooks = [block.register_forward_pre_hook(lambda _, args: hidden.append(args[0]))
-             for block in blocks]
-    hooks.append(model.transformer.ln_f.register_forward_pre_hook(
-        lambda _, args: hidden.append(args[0])))
-    hooks += [block.attn.c_attn.register_forward_hook(lambda _, __, out: projections.append(out))
-              for block in blocks]
+    hooks = [
+        block.register_forward_pre_hook(lambda _, args: hidden.append(args[0])) for block in blocks
+    ]
+    hooks.append(
+        model.transformer.ln_f.register_forward_pre_hook(lambda _, args: hidden.append(args[0]))
+    )
+    hooks += [
+        block.attn.c_attn.register_forward_hook(lambda _, __, out: projections.append(out))
+        for block in blocks
+    ]
     with torch.no_grad():
         out = model(torch.tensor([list(tokens)]), output_attentions=True, use_cache=False)
     for hook in hooks:
@@ -87,8 +91,10 @@ def run(model: GPT2LMHeadModel, tokens: Sequence[int]) -> Run:
     for tensor in (out.logits, *out.attentions, *hidden, *projections):
         if tensor.dtype != expected:
             raise TypeError(f"the model cast to {tensor.dtype}; all must be {expected}")
-    scores = [scaled_scores(model.config, layer, projection[0].double().numpy())
-              for layer, projection in enumerate(projections)]
+    scores = [
+        scaled_scores(model.config, layer, projection[0].double().numpy())
+        for layer, projection in enumerate(projections)
+    ]
     return Run(
         logits=out.logits[0].double().numpy(),
         hidden=np.stack([h[0].double().numpy() for h in hidden]),
@@ -158,8 +164,8 @@ def row_statistics(result: Run) -> dict[str, Array]:
 def jacobian_frobenius(a: Array) -> Array:
     """||diag(a) - a a^T||_F over the last axis, at temperature 1.
 
-    Sum over i of a_i^2 ((1 - a_i)^2 + sum of a_j^2, j != i), where the largest weight's two brackets
-    are summed over the others: the power-sum form would cancel in a row near one-hot.
+    Sum over i of a_i^2 ((1 - a_i)^2 + sum of a_j^2, j != i), where the largest weight's two
+    brackets are summed over the others: the power-sum form would cancel in a row near one-hot.
     """
     top = a.argmax(axis=-1)[..., None]
     others = a.copy()

@@ -25,6 +25,7 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
+
 from catalogue import (
     REAL,
     TINY,
@@ -92,7 +93,9 @@ def write_golden(
     golden.update(golden_values(folder, tokens, lengths))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(dump(plain(golden)) + "\n", encoding="ascii")
-    print(f"{about['name']:28} logits off by {golden['float32_deviation']['logits']:.1e} in float32")
+    print(
+        f"{about['name']:28} logits off by {golden['float32_deviation']['logits']:.1e} in float32"
+    )
 
 
 def make_all(only: set[str] | None) -> None:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make data/tokenizer/*.json: what the Hugging Face tokenizers give for a set of strings.
 
-One file per tokenizer of the shared data. GPT-2's is read three ways that must agree: tokenizer.json
-by the tokenizers library, and vocab.json with merges.txt by both classes of transformers.
+One file per tokenizer of the shared data. GPT-2's is read three ways that must agree:
+tokenizer.json by the tokenizers library, vocab.json + merges.txt by both classes of transformers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ GPT2_STRINGS: tuple[str, ...] = (
     "\u3053\u3093\u306b\u3061\u306f \ud55c\uad6d\uc5b4",
     "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd",
     "\u0939\u093f\u0928\u094d\u0926\u0940 \u0e44\u0e17\u0e22",
-    "\U0001f600 \U0001f680\U0001f680 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea",
+    "\U0001f600 \U0001f680\U0001f680 \U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd",
     "\u2764\ufe0f \u2603 \u221e \u2260 \u2211 \u222b",
     "non\u00a0breaking\u2003em\u3000ideographic\u200bzero width",
     "quotes \u201ccurly\u201d \u2018single\u2019 \u2014 dash \u2026",

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Write a random GPT-2 checkpoint in the Hugging Face layout, the same bytes everywhere.
 
-Weights are too large to commit for the real GPT-2 widths, so the golden values are committed and the
-weights are drawn again at test time, here (numpy only) or by `random_checkpoint.hpp`, which writes the
-same bytes. Every weight is an exact function of (seed, tensor name, element index):
+The weights of the real GPT-2 widths are too large to commit: the golden values are committed, and
+the weights drawn again at test time, here (numpy only) or by `random_checkpoint.hpp`, which writes
+the same bytes. Every weight is an exact function of (seed, tensor name, element index):
 
     key    = mix(seed XOR fnv1a64(name))                  name with the `transformer.` prefix
     z_k    = mix(key + (k + 1) * 0x9E3779B97F4A7C15)      k = row-major element index (splitmix64)
     c_k    = 2 * (z_k >> 40) + 1 - 2^24                   odd integer, |c_k| < 2^24
     w_k    = mean + c_k * n / 2^34                        uniform on mean +- n / 1024
 
-with mix the finaliser of splitmix64. c_k * n / 2^34 and the sum are exact in float64, and one rounding
-to float32 follows, then one more to float16 or bfloat16 if asked: no library function of numpy's
-random module takes part, so the result does not depend on a numpy version.
+with mix the finaliser of splitmix64. c_k * n / 2^34 and the sum are exact in float64; one rounding
+to float32 follows, then one more to float16 or bfloat16 if asked. numpy's random module takes no
+part, so the result does not depend on a numpy version.
 
 The numerator n of the half-width follows the tensor's role (see `recipe`): scores, activations and
 logits come out of the order of one, so that attention is far from uniform.
@@ -171,8 +171,8 @@ def encode(values: Array, dtype: str) -> bytes:
         return values.astype("<f2").tobytes()
     if dtype == "bf16":
         bits = values.astype("<f4").view("<u4")
-        bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-        return bits.astype("<u2").tobytes()
+        bits += np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+        return (bits >> np.uint32(16)).astype("<u2").tobytes()
     raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
 
 

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Do the golden files agree with themselves, and with the weights beside them? Needs numpy only.
+
+    check_golden.py             files, shapes, sums, bounds, the embedding of the first rows
+    check_golden.py --random    also write the four real widths again and compare their SHA-256
+
+This finds a file that was cut, edited or made from other weights; whether the numbers are right is
+for the tests to say, which compare them with two independent forward passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from catalogue import REAL, TINY, capp_tokens, real_tokens, tiny_tokens, write_real, write_tiny
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "data"
+SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
+SIZE_LIMIT = 1_500_000
+
+Golden = dict[str, Any]
+Array = npt.NDArray[np.float64]
+
+
+class Checker:
+    """Counts what was compared and remembers what failed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.failures: list[str] = []
+
+    def true(self, condition: bool, what: str) -> None:
+        self.count += 1
+        if not condition:
+            self.failures.append(what)
+
+    def close(self, value: Any, expected: Any, tolerance: float, what: str) -> None:
+        value, expected = np.asarray(value), np.asarray(expected)
+        if value.shape != expected.shape:
+            self.true(False, f"{what}: shape {value.shape}, expected {expected.shape}")
+            return
+        worst = float(np.abs(value - expected).max(initial=0.0))
+        self.true(worst <= tolerance, f"{what}: off by {worst:.3g}, allowed {tolerance:.3g}")
+
+
+def check_shapes(check: Checker, name: str, golden: Golden) -> None:
+    sizes, rows = golden["sizes"], golden["logits"]["rows"]
+    layers, heads = sizes["n_layer"], sizes["n_head"]
+    count, lengths = len(golden["tokens"]), len(golden["lengths"])
+    columns, hidden_columns = golden["logits"]["columns"], golden["hidden"]["columns"]
+    expected: list[tuple[str, Any, tuple[int, ...]]] = [
+        ("logits.values", golden["logits"]["values"], (len(rows), columns)),
+        ("logits.argmax", golden["logits"]["argmax"], (len(rows),)),
+        ("logits.max", golden["logits"]["max"], (len(rows),)),
+        ("logits.log_sum_exp", golden["logits"]["log_sum_exp"], (len(rows),)),
+        ("next_token_log_probs", golden["next_token_log_probs"], (count - 1,)),
+        ("loss", golden["loss"], (lengths,)),
+        ("hidden.values", golden["hidden"]["values"], (layers + 1, len(rows), hidden_columns)),
+        ("hidden.norms", golden["hidden"]["norms"], (layers + 1, len(rows))),
+    ]
+    for metric, values in golden["statistics"].items():
+        expected.append((f"statistics.{metric}", values, (layers, heads, lengths)))
+    for what, values, shape in expected:
+        array = np.asarray(values, dtype=np.float64)
+        check.true(array.shape == shape, f"{name}: {what} is {array.shape}, expected {shape}")
+        check.true(bool(np.isfinite(array).all()), f"{name}: {what} holds a number not finite")
+    check.true(golden["format"] == "headgauge.golden/1", f"{name}: format {golden['format']}")
+    check.true(golden["lengths"] == sorted(set(golden["lengths"])), f"{name}: lengths not sorted")
+    check.true(golden["lengths"][-1] == count, f"{name}: the last length is not that of the text")
+    check.true(count <= sizes["n_positions"], f"{name}: more tokens than positions")
+    check.true(max(golden["tokens"]) < sizes["vocab_size"], f"{name}: a token above the vocabulary")
+    check.true(sizes["d_head"] * heads == sizes["n_embd"], f"{name}: d_head n_head is not n_embd")
+
+
+def check_logits(check: Checker, name: str, golden: Golden) -> None:
+    logits, tokens = golden["logits"], golden["tokens"]
+    log_probs = np.array(golden["next_token_log_probs"])
+    for length, loss in zip(golden["lengths"], golden["loss"], strict=True):
+        check.close(loss, -log_probs[: length - 1].mean(), 1e-10, f"{name}: loss at {length}")
+    values = np.array(logits["values"])
+    total = np.log(np.exp(values).sum(axis=1))
+    if logits["columns"] == golden["sizes"]["vocab_size"]:
+        check.close(values.argmax(axis=1), logits["argmax"], 0, f"{name}: argmax")
+        check.close(values.max(axis=1), logits["max"], 0, f"{name}: largest logit")
+        check.close(total, logits["log_sum_exp"], 1e-10, f"{name}: log-sum-exp")
+    else:
+        check.true(bool((total < logits["log_sum_exp"]).all()), f"{name}: log-sum-exp too small")
+    for k, row in enumerate(logits["rows"]):
+        if row + 1 < len(tokens) and tokens[row + 1] < logits["columns"]:
+            picked = values[k, tokens[row + 1]] - logits["log_sum_exp"][k]
+            check.close(picked, log_probs[row], 1e-10, f"{name}: log-probability after row {row}")
+    tolerance = max(1e-4, 3 * golden["float32_deviation"]["logits"])
+    check.close(golden["logit_tolerance"], tolerance, 1e-15, f"{name}: logit_tolerance")
+
+
+def check_statistics(check: Checker, name: str, golden: Golden) -> None:
+    """What holds for every row of softmax weights holds for the means."""
+    stats = {metric: np.array(values) for metric, values in golden["statistics"].items()}
+    lengths = np.array(golden["lengths"], dtype=np.float64)
+    slack = 1.0 + 1e-11
+    top, participation = stats["max_weight"], stats["participation_ratio"]
+    mean_keys = (lengths + 1) / 2
+    rules: dict[str, tuple[Array, Array]] = {
+        "max_weight <= 1": (top, np.ones_like(top)),
+        "sink_weight <= max_weight": (stats["sink_weight"], top),
+        "participation_ratio <= effective_tokens": (participation, stats["effective_tokens"]),
+        "effective_tokens <= mean number of keys": (
+            stats["effective_tokens"],
+            np.broadcast_to(mean_keys, top.shape),
+        ),
+        "exp(entropy) <= effective_tokens": (np.exp(stats["entropy"]), stats["effective_tokens"]),
+        "1 / max_weight <= participation_ratio": (1.0 / top, participation),
+        "entropy_normalized <= 1": (stats["entropy_normalized"], np.ones_like(top)),
+        "jacobian_frobenius <= 1/2": (stats["jacobian_frobenius"], np.full_like(top, 0.5)),
+        "jacobian_frobenius <= sqrt(max_weight)": (stats["jacobian_frobenius"], np.sqrt(top)),
+        "attention_distance <= mean number of keys - 1": (
+            stats["attention_distance"],
+            np.broadcast_to(mean_keys - 1, top.shape),
+        ),
+    }
+    for rule, (small, large) in rules.items():
+        check.true(bool((small <= large * slack).all()), f"{name}: not {rule}")
+    for metric, values in stats.items():
+        check.true(bool((values > 0).all()), f"{name}: {metric} not positive")
+
+
+def read_matrix(folder: Path, name: str) -> Array:
+    """One matrix out of the safetensors files of a folder, with or without the prefix."""
+    for path in sorted(folder.glob("*.safetensors")):
+        data = path.read_bytes()
+        (size,) = struct.unpack_from("<Q", data)
+        header = json.loads(data[8 : 8 + size])
+        entry = header.get(f"transformer.{name}") or header.get(name)
+        if entry is None:
+            continue
+        first, last = (8 + size + offset for offset in entry["data_offsets"])
+        if entry["dtype"] == "BF16":
+            wide = np.frombuffer(data[first:last], "<u2").astype("<u4") << 16
+            values = wide.astype("<u4").view("<f4")
+        else:
+            values = np.frombuffer(data[first:last], {"F32": "<f4", "F16": "<f2"}[entry["dtype"]])
+        matrix: Array = values.astype(np.float64).reshape(entry["shape"])
+        return matrix
+    raise KeyError(name)
+
+
+def check_weights(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+    files = sorted(folder.glob("*.safetensors"))
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    check.true(sums == golden["sha256"], f"{name}: SHA-256 of the weights differs")
+    tokens = read_matrix(folder, "wte.weight")
+    positions = read_matrix(folder, "wpe.weight")
+    columns = golden["hidden"]["columns"]
+    for k, row in enumerate(golden["hidden"]["rows"]):
+        x = tokens[golden["tokens"][row]] + positions[row]
+        hidden = golden["hidden"]
+        check.close(x[:columns], hidden["values"][0][k], 1e-11, f"{name}: embedding of row {row}")
+        check.close(np.linalg.norm(x), hidden["norms"][0][k], 1e-9, f"{name}: its norm")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for key in ("n_layer", "n_head", "n_embd", "n_positions", "vocab_size"):
+        check.true(config[key] == golden["sizes"][key], f"{name}: {key} differs from config.json")
+
+
+def check_same_files(check: Checker, name: str, made: Path, kept: Path) -> None:
+    for path in sorted(made.iterdir()):
+        same = (kept / path.name).is_file() and (kept / path.name).read_bytes() == path.read_bytes()
+        check.true(same, f"{name}: {path.name} is not what the catalogue makes")
+
+
+def read_golden(name: str) -> Golden:
+    golden: Golden = json.loads((DATA / name / "golden.json").read_text(encoding="ascii"))
+    return golden
+
+
+def check_all(with_random: bool) -> Checker:
+    check = Checker()
+    names = [case.name for case in TINY] + [case.name for case in REAL] + ["capp-gpt"]
+    folders = sorted(path.name for path in DATA.iterdir() if path.is_dir())
+    check.true(folders == sorted([*names, "tokenizer"]), f"data/ holds {', '.join(folders)}")
+    total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
+    check.true(total < SIZE_LIMIT, f"data/ holds {total} bytes, limit {SIZE_LIMIT}")
+    for name in names:
+        golden = read_golden(name)
+        check_shapes(check, name, golden)
+        check_logits(check, name, golden)
+        check_statistics(check, name, golden)
+    for case in TINY:
+        golden = read_golden(case.name)
+        check.true(golden["tokens"] == tiny_tokens(case), f"{case.name}: other tokens")
+        check_weights(check, case.name, golden, DATA / case.name)
+        with tempfile.TemporaryDirectory() as scratch:
+            write_tiny(Path(scratch), case)
+            check_same_files(check, case.name, Path(scratch), DATA / case.name)
+    for real in REAL:
+        golden = read_golden(real.name)
+        check.true(golden["tokens"] == real_tokens(real), f"{real.name}: other tokens")
+        if with_random:
+            with tempfile.TemporaryDirectory() as scratch:
+                write_real(Path(scratch), real)
+                check_weights(check, real.name, golden, Path(scratch))
+    golden = read_golden("capp-gpt")
+    check.true(golden["tokens"] == capp_tokens(len(golden["tokens"])), "capp-gpt: other tokens")
+    capp = SHARED / "models" / "capp-gpt"
+    if capp.is_dir():
+        check_weights(check, "capp-gpt", golden, capp)
+    else:
+        print(f"capp-gpt: weights not compared, {capp} is absent")
+    return check
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--random", action="store_true", help="write the real widths again")
+    check = check_all(parser.parse_args().random)
+    for failure in check.failures:
+        print(failure)
+    print(f"{check.count - len(check.failures)} passed, {len(check.failures)} failed")
+    sys.exit(1 if check.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
