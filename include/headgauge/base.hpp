@@ -72,9 +72,7 @@ class MatrixView {
   Index stride() const { return stride_; }
   bool empty() const { return rows_ == 0 || cols_ == 0; }
   T& operator()(Index row, Index col) const { return data_[row * stride_ + col]; }
-  std::span<T> row(Index r) const {
-    return {data_ + r * stride_, static_cast<std::size_t>(cols_)};
-  }
+  std::span<T> row(Index r) const { return {data_ + r * stride_, static_cast<std::size_t>(cols_)}; }
   MatrixView block(Index row, Index rows, Index col, Index cols) const {
     return {data_ + row * stride_ + col, rows, cols, stride_};
   }
@@ -94,9 +92,7 @@ struct AlignedAllocator {
   AlignedAllocator() = default;
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), kAlignment));
-  }
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
   void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, kAlignment); }
   bool operator==(const AlignedAllocator&) const { return true; }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,14 +58,12 @@ class Visibility {
 // where row_of is empty; repeated tokens share a row. Two inputs with the same non-zero `key`
 // hold the same vectors (so that what is derived from them can be shared between heads).
 struct Vectors {
-  MatrixView<const float> rows;             // distinct vectors x d
-  std::span<const std::uint32_t> row_of;    // position -> row
+  MatrixView<const float> rows;           // distinct vectors x d
+  std::span<const std::uint32_t> row_of;  // position -> row
   std::uint64_t key = 0;
   bool empty() const { return rows.empty(); }
   Index dimension() const { return rows.cols(); }
-  Index size() const {
-    return row_of.empty() ? rows.rows() : static_cast<Index>(row_of.size());
-  }
+  Index size() const { return row_of.empty() ? rows.rows() : static_cast<Index>(row_of.size()); }
   Index row_index(Index i) const {
     return row_of.empty() ? i : static_cast<Index>(row_of[static_cast<std::size_t>(i)]);
   }
@@ -85,8 +84,8 @@ struct HeadInput {
   MatrixView<const float> scores;   // L x L, scaled and unmasked: in place of queries and keys
   Vectors x;                        // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();
-  float scale = 1.0f;     // logits are scale * <q, k>
-  float softcap = 0.0f;   // c > 0: logits become c tanh(l / c)
+  float scale = 1.0f;    // logits are scale * <q, k>
+  float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
 };
 
@@ -95,21 +94,25 @@ enum class XSource { embedding, hidden, value };
 
 // What a source knows before any layer is computed.
 struct SourceInfo {
-  std::string name;        // as the user named it
-  std::string family;      // "gpt2", "dump", ...
+  std::string name;    // as the user named it
+  std::string family;  // "gpt2", "dump", ...
   int layers = 0;
   int heads = 0;
   int kv_heads = 0;
   Index head_dim = 0;
-  Index max_length = 0;    // longest context the source can give; 0: any
+  Index max_length = 0;  // longest context the source can give; 0: any
   bool causal = true;
-  bool has_x = true;       // x as asked for is there
+  bool has_x = true;  // x as asked for is there
   bool has_values = true;
   bool has_loss = true;
-  std::vector<Index> documents;            // length of each document in tokens
-  std::vector<std::string> layer_types;    // per layer
-  std::vector<Index> windows;              // per layer; 0 = none
-  std::size_t bytes = 0;                   // memory that it will hold at its peak, estimated
+  std::vector<Index> documents;          // length of each document in tokens
+  std::vector<std::string> layer_types;  // per layer
+  std::vector<Index> windows;            // per layer; 0 = none
+  std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
+  // For results.json: what is known of the model and of the text, and what a reader must know.
+  nlohmann::ordered_json model = nlohmann::ordered_json::object();
+  nlohmann::ordered_json text = nlohmann::ordered_json::object();
+  std::vector<std::string> notices;
 };
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every

@@ -29,22 +29,22 @@ enum class MetricKind {
 // Declares a metric once: the engine, the help, the results and the docs all use this.
 struct MetricInfo {
   std::string name;
-  std::string group;              // weights, distance, separability, sensitivity, ...
+  std::string group;  // weights, distance, separability, sensitivity, ...
   MetricKind kind = MetricKind::row_mean;
   std::vector<std::string> dims;  // see MetricKind
   std::string unit;               // "nats", "keys", "1" ...
   std::string formula;
-  std::string source;             // "paper A, Thm 1.1; math 2" and the like
-  std::string meaning;            // one line for a user: how to read it
-  bool by_position = false;       // has a NAME_by_position twin
+  std::string source;        // "paper A, Thm 1.1; math 2" and the like
+  std::string meaning;       // one line for a user: how to read it
+  bool by_position = false;  // has a NAME_by_position twin
 };
 
 // One query row of one head.
 struct Row {
-  Index query = 0;                     // 0-based position of the query
-  KeyRange keys;                       // what it sees
-  std::span<const float> logits;       // n, in key order from keys.begin
-  std::span<const float> weights;      // n; empty unless some measure needs weights
+  Index query = 0;                 // 0-based position of the query
+  KeyRange keys;                   // what it sees
+  std::span<const float> logits;   // n, in key order from keys.begin
+  std::span<const float> weights;  // n; empty unless some measure needs weights
   WeightSums sums;
   std::span<const std::uint32_t> top;  // offsets of the min(n, top_n) largest weights, largest
                                        // first, ties by lower offset; empty unless needed
@@ -64,8 +64,7 @@ struct RowBlock {
 // alone is undefined for that row and does not enter the mean.
 class RowSink {
  public:
-  RowSink(MatrixView<double> values, Index first_cell)
-      : values_(values), first_cell_(first_cell) {}
+  RowSink(MatrixView<double> values, Index first_cell) : values_(values), first_cell_(first_cell) {}
   void set(Index row, Index cell, double value) { values_(row, first_cell_ + cell) = value; }
 
  private:
@@ -81,10 +80,10 @@ struct MeasureOptions {
   enum class Direction { random, top2 } direction = Direction::random;
   int critical_max = 128;
   double critical_level = 0.01;
-  bool unit_sphere = true;      // separability on x scaled to the unit sphere
-  int expected_draws = 0;       // > 0: Monte-Carlo check of the expected distance
+  bool unit_sphere = true;  // separability on x scaled to the unit sphere
+  int expected_draws = 0;   // > 0: Monte-Carlo check of the expected distance
   std::uint64_t seed = 0;
-  std::vector<int> lengths;     // resolved, ascending
+  std::vector<int> lengths;  // resolved, ascending
 };
 
 struct MeasureNeeds {
@@ -117,6 +116,13 @@ class Measure {
   virtual MeasureNeeds needs() const = 0;
   // Size of the dimension `dim` for this measure's metrics ("top_n", "temperature", ...).
   virtual Index dim_size(std::string_view dim) const = 0;
+
+  // Memory that the measure will hold at its peak for texts of this length, estimated.
+  virtual std::size_t bytes(const SourceInfo& source, Index longest) const {
+    static_cast<void>(source);
+    static_cast<void>(longest);
+    return 0;
+  }
 
   // Called before the rows of a head are observed, from one thread; `slots` is the number of
   // threads that observe() will be called from. Shared state (a Gram matrix) is built here.

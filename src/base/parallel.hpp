@@ -11,7 +11,7 @@
 
 namespace headgauge {
 
-// A fixed number of threads that loops run on. 
+// A fixed number of threads that loops run on.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads) : threads_(std::max(1, threads)), arena_(std::max(1, threads)) {}
@@ -40,9 +40,8 @@ class ThreadPool {
   template <class Body>
   void for_each_slot(Index n, const Body& body) {
     const bool serial = threads_ == 1 || n <= 1;
-    for_each(n, [&](Index i) {
-      body(i, serial ? 0 : tbb::this_task_arena::current_thread_index());
-    });
+    for_each(n,
+             [&](Index i) { body(i, serial ? 0 : tbb::this_task_arena::current_thread_index()); });
   }
 
  private:

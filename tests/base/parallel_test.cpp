@@ -25,9 +25,11 @@ TEST(ThreadPool, EachIndexOnceAndSlotsInRange) {
 
 TEST(ThreadPool, RethrowsWhatABodyThrows) {
   ThreadPool pool(2);
-  EXPECT_THROW(
-      pool.for_each(100, [](Index i) { if (i == 57) throw std::runtime_error("57"); }),
-      std::runtime_error);
+  EXPECT_THROW(pool.for_each(100,
+                             [](Index i) {
+                               if (i == 57) throw std::runtime_error("57");
+                             }),
+               std::runtime_error);
 }
 
 }  // namespace

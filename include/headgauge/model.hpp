@@ -1,0 +1,54 @@
+// Sources of heads: a checkpoint run by headgauge's own forward pass, or a file of dumped tensors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgauge/base.hpp"
+#include "headgauge/checkpoint.hpp"
+#include "headgauge/heads.hpp"
+
+namespace headgauge {
+
+// A text as token ids.
+struct Document {
+  std::string name;
+  std::vector<int> tokens;
+  std::string sha256;  // of the file it came from
+};
+
+struct SourceOptions {
+  XSource x = XSource::embedding;
+  int threads = 0;  // 0: as many as there are cores
+};
+
+// Runs a checkpoint over documents: the families are those of model_families(). Every document is
+// cut to the model's longest context. Throws UnsupportedError for an unknown family,
+// BadInputError where config, tensors or token ids do not fit together.
+std::unique_ptr<HeadSource> make_model_source(const ResolvedModel& model,
+                                              std::vector<Document> documents,
+                                              const SourceOptions& options);
+
+// Reads a dump file (docs/formats.md). x = embedding and hidden both mean the dump's x.
+std::unique_ptr<HeadSource> make_dump_source(const ResolvedModel& model,
+                                             const SourceOptions& options);
+
+// What a checkpoint's config says, without computing anything.
+struct ModelSummary {
+  std::string family;
+  int layers = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  Index head_dim = 0;
+  Index width = 0;
+  Index vocabulary = 0;
+  Index positions = 0;  // longest context
+  std::int64_t parameters = 0;
+};
+ModelSummary summarize_model(const Checkpoint& checkpoint);
+
+// The model_type values that make_model_source knows.
+std::vector<std::string> model_families();
+
+}  // namespace headgauge

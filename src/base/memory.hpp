@@ -1,0 +1,19 @@
+// How much memory this process may still take.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace headgauge {
+
+// Bytes available: the least of what the system, the control group and the address-space limit of
+// the process allow; the largest value where nothing is known.
+std::size_t available_memory();
+
+// "1.4 GB", "300 MB" ...
+std::string format_bytes(std::size_t bytes);
+
+// Throws ResourceError with both figures if `needed` bytes do not fit; `what` names the work.
+void require_memory(std::size_t needed, const std::string& what, const std::string& advice);
+
+}  // namespace headgauge

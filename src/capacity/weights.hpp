@@ -1,0 +1,12 @@
+// The weights group: how concentrated the weights of a row are, and where they lie (math 7a).
+#pragma once
+
+#include <memory>
+
+#include "headgauge/measure.hpp"
+
+namespace headgauge {
+
+std::unique_ptr<Measure> make_weights_measure(int slots);
+
+}  // namespace headgauge

@@ -1,0 +1,27 @@
+// The attention of a forward pass: softmax over visible keys, tile by tile, never an L x L array.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "headgauge/heads.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+
+// Scratch memory of attend(), kept from layer to layer.
+struct AttentionWorkspace {
+  std::vector<PackedMatrix> keys;    // per kv head: d x L
+  std::vector<PackedMatrix> values;  // per kv head: L x d
+  std::vector<Matrix<float>> tiles;  // per thread: rows x keys
+};
+
+// out (L x heads * d) = concatenation over heads of softmax(scale q k^T, visible keys) v.
+void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
+            ThreadPool& pool);
+
+// Memory of the workspace.
+std::size_t attention_bytes(Index length, Index kv_heads, Index head_dim, int threads);
+
+}  // namespace headgauge

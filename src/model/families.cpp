@@ -1,0 +1,61 @@
+#include "model/families.hpp"
+
+#include <algorithm>
+
+namespace headgauge {
+namespace {
+
+struct Family {
+  const char* model_type;
+  ModelSummary (*summarize)(const Checkpoint&);
+  std::unique_ptr<HeadSource> (*make)(Checkpoint, std::vector<Document>, const SourceOptions&);
+};
+
+constexpr Family kFamilies[] = {
+    {"gpt2", summarize_gpt2, make_gpt2_source},
+};
+
+const Family& find_family(const Checkpoint& checkpoint) {
+  const ConfigReader& config = checkpoint.config();
+  const auto type = config.get<std::string>("model_type");
+  std::string known;
+  for (const Family& family : kFamilies) {
+    if (type == family.model_type) return family;
+    known += (known.empty() ? "" : ", ") + std::string(family.model_type);
+  }
+  throw UnsupportedError(fault(config.where("model_type"),
+                               "a family that headgauge runs (" + known + ")", "\"" + type + "\"",
+                               "dump its queries and keys and scan the dump file instead"));
+}
+
+}  // namespace
+
+ModelSummary summarize_model(const Checkpoint& checkpoint) {
+  return find_family(checkpoint).summarize(checkpoint);
+}
+
+std::unique_ptr<HeadSource> make_model_source(const ResolvedModel& model,
+                                              std::vector<Document> documents,
+                                              const SourceOptions& options) {
+  Checkpoint checkpoint(model);
+  const Family& family = find_family(checkpoint);
+  const ModelSummary summary = family.summarize(checkpoint);
+  for (const Document& document : documents) {
+    for (std::size_t t = 0; t < document.tokens.size(); ++t) {
+      const int id = document.tokens[t];
+      if (id >= 0 && id < summary.vocabulary) continue;
+      throw BadInputError(fault(document.name + ", token " + std::to_string(t),
+                                "an id from 0 to " + std::to_string(summary.vocabulary - 1),
+                                std::to_string(id), "use the model's own tokenizer"));
+    }
+  }
+  return family.make(std::move(checkpoint), std::move(documents), options);
+}
+
+std::vector<std::string> model_families() {
+  std::vector<std::string> names;
+  for (const Family& family : kFamilies) names.emplace_back(family.model_type);
+  return names;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,138 @@
+#include "scan/head_scanner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+
+HeadScanner::HeadScanner(const Normalizer& normalizer,
+                         std::span<const std::unique_ptr<Measure>> measures,
+                         const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
+    : normalizer_(normalizer),
+      measures_(measures),
+      layout_(layout),
+      plan_(plan),
+      pool_(pool),
+      workspaces_(static_cast<std::size_t>(pool.threads())) {
+  for (const auto& measure : measures) {
+    needs_.weights = needs_.weights || measure->needs().weights;
+    needs_.top = std::max(needs_.top, measure->needs().top);
+  }
+}
+
+std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads) {
+  const auto tile = static_cast<std::size_t>(kBlockRows * std::max<Index>(longest, 4096));
+  const auto keys = static_cast<std::size_t>((longest + 48) * head_dim);
+  return sizeof(float) * (keys + 2 * tile * static_cast<std::size_t>(threads));
+}
+
+void HeadScanner::score(const HeadInput& head, const Tile& tile, Index keys,
+                        Workspace& work) const {
+  const auto rows = static_cast<Index>(tile.queries.size());
+  const auto query = [&](Index r) { return tile.queries[static_cast<std::size_t>(r)]; };
+  const MatrixView<float> logits = work.logits.view().block(0, rows, 0, keys);
+  if (!head.scores.empty()) {
+    for (Index r = 0; r < rows; ++r) {
+      const auto from = head.scores.row(query(r));
+      std::copy_n(from.begin(), keys, logits.row(r).begin());
+    }
+  } else {
+    const Index d = head.queries.cols();
+    if (work.queries.cols() != d) work.queries = Matrix<float>(kBlockRows, d);
+    for (Index r = 0; r < rows; ++r) {
+      const auto from = head.queries.row(query(r));
+      std::copy(from.begin(), from.end(), work.queries.row(r).begin());
+    }
+    gemm(work.queries.view().block(0, rows, 0, d), packed_, logits, {.alpha = head.scale});
+  }
+  if (head.softcap > 0) {
+    for (Index r = 0; r < rows; ++r) {
+      for (float& l : logits.row(r)) l = head.softcap * std::tanh(l / head.softcap);
+    }
+  }
+}
+
+void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
+                            HeadAccumulator& accumulator) {
+  Workspace& work = workspaces_[static_cast<std::size_t>(slot)];
+  const auto rows = static_cast<Index>(tile.queries.size());
+  const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
+  const Index keys = head.visibility.range(tile.queries.back(), length).end;
+  // A little room so that SIMD kernels may write whole vectors past the last key.
+  const Index stride = (keys + 63) / 64 * 64;
+  if (work.logits.cols() != stride) work.logits = Matrix<float>(kBlockRows, stride);
+  if (needs_.weights && work.weights.cols() != stride) {
+    work.weights = Matrix<float>(kBlockRows, stride);
+  }
+  if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
+  work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
+  work.rows.assign(static_cast<std::size_t>(rows), Row{});
+
+  score(head, tile, keys, work);
+  bool from_zero = true;
+  for (Index r = 0; r < rows; ++r) {
+    Row& row = work.rows[static_cast<std::size_t>(r)];
+    row.query = tile.queries[static_cast<std::size_t>(r)];
+    row.keys = head.visibility.range(row.query, length);
+    from_zero = from_zero && row.keys.begin == 0;
+    const auto n = static_cast<std::size_t>(row.n());
+    row.logits = work.logits.row(r).subspan(static_cast<std::size_t>(row.keys.begin), n);
+    const RowContext context{row.n(), row.query};
+    std::span<float> weights;
+    if (needs_.weights) {
+      const auto all = work.weights.row(r);
+      weights = all.subspan(static_cast<std::size_t>(row.keys.begin), n);
+      std::fill(all.begin() + row.keys.end, all.end(), 0.0f);
+    }
+    row.sums = normalizer_.weigh(row.logits, context, weights);
+    row.weights = weights;
+    if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
+      const auto bad = std::find_if(row.logits.begin(), row.logits.end(),
+                                    [](float l) { return !std::isfinite(l); });
+      throw BadInputError(
+          fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
+                fmt::format("{} at query {}, key {}", bad == row.logits.end() ? NAN : *bad,
+                            row.query, row.keys.begin + (bad - row.logits.begin())),
+                "check the weights or the dump"));
+    }
+    if (needs_.top > 0) {
+      const auto out = std::span<std::uint32_t>(work.top).subspan(
+          static_cast<std::size_t>(r * needs_.top), static_cast<std::size_t>(needs_.top));
+      // A rule that keeps the order is ranked by its logits: weights underflow to equal zeros.
+      const Index found = select_top(row.logits, needs_.top, out, work.select);
+      row.top = out.first(static_cast<std::size_t>(found));
+    }
+  }
+
+  RowBlock block{&head, &normalizer_, work.rows, {}};
+  if (needs_.weights && from_zero) {
+    block.weights = std::as_const(work.weights).view().block(0, rows, 0, keys);
+  }
+  const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
+  for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
+  for (std::size_t m = 0; m < measures_.size(); ++m) {
+    RowSink sink(values, layout_.measure_first(static_cast<Index>(m)));
+    measures_[m]->observe(block, slot, sink);
+  }
+  accumulator.add(head.document, tile, values);
+}
+
+void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
+  const std::array<int, 3> keys_of{head.layer, head.document, head.kv_head};
+  if (head.scores.empty() && packed_of_ != keys_of) {
+    const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
+    packed_ = PackedMatrix::pack_transposed(head.keys.block(0, length, 0, head.keys.cols()));
+    packed_of_ = keys_of;
+  }
+  for (const auto& measure : measures_) measure->begin_head(head, pool_);
+  const auto& tiles = plan_.documents()[static_cast<std::size_t>(head.document)].tiles;
+  const auto count = static_cast<Index>(tiles.size());
+  // The longest rows first, so that no thread is left with the largest tile at the end.
+  pool_.for_each_slot(count, [&](Index i, int slot) {
+    scan_tile(head, tiles[static_cast<std::size_t>(count - 1 - i)], slot, accumulator);
+  });
+}
+
+}  // namespace headgauge

@@ -1,0 +1,55 @@
+// Scores the rows of a head, tile by tile, and lets every measure look at them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "headgauge/measure.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/top.hpp"
+#include "scan/plan.hpp"
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+
+class HeadScanner {
+ public:
+  HeadScanner(const Normalizer& normalizer, std::span<const std::unique_ptr<Measure>> measures,
+              const CellLayout& layout, const RowPlan& plan, ThreadPool& pool);
+
+  // Observes all planned rows of `head`, a head of document head.document, and adds their values
+  // to `accumulator`. Throws BadInputError where a visible score is NaN or infinite.
+  void scan(const HeadInput& head, HeadAccumulator& accumulator);
+
+  // Memory for tiles and packed keys at this length.
+  static std::size_t bytes(Index longest, Index head_dim, int threads);
+
+ private:
+  struct Workspace {
+    Matrix<float> queries;  // gathered rows x d
+    Matrix<float> logits;   // rows x keys
+    Matrix<float> weights;
+    Matrix<double> values;  // rows x cells
+    std::vector<std::uint32_t> top;
+    std::vector<Row> rows;
+    TopWorkspace select;
+  };
+
+  void score(const HeadInput& head, const Tile& tile, Index keys, Workspace& work) const;
+  void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
+
+  const Normalizer& normalizer_;
+  std::span<const std::unique_ptr<Measure>> measures_;
+  const CellLayout& layout_;
+  const RowPlan& plan_;
+  ThreadPool& pool_;
+  MeasureNeeds needs_;
+  std::array<int, 3> packed_of_{-1, -1, -1};  // layer, document and kv_head that packed_ holds
+  PackedMatrix packed_;
+  std::vector<Workspace> workspaces_;
+};
+
+}  // namespace headgauge

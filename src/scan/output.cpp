@@ -1,0 +1,136 @@
+#include "scan/output.hpp"
+
+namespace headgauge {
+namespace {
+
+template <class T>
+std::vector<double> numbers(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+const char* x_name(XSource x) {
+  switch (x) {
+    case XSource::embedding:
+      return "embedding";
+    case XSource::hidden:
+      return "hidden";
+    case XSource::value:
+      return "value";
+  }
+  return "";
+}
+
+void put(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
+  metric.values[at] = cell.mean;
+  metric.stderr_[at] = cell.standard_error;
+  metric.rows[at] = cell.rows;
+}
+
+MetricArray& add(Results& results, const std::string& name, const MetricInfo& info,
+                 const std::vector<std::string>& outer) {
+  std::vector<std::string> dims = outer;
+  dims.insert(dims.end(), info.dims.begin(), info.dims.end());
+  MetricArray& metric = results.add_metric(name, dims, info.unit);
+  metric.stderr_.assign(metric.values.size(), kUndefined);
+  metric.rows.assign(metric.values.size(), 0);
+  return metric;
+}
+
+}  // namespace
+
+void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
+                  const SourceInfo& source, Results& results) {
+  results.set_coord("layer", numbers(measured.layers));
+  results.set_coord("head", numbers(measured.heads));
+  results.set_coord("length", numbers(plan.lengths()));
+  results.set_coord("position", numbers(plan.edges()));
+  results.set_coord("top_n", numbers(options.top_n));
+  results.set_coord("temperature", options.temperatures);
+  results.set_coord("epsilon", options.epsilons);
+  std::vector<double> kv_heads, windows;
+  std::vector<std::string> types;
+  for (int head : measured.heads) {
+    kv_heads.push_back(head / std::max(1, source.heads / std::max(1, source.kv_heads)));
+  }
+  for (int layer : measured.layers) {
+    const auto l = static_cast<std::size_t>(layer);
+    types.push_back(l < source.layer_types.size() ? source.layer_types[l] : "full_attention");
+    windows.push_back(l < source.windows.size() ? static_cast<double>(source.windows[l]) : 0);
+  }
+  results.set_coord("kv_head", kv_heads);
+  results.set_coord("layer_type", types);
+  results.set_coord("window", windows);
+}
+
+void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+                       const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
+                       Results& results) {
+  const auto lengths = static_cast<Index>(plan.lengths().size());
+  const auto bins = static_cast<Index>(plan.edges().size());
+  for (const CellRange& range : layout.ranges()) {
+    const MetricInfo& info = *range.metric;
+    if (info.kind == MetricKind::hidden) continue;
+    const auto each_head = [&](const auto& body) {
+      for (std::size_t l = 0; l < tables.size(); ++l) {
+        for (std::size_t h = 0; h < measured.heads.size(); ++h) {
+          const int head = measured.heads[h];
+          if (selection.contains(measured.layers[l], head)) {
+            body(*tables[l], head, l * measured.heads.size() + h);
+          }
+        }
+      }
+    };
+    const Index copies = range.by_length ? lengths : 1;
+    MetricArray& metric = add(results, info.name, info,
+                              range.by_length ? std::vector<std::string>{"layer", "head", "length"}
+                                              : std::vector<std::string>{"layer", "head"});
+    each_head([&](const LayerTable& table, int head, std::size_t at) {
+      for (Index l = 0; l < copies; ++l) {
+        for (Index c = 0; c < range.count; ++c) {
+          const auto cell = (static_cast<Index>(at) * copies + l) * range.count + c;
+          put(metric, static_cast<std::size_t>(cell), table.at(info.name, head, l, c));
+        }
+      }
+    });
+    if (!range.by_position) continue;
+    MetricArray& twin =
+        add(results, info.name + "_by_position", info, {"layer", "head", "position"});
+    each_head([&](const LayerTable& table, int head, std::size_t at) {
+      for (Index b = 0; b < bins; ++b) {
+        for (Index c = 0; c < range.count; ++c) {
+          const auto cell = (static_cast<Index>(at) * bins + b) * range.count + c;
+          put(twin, static_cast<std::size_t>(cell), table.at_position(range, head, b, c));
+        }
+      }
+    });
+  }
+}
+
+void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {
+  static_cast<void>(source);
+  auto& settings = results.settings;
+  settings["command"] = "scan";
+  settings["lengths"] = options.lengths;
+  settings["top_n"] = options.measure.top_n;
+  settings["x"] = x_name(options.x);
+  settings["direction"] =
+      options.measure.direction == MeasureOptions::Direction::random ? "random" : "top2";
+  settings["normalizer"] = options.normalizer;
+  settings["layers"] = options.layers.empty() ? "all" : options.layers;
+  settings["heads"] = options.heads.empty() ? "all" : options.heads;
+  settings["measures"] = options.measures;
+  settings["critical_max"] = options.measure.critical_max;
+  settings["critical_level"] = options.measure.critical_level;
+  settings["temperatures"] = options.measure.temperatures;
+  settings["epsilons"] = options.measure.epsilons;
+  settings["unit_sphere"] = options.measure.unit_sphere;
+  settings["expected_draws"] = options.measure.expected_draws;
+  if (*options.queries == 0) {
+    settings["queries"] = "all";
+  } else {
+    settings["queries"] = *options.queries;
+  }
+  settings["seed"] = options.seed;
+}
+
+}  // namespace headgauge

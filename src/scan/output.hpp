@@ -1,0 +1,31 @@
+// From the engine's tables to labelled arrays.
+#pragma once
+
+#include <span>
+
+#include "headgauge/results.hpp"
+#include "headgauge/scan.hpp"
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+
+// The layers and heads that were measured, in ascending order.
+struct Measured {
+  std::vector<int> layers;
+  std::vector<int> heads;
+};
+
+// Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
+// kv_head, layer_type and window.
+void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
+                  const SourceInfo& source, Results& results);
+
+// Adds every row metric of the layout, and its _by_position twin where it has one.
+void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+                       const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
+                       Results& results);
+
+// What `settings` of results.json says of the options that scan() knows.
+void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results);
+
+}  // namespace headgauge

@@ -1,0 +1,90 @@
+#include "scan/plan.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/random.hpp"
+
+namespace headgauge {
+namespace {
+
+// Rows of a tile: a tile's logits must stay in the second-level cache.
+Index tile_rows(Index keys) {
+  constexpr Index kTileFloats = Index{1} << 18;
+  return std::clamp<Index>(kTileFloats / std::max<Index>(keys, 1), 16, kBlockRows);
+}
+
+// `count` of the rows [begin, end), one from each of `count` equal strata.
+std::vector<Index> sample_rows(Index begin, Index end, Index count, const RandomStream& random) {
+  std::vector<Index> rows;
+  const Index size = end - begin;
+  for (Index k = 0; k < count; ++k) {
+    const Index low = begin + size * k / count;
+    const Index high = begin + size * (k + 1) / count;
+    const double u = random.uniforms(static_cast<std::uint32_t>(k))[0];
+    rows.push_back(low + static_cast<Index>(u * static_cast<double>(high - low)));
+  }
+  return rows;
+}
+
+void add_row(DocumentPlan& plan, Index query, double weight, Index bin) {
+  const Index block = query / kBlockRows;
+  const bool new_tile = plan.tiles.empty() ||
+                        static_cast<Index>(plan.tiles.back().queries.size()) >=
+                            tile_rows(plan.tiles.back().queries.front() + 1) ||
+                        // Dense rows: a tile is a block, so that tiles are aligned.
+                        (weight == 1.0 && query % tile_rows(query + 1) == 0);
+  if (new_tile) {
+    Tile tile;
+    tile.first_segment = plan.segments;
+    plan.tiles.push_back(std::move(tile));
+  }
+  Tile& tile = plan.tiles.back();
+  if (tile.segments.empty() || tile.segments.back().block != block ||
+      tile.segments.back().bin != bin) {
+    tile.segments.push_back({static_cast<Index>(tile.queries.size()), 0, block, bin});
+    ++plan.segments;
+  }
+  ++tile.segments.back().rows;
+  tile.queries.push_back(query);
+  tile.weights.push_back(weight);
+}
+
+}  // namespace
+
+RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_lengths, int queries,
+                 std::uint64_t seed)
+    : lengths_(lengths.begin(), lengths.end()) {
+  std::set<int> edges(lengths_.begin(), lengths_.end());
+  for (int edge = 1; edge < lengths_.back(); edge *= 2) edges.insert(edge);
+  edges_.assign(edges.begin(), edges.end());
+  for (int length : lengths_) {
+    const auto at = std::find(edges_.begin(), edges_.end(), length);
+    bins_of_length_.push_back(at - edges_.begin() + 1);
+  }
+  for (std::size_t d = 0; d < document_lengths.size(); ++d) {
+    DocumentPlan plan;
+    for (int length : lengths_) {
+      if (length <= document_lengths[d]) plan.length = length;
+    }
+    Index begin = 0;
+    for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= plan.length; ++bin) {
+      const Index end = edges_[bin];
+      const Index size = end - begin;
+      if (queries == 0 || size <= queries) {
+        for (Index q = begin; q < end; ++q) add_row(plan, q, 1.0, static_cast<Index>(bin));
+      } else {
+        const RandomStream random(seed, RandomDomain::query_sampling, static_cast<std::uint32_t>(d),
+                                  static_cast<std::uint32_t>(bin));
+        const double weight = static_cast<double>(size) / queries;
+        for (Index q : sample_rows(begin, end, queries, random)) {
+          add_row(plan, q, weight, static_cast<Index>(bin));
+        }
+      }
+      begin = end;
+    }
+    documents_.push_back(std::move(plan));
+  }
+}
+
+}  // namespace headgauge

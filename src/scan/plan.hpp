@@ -1,0 +1,57 @@
+// Which query rows are measured, and how they are grouped: into tiles that are scored together,
+// blocks of 64 neighbouring rows (the batches of the standard errors) and disjoint bins of
+// position, of which every length is a prefix.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+inline constexpr Index kBlockRows = 64;
+
+// A run of rows of one tile that lie in the same block and the same bin.
+struct Segment {
+  Index first = 0;  // row in the tile
+  Index rows = 0;
+  Index block = 0;  // query / 64
+  Index bin = 0;
+};
+
+struct Tile {
+  std::vector<Index> queries;   // 0-based positions, ascending
+  std::vector<double> weights;  // rows of the bin that each row stands for (1 when not sampled)
+  std::vector<Segment> segments;
+  Index first_segment = 0;  // number of the tile's first segment in the document
+};
+
+struct DocumentPlan {
+  Index length = 0;  // tokens used: the longest length that fits
+  std::vector<Tile> tiles;
+  Index segments = 0;
+};
+
+class RowPlan {
+ public:
+  // `lengths` ascending; `queries` rows a bin (0: all); `seed` picks them.
+  RowPlan(std::span<const int> lengths, std::span<const Index> document_lengths, int queries,
+          std::uint64_t seed);
+  const std::vector<int>& lengths() const { return lengths_; }
+  // Upper edges of the position bins: the lengths and the powers of two below the longest.
+  const std::vector<int>& edges() const { return edges_; }
+  // The number of bins that make up length `l`.
+  Index bins_of_length(Index l) const { return bins_of_length_[static_cast<std::size_t>(l)]; }
+  const std::vector<DocumentPlan>& documents() const { return documents_; }
+  Index longest() const { return lengths_.back(); }
+
+ private:
+  std::vector<int> lengths_;
+  std::vector<int> edges_;
+  std::vector<Index> bins_of_length_;
+  std::vector<DocumentPlan> documents_;
+};
+
+}  // namespace headgauge

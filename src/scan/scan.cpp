@@ -1,0 +1,223 @@
+#include "headgauge/scan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "kernels/simd.hpp"
+#include "scan/flags.hpp"
+#include "scan/head_scanner.hpp"
+#include "scan/output.hpp"
+#include "scan/plan.hpp"
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr int kSampledQueries = 64;          // a bin, beyond ...
+constexpr Index kLongestWithAllRows = 8192;  // ... this length
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Index longest_document(const SourceInfo& source) {
+  return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
+}
+
+// Fills in every default and checks what can be checked before work begins.
+ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
+  const Index tokens = longest_document(source);
+  if (options.lengths.empty()) options.lengths = auto_lengths(tokens, source.max_length);
+  std::ranges::sort(options.lengths);
+  const auto repeated = std::ranges::unique(options.lengths);
+  options.lengths.erase(repeated.begin(), repeated.end());
+  if (options.lengths.front() < 1) {
+    throw UsageError(fault("--lengths", "lengths of at least 1",
+                           std::to_string(options.lengths.front()), "correct the list"));
+  }
+  const Index longest = options.lengths.back();
+  if (source.max_length > 0 && longest > source.max_length) {
+    throw BadInputError(
+        fault("--lengths",
+              fmt::format("at most {} (the longest context of {})", source.max_length, source.name),
+              std::to_string(longest), "ask for shorter lengths"));
+  }
+  if (longest > tokens) {
+    throw BadInputError(
+        fault("--lengths", fmt::format("at most {} (the text has {} tokens)", tokens, tokens),
+              std::to_string(longest),
+              fmt::format("possible are {}, or give a longer text",
+                          fmt::join(auto_lengths(tokens, source.max_length), ", "))));
+  }
+  MeasureOptions& measure = options.measure;
+  std::ranges::sort(measure.top_n);
+  const auto twice = std::ranges::unique(measure.top_n);
+  measure.top_n.erase(twice.begin(), twice.end());
+  if (measure.top_n.empty() || measure.top_n.front() < 1) {
+    throw UsageError(fault("--top-n", "set sizes of at least 1",
+                           measure.top_n.empty() ? "none" : std::to_string(measure.top_n.front()),
+                           "correct the list"));
+  }
+  if (measure.temperatures.empty()) {
+    for (int i = 0; i < 31; ++i) measure.temperatures.push_back(std::pow(10.0, -2 + 0.1 * i));
+  }
+  measure.lengths = options.lengths;
+  measure.seed = options.seed;
+  if (options.threads < 1) {
+    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  if (!options.queries) options.queries = longest > kLongestWithAllRows ? kSampledQueries : 0;
+  return options;
+}
+
+void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
+  std::vector<std::vector<double>> losses;
+  for (std::size_t d = 0; d < plan.documents().size(); ++d) {
+    losses.push_back(source.token_losses(static_cast<int>(d)));
+  }
+  MetricArray& loss = results.add_metric("loss", {"length"}, "nats");
+  loss.stderr_.assign(loss.values.size(), kUndefined);
+  loss.rows.assign(loss.values.size(), 0);
+  for (std::size_t l = 0; l < plan.lengths().size(); ++l) {
+    const CellStatistics cell = series_statistics(losses, plan.lengths()[l] - 1);
+    loss.values[l] = cell.mean;
+    loss.stderr_[l] = cell.standard_error;
+    loss.rows[l] = cell.rows;
+  }
+}
+
+}  // namespace
+
+std::vector<int> auto_lengths(Index tokens, Index max_length) {
+  const Index limit = max_length > 0 ? std::min(tokens, max_length) : tokens;
+  std::vector<int> lengths;
+  for (int length = 32; length <= 1024 && length <= limit; length *= 2) lengths.push_back(length);
+  if (limit < 1024 && (lengths.empty() || lengths.back() != limit) && limit >= 2) {
+    lengths.push_back(static_cast<int>(limit));
+  }
+  if (lengths.empty()) {
+    throw BadInputError(
+        fault("text", "at least 2 tokens", std::to_string(tokens), "give a longer text"));
+  }
+  return lengths;
+}
+
+Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
+             std::stop_token stop) {
+  const Stopwatch total;
+  const SourceInfo& info = source.info();
+  const ScanOptions options = resolve(given, info);
+  const HeadSelection selection(options.layers, options.heads, info.layers, info.heads);
+  const auto normalizer = make_normalizer(options.normalizer);
+  ThreadPool pool(options.threads);
+  const auto measures = make_measures(options.measures, options.measure, info, pool.threads());
+  const CellLayout layout(measures);
+  const RowPlan plan(options.lengths, info.documents, *options.queries, options.seed);
+  const bool wants_loss =
+      info.has_loss && (options.measures.empty() ||
+                        std::ranges::find(options.measures, "model") != options.measures.end());
+
+  std::size_t bytes =
+      info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads());
+  for (const auto& measure : measures) bytes += measure->bytes(info, plan.longest());
+  require_memory(bytes, "scan of " + info.name,
+                 "use shorter --lengths, fewer --measures, or --queries to sample rows");
+
+  Measured measured;
+  for (int layer = 0; layer < info.layers; ++layer) {
+    if (selection.layer(layer)) measured.layers.push_back(layer);
+  }
+  for (int head = 0; head < info.heads; ++head) {
+    if (std::ranges::any_of(measured.layers,
+                            [&](int layer) { return selection.contains(layer, head); })) {
+      measured.heads.push_back(head);
+    }
+  }
+
+  HeadScanner scanner(*normalizer, measures, layout, plan, pool);
+  std::vector<HeadAccumulator> accumulators;
+  for (int head = 0; head < info.heads; ++head) accumulators.emplace_back(plan, layout.cells());
+  std::vector<std::unique_ptr<LayerTable>> tables;
+  double forward_seconds = 0, measure_seconds = 0;
+  const int last_layer = wants_loss ? info.layers - 1 : measured.layers.back();
+  const auto documents = static_cast<int>(plan.documents().size());
+  bool stopped = false;
+  for (int layer = 0; layer <= last_layer && !stopped; ++layer) {
+    for (auto& accumulator : accumulators) accumulator.clear();
+    for (int document = 0; document < documents && !stopped; ++document) {
+      if (progress != nullptr) {
+        progress->update("measuring layer " + std::to_string(layer),
+                         layer + static_cast<double>(document) / documents, last_layer + 1);
+      }
+      const Stopwatch forward;
+      const auto heads = source.layer(layer, document);
+      forward_seconds += forward.seconds();
+      const Stopwatch measuring;
+      for (const HeadInput& head : heads) {
+        if (stop.stop_requested()) {
+          stopped = true;
+          break;
+        }
+        if (!selection.contains(layer, head.head)) continue;
+        scanner.scan(head, accumulators[static_cast<std::size_t>(head.head)]);
+      }
+      measure_seconds += measuring.seconds();
+    }
+    if (stopped || !selection.layer(layer)) continue;
+    const Stopwatch measuring;
+    auto table = std::make_unique<LayerTable>(plan, layout, info.heads);
+    pool.for_each(info.heads, [&](Index head) {
+      if (selection.contains(layer, static_cast<int>(head))) {
+        table->fill(head, accumulators[static_cast<std::size_t>(head)]);
+      }
+    });
+    for (const auto& measure : measures) measure->end_layer(layer, *table, pool);
+    tables.push_back(std::move(table));
+    measure_seconds += measuring.seconds();
+  }
+  stopped = stopped || stop.stop_requested();
+
+  Results results;
+  results.partial = stopped;
+  results.layers_done = static_cast<int>(tables.size());
+  measured.layers.resize(tables.size());
+  results.tool = {{"name", "headgauge"},
+                  {"version", HEADGAUGE_VERSION},
+                  {"simd", simd_level()},
+                  {"threads", pool.threads()}};
+  results.model = {{"name", info.name},   {"family", info.family},     {"layers", info.layers},
+                   {"heads", info.heads}, {"kv_heads", info.kv_heads}, {"head_dim", info.head_dim}};
+  results.model.update(info.model);
+  results.text = info.text;
+  results.notices = info.notices;
+  write_settings(options, info, results);
+  write_coords(measured, plan, options.measure, info, results);
+  std::vector<const LayerTable*> views;
+  for (const auto& table : tables) views.push_back(table.get());
+  write_row_metrics(measured, plan, layout, views, selection, results);
+  const std::vector<const LayerStatistics*> statistics(views.begin(), views.end());
+  for (const auto& measure : measures) measure->derive(statistics, results);
+  const Stopwatch loss;
+  if (wants_loss && !stopped) write_loss(source, plan, results);
+  if (wants_loss) forward_seconds += loss.seconds();
+  results.flags = find_flags(results);
+  results.timings = {
+      {"forward_s", forward_seconds}, {"measure_s", measure_seconds}, {"total_s", total.seconds()}};
+  if (progress != nullptr) progress->update("done", last_layer + 1, last_layer + 1);
+  return results;
+}
+
+}  // namespace headgauge

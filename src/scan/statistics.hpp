@@ -1,0 +1,88 @@
+// From values of rows to means and standard errors, over lengths, position bins and documents.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "headgauge/measure.hpp"
+#include "scan/plan.hpp"
+
+namespace headgauge {
+
+// Where a row metric's cells stand among all cells of a row.
+struct CellRange {
+  const MetricInfo* metric = nullptr;
+  Index first = 0;
+  Index count = 0;
+  bool by_length = true;     // kept at every length, else at the longest only
+  bool by_position = false;  // kept for every position bin too
+};
+
+// All cells of a row: those of each measure's row metrics, in order.
+class CellLayout {
+ public:
+  explicit CellLayout(std::span<const std::unique_ptr<Measure>> measures);
+  const std::vector<CellRange>& ranges() const { return ranges_; }
+  const CellRange& range(std::string_view metric) const;
+  // The first cell of measure `m`.
+  Index measure_first(Index m) const { return measure_first_[static_cast<std::size_t>(m)]; }
+  Index cells() const { return cells_; }
+
+ private:
+  std::vector<CellRange> ranges_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::vector<Index> measure_first_;
+  Index cells_ = 0;
+};
+
+// Collects the rows of one head over all documents. add() may be called from several threads for
+// different tiles: each writes its own segments.
+class HeadAccumulator {
+ public:
+  HeadAccumulator(const RowPlan& plan, Index cells);
+  // `values` is rows of the tile x cells; NaN where undefined.
+  void add(Index document, const Tile& tile, MatrixView<const double> values);
+  void clear();
+  // Mean and standard error of a cell over the bins [first_bin, last_bin), in documents that hold
+  // all of them. The standard error is that of batch means: over blocks of 64 rows, or over
+  // documents where there are at least 4; undefined with fewer than 4 batches.
+  CellStatistics reduce(Index cell, Index first_bin, Index last_bin) const;
+
+ private:
+  struct Sum {
+    double value = 0;
+    double weight = 0;
+    std::int64_t rows = 0;
+  };
+  const RowPlan& plan_;
+  Index cells_;
+  std::vector<std::vector<Sum>> sums_;  // document -> segments x cells
+};
+
+// Mean of the first `count` values of every document that has so many, and its standard error by
+// batch means over blocks of 64 values or over documents, as for rows.
+CellStatistics series_statistics(std::span<const std::vector<double>> documents, Index count);
+
+// The statistics of all heads of a layer.
+class LayerTable : public LayerStatistics {
+ public:
+  LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads);
+  // Reads the accumulator of a finished head into the table.
+  void fill(Index head, const HeadAccumulator& accumulator);
+  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override;
+  CellStatistics at_position(const CellRange& range, Index head, Index bin, Index inner) const;
+  Index heads() const override { return heads_; }
+
+ private:
+  Index slot(const CellRange& range, Index length) const;
+  const RowPlan& plan_;
+  const CellLayout& layout_;
+  Index heads_;
+  std::vector<Index> offsets_;  // per range: first entry of its statistics in a head
+  Index per_head_ = 0;
+  std::vector<CellStatistics> statistics_;
+};
+
+}  // namespace headgauge
