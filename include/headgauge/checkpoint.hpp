@@ -169,6 +169,8 @@ ResolvedModel resolve_model(const std::string& model, const Environment& environ
 class Checkpoint {
  public:
   explicit Checkpoint(const ResolvedModel& model);
+  Checkpoint(Checkpoint&&) = default;
+  Checkpoint& operator=(Checkpoint&&) = default;
   // The folder, file or name as resolve_model understands it.
   static Checkpoint open(const std::string& model) { return Checkpoint(resolve_model(model)); }
 
@@ -207,6 +209,8 @@ class DumpFile {
 
   explicit DumpFile(const std::string& path) : DumpFile(Safetensors::open(path)) {}
   explicit DumpFile(Safetensors file);
+  DumpFile(DumpFile&&) = default;
+  DumpFile& operator=(DumpFile&&) = default;
   // Whether the metadata says that this is a dump.
   static bool recognises(const Safetensors& file);
 

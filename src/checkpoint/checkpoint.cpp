@@ -1,0 +1,96 @@
+#include <utility>
+
+#include "base/file.hpp"
+#include "checkpoint/shard_index.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+namespace {
+
+ConfigReader open_config(const ResolvedModel& model) {
+  if (model.kind == ResolvedModel::Kind::checkpoint) return ConfigReader::open(model.config_file);
+  throw UsageError(fault(model.name, "a checkpoint", "a dump file", "read it as a dump"));
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open_config(model)) {
+  files_.reserve(model_.weights.size());  // tensors_ points into them
+  for (const std::string& path : model_.weights) files_.push_back(Safetensors::open(path));
+
+  if (model_.index_file.empty()) {
+    for (const Safetensors& file : files_) {
+      for (const TensorView& tensor : file.tensors()) tensors_.emplace(tensor.name, &tensor);
+    }
+    return;
+  }
+  const ShardIndex index = read_shard_index(model_.index_file);
+  std::map<std::string, const Safetensors*> shards;
+  for (const Safetensors& file : files_) {
+    shards[file.path().substr(file.path().rfind('/') + 1)] = &file;
+  }
+  for (const auto& [name, file] : index.file_of) {
+    const auto shard = shards.find(file);
+    const TensorView* tensor = shard == shards.end() ? nullptr : shard->second->find(name);
+    if (tensor == nullptr) {
+      throw BadInputError(fault(
+          model_.folder + "/" + file, "the tensor " + in_quotes(name) + " that the index names",
+          "none of that name", "index and shards must come from the same model"));
+    }
+    tensors_.emplace(name, tensor);
+  }
+}
+
+const TensorView* Checkpoint::find(std::string_view name) const {
+  const auto it = tensors_.find(name);
+  return it == tensors_.end() ? nullptr : it->second;
+}
+
+const TensorView& Checkpoint::require(std::string_view name, std::span<const Index> shape) const {
+  const TensorView* tensor = find(name);
+  if (tensor == nullptr) {
+    const std::string& where =
+        model_.index_file.empty() ? files_.front().path() : model_.index_file;
+    throw BadInputError(fault(where,
+                              "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
+                              "none of that name among " + std::to_string(tensors_.size()),
+                              "weights and config must come from the same model"));
+  }
+  tensor->require_shape(shape);
+  return *tensor;
+}
+
+const TensorView& Checkpoint::require(std::string_view name,
+                                      std::initializer_list<Index> shape) const {
+  return require(name, std::span<const Index>(shape.begin(), shape.size()));
+}
+
+std::vector<std::string_view> Checkpoint::names() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, tensor] : tensors_) names.push_back(name);
+  return names;
+}
+
+std::size_t Checkpoint::bytes() const {
+  std::size_t total = 0;
+  for (const auto& [name, tensor] : tensors_) total += tensor->bytes.size();
+  return total;
+}
+
+std::string ResolvedModel::config_sha256() const {
+  if (config_file.empty()) return "";
+  const std::string text = read_text(config_file);
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+std::string ResolvedModel::weights_sha256() const {
+  std::vector<std::byte> headers;
+  for (const std::string& path : weights) {
+    const Safetensors file = Safetensors::open(path);
+    headers.insert(headers.end(), file.header().begin(), file.header().end());
+  }
+  return sha256_hex(headers);
+}
+
+}  // namespace headgauge

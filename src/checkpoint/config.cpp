@@ -1,0 +1,132 @@
+#include <type_traits>
+#include <utility>
+
+#include "base/file.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::json;
+
+// The words for a T in messages, and whether a value is one. Numbers are never converted where
+// that could change them: 12.0 is no integer, 1 is a number.
+template <class T>
+struct Reading;
+
+template <>
+struct Reading<bool> {
+  static constexpr std::string_view kName = "true or false";
+  static bool fits(const Json& json) { return json.is_boolean(); }
+};
+template <>
+struct Reading<std::int64_t> {
+  static constexpr std::string_view kName = "an integer";
+  static bool fits(const Json& json) {
+    return json.is_number_integer() &&
+           (!json.is_number_unsigned() ||
+            json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  }
+};
+template <>
+struct Reading<int> {
+  static constexpr std::string_view kName = "an integer of 32 bits";
+  static bool fits(const Json& json) {
+    return Reading<std::int64_t>::fits(json) && std::in_range<int>(json.get<std::int64_t>());
+  }
+};
+template <>
+struct Reading<double> {
+  static constexpr std::string_view kName = "a number";
+  static bool fits(const Json& json) { return json.is_number(); }
+};
+template <>
+struct Reading<std::string> {
+  static constexpr std::string_view kName = "text";
+  static bool fits(const Json& json) { return json.is_string(); }
+};
+template <class T>
+bool list_fits(const Json& json) {
+  if (!json.is_array()) return false;
+  for (const Json& item : json) {
+    if (!Reading<T>::fits(item)) return false;
+  }
+  return true;
+}
+template <>
+struct Reading<std::vector<int>> {
+  static constexpr std::string_view kName = "a list of integers of 32 bits";
+  static bool fits(const Json& json) { return list_fits<int>(json); }
+};
+template <>
+struct Reading<std::vector<std::string>> {
+  static constexpr std::string_view kName = "a list of texts";
+  static bool fits(const Json& json) { return list_fits<std::string>(json); }
+};
+
+constexpr const char* kAdvice = "use the config.json that the model came with";
+
+}  // namespace
+
+ConfigReader ConfigReader::open(const std::string& path) {
+  return ConfigReader(read_text(path), path);
+}
+
+ConfigReader::ConfigReader(std::string_view text, std::string file)
+    : json_(parse_json_object(text, file, DuplicateKeys::keep_last)), file_(std::move(file)) {}
+
+ConfigReader::ConfigReader(nlohmann::json json, std::string file, std::string prefix)
+    : json_(std::move(json)), file_(std::move(file)), prefix_(std::move(prefix)) {}
+
+std::string ConfigReader::where(std::string_view key) const {
+  return file_ + ": field " + prefix_ + std::string(key);
+}
+
+bool ConfigReader::has(std::string_view key) const {
+  const auto it = json_.find(key);
+  return it != json_.end() && !it->is_null();
+}
+
+const nlohmann::json& ConfigReader::at(std::string_view key, std::string_view expected) const {
+  const auto it = json_.find(key);
+  if (it == json_.end()) throw BadInputError(fault(where(key), expected, "no such field", kAdvice));
+  return *it;
+}
+
+template <class T>
+T ConfigReader::get(std::string_view key) const {
+  const Json& json = at(key, Reading<T>::kName);
+  if (!Reading<T>::fits(json)) {
+    throw BadInputError(fault(where(key), Reading<T>::kName, describe(json), kAdvice));
+  }
+  return json.get<T>();
+}
+
+template bool ConfigReader::get(std::string_view) const;
+template int ConfigReader::get(std::string_view) const;
+template std::int64_t ConfigReader::get(std::string_view) const;
+template double ConfigReader::get(std::string_view) const;
+template std::string ConfigReader::get(std::string_view) const;
+template std::vector<int> ConfigReader::get(std::string_view) const;
+template std::vector<std::string> ConfigReader::get(std::string_view) const;
+
+Index ConfigReader::get_size(std::string_view key, Index least, Index most) const {
+  const std::string expected =
+      "an integer from " + std::to_string(least) + " to " + std::to_string(most);
+  const Json& json = at(key, expected);
+  if (!Reading<std::int64_t>::fits(json) || json.get<Index>() < least || json.get<Index>() > most) {
+    throw BadInputError(fault(where(key), expected, describe(json), kAdvice));
+  }
+  return json.get<Index>();
+}
+
+ConfigReader ConfigReader::child(std::string_view key) const {
+  const Json& json = at(key, "an object");
+  if (!json.is_object()) {
+    throw BadInputError(fault(where(key), "an object", describe(json), kAdvice));
+  }
+  return ConfigReader(json, file_, prefix_ + std::string(key) + ".");
+}
+
+}  // namespace headgauge

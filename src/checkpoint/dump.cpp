@@ -1,0 +1,189 @@
+// Dump files: names and shapes of the tensors in docs/formats.md.
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "checkpoint/strict_json.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr const char* kAdvice = "see docs/formats.md for what a dump holds";
+constexpr Index kMostHeads = 65535;
+
+std::string of_layer(std::size_t layer, const char* part) {
+  return "layers." + std::to_string(layer) + "." + part;
+}
+
+// "layers.12.q" -> 12 and "q"; nothing where the name is of another form.
+std::optional<std::pair<std::size_t, std::string_view>> split_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "layers.";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::size_t layer = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
+  const auto digits = static_cast<std::size_t>(end - name.data());
+  if (error != std::errc{} || digits == name.size() || name[digits] != '.') return std::nullopt;
+  if (digits > 1 && name[0] == '0') return std::nullopt;  // one spelling for each layer
+  return std::pair(layer, name.substr(digits + 1));
+}
+
+const TensorView** slot(DumpFile::Layer& layer, std::string_view part) {
+  if (part == "q") return &layer.q;
+  if (part == "k") return &layer.k;
+  if (part == "v") return &layer.v;
+  if (part == "x") return &layer.x;
+  if (part == "scores") return &layer.scores;
+  return nullptr;
+}
+
+// Every tensor in its place; names that mean nothing are refused, for they are misspellings.
+std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
+  std::vector<DumpFile::Layer> layers;
+  const TensorView* shared_x = nullptr;
+  for (const TensorView& tensor : file.tensors()) {
+    if (tensor.name == "x") {
+      shared_x = &tensor;
+      continue;
+    }
+    const auto name = split_name(tensor.name);
+    // There can be no more layers than tensors, and a layer beyond means that one is missing.
+    const std::size_t most = file.tensors().size();
+    DumpFile::Layer unplaced;
+    const TensorView** place = nullptr;
+    if (name && name->first < most) {
+      if (name->first >= layers.size()) layers.resize(name->first + 1);
+      place = slot(layers[name->first], name->second);
+    } else if (name) {
+      throw BadInputError(fault(tensor.where(), "layers numbered from 0 without gaps",
+                                "layer " + std::to_string(name->first), kAdvice));
+    }
+    if (place == nullptr) {
+      throw BadInputError(fault(tensor.where(), "x, or layers.N. followed by q, k, v, x or scores",
+                                "this name", kAdvice));
+    }
+    *place = &tensor;
+  }
+  if (layers.empty()) {
+    throw BadInputError(fault(file.path(), "tensors layers.0.q and layers.0.k, or layers.0.scores",
+                              "no layer", kAdvice));
+  }
+  if (shared_x != nullptr) {
+    for (DumpFile::Layer& layer : layers) {
+      if (layer.x != nullptr) {
+        throw BadInputError(
+            fault(layer.x->where(), "one x for all layers, or one for each", "both", kAdvice));
+      }
+      layer.x = shared_x;
+    }
+  }
+  return layers;
+}
+
+const std::string& require_metadata(const Safetensors& file, const std::string& key,
+                                    const char* expected) {
+  const auto it = file.metadata().find(key);
+  if (it != file.metadata().end()) return it->second;
+  throw BadInputError(fault(file.path() + ": metadata " + key, expected, "none", kAdvice));
+}
+
+bool read_causal(const Safetensors& file) {
+  const std::string& text = require_metadata(file, "causal", "true or false");
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw BadInputError(
+      fault(file.path() + ": metadata causal", "true or false", in_quotes(text), kAdvice));
+}
+
+float read_scale(const Safetensors& file, Index head_dim) {
+  const auto it = file.metadata().find("scale");
+  if (it == file.metadata().end()) {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim)));
+  }
+  const std::string& text = it->second;
+  float scale = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(scale) ||
+      scale <= 0) {
+    throw BadInputError(
+        fault(file.path() + ": metadata scale", "a positive number", in_quotes(text), kAdvice));
+  }
+  return scale;
+}
+
+// Compares a tensor's shape with the sizes known so far; a size still 0 is taken from the tensor.
+void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
+  std::vector<Index> expected;
+  for (const Index* size : sizes) expected.push_back(*size == 0 ? -1 : *size);
+  tensor.require_shape(expected);
+  std::size_t axis = 0;
+  for (Index* size : sizes) {
+    if (tensor.shape[axis] == 0) {
+      throw BadInputError(fault(tensor.where(), "sizes of at least 1",
+                                "shape " + shape_text(tensor.shape), kAdvice));
+    }
+    *size = tensor.shape[axis++];
+  }
+}
+
+}  // namespace
+
+bool DumpFile::recognises(const Safetensors& file) {
+  const auto it = file.metadata().find("format");
+  return it != file.metadata().end() && it->second.starts_with("headgauge.dump/");
+}
+
+DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
+  const std::string& format = require_metadata(file_, "format", "headgauge.dump/1");
+  if (format != kFormat) {
+    throw UnsupportedError(fault(file_.path() + ": metadata format", std::string(kFormat),
+                                 in_quotes(format),
+                                 "use the headgauge that goes with this format"));
+  }
+  causal_ = read_causal(file_);
+  layers_ = sort_into_layers(file_);
+  shares_x_ = file_.find("x") != nullptr;
+
+  const Layer& first = layers_.front();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    if (layer.scores != nullptr) {
+      if (layer.q != nullptr || layer.k != nullptr) {
+        throw BadInputError(fault(layer.scores->where(), "q and k, or scores", "both", kAdvice));
+      }
+    } else {
+      static_cast<void>(file_.require(of_layer(i, "q")));
+      static_cast<void>(file_.require(of_layer(i, "k")));
+    }
+    const auto same = [&](const TensorView* here, const TensorView* there, const char* part) {
+      if ((here == nullptr) == (there == nullptr)) return;
+      const std::size_t lacking = here == nullptr ? i : 0;
+      throw BadInputError(fault(file_.path(), std::string(part) + " in every layer or in none",
+                                "no " + of_layer(lacking, part), kAdvice));
+    };
+    same(layer.scores, first.scores, "scores");
+    same(layer.v, first.v, "v");
+    same(layer.x, first.x, "x");
+
+    if (layer.scores != nullptr) {
+      match(*layer.scores, {&heads_, &length_, &length_});
+    } else {
+      match(*layer.q, {&heads_, &length_, &head_dim_});
+      match(*layer.k, {&kv_heads_, &length_, &head_dim_});
+    }
+    if (layer.v != nullptr) match(*layer.v, {&kv_heads_, &length_, &value_dim_});
+    if (layer.x != nullptr) match(*layer.x, {&length_, &x_dim_});
+  }
+  if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not tell
+  if (heads_ > kMostHeads || heads_ % kv_heads_ != 0) {
+    throw BadInputError(fault(
+        file_.path(),
+        "at most " + std::to_string(kMostHeads) + " heads, a multiple of the heads of k and v",
+        std::to_string(heads_) + " and " + std::to_string(kv_heads_), kAdvice));
+  }
+  scale_ = has_scores() ? 1.0f : read_scale(file_, head_dim_);
+}
+
+}  // namespace headgauge

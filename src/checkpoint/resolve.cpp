@@ -1,0 +1,251 @@
+// What a MODEL argument means: a folder, a file, or a name in the Hugging Face cache, whose layout
+// is  HUB/models--ORG--NAME/refs/main  (a revision) and  HUB/models--ORG--NAME/snapshots/REVISION/.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/file.hpp"
+#include "checkpoint/shard_index.hpp"
+#include "checkpoint/strict_json.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file system's own errors (a folder that may not be entered) count as "not there"; opening
+// the file says more.
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    paths.push_back(it->path());
+  }
+  if (error) {
+    throw BadInputError(fault(folder.string(), "a folder that can be read", error.message(),
+                              "check its permissions"));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string list_names(const std::vector<fs::path>& paths) {
+  constexpr std::size_t kMost = 5;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+    list += (i == 0 ? "" : ", ") + paths[i].filename().string();
+  }
+  if (paths.size() > kMost) list += " and " + std::to_string(paths.size() - kMost) + " more";
+  return list;
+}
+
+// Why a folder without model.safetensors cannot be read, and what to do.
+[[noreturn]] void refuse_weights(const fs::path& folder, const std::string& advice) {
+  const auto paths = entries(folder);
+  for (const fs::path& path : paths) {
+    const std::string name = path.filename().string();
+    if (name.starts_with("pytorch_model") || name == "tf_model.h5" || name.ends_with(".gguf")) {
+      throw UnsupportedError(
+          fault(folder.string(), "model.safetensors", "weights in another format, " + name,
+                "save the model as safetensors, with save_pretrained of current transformers"));
+    }
+  }
+  const auto other = std::find_if(paths.begin(), paths.end(), [](const fs::path& path) {
+    return path.extension() == ".safetensors";
+  });
+  throw BadInputError(fault(
+      folder.string(), "model.safetensors or model.safetensors.index.json", list_names(paths),
+      other == paths.end() ? advice : "if " + other->filename().string() + " is meant, name it"));
+}
+
+ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
+                             const std::string& advice) {
+  const auto paths = entries(folder);
+  if (paths.empty()) {
+    throw BadInputError(
+        fault(folder.string(), "config.json and model.safetensors", "an empty folder", advice));
+  }
+  ResolvedModel model;
+  model.name = name;
+  model.folder = folder.string();
+  model.config_file = (folder / "config.json").string();
+  if (!is_there(model.config_file)) {
+    throw BadInputError(fault(folder.string(), "config.json", list_names(paths), advice));
+  }
+  const fs::path single = folder / "model.safetensors";
+  const fs::path index = folder / "model.safetensors.index.json";
+  if (is_there(single)) {
+    model.weights = {single.string()};
+    return model;
+  }
+  if (!is_there(index)) refuse_weights(folder, advice);
+  model.index_file = index.string();
+  const ShardIndex shards = read_shard_index(model.index_file);
+  for (const std::string& file : shards.files) {
+    model.weights.push_back((folder / file).string());
+    if (is_there(model.weights.back())) continue;
+    const auto tensor = std::find_if(shards.file_of.begin(), shards.file_of.end(),
+                                     [&](const auto& entry) { return entry.second == file; });
+    throw BadInputError(
+        fault(model.index_file,
+              "the shard " + in_quotes(file) + " with tensor " + in_quotes(tensor->first),
+              "no such file", advice));
+  }
+  return model;
+}
+
+ResolvedModel resolve_file(const std::string& name) {
+  ResolvedModel model;
+  model.name = name;
+  model.weights = {name};
+  const fs::path folder = fs::path(name).parent_path();
+  model.folder = folder.empty() ? "." : folder.string();
+  if (DumpFile::recognises(Safetensors::open(name))) {
+    model.kind = ResolvedModel::Kind::dump;
+    return model;
+  }
+  model.config_file = (fs::path(model.folder) / "config.json").string();
+  if (!is_there(model.config_file)) {
+    throw BadInputError(fault(name, "config.json beside the weights, or a dump file's metadata",
+                              "neither", "put the model's config.json into " + model.folder));
+  }
+  return model;
+}
+
+// An environment variable that is set and not empty.
+std::optional<std::string> variable(const Environment& environment, const char* name) {
+  const char* value = environment(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::string home_folder(const Environment& environment) {
+  if (const auto home = variable(environment, "HOME")) return *home;
+  const passwd* user = ::getpwuid(::getuid());
+  return user == nullptr ? "/" : user->pw_dir;
+}
+
+// In the order in which huggingface_hub looks at its variables.
+fs::path hub_folder(const Environment& environment) {
+  const std::string home = home_folder(environment);
+  const auto expanded = [&](const std::string& path) {
+    const bool of_home = path == "~" || path.starts_with("~/");
+    return fs::path(of_home ? home + path.substr(1) : path);
+  };
+  if (const auto hub = variable(environment, "HF_HUB_CACHE")) return expanded(*hub);
+  if (const auto hub = variable(environment, "HUGGINGFACE_HUB_CACHE")) return expanded(*hub);
+  if (const auto hf = variable(environment, "HF_HOME")) return expanded(*hf) / "hub";
+  const auto cache = variable(environment, "XDG_CACHE_HOME");
+  return expanded(cache ? *cache : home + "/.cache") / "huggingface" / "hub";
+}
+
+// NAME or ORG/NAME, as the hub allows them.
+bool is_model_name(std::string_view text) {
+  const auto part = [](std::string_view s) {
+    return !s.empty() && s.front() != '.' && s.find("--") == s.npos && s.find("..") == s.npos &&
+           std::all_of(s.begin(), s.end(), [](char c) {
+             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                    c == '-' || c == '_' || c == '.';
+           });
+  };
+  const auto slash = text.find('/');
+  if (slash == text.npos) return part(text);
+  return part(text.substr(0, slash)) && part(text.substr(slash + 1));
+}
+
+// The names under which a model may be cached: models of the early hub have got an organisation
+// since, and both names work for downloading.
+std::vector<std::string> spellings(const std::string& name) {
+  constexpr std::pair<const char*, const char*> kMoved[] = {
+      {"gpt2", "openai-community/gpt2"},
+      {"gpt2-medium", "openai-community/gpt2-medium"},
+      {"gpt2-large", "openai-community/gpt2-large"},
+      {"gpt2-xl", "openai-community/gpt2-xl"},
+      {"distilgpt2", "distilbert/distilgpt2"}};
+  for (const auto& [early, late] : kMoved) {
+    if (name == early) return {early, late};
+    if (name == late) return {late, early};
+  }
+  return {name};
+}
+
+// models--ORG--NAME
+std::string cache_folder_name(const std::string& name) {
+  const auto slash = name.find('/');
+  if (slash == name.npos) return "models--" + name;
+  return "models--" + name.substr(0, slash) + "--" + name.substr(slash + 1);
+}
+
+// The snapshot of a cached repository that the branch main is at.
+fs::path snapshot_folder(const fs::path& repository, const std::string& advice) {
+  const fs::path reference = repository / "refs" / "main";
+  const fs::path snapshots = repository / "snapshots";
+  if (is_there(reference)) {
+    std::string revision = read_text(reference.string());
+    revision.erase(revision.find_last_not_of(" \t\r\n") + 1);
+    const bool plain = !revision.empty() && revision.find_first_of({"/\0", 2}) == revision.npos &&
+                       revision != "." && revision != "..";
+    if (!plain) {
+      throw BadInputError(fault(reference.string(), "a revision", in_quotes(revision), advice));
+    }
+    if (is_folder(snapshots / revision)) return snapshots / revision;
+    throw BadInputError(fault(reference.string(), "a snapshot of revision " + in_quotes(revision),
+                              "none in " + snapshots.string(), advice));
+  }
+  // A model fetched by revision, not by branch, has no reference.
+  const auto found = is_folder(snapshots) ? entries(snapshots) : std::vector<fs::path>{};
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    throw BadInputError(fault(repository.string(), "refs/main or a snapshot", "neither", advice));
+  }
+  throw BadInputError(fault(snapshots.string(), "one snapshot, there being no refs/main",
+                            list_names(found), "give the folder of the one you mean"));
+}
+
+ResolvedModel resolve_name(const std::string& name, const Environment& environment) {
+  const fs::path hub = hub_folder(environment);
+  const std::string advice =
+      "fetch it with `hf download " + name + "` (once `huggingface-cli download`)";
+  std::string looked;
+  for (const std::string& spelling : spellings(name)) {
+    const fs::path repository = hub / cache_folder_name(spelling);
+    if (is_folder(repository)) {
+      return resolve_folder(name, snapshot_folder(repository, advice), advice);
+    }
+    looked += (looked.empty() ? "no " : " and no ") + repository.string();
+  }
+  throw BadInputError(fault(name, "a folder, a file or a model in the Hugging Face cache",
+                            "nothing of that name here and " + looked, advice));
+}
+
+}  // namespace
+
+ResolvedModel resolve_model(const std::string& model) {
+  return resolve_model(model, [](const char* name) { return std::getenv(name); });
+}
+
+ResolvedModel resolve_model(const std::string& model, const Environment& environment) {
+  if (is_folder(model)) return resolve_folder(model, model, "copy the model's files there");
+  if (is_there(model)) return resolve_file(model);
+  if (is_model_name(model)) return resolve_name(model, environment);
+  throw BadInputError(
+      fault(model.empty() ? "MODEL" : model, "a folder, a .safetensors file or the name of a model",
+            model.empty() ? "nothing" : "no such file or folder", "check the path"));
+}
+
+}  // namespace headgauge

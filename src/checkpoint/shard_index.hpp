@@ -1,0 +1,19 @@
+// model.safetensors.index.json of a sharded checkpoint.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headgauge {
+
+struct ShardIndex {
+  std::map<std::string, std::string> file_of;  // tensor name -> file name without folder
+  std::vector<std::string> files;              // ascending, each once
+};
+
+ShardIndex parse_shard_index(std::string_view text, const std::string& path);
+ShardIndex read_shard_index(const std::string& path);
+
+}  // namespace headgauge

@@ -1,0 +1,178 @@
+// Element types, and tensors in a file as float32.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "checkpoint/strict_json.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+namespace {
+
+struct DTypeInfo {
+  std::string_view name;
+  int bits;
+};
+constexpr std::array<DTypeInfo, 22> kDTypes = {{
+    {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+    {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E5M2FNUZ", 8},
+    {"F8_E4M3FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+    {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
+    {"I64", 64},        {"U64", 64},
+}};
+static_assert(std::endian::native == std::endian::little, "tensors are read as they lie");
+
+// One binary16 as binary32, without branches so that the loop vectorises: the exponent is
+// rebased by a multiplication, which also normalises subnormals, exactly.
+float widen_half(std::uint16_t half) {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7FFF) << 13;
+  const std::uint32_t scaled =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
+  const std::uint32_t special = (half & 0x7C00) == 0x7C00 ? 0x7F800000u : 0u;
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
+  return std::bit_cast<float>(scaled | special | sign);
+}
+
+template <class T, class Convert>
+void convert_all(const std::byte* from, std::span<float> out, const Convert& convert) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    T value;
+    std::memcpy(&value, from + i * sizeof(T), sizeof(T));  // of any alignment
+    out[i] = convert(value);
+  }
+}
+
+bool all_finite(std::span<const float> values) {
+  std::int32_t bad = 0;
+  for (const float value : values) {
+    const auto magnitude = std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
+    bad |= magnitude > 0x7F7FFFFF ? 1 : 0;
+  }
+  return bad == 0;
+}
+
+std::string position_text(const TensorView& tensor, Index flat) {
+  std::vector<Index> index(tensor.shape.size());
+  Index rest = flat;
+  for (std::size_t axis = index.size(); axis-- > 0;) {
+    index[axis] = rest % tensor.shape[axis];
+    rest /= tensor.shape[axis];
+  }
+  return " at element " + std::to_string(flat) + ", index " + shape_text(index);
+}
+
+[[noreturn]] void refuse_value(const TensorView& tensor, const std::string& value, Index flat) {
+  throw BadInputError(fault(tensor.where(), "finite float32 values",
+                            value + position_text(tensor, flat),
+                            "the file is damaged, or the model that wrote it diverged"));
+}
+
+}  // namespace
+
+std::string_view dtype_name(DType dtype) {
+  return kDTypes[static_cast<std::size_t>(dtype)].name;
+}
+int dtype_bits(DType dtype) {
+  return kDTypes[static_cast<std::size_t>(dtype)].bits;
+}
+
+std::string shape_text(std::span<const Index> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += shape[i] < 0 ? "any" : std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+Index TensorView::elements() const {
+  Index n = 1;
+  for (const Index size : shape) n *= size;
+  return n;
+}
+
+std::string TensorView::where() const {
+  return std::string(file) + ": tensor " + in_quotes(name);
+}
+
+void TensorView::widen(std::span<float> out, Index first) const {
+  const Index count = std::ssize(out);
+  if (first < 0 || first + count > elements()) {
+    throw UsageError(fault(where(),
+                           "a range within its " + std::to_string(elements()) + " elements",
+                           std::to_string(first) + " to " + std::to_string(first + count), ""));
+  }
+  const std::byte* from = bytes.data() + first * dtype_bits(dtype) / 8;
+  switch (dtype) {
+    case DType::F32:
+      if (count > 0) std::memcpy(out.data(), from, out.size_bytes());
+      break;
+    case DType::F16:
+      convert_all<std::uint16_t>(from, out, widen_half);
+      break;
+    case DType::BF16:
+      convert_all<std::uint16_t>(from, out, [](std::uint16_t value) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+      });
+      break;
+    case DType::F64:
+      convert_all<double>(from, out, [](double value) { return static_cast<float>(value); });
+      for (Index i = 0; i < count; ++i) {
+        double value;
+        std::memcpy(&value, from + i * 8, 8);
+        if (std::isfinite(value) && !std::isfinite(out[static_cast<std::size_t>(i)])) {
+          refuse_value(*this, nlohmann::json(value).dump(), first + i);
+        }
+      }
+      break;
+    default:
+      throw UnsupportedError(fault(where(), "elements of type F16, BF16, F32 or F64",
+                                   std::string(dtype_name(dtype)),
+                                   "use a copy of the model that is not quantised"));
+  }
+  check_finite(out, first);
+}
+
+void TensorView::check_finite(std::span<const float> values, Index first) const {
+  if (all_finite(values)) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    const char* text = std::isnan(values[i]) ? "NaN" : values[i] > 0 ? "+Inf" : "-Inf";
+    refuse_value(*this, text, first + static_cast<Index>(i));
+  }
+}
+
+Matrix<float> TensorView::matrix() const {
+  if (shape.empty() || shape.size() > 2) {
+    throw BadInputError(fault(where(), "one or two dimensions", "shape " + shape_text(shape), ""));
+  }
+  Matrix<float> out(shape.size() == 1 ? 1 : shape[0], shape.back());
+  widen({out.data(), static_cast<std::size_t>(out.rows() * out.cols())});
+  return out;
+}
+
+AlignedVector<float> TensorView::values() const {
+  AlignedVector<float> out(static_cast<std::size_t>(elements()));
+  widen(out);
+  return out;
+}
+
+std::span<const float> TensorView::mapped_floats() const {
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  if (dtype != DType::F32 || address % alignof(float) != 0) return {};
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+void TensorView::require_shape(std::span<const Index> expected) const {
+  const bool same =
+      std::equal(shape.begin(), shape.end(), expected.begin(), expected.end(),
+                 [](Index found, Index wanted) { return wanted < 0 || found == wanted; });
+  if (same) return;
+  throw BadInputError(fault(where(), "shape " + shape_text(expected), "shape " + shape_text(shape),
+                            "weights and config must come from the same model"));
+}
+
+}  // namespace headgauge
