@@ -1,0 +1,116 @@
+"""From the means of heads and layers to labelled arrays, those of the whole model included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from averages import Mean, RowIndex, row_mean, stack
+from catalogue import dims_of
+from critical import critical_n
+from sensitivity import envelope, envelope_paper
+from settings import Metric, Settings
+
+Array = npt.NDArray[Any]
+Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position
+Walk = dict[str, Array]  # what critical N needs of one head
+LayerResult = tuple[dict[int, Cells], dict[int, Walk], Cells]  # by head, by head, cooperation
+Grid = dict[tuple[int, ...], Mean]
+
+
+def spread(name: str, placed: Grid, shape: tuple[int, ...]) -> Metric:
+    """Lays cells out over (layer, head) or (layer,); what was not scanned stays NaN, rows 0."""
+    sample = next(iter(placed.values()))
+    values = np.full((*shape, *sample.value.shape), np.nan)
+    stderr, rows = values.copy(), np.zeros(values.shape, dtype=np.int64)
+    for where, cell in placed.items():
+        values[where], stderr[where], rows[where] = cell.value, cell.stderr, cell.rows
+    return Metric(dims_of(name), values, stderr, rows)
+
+
+def whole_model_critical(distance: Array, context: Array, settings: Settings) -> dict[str, Metric]:
+    """critical_n and its companions from the (heads, length, N) means."""
+    rows: dict[str, list[float]] = {name: [] for name in ("n", "fraction", "ks_d", "ks_p")}
+    for place, length in enumerate(settings.lengths):
+        reach = min(length - 1, settings.critical_max)
+        if reach < 1 or np.isnan(distance[:, place, 0]).any():
+            for column in rows.values():
+                column.append(np.nan)
+            continue
+        found = critical_n(
+            distance[:, place, :reach], context[:, place, :reach], settings.critical_level
+        )
+        rows["n"].append(found.n)
+        rows["fraction"].append(found.n / length if found.n > 0 else np.nan)
+        rows["ks_d"].append(found.d)
+        rows["ks_p"].append(found.p)
+    return {f"critical_{k}": Metric(("length",), np.asarray(v)) for k, v in rows.items()}
+
+
+def critical_metrics(
+    walks: dict[tuple[int, int], Walk], shape: tuple[int, int], settings: Settings
+) -> dict[str, Metric]:
+    distance = np.stack([walk["distance"] for walk in walks.values()])
+    context = np.stack([walk["context"] for walk in walks.values()])
+    metrics = whole_model_critical(distance, context, settings)
+    own = np.full((*shape, len(settings.lengths)), np.nan)
+    for where, walk in walks.items():
+        own[where] = walk["own"]
+    fraction = np.where(own > 0, own / np.asarray(settings.lengths, dtype=np.float64), np.nan)
+    dims = dims_of("critical_n_head")
+    metrics["critical_n_head"] = Metric(dims, own)
+    metrics["critical_fraction_head"] = Metric(dims, fraction)
+    return metrics
+
+
+def sensitivity_bounds(sensitivity: Metric, settings: Settings) -> dict[str, Metric]:
+    """The envelopes, the same for every head scanned, and the largest of the heads."""
+    scanned = ~np.isnan(sensitivity.values).all(axis=(2, 3))[:, :, None, None]
+    grids = settings.temperatures, settings.epsilons
+    valid = np.where(scanned, envelope(*grids), np.nan)
+    printed = np.where(scanned, envelope_paper(*grids), np.nan)
+    largest = np.nanmax(sensitivity.values, axis=(0, 1))
+    return {
+        "sensitivity_bound": Metric(sensitivity.dims, valid),
+        "sensitivity_bound_paper": Metric(sensitivity.dims, printed),
+        "sensitivity_max": Metric(dims_of("sensitivity_max"), largest),
+    }
+
+
+def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Metric:
+    """Mean of -log p(x_{t+1}) over t = 1..L-1; row L predicts past the text of that length."""
+    values = np.concatenate([np.append(loss, np.nan) for loss in losses])
+    means = [row_mean(values, index, index.up_to(n) & (index.t < n)) for n in lengths]
+    joined = stack(means)
+    return Metric(dims_of("loss"), joined.value, joined.stderr, joined.rows)
+
+
+def assemble(results: dict[int, LayerResult], settings: Settings) -> dict[str, Metric]:
+    """All metrics but the loss, from the results of the layers."""
+    layers = sorted(results)
+    heads = sorted({head for _, head in settings.heads})
+    shape = len(layers), len(heads)
+    metrics: dict[str, Metric] = {}
+    grid: dict[str, Grid] = {}
+    walks: dict[tuple[int, int], Walk] = {}
+    for i, layer in enumerate(layers):
+        by_head, walk_of, together = results[layer]
+        for head, cells in by_head.items():
+            for name, cell in cells.items():
+                grid.setdefault(name, {})[i, heads.index(head)] = cell
+            if walk_of[head]:
+                walks[i, heads.index(head)] = walk_of[head]
+        for name, cell in together.items():
+            grid.setdefault(name, {})[(i,)] = cell
+    for name, placed in grid.items():
+        metrics[name] = spread(name, placed, shape if "head" in dims_of(name) else shape[:1])
+    if "union_coverage_paper" in metrics:  # a function of other means, not a mean of rows
+        paper = metrics["union_coverage_paper"]
+        metrics["union_coverage_paper"] = Metric(paper.dims, paper.values)
+    if walks:
+        metrics |= critical_metrics(walks, shape, settings)
+    if "sensitivity" in metrics:
+        metrics |= sensitivity_bounds(metrics["sensitivity"], settings)
+    return metrics

@@ -1,0 +1,74 @@
+"""Inner products and distances of the points x_j, as stored and on the unit sphere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def gram(x: Array) -> Array:
+    """X X^T, with equal points giving equal entries bit for bit."""
+    distinct, place = np.unique(x, axis=0, return_inverse=True)
+    products = distinct @ distinct.T
+    products = np.tril(products) + np.tril(products, -1).T
+    return np.ascontiguousarray(products[np.ix_(place, place)])
+
+
+def squared_distances(products: Array) -> Array:
+    norms = np.diagonal(products)
+    return np.asarray(np.maximum(norms[:, None] + norms[None, :] - 2.0 * products, 0.0))
+
+
+def on_unit_sphere(x: Array) -> Array:
+    """x / ||x||; a point at 0 stays there."""
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0.0))
+
+
+def prefix_delta(distances2: Array) -> Array:
+    """delta of Assumption 2 among the first n points, at [n]; infinite for n < 2."""
+    nearest = np.full(len(distances2) + 1, np.inf)
+    for n in range(2, len(distances2) + 1):
+        nearest[n] = min(nearest[n - 1], distances2[n - 1, : n - 1].min())
+    return np.asarray(np.sqrt(nearest))
+
+
+@dataclass
+class Sphere:
+    """Points of the unit sphere, as separability uses them."""
+
+    points: Array  # (L, d)
+    products: Array  # (L, L)
+    delta: Array  # (L + 1,)
+
+    @staticmethod
+    def of(points: Array) -> Sphere:
+        products = gram(points)
+        return Sphere(points, products, prefix_delta(squared_distances(products)))
+
+
+@dataclass
+class Points:
+    """x as it is, for distances."""
+
+    x: Array
+    products: Array
+    distances2: Array
+    sphere: Sphere
+
+    @staticmethod
+    def of(x: Array) -> Points:
+        wide = x.astype(np.float64)
+        products = gram(wide)
+        sphere = Sphere.of(on_unit_sphere(wide))
+        return Points(wide, products, squared_distances(products), sphere)
+
+
+def prefix_sets(top_n: list[int], available: int) -> list[int]:
+    """The N of top_n that leave a key outside, N < n (rows n > N), in their own order."""
+    return [size for size in top_n if size < available]

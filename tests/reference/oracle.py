@@ -1,0 +1,214 @@
+"""Every metric of a scan in float64, as labelled arrays, from documents and settings."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from assembly import Cells, LayerResult, Walk, assemble, loss_metric
+from averages import Mean, RowIndex, position_edges, row_mean, stack
+from catalogue import TWIN, has_twin
+from cooperation import union_coverage, union_independent, union_paper
+from critical import critical_n_head
+from distance import distance_rows
+from geometry import Points, Sphere
+from philox import sphere_points, unit_directions
+from rows import concatenate, row_blocks
+from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
+from separability import separability_rows
+from settings import Metric, Settings
+from sources import Document
+from weights import weight_rows
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class HeadRows:
+    """The rows of one head over all documents."""
+
+    values: dict[str, Array]
+    chosen: dict[int, tuple[Array, Array]]  # by N: members (R, N), and whether X_i < r
+
+
+class Oracle:
+    def __init__(self, documents: list[Document], settings: Settings) -> None:
+        self.documents = documents
+        self.settings = settings
+        self.index = RowIndex.of(
+            [np.arange(1, d.length + 1) for d in documents], [d.length for d in documents]
+        )
+        self.edges = position_edges(settings.lengths)
+        self.spheres: dict[int, Sphere] = {}
+
+    def _null(self, width: int) -> Sphere:
+        if width not in self.spheres:
+            longest = max(d.length for d in self.documents)
+            self.spheres[width] = Sphere.of(sphere_points(self.settings.seed, width, longest))
+        return self.spheres[width]
+
+    def _wants(self, group: str) -> bool:
+        return group in self.settings.groups
+
+    def document_rows(
+        self, number: int, layer: int, head: int, points: Points | None
+    ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]]]:
+        """Row values of one head in one document."""
+        document, s = self.documents[number], self.settings
+        needs_null = self._wants("separability") or self._wants("cooperation")
+        null = self._null(document.point_width(layer)) if points and needs_null else None
+        parts, chosen = [], []
+        logits = document.logits(layer, head)
+        for block in row_blocks(logits, document.visible, s.depth):
+            part: dict[str, Array] = {}
+            if self._wants("weights"):
+                part |= weight_rows(block)
+            if self._wants("sensitivity"):
+                part |= jacobian_rows(block)
+                v = top2_directions(block)
+                if s.direction == "random":
+                    v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
+                part["sensitivity"] = sensitivity_rows(block, v, s.temperatures, s.epsilons)
+            if points is not None and self._wants("distance"):
+                part |= distance_rows(block, points, s.top_n, s.depth)
+            if points is not None and null is not None:
+                found, sets = separability_rows(block, points.sphere, null, s.top_n)
+                part |= found
+                chosen.append(sets)
+            parts.append(part)
+        return concatenate(parts), chosen
+
+    def head_rows(self, layer: int, head: int, shared: list[Points | None] | None) -> HeadRows:
+        values, blocks = [], []
+        for number, document in enumerate(self.documents):
+            points = shared[number] if shared is not None else document.points(layer, head)
+            rows, chosen = self.document_rows(number, layer, head, points)
+            values.append(rows)
+            blocks += chosen
+        joined = {
+            size: (
+                np.concatenate([b[size][0] for b in blocks]),
+                np.concatenate([b[size][1] for b in blocks]),
+            )
+            for size in (self.settings.top_n if blocks else [])
+        }
+        return HeadRows(concatenate(values), joined)
+
+    def by_length(self, values: Array, lengths: list[int] | None = None) -> Mean:
+        """Means over rows t <= L, one entry for each length."""
+        wanted = self.settings.lengths if lengths is None else lengths
+        cells = [row_mean(values, self.index, self.index.up_to(length)) for length in wanted]
+        return stack(cells)
+
+    def by_position(self, values: Array) -> Mean:
+        lower = [0, *self.edges[:-1]]
+        chosen = [self.index.between(a, b) for a, b in zip(lower, self.edges, strict=True)]
+        return stack([row_mean(values, self.index, rows) for rows in chosen])
+
+    def head_cells(self, rows: HeadRows) -> tuple[Cells, Walk]:
+        """The means of a head, and what critical N needs: means for every N, and the head's own."""
+        s, cells, walks = self.settings, {}, {}
+        for name, values in rows.values.items():
+            if name == "sensitivity":
+                longest = self.by_length(values, [s.longest])
+                cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
+            elif not name.endswith("_walk"):
+                cells[name] = self.by_length(values)
+                if has_twin(name):
+                    cells[name + TWIN] = self.by_position(values)
+        if "distance_walk" in rows.values:
+            distance, context = rows.values["distance_walk"], rows.values["context_walk"]
+            walks["distance"] = self.by_length(distance).value
+            walks["context"] = self.by_length(context).value
+            gap = self.by_length(distance - context)
+            own = np.full(len(s.lengths), np.nan)
+            for place, length in enumerate(s.lengths):
+                reach = min(length - 1, s.critical_max)
+                own[place] = critical_n_head(gap.value[place, :reach], gap.stderr[place, :reach])
+            walks["own"] = own
+        return cells, walks
+
+    def layer_cells(self, layer: int) -> LayerResult:
+        """All of one layer: the cells and walks of its heads, and its cooperation."""
+        heads = [h for n, h in self.settings.heads if n == layer]
+        shared = None
+        if self.settings.x != "value":
+            shared = [document.points(layer, 0) for document in self.documents]
+        found = {head: self.head_rows(layer, head, shared) for head in heads}
+        cells, walks = {}, {}
+        for head, rows in found.items():
+            cells[head], walks[head] = self.head_cells(rows)
+        together: Cells = {}
+        if self._wants("cooperation") and all(rows.chosen for rows in found.values()):
+            together = self.cooperation_cells(list(found.values()), list(cells.values()))
+        return cells, walks, together
+
+    def cooperation_cells(self, rows: list[HeadRows], cells: list[Cells]) -> Cells:
+        s = self.settings
+        width = max(d.length for d in self.documents)
+        visible = np.concatenate([d.visible for d in self.documents])
+        share = np.stack([c["separability"].value for c in cells])  # (heads, length, top_n)
+        empty = np.full((len(s.lengths), len(s.top_n)), np.nan)
+        union, independent = (
+            [],
+            Mean(empty.copy(), empty.copy(), np.zeros(empty.shape, dtype=np.int64)),
+        )
+        paper = empty.copy()
+        for place, size in enumerate(s.top_n):
+            members = [r.chosen[size][0] for r in rows]
+            distinct = [r.chosen[size][1] for r in rows]
+            told = union_coverage(members, distinct, width)
+            union.append(np.where(visible > size, told, np.nan))
+            for step, length in enumerate(s.lengths):
+                p = share[:, step, place]
+                if np.isnan(p).any():
+                    continue
+                values = np.where(visible > size, union_independent(members, p, width), np.nan)
+                cell = row_mean(values, self.index, self.index.up_to(length))
+                independent.value[step, place] = cell.value
+                independent.stderr[step, place] = cell.stderr
+                independent.rows[step, place] = cell.rows
+                paper[step, place] = union_paper(p)
+        return {
+            "union_coverage": self.by_length(np.stack(union, axis=1)),
+            "union_coverage_independent": independent,
+            "union_coverage_paper": Mean(paper, empty, independent.rows),
+        }
+
+    def run(self, jobs: int = 1) -> dict[str, Metric]:
+        """All metrics; `jobs` processes share the layers."""
+        layers = sorted({layer for layer, _ in self.settings.heads})
+        for layer in layers:
+            self._null(self.documents[0].point_width(layer))
+        if jobs > 1:
+            with ProcessPoolExecutor(
+                jobs, get_context("fork"), initializer=_adopt, initargs=(self,)
+            ) as pool:
+                results = list(pool.map(_layer, layers))
+        else:
+            results = [self.layer_cells(layer) for layer in layers]
+        return assemble(dict(zip(layers, results, strict=True)), self.settings) | self.loss()
+
+    def loss(self) -> dict[str, Metric]:
+        losses = [d.next_token_loss for d in self.documents if d.next_token_loss is not None]
+        if not self._wants("model") or not losses:
+            return {}
+        return {"loss": loss_metric(losses, self.index, self.settings.lengths)}
+
+
+_current: Oracle | None = None
+
+
+def _adopt(oracle: Oracle) -> None:
+    global _current
+    _current = oracle
+
+
+def _layer(layer: int) -> LayerResult:
+    assert _current is not None
+    return _current.layer_cells(layer)

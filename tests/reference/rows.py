@@ -1,0 +1,64 @@
+"""Blocks of rows: weights of 64 queries over their visible keys, and their top-N order.
+
+Row conventions of math.md section 2: causal row t (1-based) sees n = t keys. A block is padded to
+the widest of its rows; padding has logit -inf and weight 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+ROWS_PER_BLOCK = 64
+TIE_GRID = 2.0**36  # logits that agree to 2^-36 rank as equal: see `rank`
+
+
+def softmax(logits: Array) -> Array:
+    """N1 at T = 1, along the last axis; -inf is a removed key."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+
+def rank(logits: Array, depth: int) -> Array:
+    """The `depth` largest logits of each row, largest first; ties: lower index first (section 0).
+
+    Logits that are equal in exact arithmetic may differ in their last bits, so they are compared
+    on a grid of 2^-36.
+    """
+    grid = np.round(logits * TIE_GRID)
+    return np.argsort(-grid, axis=1, kind="stable")[:, :depth]
+
+
+@dataclass
+class RowBlock:
+    t: Array  # (R,) 1-based rows
+    n: Array  # (R,) visible keys
+    logits: Array  # (R, C) scaled, -inf beyond n
+    weights: Array  # (R, C) softmax at T = 1, 0 beyond n
+    order: Array  # (R, K) indices of the largest weights, K <= C
+
+    @property
+    def visible(self) -> Array:
+        return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])
+
+
+def row_blocks(logits: Array, visible: Array, depth: int) -> Iterator[RowBlock]:
+    """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
+    for start in range(0, len(logits), ROWS_PER_BLOCK):
+        n = visible[start : start + ROWS_PER_BLOCK]
+        width = int(n.max())
+        block = logits[start : start + ROWS_PER_BLOCK, :width].copy()
+        block[np.arange(width)[None, :] >= n[:, None]] = -np.inf
+        t = np.arange(start + 1, start + 1 + len(n))
+        yield RowBlock(t, n, block, softmax(block), rank(block, min(depth, width)))
+
+
+def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:
+    """Joins the rows of blocks, metric by metric."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

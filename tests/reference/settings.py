@@ -1,0 +1,42 @@
+"""The options of a scan that change its numbers, and the labelled arrays that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Settings:
+    lengths: list[int]
+    top_n: list[int]
+    temperatures: list[float]
+    epsilons: list[float]
+    groups: list[str]
+    x: str = "embedding"
+    direction: str = "random"
+    seed: int = 0
+    critical_max: int = 128
+    critical_level: float = 0.01
+    heads: list[tuple[int, int]] = field(default_factory=list)  # (layer, head) scanned
+
+    @property
+    def longest(self) -> int:
+        return max(self.lengths)
+
+    @property
+    def depth(self) -> int:
+        """How many of the largest weights of a row are needed."""
+        return max(2, self.critical_max, *self.top_n)
+
+
+@dataclass
+class Metric:
+    dims: tuple[str, ...]
+    values: Array
+    stderr: Array | None = None
+    rows: Array | None = None

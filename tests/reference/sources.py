@@ -1,0 +1,147 @@
+"""What is measured: a GPT-2 checkpoint over token ids, or a headgauge.dump/1 file.
+
+Either gives, for each document, the scaled scores of every head and the points x_j.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry import Points
+from gpt2 import LayerTrace, Model
+from safetensors_io import Tensors, read_file
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Document:
+    """One text after the forward pass. `points` of a layer are shared by its heads or per head."""
+
+    length: int
+    visible: Array  # (L,) keys that row t sees, at [t-1]
+    next_token_loss: Array | None
+    layers: list[int]
+    heads: int
+
+    def logits(self, layer: int, head: int) -> Array:
+        raise NotImplementedError
+
+    def points(self, layer: int, head: int) -> Points | None:
+        raise NotImplementedError
+
+    def point_width(self, layer: int) -> int:
+        raise NotImplementedError
+
+
+@dataclass
+class ModelDocument(Document):
+    traces: list[LayerTrace]
+    scales: list[float]
+    embedding: Points | None
+    x: str
+
+    def logits(self, layer: int, head: int) -> Array:
+        trace = self.traces[layer]
+        q, k = trace.queries[head].astype(np.float64), trace.keys[head].astype(np.float64)
+        return np.asarray(q @ k.T * self.scales[layer])
+
+    def points(self, layer: int, head: int) -> Points | None:
+        if self.embedding is not None:
+            return self.embedding
+        trace = self.traces[layer]
+        return Points.of(trace.hidden if self.x == "hidden" else trace.values[head])
+
+    def point_width(self, layer: int) -> int:
+        trace = self.traces[layer]
+        return int((trace.values if self.x == "value" else trace.hidden).shape[-1])
+
+
+def model_documents(
+    folder: Path, texts: list[list[int]], longest: int, x: str, dtype: type = np.float64
+) -> list[Document]:
+    """One pass over the first `longest` ids of each text."""
+    model = Model(folder, dtype)
+    documents: list[Document] = []
+    for ids in texts:
+        trace = model.forward(ids[:longest])
+        count = len(trace.embedding)
+        documents.append(
+            ModelDocument(
+                length=count,
+                visible=np.arange(1, count + 1),
+                next_token_loss=trace.next_token_loss,
+                layers=list(range(model.config.layers)),
+                heads=model.config.heads,
+                traces=trace.layers,
+                scales=[model.config.scale(layer) for layer in range(model.config.layers)],
+                embedding=Points.of(trace.embedding) if x == "embedding" else None,
+                x=x,
+            )
+        )
+    return documents
+
+
+@dataclass
+class DumpDocument(Document):
+    tensors: Tensors
+    scale: float | None
+    x: str
+
+    def _tensor(self, layer: int, name: str) -> Array | None:
+        return self.tensors.get(f"layers.{layer}.{name}")
+
+    def _of_head(self, stored: Array, head: int) -> Array:
+        """Grouped heads: that of kv head h // group."""
+        return np.asarray(stored[head // (self.heads // len(stored)), : self.length])
+
+    def logits(self, layer: int, head: int) -> Array:
+        scores = self._tensor(layer, "scores")
+        if scores is not None:
+            return np.asarray(scores[head, : self.length, : self.length])
+        q, k = self._tensor(layer, "q"), self._tensor(layer, "k")
+        assert q is not None and k is not None
+        scale = self.scale if self.scale is not None else 1.0 / math.sqrt(q.shape[-1])
+        return np.asarray(q[head, : self.length] @ self._of_head(k, head).T * scale)
+
+    def _stored_points(self, layer: int) -> Array | None:
+        if self.x == "value":
+            return self._tensor(layer, "v")
+        own = self._tensor(layer, "x")
+        return own if own is not None else self.tensors.get("x")
+
+    def points(self, layer: int, head: int) -> Points | None:
+        stored = self._stored_points(layer)
+        if stored is None:
+            return None
+        x = self._of_head(stored, head) if self.x == "value" else stored[: self.length]
+        return Points.of(x)
+
+    def point_width(self, layer: int) -> int:
+        stored = self._stored_points(layer)
+        return 0 if stored is None else int(stored.shape[-1])
+
+
+def dump_document(path: Path, longest: int, x: str) -> Document:
+    """A dump as one document; rows of a dump that is not causal see all its keys."""
+    tensors, metadata = read_file(path)
+    if metadata.get("format") != "headgauge.dump/1":
+        raise ValueError(f"{path}: format {metadata.get('format')!r}, not headgauge.dump/1")
+    found = [re.fullmatch(r"layers\.(\d+)\.(q|scores)", name) for name in tensors]
+    layers = sorted({int(match.group(1)) for match in found if match})
+    sample = tensors.get(f"layers.{layers[0]}.scores", tensors.get(f"layers.{layers[0]}.q"))
+    assert sample is not None
+    heads, length = sample.shape[0], min(sample.shape[1], longest)
+    causal = metadata.get("causal", "true") == "true"
+    if not causal and length < sample.shape[1]:
+        raise ValueError("a dump that is not causal is checked at its own length only")
+    visible = np.arange(1, length + 1) if causal else np.full(length, length)
+    scale = float(metadata["scale"]) if "scale" in metadata else None
+    return DumpDocument(length, visible, None, layers, heads, tensors, scale, x)

@@ -1,0 +1,227 @@
+"""A whole scan of a small model: against plain loops, and the comparison finding what is wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import brute
+from catalogue import GROUPS, expected_metrics
+from compare import compare
+from geometry import on_unit_sphere
+from oracle import Oracle
+from results_io import scanned_heads, write_results
+from rows import softmax
+from safetensors_io import write_file
+from settings import Metric, Settings
+from small_model import write_model
+from sources import Document, model_documents
+
+LENGTHS, TOP_N = [8, 16], [1, 3]
+TEXTS = [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], [2, 7, 1, 8, 2, 8, 1, 8, 2]]
+
+
+def settings_for(documents: list[Document], **changes: Any) -> Settings:
+    heads = [(layer, h) for layer in documents[0].layers for h in range(documents[0].heads)]
+    values: dict[str, Any] = {
+        "lengths": LENGTHS,
+        "top_n": TOP_N,
+        "temperatures": [0.1, 1.0],
+        "epsilons": [1e-3, 10.0],
+        "groups": list(GROUPS),
+        "seed": 5,
+        "heads": heads,
+        **changes,
+    }
+    return Settings(**values)
+
+
+class Scan(unittest.TestCase):
+    folder: Path
+    documents: list[Document]
+    settings: Settings
+    metrics: dict[str, Metric]
+    results: dict[str, Any]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        write_model(cls.folder)
+        cls.documents = model_documents(cls.folder, TEXTS, 16, "embedding")
+        cls.settings = settings_for(cls.documents)
+        oracle = Oracle(cls.documents, cls.settings)
+        cls.metrics = oracle.run()
+        written = write_results(cls.metrics, cls.settings, oracle.edges)
+        cls.results = json.loads(json.dumps(written))
+
+    def rows(self, length: int) -> list[tuple[int, int]]:
+        """(document, t) of the rows that count for a length."""
+        return [
+            (d, t)
+            for d, text in enumerate(TEXTS)
+            if len(text) >= length
+            for t in range(1, length + 1)
+        ]
+
+    def row(self, layer: int, head: int, document: int, t: int) -> tuple[npt.NDArray[Any], ...]:
+        trace = self.documents[document].traces[layer]  # type: ignore[attr-defined]
+        q, k = trace.queries[head], trace.keys[head]
+        logits = np.array([float(q[t - 1] @ k[j]) / 2.0 for j in range(t)])
+        embedding = self.documents[document].embedding.x[:t]  # type: ignore[attr-defined]
+        return logits, softmax(logits), embedding
+
+    def mean(self, values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    def test_means_by_length(self) -> None:
+        for layer, head in self.settings.heads:
+            for i, length in enumerate(LENGTHS):
+                seen = [self.row(layer, head, *where) for where in self.rows(length)]
+                found = self.metrics["entropy"].values[layer, head, i]
+                expected = self.mean([float(-(a * np.log(a)).sum()) for _, a, _ in seen])
+                self.assertAlmostEqual(found, expected)
+                for j, size in enumerate(TOP_N):
+                    fit = [(a, x, brute.top_set(z, size)) for z, a, x in seen if len(a) > size]
+                    expected = self.mean([brute.distance(*row) for row in fit])
+                    self.assertAlmostEqual(
+                        self.metrics["distance"].values[layer, head, i, j], expected
+                    )
+                    told = [
+                        brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit
+                    ]
+                    expected = self.mean([row["separability"] for row in told])
+                    self.assertAlmostEqual(
+                        self.metrics["separability"].values[layer, head, i, j], expected
+                    )
+                    count = self.metrics["separability"].rows
+                    assert count is not None
+                    self.assertEqual(count[layer, head, i, j], len(fit))
+
+    def test_bins_by_position(self) -> None:
+        found = self.metrics["max_weight_by_position"].values[1, 0]
+        lower = 0
+        for place, upper in enumerate([1, 2, 4, 8, 16]):
+            values = [
+                self.row(1, 0, d, t)[1].max()
+                for d, text in enumerate(TEXTS)
+                for t in range(lower + 1, min(upper, len(text)) + 1)
+            ]
+            self.assertAlmostEqual(found[place], self.mean(values))
+            lower = upper
+
+    def test_sensitivity_stays_in_its_envelope(self) -> None:
+        g, bound = self.metrics["sensitivity"].values, self.metrics["sensitivity_bound"].values
+        self.assertTrue((g <= bound * (1.0 + 1e-12)).all())
+        np.testing.assert_array_equal(self.metrics["sensitivity_max"].values, g.max(axis=(0, 1)))
+
+    def test_union_of_heads(self) -> None:
+        size, shares = 3, self.metrics["separability"].values[0, :, 1, 1]
+        told_of, hoped_of = [], []
+        for document, t in self.rows(16):
+            if t <= size:
+                continue
+            union: set[int] = set()
+            told: set[int] = set()
+            missed: dict[int, float] = {}
+            for head in range(2):
+                logits, a, x = self.row(0, head, document, t)
+                u = on_unit_sphere(x)
+                chosen = brute.top_set(logits, size)
+                r, inside = brute.radius(a, u, chosen), brute.selected_distances(a, u, chosen)
+                union |= set(chosen)
+                told |= {i for i, q in zip(chosen, inside, strict=True) if q < r}
+                for i in chosen:
+                    missed[i] = missed.get(i, 1.0) * (1.0 - shares[head])
+            told_of.append(len(told) / len(union))
+            hoped_of.append(self.mean([1.0 - missed[i] for i in union]))
+        found = self.metrics["union_coverage"].values[0, 1, 1]
+        self.assertAlmostEqual(found, self.mean(told_of))
+        found = self.metrics["union_coverage_independent"].values[0, 1, 1]
+        self.assertAlmostEqual(found, self.mean(hoped_of))
+        paper = 1.0 - (1.0 - shares.mean()) ** 2
+        self.assertAlmostEqual(self.metrics["union_coverage_paper"].values[0, 1, 1], paper)
+
+    def test_loss(self) -> None:
+        losses = [d.next_token_loss for d in self.documents]
+        joined = np.concatenate([losses[0][:7], losses[1][:7]])  # type: ignore[index]
+        self.assertAlmostEqual(self.metrics["loss"].values[0], joined.mean())
+        rows = self.metrics["loss"].rows
+        assert rows is not None
+        self.assertEqual(rows.tolist(), [14, 15])
+
+    def failures(self, results: dict[str, Any]) -> list[str]:
+        checks = compare(results, model=self.folder, texts=TEXTS)
+        return [check.name for check in checks if check.failures]
+
+    def test_agrees_with_itself(self) -> None:
+        self.assertEqual(self.failures(self.results), [])
+        names = expected_metrics(list(GROUPS), points=True, loss=True)
+        self.assertEqual(set(names), set(self.metrics))
+
+    def test_finds_what_is_wrong(self) -> None:
+        wrong = copy.deepcopy(self.results)
+        metrics = wrong["metrics"]
+        metrics["entropy"]["values"][0][1][1] += 1e-3
+        metrics["max_weight"]["stderr"] = copy.deepcopy(metrics["max_weight"]["values"])
+        metrics["distance"]["rows"][1][0][0][0] += 1
+        metrics["separability"]["values"][0][0][0][0] = None
+        metrics["jacobian_bound"]["dims"] = ["head", "layer", "length"]
+        metrics["critical_n"]["values"][0] += 1
+        del metrics["mass_90_by_position"]
+        self.assertEqual(
+            set(self.failures(wrong)),
+            {
+                "entropy",
+                "max_weight",
+                "distance",
+                "separability",
+                "jacobian_bound",
+                "critical_n",
+                "mass_90_by_position",
+            },
+        )
+
+    def test_other_settings(self) -> None:
+        for changes in (
+            {"x": "hidden", "direction": "top2"},
+            {"x": "value", "heads": [(1, 0), (0, 1)], "critical_max": 2},
+        ):
+            documents = model_documents(self.folder, TEXTS, 16, str(changes["x"]))
+            settings = settings_for(documents, **changes)
+            oracle = Oracle(documents, settings)
+            results = write_results(oracle.run(), settings, oracle.edges)
+            results["settings"]["heads"] = [f"{i}.{j}" for i, j in settings.heads]
+            self.assertEqual(self.failures(json.loads(json.dumps(results))), [])
+
+    def test_choice_of_heads(self) -> None:
+        results = {"coords": {"layer": [3, 7], "head": [0, 1, 5]}, "settings": {"heads": "3.5,7.*"}}
+        self.assertEqual(scanned_heads(results), [(3, 5), (7, 0), (7, 1), (7, 5)])
+
+    def test_dump_of_the_same_heads(self) -> None:
+        """A dump of a model's q, k and embedding gives the model's own numbers."""
+        trace = self.documents[0].traces  # type: ignore[attr-defined]
+        tensors = {"x": self.documents[0].embedding.x}  # type: ignore[attr-defined]
+        for layer, heads in enumerate(trace):
+            tensors[f"layers.{layer}.q"] = heads.queries
+            tensors[f"layers.{layer}.k"] = heads.keys
+        dump = self.folder / "dump.safetensors"
+        write_file(dump, tensors, {"format": "headgauge.dump/1", "causal": "true"})
+        oracle = Oracle(self.documents[:1], self.settings)
+        metrics = oracle.run()
+        del metrics["loss"]
+        results = write_results(metrics, self.settings, oracle.edges)
+        checks = compare(json.loads(json.dumps(results)), dump=dump)
+        self.assertEqual([check.name for check in checks if check.failures], [])
+        self.assertTrue(all(check.share < 1e-6 for check in checks if not math.isnan(check.share)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""The readers and the forward pass: against Hugging Face's float64 golden files, and by shapes."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpt2 import Model
+from rows import row_blocks
+from safetensors_io import read_checkpoint, read_file, write_file
+from sensitivity import frobenius
+from small_model import write_model
+from sources import dump_document, model_documents
+from weights import weight_rows
+
+HERE = Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden" / "data"
+DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
+CAPP = DATA / "models" / "capp-gpt"
+DIGITS = 2e-10  # golden files have 12 significant digits
+
+
+class Readers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_dtypes(self) -> None:
+        values = np.array([[1.0, -2.5], [0.15625, 3.0]])  # exact in every dtype
+        for dtype in (np.float64, np.float32, np.float16):
+            write_file(self.folder / "t", {"a": values.astype(dtype)}, {"format": "x"})
+            tensors, metadata = read_file(self.folder / "t")
+            np.testing.assert_array_equal(tensors["a"], values)
+            self.assertEqual(metadata, {"format": "x"})
+
+    def test_bf16_shards_and_prefix_give_the_same_tensors(self) -> None:
+        write_model(self.folder / "one", dtype="BF16")
+        write_model(self.folder / "three", dtype="BF16", shards=3)
+        write_model(self.folder / "named", dtype="BF16", prefix="transformer.")
+        one, three = (read_checkpoint(self.folder / name) for name in ("one", "three"))
+        self.assertEqual(set(one), set(three))
+        for name in one:
+            np.testing.assert_array_equal(one[name], three[name])
+        ids = [1, 5, 2, 12, 0]
+        plain, named = (Model(self.folder / n).forward(ids) for n in ("one", "named"))
+        np.testing.assert_array_equal(plain.next_token_loss, named.next_token_loss)
+
+    def test_dump(self) -> None:
+        rng = np.random.default_rng(0)
+        q, k, x = rng.normal(size=(4, 6, 3)), rng.normal(size=(2, 6, 3)), rng.normal(size=(6, 5))
+        metadata = {"format": "headgauge.dump/1", "causal": "true", "scale": "0.5"}
+        write_file(self.folder / "qk", {"layers.2.q": q, "layers.2.k": k, "x": x}, metadata)
+        document = dump_document(self.folder / "qk", 6, "embedding")
+        self.assertEqual((document.layers, document.heads, document.length), ([2], 4, 6))
+        np.testing.assert_allclose(document.logits(2, 3), 0.5 * q[3] @ k[1].T)
+        self.assertEqual(document.point_width(2), 5)
+        write_file(self.folder / "s", {"layers.0.scores": q @ q.transpose(0, 2, 1)}, metadata)
+        document = dump_document(self.folder / "s", 4, "embedding")
+        np.testing.assert_allclose(document.logits(0, 1), (q[1] @ q[1].T)[:4, :4])
+        self.assertIsNone(document.points(0, 0))
+
+
+class Forward(unittest.TestCase):
+    def check_golden(self, folder: Path, golden: dict[str, Any]) -> None:
+        """Losses, residual stream and head statistics of one golden file."""
+        trace = Model(folder).forward(golden["tokens"])
+        np.testing.assert_allclose(
+            -trace.next_token_loss, golden["next_token_log_probs"], rtol=DIGITS, atol=DIGITS
+        )
+        rows, columns = golden["hidden"]["rows"], golden["hidden"]["columns"]
+        for layer, expected in zip(trace.layers, golden["hidden"]["values"], strict=False):
+            found = layer.hidden[rows][:, :columns]
+            np.testing.assert_allclose(found, expected, rtol=DIGITS, atol=DIGITS)
+        document = model_documents(folder, [golden["tokens"]], len(golden["tokens"]), "value")[0]
+        for number in document.layers:
+            for head in range(document.heads):
+                blocks = list(row_blocks(document.logits(number, head), document.visible, 1))
+                parts = [
+                    {**weight_rows(b), "jacobian_frobenius": frobenius(b.weights)} for b in blocks
+                ]
+                for name, values in golden["statistics"].items():
+                    column = np.concatenate([part[name] for part in parts])
+                    found = [np.nanmean(column[:length]) for length in golden["lengths"]]
+                    np.testing.assert_allclose(
+                        found, values[number][head], rtol=1e-9, atol=1e-11, err_msg=name
+                    )
+
+    def test_against_hugging_face(self) -> None:
+        names = sorted(path.parent.name for path in GOLDEN.glob("*/golden.json"))
+        if not names:
+            self.skipTest(f"no golden files in {GOLDEN}")
+        checked = 0
+        for name in names:
+            golden = json.loads((GOLDEN / name / "golden.json").read_text())
+            folder = CAPP if name == "capp-gpt" else GOLDEN / name
+            if not (folder / "config.json").exists():
+                continue  # weights that are written when needed, or shared data not here
+            with self.subTest(name):
+                self.check_golden(folder, golden)
+                checked += 1
+        self.assertGreater(checked, 20)
+
+    def test_capp_gpt_shapes(self) -> None:
+        if not (CAPP / "config.json").exists():
+            self.skipTest(f"no {CAPP}: set HEADGAUGE_TEST_DATA")
+        trace = Model(CAPP).forward(list(range(50)))
+        self.assertEqual(len(trace.layers), 4)
+        for layer in trace.layers:
+            self.assertEqual(layer.queries.shape, (4, 50, 16))
+            self.assertEqual(layer.hidden.shape, (50, 64))
+        self.assertEqual(trace.next_token_loss.shape, (49,))
+        self.assertEqual(trace.last_logits.shape, (53,))
+
+    def test_what_was_asked_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            write_model(Path(folder), positions=4)
+            model = Model(Path(folder))
+            for ids in ([0] * 5, [13], [-1]):
+                with self.assertRaises(ValueError):
+                    model.forward(ids)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,343 @@
+"""Golden numbers of math.md section 8, the bounds, and the vectorised forms against plain loops."""
+
+from __future__ import annotations
+
+import math
+import unittest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import brute
+from averages import RowIndex, position_edges, row_mean
+from cooperation import union_coverage, union_independent, union_paper
+from critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
+from distance import SCALARS, distance_rows
+from geometry import Points, Sphere, on_unit_sphere
+from philox import normals, philox4x32, sphere_points, unit_directions
+from rows import RowBlock, row_blocks, softmax
+from sensitivity import (
+    envelope,
+    frobenius,
+    jacobian_bounds,
+    sensitivity_rows,
+    spectral,
+    top2_directions,
+)
+from separability import separability_rows
+from weights import entropy, keys_for_mass, weight_rows
+
+Array = npt.NDArray[Any]
+
+
+def one_row(logits: Array, depth: int) -> RowBlock:
+    """The last row of a causal head, alone."""
+    count = len(logits)
+    blocks = list(row_blocks(np.tile(logits, (count, 1)), np.arange(1, count + 1), depth))
+    last = blocks[-1]
+    return RowBlock(*(v[-1:] for v in (last.t, last.n, last.logits, last.weights, last.order)))
+
+
+class Golden(unittest.TestCase):
+    """Section 8, to 1e-6."""
+
+    def test_distance_of_two_orthogonal_points(self) -> None:
+        logits = np.log([0.6, 0.4])
+        for scale, dtilde, bound in ((1.0, 0.7211103, 0.7656854), (0.1, 0.0721110, 0.0765685)):
+            found = distance_rows(one_row(logits, 2), Points.of(scale * np.eye(2)), [1], 2)
+            self.assertAlmostEqual(found["distance"][0, 0], dtilde, delta=1e-6)
+            self.assertAlmostEqual(found["distance_bound_paper"][0, 0], bound, delta=1e-6)
+
+    def test_two_points_expect_their_difference(self) -> None:
+        x = np.array([[1.0, 2.0], [-0.5, 1.0]])
+        found = distance_rows(one_row(np.log([0.7, 0.3]), 2), Points.of(x), [1], 2)
+        expected = float(np.linalg.norm(0.7 * x[0] - 0.3 * x[1]))
+        self.assertAlmostEqual(found["expected_distance"][0, 0], expected, delta=1e-12)
+        self.assertAlmostEqual(found["expected_distance_upper"][0, 0], expected, delta=1e-12)
+
+    def test_softmax_row(self) -> None:
+        a = softmax(np.array([[2.0, 1.0, 0.0, -1.0]]))
+        np.testing.assert_allclose(a[0], [0.64391426, 0.23688282, 0.08714432, 0.0320586], atol=1e-8)
+        self.assertAlmostEqual(spectral(a)[0], 0.36295275, delta=1e-8)
+        self.assertAlmostEqual(frobenius(a)[0], 0.38367576, delta=1e-8)
+        self.assertAlmostEqual(np.abs(brute.jacobian(a[0])).max(), 0.22928869, delta=1e-8)
+        self.assertAlmostEqual(entropy(a)[0], 0.94753696, delta=1e-8)
+        self.assertAlmostEqual(1.0 / (a * a).sum(), 2.08611077, delta=1e-8)
+
+    def test_equal_logits_reach_the_spectral_bound(self) -> None:
+        self.assertAlmostEqual(spectral(np.array([[0.5, 0.5]]))[0], 0.5, delta=1e-15)
+
+    def test_violation_of_the_printed_sensitivity_bound(self) -> None:
+        """C-7: L = 2, T = .01, eps = 1e-3 gives 49.9 against sqrt 2."""
+        block = one_row(np.array([0.0, 0.0]), 2)
+        g = sensitivity_rows(block, top2_directions(block), [0.01], [1e-3])[0, 0, 0]
+        self.assertAlmostEqual(g, 49.9, delta=0.1)
+        self.assertLessEqual(g, envelope([0.01], [1e-3])[0, 0])
+
+    def test_kolmogorov(self) -> None:
+        for d, level in ((0.1918, 0.01), (0.1601, 0.05)):
+            self.assertAlmostEqual(ks_p(d, 144, 144), level, delta=2e-4)
+        for x in (0.999999, 1.000001):
+            self.assertAlmostEqual(kolmogorov_q(x), 0.2699996716, delta=1e-5)
+
+
+class RandomNumbers(unittest.TestCase):
+    def test_known_answers(self) -> None:
+        """Random123's vectors for philox4x32-10."""
+        word = np.zeros(1, dtype=np.uint64)
+        found = philox4x32((word, word, word, word), (0, 0))
+        self.assertEqual(
+            [int(w[0]) for w in found], [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+        )
+        counter = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
+        words = tuple(np.array([w], dtype=np.uint64) for w in counter)
+        found = philox4x32(words, (0xA4093822, 0x299F31D0))  # type: ignore[arg-type]
+        self.assertEqual(
+            [int(w[0]) for w in found], [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]
+        )
+
+    def test_normals(self) -> None:
+        z = normals(7, 1, 3, np.arange(400), 501)
+        self.assertEqual(z.shape, (400, 501))
+        self.assertAlmostEqual(z.mean(), 0.0, delta=0.01)
+        self.assertAlmostEqual(z.std(), 1.0, delta=0.01)
+        np.testing.assert_array_equal(z[5:6, :20], normals(7, 1, 3, np.array([5]), 20))
+
+    def test_directions_are_unit_and_stay_within_the_row(self) -> None:
+        v = unit_directions(1, 2, 3, 0, np.array([0, 4]), np.array([1, 5]))
+        np.testing.assert_allclose(np.linalg.norm(v, axis=1), 1.0)
+        self.assertTrue((v[0, 1:] == 0.0).all())
+        np.testing.assert_allclose(np.linalg.norm(sphere_points(1, 16, 9), axis=1), 1.0)
+
+
+class Rows(unittest.TestCase):
+    """Vectorised forms against brute.py on random causal heads."""
+
+    def setUp(self) -> None:
+        rng = np.random.default_rng(11)
+        self.count, self.top_n = 12, [1, 2, 5]
+        self.logits = rng.normal(size=(self.count, self.count)) * 2.0
+        self.x = rng.normal(size=(self.count, 4)) * rng.uniform(0.2, 2.0, size=(self.count, 1))
+        self.x[7] = self.x[2]  # a token that repeats
+        self.block = next(row_blocks(self.logits, np.arange(1, self.count + 1), 8))
+        self.points = Points.of(self.x)
+
+    def row(self, t: int) -> tuple[Array, Array, Array]:
+        logits = self.logits[t - 1, :t]
+        return logits, softmax(logits), self.x[:t]
+
+    def test_weights(self) -> None:
+        found = weight_rows(self.block)
+        for t in range(1, self.count + 1):
+            logits, a, _ = self.row(t)
+            ordered = np.sort(a)[::-1]
+            k90 = next(k for k in range(1, t + 1) if ordered[:k].sum() >= 0.9 - 1e-12)
+            ent = float(-(a * np.log(a)).sum())
+            expected = {
+                "mass": 1.0,
+                "entropy": ent,
+                "effective_tokens": math.exp(ent),
+                "participation_ratio": 1.0 / float((a * a).sum()),
+                "max_weight": ordered[0],
+                "mass_90": k90,
+                "sink_weight": a[0],
+                "attention_distance": sum(a[j] * (t - 1 - j) for j in range(t)),
+                "logit_range": logits.max() - logits.min(),
+                "scaled_weight_min": t * ordered[-1],
+                "scaled_weight_max": t * ordered[0],
+            }
+            if t >= 2:
+                rest = a[1:] / a[1:].sum()
+                expected["entropy_normalized"] = ent / math.log(t)
+                expected["entropy_without_sink"] = float(-(rest * np.log(rest)).sum())
+            for name, values in found.items():
+                if name in expected:
+                    self.assertAlmostEqual(values[t - 1], expected[name], delta=1e-12, msg=name)
+                else:
+                    self.assertTrue(math.isnan(values[t - 1]), name)
+
+    def test_mass_90_of_a_uniform_row(self) -> None:
+        for n in (1, 9, 10, 20, 1024):
+            k = keys_for_mass(np.full((1, n), 1.0 / n))[0]
+            self.assertEqual(k, math.ceil(0.9 * n - 1e-9))
+
+    def test_distances(self) -> None:
+        found = distance_rows(self.block, self.points, self.top_n, 8)
+        for t in range(1, self.count + 1):
+            logits, a, x = self.row(t)
+            for place, size in enumerate(self.top_n):
+                got = {name: found[name][t - 1, place] for name in SCALARS}
+                if t <= size:
+                    self.assertTrue(all(math.isnan(v) for v in got.values()))
+                    continue
+                chosen = brute.top_set(logits, size)
+                dtilde = brute.distance(a, x, chosen)
+                t11, a3, a4 = brute.distance_bounds(a, x, chosen)
+                self.assertAlmostEqual(got["distance"], dtilde, delta=1e-10)
+                self.assertAlmostEqual(got["distance_bound"], min(a3, a4), delta=1e-10)
+                self.assertAlmostEqual(got["distance_bound_paper"], t11, delta=1e-10)
+                self.assertAlmostEqual(got["margin"], dtilde / (t - size), delta=1e-10)
+                self.assertAlmostEqual(got["selected_mass"], a[chosen].sum(), delta=1e-12)
+                context = brute.expected_context(a, x, size)
+                self.assertAlmostEqual(got["expected_distance_context"], context, delta=1e-10)
+                self.assertLessEqual(dtilde, got["distance_bound"] + 1e-12)
+                if t <= 8:
+                    main, upper = brute.expected_terms(a, x, size)
+                    exact = brute.expected_exact(a, x, size)
+                    self.assertAlmostEqual(got["expected_distance"], main, delta=1e-10)
+                    self.assertAlmostEqual(got["expected_distance_upper"], upper, delta=1e-10)
+                    self.assertLessEqual(main, exact + 1e-12)
+                    self.assertLessEqual(exact, upper + 1e-12)
+
+    def test_every_n_of_the_walk(self) -> None:
+        found = distance_rows(self.block, self.points, [1], 8)
+        logits, a, x = self.row(self.count)
+        for size in range(1, 9):
+            dtilde = brute.distance(a, x, brute.top_set(logits, size))
+            context = brute.expected_context(a, x, size)
+            self.assertAlmostEqual(found["distance_walk"][-1, size - 1], dtilde, delta=1e-10)
+            self.assertAlmostEqual(found["context_walk"][-1, size - 1], context, delta=1e-10)
+
+    def test_separability(self) -> None:
+        null = Sphere.of(sphere_points(0, 4, self.count))
+        found, chosen = separability_rows(self.block, self.points.sphere, null, self.top_n)
+        u = on_unit_sphere(self.x)
+        for t in range(2, self.count + 1):
+            logits, a, _ = self.row(t)
+            for place, size in enumerate(self.top_n):
+                if t <= size:
+                    self.assertTrue(math.isnan(found["separability"][t - 1, place]))
+                    continue
+                members = brute.top_set(logits, size)
+                expected = brute.separability(a, u[:t], members)
+                blind = brute.separability(a, null.points[:t], members)
+                for name, value in expected.items():
+                    self.assertAlmostEqual(found[name][t - 1, place], value, delta=1e-9, msg=name)
+                self.assertEqual(found["separability_null"][t - 1, place], blind["separability"])
+                self.assertEqual(chosen[size][0][t - 1].tolist(), members)
+                self.assertLessEqual(expected["separability_lower"], expected["separability"])
+
+    def test_repeated_token_of_equal_weight_is_not_distinct(self) -> None:
+        x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        sphere = Points.of(x).sphere
+        found, _ = separability_rows(one_row(np.zeros(3), 2), sphere, sphere, [1, 2])
+        self.assertEqual(found["separability"][0, 0], 0.0)  # r = 0
+        self.assertTrue(math.isnan(found["separability_lower_paper"][0, 0]))
+
+    def test_ties_take_the_lower_index(self) -> None:
+        self.assertEqual(one_row(np.array([1.0, 3.0, 3.0, 1.0]), 4).order.tolist(), [[1, 2, 0, 3]])
+
+
+class Jacobian(unittest.TestCase):
+    def setUp(self) -> None:
+        rng = np.random.default_rng(5)
+        sizes = np.exp(rng.uniform(np.log(0.1), np.log(30.0), size=(2000, 1)))
+        self.a = softmax(rng.normal(size=(2000, 7)) * sizes)
+
+    def test_norms_against_the_dense_matrix(self) -> None:
+        two, fro = spectral(self.a), frobenius(self.a)
+        for row, a in enumerate(self.a):
+            j = brute.jacobian(a)
+            exact = float(np.linalg.norm(j, 2))
+            self.assertAlmostEqual(two[row], exact, delta=1e-14 + 1e-10 * exact)
+            norm = float(np.linalg.norm(j))
+            self.assertAlmostEqual(fro[row], norm, delta=1e-14 + 1e-10 * norm)
+
+    def test_bounds_hold(self) -> None:
+        two = spectral(self.a)
+        valid, printed = jacobian_bounds(self.a, np.full(len(self.a), 7))
+        self.assertTrue((two <= valid * (1.0 + 1e-12)).all())
+        self.assertTrue((two <= printed).all())
+
+    def test_degenerate_rows(self) -> None:
+        rows = np.array([[1.0, 0.0, 0.0], [0.4, 0.4, 0.2]])
+        np.testing.assert_allclose(spectral(rows), [0.0, 0.4])
+        self.assertEqual(frobenius(rows)[0], 0.0)
+        self.assertEqual(spectral(np.ones((1, 1)))[0], 0.0)
+
+    def test_small_steps_approach_the_jacobian(self) -> None:
+        rng = np.random.default_rng(6)
+        block = one_row(rng.normal(size=9), 2)
+        v = rng.normal(size=(1, 9))
+        v /= np.linalg.norm(v)
+        g = sensitivity_rows(block, v, [1.0], [1e-6])[0, 0, 0]
+        exact = float(np.linalg.norm(brute.jacobian(block.weights[0]) @ v[0]))
+        self.assertAlmostEqual(g, exact, delta=1e-6)
+
+
+class Averages(unittest.TestCase):
+    def test_blocks(self) -> None:
+        rng = np.random.default_rng(2)
+        values = rng.normal(size=300)
+        values[:3] = np.nan
+        index = RowIndex.of([np.arange(1, 301)], [300])
+        found = row_mean(values, index, index.up_to(300))
+        batches = [values[i : i + 64] for i in range(0, 300, 64)]
+        batches = [b[~np.isnan(b)] for b in batches]
+        n = sum(len(b) for b in batches)
+        mean = sum(b.sum() for b in batches) / n
+        squares = sum(len(b) ** 2 * (b.mean() - mean) ** 2 for b in batches)
+        self.assertEqual(int(found.rows), 297)
+        self.assertAlmostEqual(float(found.value), mean)
+        self.assertAlmostEqual(float(found.stderr), math.sqrt(5 / 4 * squares) / n)
+        short = row_mean(values, index, index.up_to(192))
+        self.assertTrue(math.isnan(float(short.stderr)))
+
+    def test_documents(self) -> None:
+        values = np.arange(50.0)
+        index = RowIndex.of([np.arange(1, 11)] * 5, [10] * 5)
+        found = row_mean(values, index, index.up_to(10))
+        spread = np.std(np.arange(5) * 10 + 4.5, ddof=1) / math.sqrt(5)
+        self.assertAlmostEqual(float(found.stderr), spread)
+
+    def test_a_short_document_does_not_contribute(self) -> None:
+        index = RowIndex.of([np.arange(1, 5), np.arange(1, 9)], [4, 8])
+        self.assertEqual(int(index.up_to(8).sum()), 8)
+        self.assertEqual(int(index.up_to(4).sum()), 8)
+
+    def test_nothing_defined(self) -> None:
+        index = RowIndex.of([np.arange(1, 5)], [4])
+        found = row_mean(np.full((4, 2), np.nan), index, index.up_to(4))
+        self.assertTrue(np.isnan(found.value).all())
+        self.assertEqual(found.rows.tolist(), [0, 0])
+
+    def test_edges(self) -> None:
+        self.assertEqual(position_edges([32, 48]), [1, 2, 4, 8, 16, 32, 48])
+        self.assertEqual(position_edges([64]), [1, 2, 4, 8, 16, 32, 64])
+
+
+class CriticalN(unittest.TestCase):
+    def test_ks_distance(self) -> None:
+        self.assertEqual(ks_distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])), 1.0)
+        self.assertEqual(ks_distance(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])), 0.0)
+        self.assertEqual(ks_distance(np.array([1.0, 3.0]), np.array([2.0, 3.0])), 0.5)
+
+    def test_first_n_not_rejected(self) -> None:
+        heads = np.arange(16.0)[:, None]
+        distance = heads + np.array([[0.0, 10.0, 20.0]])
+        context = heads + np.array([[30.0, 20.0, 21.0]])
+        found = critical_n(distance, context, 0.01)
+        self.assertEqual((found.n, found.d), (3, 1 / 16))
+        found = critical_n(distance[:, :2], context[:, :2], 0.01)
+        self.assertEqual((found.n, found.d), (-1, 10 / 16))
+
+    def test_of_one_head(self) -> None:
+        gap, error = np.array([5.0, -1.0, 0.1]), np.array([1.0, 1.0, 1.0])
+        self.assertEqual(critical_n_head(gap, error), 2.0)
+        self.assertEqual(critical_n_head(gap[:1], error[:1]), -1.0)
+        self.assertTrue(math.isnan(critical_n_head(gap, error * np.nan)))
+
+
+class Cooperation(unittest.TestCase):
+    def test_two_heads(self) -> None:
+        members = [np.array([[0, 1]]), np.array([[1, 2]])]
+        distinct = [np.array([[True, False]]), np.array([[True, False]])]
+        self.assertAlmostEqual(union_coverage(members, distinct, 4)[0], 2 / 3)
+        p = np.array([0.5, 0.8])
+        self.assertAlmostEqual(union_independent(members, p, 4)[0], (0.5 + 0.9 + 0.8) / 3)
+        self.assertAlmostEqual(union_paper(np.array([0.8, 0.8, 0.8])), 0.992)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+"""Metrics of the weights group, by row (math.md section 7, G1 and G4, and 7a)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rows import RowBlock
+
+Array = npt.NDArray[Any]
+
+MASS_SHARE = 0.9
+ROUNDING = 1e-12  # a mass within this of .9 has reached it
+
+
+def entropy(p: Array) -> Array:
+    """G1: Ent = -sum p log p in nats, along the last axis, 0 log 0 = 0."""
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0.0)
+    return np.asarray(-(p * logs).sum(axis=-1))
+
+
+def entropy_without_first(logits: Array, n: Array) -> Array:
+    """Entropy of p over keys 2..n renormalised: for softmax, the softmax of those logits."""
+    result = np.full(len(logits), np.nan)
+    rows = n >= 2
+    if rows.any():
+        rest = logits[rows, 1:]
+        exponentials = np.exp(rest - rest.max(axis=1, keepdims=True))
+        result[rows] = entropy(exponentials / exponentials.sum(axis=1, keepdims=True))
+    return result
+
+
+def keys_for_mass(p: Array) -> Array:
+    """G4: k90, the smallest k whose k largest weights hold at least .9."""
+    held = np.cumsum(-np.sort(-p, axis=1), axis=1)
+    return np.asarray((held < MASS_SHARE - ROUNDING).sum(axis=1) + 1).astype(np.float64)
+
+
+def weight_rows(block: RowBlock) -> dict[str, Array]:
+    """Every metric of the group for each row of a block; NaN where a row has none."""
+    a, n = block.weights, block.n.astype(np.float64)
+    visible = block.visible
+    mass = a.sum(axis=1)
+    p = a / mass[:, None]
+    ent = entropy(p)
+    log_n = np.log(n)
+    keys = np.arange(1, a.shape[1] + 1)
+    lowest = np.where(visible, a, np.inf).min(axis=1)
+    low_logit = np.where(visible, block.logits, np.inf).min(axis=1)
+    return {
+        "mass": mass,
+        "entropy": ent,
+        "entropy_normalized": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
+        "entropy_without_sink": entropy_without_first(block.logits, block.n),
+        "effective_tokens": np.exp(ent),
+        "participation_ratio": 1.0 / (p * p).sum(axis=1),
+        "max_weight": a.max(axis=1),
+        "mass_90": keys_for_mass(p),
+        "sink_weight": a[:, 0],
+        "attention_distance": (p * np.abs(block.t[:, None] - keys[None, :])).sum(axis=1),
+        "logit_range": block.logits.max(axis=1) - low_logit,
+        "scaled_weight_min": n * lowest,
+        "scaled_weight_max": n * a.max(axis=1),
+    }
