@@ -1,0 +1,273 @@
+#include "kernels/gemm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "kernels/simd.hpp"
+#include "kernels/targets.hpp"
+
+#ifndef HEADGAUGE_GEMM_PRODUCT
+#define HEADGAUGE_GEMM_PRODUCT
+namespace headgauge {
+
+// What one call is about, with the defaults of GemmOptions filled in. c += where `add` is set.
+struct Product {
+  MatrixView<const float> a;
+  const PackedMatrix* b;
+  MatrixView<float> c;
+  float alpha;
+  const float* bias;
+  bool add;
+  Index col_begin;
+  Index col_end;
+  Index b_row;
+};
+
+}  // namespace headgauge
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headgauge::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr Index kPanel = PackedMatrix::kPanel;
+// Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache; the
+// blocks add up in c in order.
+constexpr Index kDepth = 256;
+// Rows of A that stay in the L2 cache while all panels pass by, in floats.
+constexpr Index kBlockOfA = 256 * 1024;
+
+#if HEADGAUGE_PLAIN
+
+void multiply(const Product& t) {
+  for (Index i = 0; i < t.a.rows(); ++i) {
+    for (Index p = t.col_begin / kPanel; p * kPanel < t.col_end; ++p) {
+      const Index begin = std::max(t.col_begin, p * kPanel);
+      const Index end = std::min(t.col_end, (p + 1) * kPanel);
+      float sum[kPanel] = {};
+      for (Index k = 0; k < t.a.cols(); ++k) {
+        const float a = t.a(i, k);
+        const float* b = t.b->panel(p) + (t.b_row + k) * kPanel;
+        for (Index j = 0; j < kPanel; ++j) sum[j] += a * b[j];
+      }
+      for (Index j = begin; j < end; ++j) {
+        float out = t.alpha * sum[j - p * kPanel];
+        if (t.bias != nullptr) out += t.bias[j];
+        t.c(i, j) = t.add ? t.c(i, j) + out : out;
+      }
+    }
+  }
+}
+
+float dot_product(const float* x, const float* y, std::size_t n) {
+  float sum = 0.0f;
+  for (std::size_t i = 0; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+#else
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int kRows = 8;
+constexpr int kVectors = 3;
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kRows = 6;
+constexpr int kVectors = 2;
+#else
+constexpr int kRows = 4;
+constexpr int kVectors = 4;
+#endif
+
+// The lanes [lo, hi) of a vector; others must be neither read nor written.
+HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {
+  const D d;
+#if HWY_ARCH_X86
+  const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
+                               hn::FirstN(d, static_cast<std::size_t>(hi)));
+  return hn::MaskedLoad(mask, d, from);
+#else
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)] = {};
+  for (Index i = lo; i < hi; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
+}
+
+HWY_INLINE void store_lanes(V v, float* to, Index lo, Index hi) {
+  const D d;
+#if HWY_ARCH_X86
+  const auto mask = hn::AndNot(hn::FirstN(d, static_cast<std::size_t>(lo)),
+                               hn::FirstN(d, static_cast<std::size_t>(hi)));
+  hn::BlendedStore(v, mask, d, to);
+#else
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(v, d, lanes);
+  for (Index i = lo; i < hi; ++i) to[i] = lanes[i];
+#endif
+}
+
+// R rows of a times C vectors of columns of a panel, `depth` deep, kept in registers:
+// c[0..R, 0..C lanes] = alpha * sum (+ bias) (+ c). Columns [lo, hi) of the block are written.
+template <int R, int C>
+HWY_INLINE void multiply_block(const float* HWY_RESTRICT a, Index a_stride,
+                               const float* HWY_RESTRICT b, Index depth, float* HWY_RESTRICT c,
+                               Index c_stride, float alpha, const float* bias, bool add, Index lo,
+                               Index hi) {
+  const D d;
+  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  V sum[R][C];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) sum[r][v] = hn::Zero(d);
+  }
+  for (Index k = 0; k < depth; ++k, b += kPanel) {
+    V col[C];
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) col[v] = hn::Load(d, b + v * lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V x = hn::Set(d, a[r * a_stride + k]);
+#pragma GCC unroll 4
+      for (int v = 0; v < C; ++v) sum[r][v] = hn::MulAdd(x, col[v], sum[r][v]);
+    }
+  }
+  const V factor = hn::Set(d, alpha);
+  const bool whole = lo == 0 && hi == C * lanes;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) {
+      float* to = c + r * c_stride + v * lanes;
+      if (whole) {
+        V base = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + v * lanes);
+        if (add) base = hn::Add(hn::LoadU(d, to), base);
+        hn::StoreU(hn::MulAdd(sum[r][v], factor, base), d, to);
+      } else {
+        const Index first = std::clamp<Index>(lo - v * lanes, 0, lanes);
+        const Index last = std::clamp<Index>(hi - v * lanes, first, lanes);
+        V base = bias == nullptr ? hn::Zero(d) : load_lanes(bias + v * lanes, first, last);
+        if (add) base = hn::Add(load_lanes(to, first, last), base);
+        store_lanes(hn::MulAdd(sum[r][v], factor, base), to, first, last);
+      }
+    }
+  }
+}
+
+template <int R, int C>
+HWY_NOINLINE void multiply_rows(const float* a, Index a_stride, const float* b, Index depth,
+                                float* c, Index c_stride, float alpha, const float* bias, bool add,
+                                Index lo, Index hi, Index rows) {
+  for (; rows >= R; rows -= R) {
+    multiply_block<R, C>(a, a_stride, b, depth, c, c_stride, alpha, bias, add, lo, hi);
+    a += R * a_stride;
+    c += R * c_stride;
+  }
+  if constexpr (R > 1) {
+    if (rows > 0) {
+      multiply_rows<R - 1, C>(a, a_stride, b, depth, c, c_stride, alpha, bias, add, lo, hi, rows);
+    }
+  }
+}
+
+// One strip of at most C vectors of columns, beginning at column `col` of the result.
+template <int C>
+void multiply_strip(const Product& t, Index row, Index rows, Index k, Index depth, Index col,
+                    Index vectors) {
+  if constexpr (C > 1) {
+    if (vectors < C) return multiply_strip<C - 1>(t, row, rows, k, depth, col, vectors);
+  }
+  const Index lanes = static_cast<Index>(hn::Lanes(D()));
+  const Index p = col / kPanel;
+  const float* b = t.b->panel(p) + (t.b_row + k) * kPanel + (col - p * kPanel);
+  const float* bias = t.bias == nullptr || k > 0 ? nullptr : t.bias + col;
+  const Index lo = std::max<Index>(t.col_begin - col, 0);
+  const Index hi = std::min(t.col_end - col, C * lanes);
+  multiply_rows<kRows, C>(t.a.data() + row * t.a.stride() + k, t.a.stride(), b, depth,
+                          t.c.data() + row * t.c.stride() + col, t.c.stride(), t.alpha, bias,
+                          t.add || k > 0, lo, hi, rows);
+}
+
+void multiply(const Product& t) {
+  const Index lanes = static_cast<Index>(hn::Lanes(D()));
+  const Index strip = kVectors * lanes;
+  const Index inner = t.a.cols();
+  const Index block = std::max<Index>(64, kBlockOfA / std::max<Index>(inner, 1) / kRows * kRows);
+  for (Index row = 0; row < t.a.rows(); row += block) {
+    const Index rows = std::min(block, t.a.rows() - row);
+    for (Index begin = t.col_begin / strip * strip; begin < t.col_end; begin += strip) {
+      // Vectors of columns on either side of [col_begin, col_end) are left out.
+      const Index first = std::max(begin, t.col_begin / lanes * lanes);
+      const Index last = std::min(begin + strip, t.col_end);
+      const Index vectors = (last - first + lanes - 1) / lanes;
+      Index k = 0;
+      do {
+        const Index depth = std::min(kDepth, inner - k);
+        multiply_strip<kVectors>(t, row, rows, k, depth, first, vectors);
+        k += kDepth;
+      } while (k < inner);
+    }
+  }
+}
+
+float dot_product(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V sum0 = hn::Zero(d), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    sum0 = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum0);
+    sum1 = hn::MulAdd(hn::LoadU(d, x + i + lanes), hn::LoadU(d, y + i + lanes), sum1);
+    sum2 = hn::MulAdd(hn::LoadU(d, x + i + 2 * lanes), hn::LoadU(d, y + i + 2 * lanes), sum2);
+    sum3 = hn::MulAdd(hn::LoadU(d, x + i + 3 * lanes), hn::LoadU(d, y + i + 3 * lanes), sum3);
+  }
+  for (; i + lanes <= n; i += lanes) {
+    sum0 = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum0);
+  }
+  float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
+  for (; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+#endif  // HEADGAUGE_PLAIN
+
+}  // namespace headgauge::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headgauge {
+
+HWY_EXPORT(multiply);
+HWY_EXPORT(dot_product);
+
+void gemm(MatrixView<const float> a, const PackedMatrix& b, MatrixView<float> c,
+          const GemmOptions& options) {
+  const Index end = options.col_end < 0 ? b.cols() : options.col_end;
+  assert(options.b_row >= 0 && options.b_row + a.cols() <= b.rows());
+  assert(options.col_begin >= 0 && end <= b.cols() && end <= c.cols() && a.rows() <= c.rows());
+  assert(options.bias.empty() || static_cast<Index>(options.bias.size()) >= end);
+  if (a.rows() == 0 || end <= options.col_begin) return;
+  ensure_simd_level();
+  const float* bias = options.bias.empty() ? nullptr : options.bias.data();
+  HWY_DYNAMIC_DISPATCH(multiply)
+  ({a, &b, c, options.alpha, bias, options.accumulate, options.col_begin, end, options.b_row});
+}
+
+float dot(std::span<const float> x, std::span<const float> y) {
+  assert(x.size() == y.size());
+  ensure_simd_level();
+  return HWY_DYNAMIC_DISPATCH(dot_product)(x.data(), y.data(), x.size());
+}
+
+}  // namespace headgauge
+#endif
