@@ -154,10 +154,8 @@ class Oracle:
         visible = np.concatenate([d.visible for d in self.documents])
         share = np.stack([c["separability"].value for c in cells])  # (heads, length, top_n)
         empty = np.full((len(s.lengths), len(s.top_n)), np.nan)
-        union, independent = (
-            [],
-            Mean(empty.copy(), empty.copy(), np.zeros(empty.shape, dtype=np.int64)),
-        )
+        union = []
+        independent = Mean(empty.copy(), empty.copy(), np.zeros(empty.shape, dtype=np.int64))
         paper = empty.copy()
         for place, size in enumerate(s.top_n):
             members = [r.chosen[size][0] for r in rows]
@@ -183,8 +181,8 @@ class Oracle:
     def run(self, jobs: int = 1) -> dict[str, Metric]:
         """All metrics; `jobs` processes share the layers."""
         layers = sorted({layer for layer, _ in self.settings.heads})
-        for layer in layers:
-            self._null(self.documents[0].point_width(layer))
+        for width in {self.documents[0].point_width(layer) for layer in layers} - {0}:
+            self._null(width)  # drawn once, before there are processes
         if jobs > 1:
             with ProcessPoolExecutor(
                 jobs, get_context("fork"), initializer=_adopt, initargs=(self,)

@@ -23,7 +23,7 @@ from rows import softmax
 from safetensors_io import write_file
 from settings import Metric, Settings
 from small_model import write_model
-from sources import Document, model_documents
+from sources import Document, dump_document, model_documents
 
 LENGTHS, TOP_N = [8, 16], [1, 3]
 TEXTS = [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], [2, 7, 1, 8, 2, 8, 1, 8, 2]]
@@ -221,6 +221,19 @@ class Scan(unittest.TestCase):
         checks = compare(json.loads(json.dumps(results)), dump=dump)
         self.assertEqual([check.name for check in checks if check.failures], [])
         self.assertTrue(all(check.share < 1e-6 for check in checks if not math.isnan(check.share)))
+
+    def test_dump_of_scores(self) -> None:
+        """Without points, what needs them is absent and not asked for."""
+        scores = np.random.default_rng(1).normal(size=(2, 16, 16))
+        dump = self.folder / "scores.safetensors"
+        write_file(dump, {"layers.0.scores": scores}, {"format": "headgauge.dump/1"})
+        documents = [dump_document(dump, 16, "embedding")]
+        settings = settings_for(documents)
+        oracle = Oracle(documents, settings)
+        results = write_results(oracle.run(), settings, oracle.edges)
+        self.assertNotIn("distance", results["metrics"])
+        checks = compare(json.loads(json.dumps(results)), dump=dump)
+        self.assertEqual([check.name for check in checks if check.failures], [])
 
 
 if __name__ == "__main__":
