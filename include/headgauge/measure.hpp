@@ -146,6 +146,10 @@ class Measure {
   }
 };
 
+// The groups of measures, and every metric that they can give, in the order of the groups.
+const std::vector<std::string>& measure_groups();
+std::vector<MetricInfo> all_metrics();
+
 // Every measure of the named groups ("weights", "distance", ...; empty: all) for this source.
 // Groups that the source cannot serve (no x) are left out. Throws UsageError for unknown groups.
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,

@@ -5,23 +5,40 @@
 #include "headgauge/measure.hpp"
 
 namespace headgauge {
-namespace {
-
-const std::vector<std::string>& known_groups() {
+const std::vector<std::string>& measure_groups() {
   static const std::vector<std::string> groups = {"weights",     "distance",    "separability",
                                                   "sensitivity", "cooperation", "model"};
   return groups;
 }
 
-}  // namespace
+std::vector<MetricInfo> all_metrics() {
+  SourceInfo source;  // that has everything
+  std::vector<MetricInfo> metrics;
+  for (const auto& measure : make_measures({}, MeasureOptions{}, source, 1)) {
+    for (const MetricInfo& metric : measure->metrics()) {
+      if (metric.kind != MetricKind::hidden) metrics.push_back(metric);
+    }
+  }
+  MetricInfo loss;
+  loss.name = "loss";
+  loss.group = "model";
+  loss.kind = MetricKind::derived;
+  loss.dims = {"length"};
+  loss.unit = "nats";
+  loss.formula = "mean of -log p(x_{t+1} | x_1..x_t) over t = 1..L-1";
+  loss.source = "math 7a";
+  loss.meaning = "how well the model predicts this text: a sanity figure";
+  metrics.push_back(loss);
+  return metrics;
+}
 
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,
                                                     const SourceInfo& source, int slots) {
   for (const std::string& group : groups) {
-    if (std::ranges::find(known_groups(), group) != known_groups().end()) continue;
+    if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
     std::string known;
-    for (const std::string& name : known_groups()) known += (known.empty() ? "" : ", ") + name;
+    for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
     throw UsageError(fault("--measures", "groups among " + known, "\"" + group + "\"",
                            "`headgauge measures` lists them"));
   }

@@ -1,6 +1,6 @@
 #include "model/families.hpp"
 
-#include <algorithm>
+#include "headgauge/tokenize.hpp"
 
 namespace headgauge {
 namespace {
@@ -41,13 +41,7 @@ std::unique_ptr<HeadSource> make_model_source(const ResolvedModel& model,
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = family.summarize(checkpoint);
   for (const Document& document : documents) {
-    for (std::size_t t = 0; t < document.tokens.size(); ++t) {
-      const int id = document.tokens[t];
-      if (id >= 0 && id < summary.vocabulary) continue;
-      throw BadInputError(fault(document.name + ", token " + std::to_string(t),
-                                "an id from 0 to " + std::to_string(summary.vocabulary - 1),
-                                std::to_string(id), "use the model's own tokenizer"));
-    }
+    check_ids(document.tokens, summary.vocabulary, document.name);
   }
   return family.make(std::move(checkpoint), std::move(documents), options);
 }

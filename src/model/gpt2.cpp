@@ -184,7 +184,14 @@ class Gpt2Source final : public HeadSource {
     info_.model = {{"parameters", summary.parameters},
                    {"width", config_.width},
                    {"vocabulary", config_.vocabulary},
-                   {"positions", config_.positions}};
+                   {"positions", config_.positions},
+                   {"config_sha256", checkpoint_.model().config_sha256()},
+                   {"weights_sha256", checkpoint_.model().weights_sha256()}};
+    for (const Document& document : documents_) {
+      info_.text["names"].push_back(document.name);
+      info_.text["sha256"].push_back(document.sha256);
+      info_.text["tokens"].push_back(document.tokens.size());
+    }
   }
 
   void embed() {

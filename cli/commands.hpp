@@ -1,0 +1,19 @@
+// The sub-commands of headgauge, one file each; main.cpp only wires them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace headgauge::cli {
+
+// What the chosen sub-command does; returns the exit code.
+using Action = std::function<int()>;
+
+// Each adds its sub-command to `app` and, when that is chosen, sets `action`.
+void add_scan(CLI::App& app, Action& action);
+void add_measures(CLI::App& app, Action& action);
+void add_normalizers(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_phantom(CLI::App& app, Action& action);
+
+}  // namespace headgauge::cli

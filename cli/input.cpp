@@ -1,0 +1,103 @@
+#include "cli/input.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.hpp"
+#include "headgauge/tokenize.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr std::size_t kLongestAuto = 1024;
+
+std::string sha256_of_file(const std::string& path) {
+  const std::string bytes = headgauge::read_text(path);
+  return sha256_hex(std::as_bytes(std::span(bytes)));
+}
+
+std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model) {
+  std::vector<Document> documents;
+  if (!options.texts.empty()) {
+    const Tokenizer tokenizer = Tokenizer::load(model.folder);
+    for (const std::string& path : options.texts) {
+      documents.push_back(
+          {path, tokenizer.encode(read_text_file(path)), sha256_of_file(path)});
+    }
+  }
+  for (const std::string& path : options.tokens) {
+    documents.push_back({path, read_token_ids(path), sha256_of_file(path)});
+  }
+  const auto longest = options.lengths.empty()
+                           ? kLongestAuto
+                           : static_cast<std::size_t>(std::max(
+                                 1, *std::ranges::max_element(options.lengths)));
+  for (Document& document : documents) {
+    if (document.tokens.size() > longest) document.tokens.resize(longest);
+  }
+  return documents;
+}
+
+}  // namespace
+
+std::vector<int> parse_integers(const std::string& list, const std::string& option) {
+  std::vector<int> values;
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  while (true) {
+    int value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || (stop != end && *stop != ',')) {
+      throw UsageError(fault(option, "whole numbers separated by commas", "\"" + list + "\"",
+                             "correct the list"));
+    }
+    values.push_back(value);
+    if (stop == end) return values;
+    at = stop + 1;
+  }
+}
+
+void InputOptions::add_to(CLI::App& command) {
+  command
+      .add_option("MODEL", model,
+                  "A checkpoint folder, a .safetensors file beside its config.json, a name in the "
+                  "Hugging Face cache, or a dump file")
+      ->required();
+  auto* text = command.add_option("--text", texts, "UTF-8 texts; each file is a document");
+  command.add_option("--tokens", tokens, "Files of whitespace-separated token ids")
+      ->excludes(text);
+  command
+      .add_option("--lengths", lengths_text,
+                  "Context lengths, such as 32,64,128, or auto: doubling from 32 to 1024 as far "
+                  "as they fit")
+      ->capture_default_str();
+  command
+      .add_option("--x", x, "The vectors that distances are taken between: token embeddings, "
+                            "hidden states entering the layer, or the head's values")
+      ->check(CLI::IsMember({"embedding", "hidden", "value"}))
+      ->capture_default_str();
+  command.add_option("--threads", threads, "Threads (default: as many as there are cores)")
+      ->check(CLI::PositiveNumber);
+}
+
+void InputOptions::resolve() {
+  if (lengths_text != "auto") lengths = parse_integers(lengths_text, "--lengths");
+}
+
+XSource InputOptions::x_source() const {
+  if (x == "hidden") return XSource::hidden;
+  return x == "value" ? XSource::value : XSource::embedding;
+}
+
+std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
+  const ResolvedModel model = resolve_model(options.model);
+  const SourceOptions source{options.x_source(), options.threads};
+  if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
+  if (options.texts.empty() && options.tokens.empty()) {
+    throw UsageError(fault("headgauge", "a text to measure on", "neither --text nor --tokens",
+                           "add --text FILE"));
+  }
+  return make_model_source(model, load_documents(options, model), source);
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,95 @@
+// headgauge inspect: what a checkpoint or dump holds, without computing anything.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/memory.hpp"
+#include "cli/commands.hpp"
+#include "headgauge/checkpoint.hpp"
+#include "headgauge/model.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+using Facts = nlohmann::ordered_json;
+
+Facts inspect_dump(const ResolvedModel& model) {
+  const DumpFile dump(model.weights.front());
+  Facts facts = {{"name", model.name},
+                 {"kind", "dump"},
+                 {"file", model.weights.front()},
+                 {"layers", dump.layers().size()},
+                 {"heads", dump.heads()},
+                 {"kv_heads", dump.kv_heads()},
+                 {"length", dump.length()},
+                 {"causal", dump.causal()},
+                 {"scores", dump.has_scores()}};
+  if (dump.head_dim() > 0) facts["head_dim"] = dump.head_dim();
+  if (dump.value_dim() > 0) facts["value_dim"] = dump.value_dim();
+  if (dump.x_dim() > 0) facts["x_dim"] = dump.x_dim();
+  return facts;
+}
+
+Facts inspect_checkpoint(const ResolvedModel& model) {
+  const Checkpoint checkpoint(model);
+  const ModelSummary summary = summarize_model(checkpoint);
+  Facts facts = {{"name", model.name},
+                 {"kind", "checkpoint"},
+                 {"folder", model.folder},
+                 {"family", summary.family},
+                 {"layers", summary.layers},
+                 {"heads", summary.heads},
+                 {"kv_heads", summary.kv_heads},
+                 {"head_dim", summary.head_dim},
+                 {"width", summary.width},
+                 {"vocabulary", summary.vocabulary},
+                 {"positions", summary.positions},
+                 {"parameters", summary.parameters},
+                 {"files", model.weights.size()},
+                 {"tensors", checkpoint.names().size()},
+                 {"bytes", checkpoint.bytes()}};
+  std::map<std::string, int> types;
+  for (std::string_view name : checkpoint.names()) {
+    ++types[std::string(dtype_name(checkpoint.find(name)->dtype))];
+  }
+  for (const auto& [type, count] : types) facts["types"][type] = count;
+  facts["config_sha256"] = model.config_sha256();
+  facts["weights_sha256"] = model.weights_sha256();
+  return facts;
+}
+
+int inspect(const std::string& name, bool json) {
+  const ResolvedModel model = resolve_model(name);
+  const Facts facts = model.kind == ResolvedModel::Kind::dump ? inspect_dump(model)
+                                                              : inspect_checkpoint(model);
+  if (json) {
+    fmt::print("{}\n", facts.dump(2));
+    return 0;
+  }
+  for (const auto& [key, value] : facts.items()) {
+    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (key == "bytes") text = format_bytes(value.get<std::size_t>());
+    if (key == "types") {
+      text.clear();
+      for (const auto& [type, count] : value.items()) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.get<int>(), type);
+      }
+    }
+    fmt::print("{:<15} {}\n", key, text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("inspect", "Show what a checkpoint or dump file holds");
+  auto model = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("MODEL", *model, "As for scan")->required();
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer("Example: headgauge inspect demo/model");
+  command->callback([=, &action] { action = [=] { return inspect(*model, *json); }; });
+}
+
+}  // namespace headgauge::cli

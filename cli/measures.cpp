@@ -1,0 +1,104 @@
+// headgauge measures and headgauge normalizers: what can be measured, and under which rules.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "headgauge/measure.hpp"
+#include "headgauge/normalize.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+// The dims a user will find in results.json.
+std::string dims_text(const MetricInfo& metric) {
+  std::string text;
+  if (metric.kind == MetricKind::row_mean) text = "layer, head, length";
+  if (metric.kind == MetricKind::row_longest) text = "layer, head";
+  for (const std::string& dim : metric.dims) text += (text.empty() ? "" : ", ") + dim;
+  return text;
+}
+
+int list_measures(bool json, const std::string& group) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string last_group;
+  bool any = false;
+  for (const MetricInfo& metric : all_metrics()) {
+    if (!group.empty() && metric.group != group) continue;
+    any = true;
+    if (json) {
+      list.push_back({{"name", metric.name},
+                      {"group", metric.group},
+                      {"dims", dims_text(metric)},
+                      {"unit", metric.unit},
+                      {"formula", metric.formula},
+                      {"source", metric.source},
+                      {"meaning", metric.meaning},
+                      {"by_position", metric.by_position}});
+      continue;
+    }
+    if (metric.group != last_group) {
+      fmt::print("{}{}\n", last_group.empty() ? "" : "\n", metric.group);
+      last_group = metric.group;
+    }
+    fmt::print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
+               dims_text(metric), metric.by_position ? " + _by_position" : "", metric.meaning,
+               metric.formula, metric.source);
+  }
+  if (!any) {
+    std::string known;
+    for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
+    throw UsageError(fault("--group", "one of " + known, "\"" + group + "\"", "correct the name"));
+  }
+  if (json) fmt::print("{}\n", list.dump(2));
+  return 0;
+}
+
+int list_normalizers(bool json) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const NormalizerInfo& info : normalizers()) {
+    const NormalizerTraits traits = make_normalizer(info.name)->traits();
+    if (json) {
+      nlohmann::ordered_json lipschitz = traits.lipschitz;
+      if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
+      list.push_back({{"name", info.name},
+                      {"formula", info.formula},
+                      {"parameters", info.parameters},
+                      {"source", info.source},
+                      {"simplex", traits.simplex},
+                      {"length_aware", traits.length_aware},
+                      {"sparse", traits.sparse},
+                      {"pointwise", traits.pointwise},
+                      {"signed", traits.is_signed},
+                      {"lipschitz", lipschitz}});
+    } else {
+      fmt::print("{}:{}\n    {}\n    {}\n    sup ||J||_2 = {}\n", info.name, info.parameters,
+                 info.formula, info.source, traits.lipschitz);
+    }
+  }
+  if (json) fmt::print("{}\n", list.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+void add_measures(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("measures", "List every metric with unit, formula and source");
+  auto json = std::make_shared<bool>(false);
+  auto group = std::make_shared<std::string>();
+  command->add_flag("--json", *json, "Print JSON");
+  command->add_option("--group", *group, "Only the metrics of this group");
+  command->footer("Example: headgauge measures --group weights");
+  command->callback([=, &action] { action = [=] { return list_measures(*json, *group); }; });
+}
+
+void add_normalizers(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("normalizers", "List the rules that turn scores to weights");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer("Example: headgauge normalizers --json");
+  command->callback([=, &action] { action = [=] { return list_normalizers(*json); }; });
+}
+
+}  // namespace headgauge::cli
