@@ -8,6 +8,7 @@
 
 #include "checkpoint/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "kernels/gemm.hpp"
 
 namespace headgauge {
 namespace {
@@ -25,23 +26,23 @@ constexpr std::array<DTypeInfo, 22> kDTypes = {{
 }};
 static_assert(std::endian::native == std::endian::little, "tensors are read as they lie");
 
-// One binary16 as binary32, without branches so that the loop vectorises: the exponent is
-// rebased by a multiplication, which also normalises subnormals, exactly.
-float widen_half(std::uint16_t half) {
-  const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7FFF) << 13;
-  const std::uint32_t scaled =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
-  const std::uint32_t special = (half & 0x7C00) == 0x7C00 ? 0x7F800000u : 0u;
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
-  return std::bit_cast<float>(scaled | special | sign);
+// Elements of 16 bits by way of an aligned buffer: in the file they may lie anywhere.
+void widen_halves(const std::byte* from, HalfType type, std::span<float> out) {
+  std::array<std::uint16_t, 4096> buffer;
+  while (!out.empty()) {
+    const std::size_t n = std::min(buffer.size(), out.size());
+    std::memcpy(buffer.data(), from, 2 * n);
+    headgauge::widen(std::span(buffer).first(n), type, out.first(n));
+    from += 2 * n;
+    out = out.subspan(n);
+  }
 }
 
-template <class T, class Convert>
-void convert_all(const std::byte* from, std::span<float> out, const Convert& convert) {
+void round_doubles(const std::byte* from, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
-    T value;
-    std::memcpy(&value, from + i * sizeof(T), sizeof(T));  // of any alignment
-    out[i] = convert(value);
+    double value;
+    std::memcpy(&value, from + 8 * i, 8);
+    out[i] = static_cast<float>(value);
   }
 }
 
@@ -111,15 +112,13 @@ void TensorView::widen(std::span<float> out, Index first) const {
       if (count > 0) std::memcpy(out.data(), from, out.size_bytes());
       break;
     case DType::F16:
-      convert_all<std::uint16_t>(from, out, widen_half);
+      widen_halves(from, HalfType::f16, out);
       break;
     case DType::BF16:
-      convert_all<std::uint16_t>(from, out, [](std::uint16_t value) {
-        return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
-      });
+      widen_halves(from, HalfType::bf16, out);
       break;
     case DType::F64:
-      convert_all<double>(from, out, [](double value) { return static_cast<float>(value); });
+      round_doubles(from, out);
       for (Index i = 0; i < count; ++i) {
         double value;
         std::memcpy(&value, from + i * 8, 8);

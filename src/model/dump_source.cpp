@@ -1,0 +1,154 @@
+// Heads from a dump file: nothing is computed, tensors are only widened.
+#include <utility>
+
+#include "headgauge/model.hpp"
+
+namespace headgauge {
+namespace {
+
+// One tensor as float32: where it lies in the mapped file if its type and alignment allow it,
+// else a widened copy. Checked for NaN and infinities either way.
+class FloatTensor {
+ public:
+  void load(const TensorView& tensor) {
+    values_ = tensor.mapped_floats();
+    if (!values_.empty()) {
+      tensor.check_finite(values_);
+    } else {
+      copy_.resize(static_cast<std::size_t>(tensor.elements()));
+      tensor.widen(copy_);
+      values_ = copy_;
+    }
+    rows_ = tensor.shape[tensor.shape.size() - 2];
+    cols_ = tensor.shape.back();
+  }
+  // Matrix number `i` of a tensor of three dimensions, or the whole one of two.
+  MatrixView<const float> matrix(Index i = 0) const {
+    return {values_.data() + i * rows_ * cols_, rows_, cols_};
+  }
+
+ private:
+  std::span<const float> values_;
+  AlignedVector<float> copy_;
+  Index rows_ = 0;
+  Index cols_ = 0;
+};
+
+class DumpSource final : public HeadSource {
+ public:
+  DumpSource(const ResolvedModel& model, const SourceOptions& options)
+      : dump_(model.weights.front()), by_value_(options.x == XSource::value) {
+    describe(model);
+  }
+
+  const SourceInfo& info() const override { return info_; }
+
+  std::span<const HeadInput> layer(int layer, int document) override {
+    load(layer);
+    heads_.clear();
+    for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
+    return heads_;
+  }
+
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  void describe(const ResolvedModel& model) {
+    info_.name = model.name;
+    info_.family = "dump";
+    info_.layers = static_cast<int>(dump_.layers().size());
+    info_.heads = static_cast<int>(dump_.heads());
+    info_.kv_heads = static_cast<int>(dump_.kv_heads());
+    info_.head_dim = dump_.head_dim();
+    info_.max_length = dump_.length();
+    info_.causal = dump_.causal();
+    info_.has_values = dump_.value_dim() > 0;
+    info_.has_x = by_value_ ? info_.has_values : dump_.x_dim() > 0;
+    info_.has_loss = false;
+    info_.documents = {dump_.length()};
+    info_.layer_types.assign(dump_.layers().size(), "full_attention");
+    info_.windows.assign(dump_.layers().size(), 0);
+    info_.bytes = layer_bytes();
+    info_.model = {{"positions", dump_.length()},
+                   {"causal", dump_.causal()},
+                   {"scale", dump_.scale()},
+                   {"weights_sha256", model.weights_sha256()}};
+    info_.text = {{"names", {model.name}}, {"sha256", {nullptr}}, {"tokens", {dump_.length()}}};
+    if (!info_.has_x) {
+      info_.notices.push_back(std::string("the dump holds no ") + (by_value_ ? "v" : "x") +
+                              ": what needs vectors (distance, separability) is left out");
+    }
+  }
+
+  // One layer, mapped or widened, is in memory at a time.
+  std::size_t layer_bytes() const {
+    const DumpFile::Layer& layer = dump_.layers().front();
+    std::size_t bytes = 0;
+    for (const TensorView* tensor : {layer.q, layer.k, layer.v, layer.x, layer.scores}) {
+      if (tensor == nullptr) continue;
+      bytes += tensor->bytes.size();
+      if (tensor->mapped_floats().empty())
+        bytes += 4 * static_cast<std::size_t>(tensor->elements());
+    }
+    return bytes;
+  }
+
+  void load(int layer) {
+    if (layer == loaded_) return;
+    const DumpFile::Layer& tensors = dump_.layers()[static_cast<std::size_t>(layer)];
+    if (tensors.scores != nullptr) {
+      scores_.load(*tensors.scores);
+    } else {
+      queries_.load(*tensors.q);
+      keys_.load(*tensors.k);
+    }
+    if (tensors.v != nullptr) values_.load(*tensors.v);
+    const bool have_x = dump_.shares_x() && loaded_ >= 0;
+    if (tensors.x != nullptr && !by_value_ && !have_x) x_.load(*tensors.x);
+    loaded_ = layer;
+  }
+
+  HeadInput make_head(int layer, int document, int h) const {
+    HeadInput head;
+    head.layer = layer;
+    head.head = h;
+    head.kv_head = h / (info_.heads / info_.kv_heads);
+    head.document = document;
+    head.visibility = info_.causal ? Visibility::causal() : Visibility::full();
+    head.scale = dump_.scale();
+    if (dump_.has_scores()) {
+      head.scores = scores_.matrix(h);
+    } else {
+      head.queries = queries_.matrix(h);
+      head.keys = keys_.matrix(head.kv_head);
+    }
+    if (info_.has_values) head.values = values_.matrix(head.kv_head);
+    if (info_.has_x) head.x = vectors(layer, head.kv_head);
+    return head;
+  }
+
+  // The keys tell apart the vectors of layers and heads, and are never 0.
+  Vectors vectors(int layer, int kv_head) const {
+    if (by_value_) {
+      const auto head_key = static_cast<std::uint64_t>(kv_head + 1) << 32;
+      return {values_.matrix(kv_head), {}, head_key | static_cast<std::uint64_t>(layer + 1)};
+    }
+    return {x_.matrix(), {}, dump_.shares_x() ? 1 : static_cast<std::uint64_t>(layer + 1)};
+  }
+
+  DumpFile dump_;
+  bool by_value_;
+  SourceInfo info_;
+  int loaded_ = -1;
+  FloatTensor queries_, keys_, values_, x_, scores_;
+  std::vector<HeadInput> heads_;
+};
+
+}  // namespace
+
+std::unique_ptr<HeadSource> make_dump_source(const ResolvedModel& model,
+                                             const SourceOptions& options) {
+  return std::make_unique<DumpSource>(model, options);
+}
+
+}  // namespace headgauge
