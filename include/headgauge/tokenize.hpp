@@ -1,0 +1,61 @@
+// Text and token ids: the model's own tokenizer, and the files that texts and ids come from.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// A model's tokenizer, run by the Hugging Face tokenizers library. It gives the whole text, and
+// the same ids every time: truncation, padding and dropout are off whatever its file says.
+// Encoding from several threads at once is safe.
+class Tokenizer {
+ public:
+  // Reads `folder`/tokenizer.json or, where that is missing, vocab.json and merges.txt (byte-level
+  // BPE as GPT-2 has it). Throws BadInputError if neither is there or what is there is broken.
+  static Tokenizer load(const std::string& folder);
+
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  // The ids of a UTF-8 text; `add_special` adds what the tokenizer's post-processor adds ([CLS],
+  // <s> ...). Throws BadInputError if the text is not UTF-8, or holds something that the vocabulary
+  // does not know and has no unknown token for.
+  std::vector<int> encode(std::string_view utf8, bool add_special = true) const;
+
+  // The text of one token, to be shown: decoded where it stands for whole characters, else its
+  // entry in the vocabulary. Empty if the tokenizer has no such id.
+  std::string piece(int id) const;
+
+  // The number of tokens, added ones included.
+  int vocabulary() const;
+
+  // The file that it was read from.
+  const std::string& path() const;
+
+ private:
+  struct Impl;
+  explicit Tokenizer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The text of a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
+// that gives the offset of the first byte that is not UTF-8, or says that the file is empty.
+std::string read_text_file(const std::string& path);
+
+// The ids of a file of whitespace-separated decimal numbers. Throws BadInputError that gives line
+// and column (both from 1, the column in bytes) of what is not a token id, or says that the file
+// is empty.
+std::vector<int> read_token_ids(const std::string& path);
+
+// Throws BadInputError that names the first id outside [0, vocabulary) and where it stands;
+// `where` is the file or document that the ids came from.
+void check_ids(std::span<const int> ids, Index vocabulary, std::string_view where);
+
+}  // namespace headgauge

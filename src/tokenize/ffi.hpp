@@ -1,0 +1,23 @@
+// The C ABI of the Rust crate in tokenize/ffi, which says what each function does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+struct HgTokenizer;
+
+HgTokenizer* hg_tokenizer_from_json(const std::uint8_t* json, std::size_t size, char** error);
+HgTokenizer* hg_tokenizer_from_bpe(const std::uint8_t* vocabulary, std::size_t vocabulary_size,
+                                   const std::uint8_t* merges, std::size_t merges_size,
+                                   char** error);
+void hg_tokenizer_free(HgTokenizer* tokenizer);
+bool hg_tokenizer_encode(const HgTokenizer* tokenizer, const std::uint8_t* text, std::size_t size,
+                         bool add_special, std::uint32_t** ids, std::size_t* count, char** error);
+void hg_ids_free(std::uint32_t* ids, std::size_t count);
+char* hg_tokenizer_piece(const HgTokenizer* tokenizer, std::uint32_t id, char** error);
+std::size_t hg_tokenizer_vocabulary(const HgTokenizer* tokenizer);
+void hg_string_free(char* text);
+
+}  // extern "C"

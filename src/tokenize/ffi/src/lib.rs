@@ -1,0 +1,240 @@
+//! A C ABI of a few functions over the Hugging Face tokenizers library.
+//!
+//! Rules of the boundary: a panic never crosses it (it becomes an error string); nothing is
+//! printed; every pointer handed out is given back through the `_free` function named after it.
+//! The C++ side declares the same functions in `tokenize/ffi.hpp`.
+
+use std::any::Any;
+use std::ffi::{c_char, CString};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Once;
+
+use serde_json::{json, Value};
+use tokenizers::models::ModelWrapper;
+use tokenizers::{AddedToken, Tokenizer};
+
+/// The end-of-text mark of GPT-2, which its vocab.json holds but does not say is special.
+const END_OF_TEXT: &str = "<|endoftext|>";
+
+pub struct HgTokenizer(Tokenizer);
+
+/// Loads the bytes of a tokenizer.json. Null on failure, with `*error` set.
+///
+/// # Safety
+/// `json` points to `size` bytes; `error` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_from_json(
+    json: *const u8,
+    size: usize,
+    error: *mut *mut c_char,
+) -> *mut HgTokenizer {
+    guard(error, || load_json(bytes(json, size))).map_or(std::ptr::null_mut(), boxed)
+}
+
+/// Loads a byte-level BPE from the bytes of vocab.json and merges.txt. Null on failure, with
+/// `*error` set.
+///
+/// # Safety
+/// As `hg_tokenizer_from_json`, for both inputs.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_from_bpe(
+    vocabulary: *const u8,
+    vocabulary_size: usize,
+    merges: *const u8,
+    merges_size: usize,
+    error: *mut *mut c_char,
+) -> *mut HgTokenizer {
+    guard(error, || {
+        load_bpe(bytes(vocabulary, vocabulary_size), bytes(merges, merges_size))
+    })
+    .map_or(std::ptr::null_mut(), boxed)
+}
+
+/// # Safety
+/// `tokenizer` came from a load function and is not used again.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_free(tokenizer: *mut HgTokenizer) {
+    if !tokenizer.is_null() {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(tokenizer))));
+    }
+}
+
+/// The ids of a UTF-8 text; true on success. `*ids` goes back to `hg_ids_free` with `*count`.
+///
+/// # Safety
+/// `text` points to `size` bytes; the out pointers are writable.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_encode(
+    tokenizer: *const HgTokenizer,
+    text: *const u8,
+    size: usize,
+    add_special: bool,
+    ids: *mut *mut u32,
+    count: *mut usize,
+    error: *mut *mut c_char,
+) -> bool {
+    let encoded = guard(error, || {
+        let text = std::str::from_utf8(bytes(text, size)).map_err(|e| e.to_string())?;
+        let encoding = (*tokenizer)
+            .0
+            .encode_fast(text, add_special)
+            .map_err(|e| e.to_string())?;
+        Ok(encoding.get_ids().to_vec().into_boxed_slice())
+    });
+    match encoded {
+        Some(list) => {
+            *count = list.len();
+            *ids = Box::into_raw(list) as *mut u32;
+            true
+        }
+        None => false,
+    }
+}
+
+/// # Safety
+/// `ids` and `count` came from `hg_tokenizer_encode`.
+#[no_mangle]
+pub unsafe extern "C" fn hg_ids_free(ids: *mut u32, count: usize) {
+    if !ids.is_null() {
+        drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(ids, count)));
+    }
+}
+
+/// The text of one token: decoded where it stands for whole characters, else its entry in the
+/// vocabulary. Null with `*error` untouched where the tokenizer has no such id, null with
+/// `*error` set on failure; otherwise UTF-8 that goes back to `hg_string_free`.
+///
+/// # Safety
+/// `tokenizer` came from a load function; `error` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_piece(
+    tokenizer: *const HgTokenizer,
+    id: u32,
+    error: *mut *mut c_char,
+) -> *mut c_char {
+    let piece = guard(error, || {
+        let tokenizer = &(*tokenizer).0;
+        let Some(entry) = tokenizer.id_to_token(id) else {
+            return Ok(None);
+        };
+        let text = tokenizer.decode(&[id], false).map_err(|e| e.to_string())?;
+        let whole = !text.is_empty() && !text.contains(char::REPLACEMENT_CHARACTER);
+        Ok(Some(if whole { text } else { entry }))
+    });
+    match piece {
+        Some(Some(text)) => c_string(&text),
+        _ => std::ptr::null_mut(),
+    }
+}
+
+/// The number of tokens, added ones included; 0 on failure.
+///
+/// # Safety
+/// `tokenizer` came from a load function.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_vocabulary(tokenizer: *const HgTokenizer) -> usize {
+    catch_unwind(AssertUnwindSafe(|| (*tokenizer).0.get_vocab_size(true))).unwrap_or(0)
+}
+
+/// # Safety
+/// `text` came from this library and is not used again.
+#[no_mangle]
+pub unsafe extern "C" fn hg_string_free(text: *mut c_char) {
+    if !text.is_null() {
+        drop(CString::from_raw(text));
+    }
+}
+
+fn load_json(json: &[u8]) -> Result<Tokenizer, String> {
+    let mut tokenizer: Tokenizer = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+    // A measuring tool wants the whole text, nothing but the text, and the same ids every time:
+    // off with truncation, padding and dropout, whatever the file says.
+    tokenizer.with_truncation(None).map_err(|e| e.to_string())?;
+    tokenizer.with_padding(None);
+    let steady = match tokenizer.get_model() {
+        ModelWrapper::BPE(bpe) if bpe.dropout.is_some() => {
+            let mut bpe = bpe.clone();
+            bpe.dropout = None;
+            Some(bpe)
+        }
+        _ => None,
+    };
+    if let Some(bpe) = steady {
+        tokenizer.with_model(bpe);
+    }
+    Ok(tokenizer)
+}
+
+fn load_bpe(vocabulary: &[u8], merges: &[u8]) -> Result<Tokenizer, String> {
+    let vocabulary: Value =
+        serde_json::from_slice(vocabulary).map_err(|e| format!("vocab.json: {e}"))?;
+    let merges = std::str::from_utf8(merges).map_err(|e| format!("merges.txt: {e}"))?;
+    let mut pairs = Vec::new();
+    for (number, line) in merges.lines().enumerate() {
+        if line.is_empty() || line.starts_with("#version") {
+            continue;
+        }
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            [left, right] => pairs.push([left, right]),
+            _ => return Err(format!("merges.txt line {}: not a pair", number + 1)),
+        }
+    }
+    let special = vocabulary.get(END_OF_TEXT).is_some();
+    let byte_level = json!({
+        "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true
+    });
+    let file = json!({
+        "version": "1.0",
+        "pre_tokenizer": byte_level,
+        "decoder": byte_level,
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": pairs},
+    });
+    let mut tokenizer = load_json(file.to_string().as_bytes())?;
+    if special {
+        tokenizer.add_special_tokens(&[AddedToken::from(END_OF_TEXT, true)]);
+    }
+    Ok(tokenizer)
+}
+
+/// Runs `f`; an error or a panic is written to `*error` and becomes None.
+unsafe fn guard<T>(error: *mut *mut c_char, f: impl FnOnce() -> Result<T, String>) -> Option<T> {
+    // The default hook prints a panic to stderr; ours are reported to the caller instead.
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    let message = match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(value)) => return Some(value),
+        Ok(Err(message)) => message,
+        Err(panic) => format!("the tokenizers library failed: {}", panic_text(&*panic)),
+    };
+    *error = c_string(&message);
+    None
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text
+    } else {
+        "unknown panic"
+    }
+}
+
+unsafe fn bytes<'a>(data: *const u8, size: usize) -> &'a [u8] {
+    if size == 0 {
+        &[]
+    } else {
+        std::slice::from_raw_parts(data, size)
+    }
+}
+
+fn boxed(tokenizer: Tokenizer) -> *mut HgTokenizer {
+    Box::into_raw(Box::new(HgTokenizer(tokenizer)))
+}
+
+fn c_string(text: &str) -> *mut c_char {
+    // A C string ends at the first NUL, so show one as its Unicode picture.
+    CString::new(text.replace('\0', "\u{2400}"))
+        .unwrap_or_default()
+        .into_raw()
+}

@@ -1,0 +1,137 @@
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "base/file.hpp"
+#include "headgauge/tokenize.hpp"
+#include "tokenize/ffi.hpp"
+#include "tokenize/utf8.hpp"
+
+namespace headgauge {
+namespace {
+
+const std::uint8_t* octets(std::string_view bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+struct FreeString {
+  void operator()(char* text) const { hg_string_free(text); }
+};
+using OwnedString = std::unique_ptr<char, FreeString>;
+
+// The library's own words, on one line.
+std::string one_line(const char* text) {
+  std::string line = text == nullptr ? "no reason given" : text;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return line;
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;  // what cannot be looked at is not there
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+struct Tokenizer::Impl {
+  struct Free {
+    void operator()(HgTokenizer* tokenizer) const { hg_tokenizer_free(tokenizer); }
+  };
+  std::string path;
+  std::unique_ptr<HgTokenizer, Free> handle;
+};
+
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+Tokenizer Tokenizer::load(const std::string& folder) {
+  const std::filesystem::path root(folder);
+  const auto json = root / "tokenizer.json";
+  const auto vocabulary = root / "vocab.json";
+  const auto merges = root / "merges.txt";
+
+  auto impl = std::make_unique<Impl>();
+  char* error = nullptr;
+  if (is_there(json)) {
+    impl->path = json.string();
+    const std::string bytes = read_text(impl->path);
+    impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
+  } else if (is_there(vocabulary) && is_there(merges)) {
+    impl->path = vocabulary.string();
+    const std::string entries = read_text(impl->path);
+    const std::string rules = read_text(merges.string());
+    impl->handle.reset(hg_tokenizer_from_bpe(octets(entries), entries.size(), octets(rules),
+                                             rules.size(), &error));
+  } else {
+    const char* found = is_there(vocabulary) ? "vocab.json without merges.txt"
+                        : is_there(merges)   ? "merges.txt without vocab.json"
+                                             : "neither";
+    throw BadInputError(fault(folder, "a tokenizer.json, or a vocab.json and a merges.txt", found,
+                              "copy them from where the model came, or give token ids (--tokens)"));
+  }
+  const OwnedString owned(error);
+  if (impl->handle == nullptr) {
+    throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
+                              "\"" + one_line(error) + "\"",
+                              "fetch the file again, or give token ids (--tokens)"));
+  }
+  return Tokenizer(std::move(impl));
+}
+
+std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {
+  if (const std::size_t at = find_invalid_utf8(utf8); at != std::string_view::npos) {
+    throw BadInputError(fault("text byte " + std::to_string(at), "UTF-8", "another encoding",
+                              "convert the text to UTF-8"));
+  }
+  std::uint32_t* ids = nullptr;
+  std::size_t count = 0;
+  char* error = nullptr;
+  const bool encoded = hg_tokenizer_encode(impl_->handle.get(), octets(utf8), utf8.size(),
+                                           add_special, &ids, &count, &error);
+  const OwnedString owned(error);
+  if (!encoded) {
+    throw BadInputError(fault(impl_->path, "a vocabulary that can express the text",
+                              "\"" + one_line(error) + "\"",
+                              "use a text that the model knows, or give token ids (--tokens)"));
+  }
+  const auto release = [count](std::uint32_t* p) { hg_ids_free(p, count); };
+  const std::unique_ptr<std::uint32_t, decltype(release)> list(ids, release);
+  std::vector<int> result;
+  result.reserve(count);
+  for (const std::uint32_t id : std::span(ids, count)) {
+    if (id > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
+      throw BadInputError(fault(impl_->path, "token ids below 2147483648", std::to_string(id),
+                                "fetch the file again"));
+    }
+    result.push_back(static_cast<int>(id));
+  }
+  return result;
+}
+
+std::string Tokenizer::piece(int id) const {
+  if (id < 0) return {};
+  char* error = nullptr;
+  const OwnedString text(
+      hg_tokenizer_piece(impl_->handle.get(), static_cast<std::uint32_t>(id), &error));
+  const OwnedString owned(error);
+  if (error != nullptr) {
+    throw BadInputError(fault(impl_->path, "a decoder for token " + std::to_string(id),
+                              "\"" + one_line(error) + "\"", "fetch the file again"));
+  }
+  return text == nullptr ? std::string() : std::string(text.get());
+}
+
+int Tokenizer::vocabulary() const {
+  return static_cast<int>(hg_tokenizer_vocabulary(impl_->handle.get()));
+}
+
+const std::string& Tokenizer::path() const {
+  return impl_->path;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,245 @@
+#include "headgauge/tokenize.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "files.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Ids = std::vector<int>;
+
+// The input texts and expected ids of a llama.cpp vocabulary test.
+struct Vector {
+  std::string text;
+  Ids ids;
+};
+std::vector<Vector> read_vectors(const std::string& name) {
+  const fs::path stem = data_root() / "tokenizers/vectors" / ("ggml-vocab-" + name + ".gguf");
+  std::istringstream lines(slurp(stem.string() + ".out"));
+  std::string inputs = slurp(stem.string() + ".inp");
+  const std::string separator = "\n__ggml_vocab_test__\n";
+  std::vector<Vector> vectors;
+  for (std::string line; std::getline(lines, line);) {
+    Vector v;
+    const auto cut = inputs.find(separator);
+    v.text = inputs.substr(0, cut);
+    inputs.erase(0, cut == std::string::npos ? cut : cut + separator.size());
+    std::istringstream words(line);
+    for (int id; words >> id;) v.ids.push_back(id);
+    vectors.push_back(std::move(v));
+  }
+  return vectors;
+}
+
+// A tokenizer.json of whole words; `changes` is merged into it.
+std::string word_tokenizer(const json& changes = json::object()) {
+  json file = json::parse(R"({
+    "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+    "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "post_processor": null, "decoder": null,
+    "model": {"type": "WordLevel", "unk_token": "<UNK>",
+              "vocab": {"one": 0, "two": 1, "three": 2, "<UNK>": 3}}})");
+  file.merge_patch(changes);
+  return file.dump();
+}
+
+TEST(Tokenizer, Gpt2AgreesWithLlamaCpp) {
+  const fs::path folder = data_root() / "tokenizers/gpt2";
+  SKIP_WITHOUT(folder);
+  const Tokenizer tokenizer = Tokenizer::load(folder.string());
+  EXPECT_EQ(tokenizer.vocabulary(), 50257);
+  const auto vectors = read_vectors("gpt-2");
+  ASSERT_GE(vectors.size(), 40u);
+  for (const Vector& v : vectors) EXPECT_EQ(tokenizer.encode(v.text), v.ids) << v.text;
+}
+
+TEST(Tokenizer, BertAgreesWithLlamaCpp) {
+  const fs::path folder = data_root() / "tokenizers/bert-base-uncased";
+  SKIP_WITHOUT(folder);
+  const Tokenizer tokenizer = Tokenizer::load(folder.string());
+  EXPECT_EQ(tokenizer.vocabulary(), 30522);
+  const auto vectors = read_vectors("bert-bge");
+  ASSERT_GE(vectors.size(), 40u);
+  for (const Vector& v : vectors) {
+    EXPECT_EQ(tokenizer.encode(v.text, false), v.ids) << v.text;
+    Ids framed = {101};
+    framed.insert(framed.end(), v.ids.begin(), v.ids.end());
+    framed.push_back(102);
+    EXPECT_EQ(tokenizer.encode(v.text), framed) << v.text;
+  }
+}
+
+TEST(Tokenizer, VocabularyAndMergesGiveTheSameIdsAsTokenizerJson) {
+  const fs::path folder = data_root() / "tokenizers/gpt2";
+  SKIP_WITHOUT(folder);
+  const TemporaryFolder parts;
+  for (const char* name : {"vocab.json", "merges.txt"}) {
+    fs::copy(folder / name, fs::path(parts.path()) / name);
+  }
+  const Tokenizer whole = Tokenizer::load(folder.string());
+  const Tokenizer built = Tokenizer::load(parts.path());
+  EXPECT_EQ(built.path(), parts.path() + "/vocab.json");
+  EXPECT_EQ(built.vocabulary(), whole.vocabulary());
+  for (const Vector& v : read_vectors("gpt-2")) {
+    EXPECT_EQ(built.encode(v.text), whole.encode(v.text)) << v.text;
+  }
+  for (const char* text : {"a<|endoftext|>b", "<|endoftext|>", " <|endoftext|> ", "<|endof"}) {
+    EXPECT_EQ(built.encode(text), whole.encode(text)) << text;
+  }
+  EXPECT_EQ(built.encode("<|endoftext|>"), Ids{50256});
+  EXPECT_EQ(built.piece(995), " world");
+  const fs::path novel = data_root() / "text/wikitext-2-raw.test.txt";
+  SKIP_WITHOUT(novel);
+  const std::string text = read_text_file(novel.string()).substr(0, 100000);
+  const Ids ids = whole.encode(text.substr(0, text.rfind(' ')));
+  EXPECT_EQ(built.encode(text.substr(0, text.rfind(' '))), ids);
+  EXPECT_GT(ids.size(), 20000u);
+}
+
+TEST(Tokenizer, PromptsOfTransformerExplainer) {
+  const fs::path folder = data_root() / "gpt2-124m-attention";
+  SKIP_WITHOUT(folder);
+  const Tokenizer tokenizer = Tokenizer::load((data_root() / "tokenizers/gpt2").string());
+  for (const char* name : {"prompt0.json", "prompt1.json", "prompt2.json"}) {
+    const json prompt = json::parse(slurp(folder / name));
+    const Ids ids = tokenizer.encode(prompt.at("prompt").get<std::string>());
+    EXPECT_EQ(ids, prompt.at("token_ids").get<Ids>());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      EXPECT_EQ(tokenizer.piece(ids[i]), prompt.at("tokens")[i].get<std::string>());
+    }
+  }
+}
+
+// What Hugging Face's own Python packages gave (tests/golden/make_tokenizer_golden.py).
+TEST(Tokenizer, GoldenStrings) {
+  const fs::path golden = fs::path(HEADGAUGE_SOURCE_DIR) / "tests/golden/data/tokenizer";
+  for (const char* name : {"gpt2", "capp-gpt"}) {
+    const json file = json::parse(slurp(golden / (std::string(name) + ".json")));
+    const fs::path source = data_root() / file.at("source")[0].get<std::string>();
+    SKIP_WITHOUT(source);
+    const Tokenizer tokenizer = Tokenizer::load(source.parent_path().string());
+    ASSERT_GE(file.at("strings").size(), 5u);
+    for (const json& entry : file.at("strings")) {
+      const auto text = entry.at("text").get<std::string>();
+      if (entry.at("ids").is_null()) {
+        const std::string message = error_of([&] { tokenizer.encode(text); });
+        EXPECT_NE(message.find(entry.at("error").get<std::string>()), std::string::npos) << message;
+      } else {
+        EXPECT_EQ(tokenizer.encode(text), entry.at("ids").get<Ids>()) << name << ": " << text;
+      }
+    }
+  }
+}
+
+TEST(Tokenizer, PiecesCanBeShown) {
+  const fs::path folder = data_root() / "tokenizers/gpt2";
+  SKIP_WITHOUT(folder);
+  const Tokenizer tokenizer = Tokenizer::load(folder.string());
+  EXPECT_EQ(tokenizer.piece(15496), "Hello");
+  EXPECT_EQ(tokenizer.piece(198), "\n");
+  EXPECT_EQ(tokenizer.piece(50256), "<|endoftext|>");
+  // Half of a character has no text of its own: its entry in the vocabulary stands for it.
+  EXPECT_EQ(tokenizer.piece(222), "\xC4\xA2");
+  EXPECT_EQ(tokenizer.piece(50257), "");
+  EXPECT_EQ(tokenizer.piece(-1), "");
+}
+
+TEST(Tokenizer, TruncationAndPaddingAreOff) {
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", word_tokenizer(json::parse(R"({
+    "truncation": {"max_length": 2, "strategy": "LongestFirst", "stride": 0,
+                   "direction": "Right"},
+    "padding": {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": null,
+                "pad_id": 3, "pad_type_id": 0, "pad_token": "<UNK>"}})")));
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  EXPECT_EQ(tokenizer.encode("one two three"), (Ids{0, 1, 2}));
+  EXPECT_EQ(tokenizer.encode("one"), Ids{0});
+  EXPECT_EQ(tokenizer.encode(""), Ids{});
+}
+
+TEST(Tokenizer, DropoutIsOff) {
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", word_tokenizer(json::parse(R"({
+    "model": {"type": "BPE", "dropout": 0.9, "unk_token": null,
+              "vocab": {"o": 0, "n": 1, "on": 2, "e": 3, "one": 4, "two": null, "three": null,
+                        "<UNK>": null},
+              "merges": ["o n", "on e"]}})")));
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(tokenizer.encode("one on"), (Ids{4, 2}));
+}
+
+TEST(Tokenizer, WordsThatTheVocabularyDoesNotKnow) {
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", word_tokenizer());
+  EXPECT_EQ(Tokenizer::load(folder.path()).encode("one four"), (Ids{0, 3}));
+  const std::string path = folder.write(
+      "tokenizer.json", word_tokenizer(json::parse(R"({"model": {"vocab": {"<UNK>": null}}})")));
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  EXPECT_EQ(error_of([&] { tokenizer.encode("one four"); }).rfind(path + ": expected a vocab", 0),
+            0u);
+}
+
+TEST(Tokenizer, RefusesTextThatIsNotUtf8) {
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", word_tokenizer());
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  EXPECT_NE(error_of([&] { tokenizer.encode("one \xFF"); }).find("text byte 4:"),
+            std::string::npos);
+}
+
+TEST(Tokenizer, SaysWhatItLookedFor) {
+  const TemporaryFolder folder;
+  const auto load = [&] { Tokenizer::load(folder.path()); };
+  const std::string wanted =
+      folder.path() + ": expected a tokenizer.json, or a vocab.json and a merges.txt, found ";
+  EXPECT_EQ(error_of(load).rfind(wanted + "neither; ", 0), 0u) << error_of(load);
+  folder.write("merges.txt", "#version: 0.2\no n\n");
+  EXPECT_EQ(error_of(load).rfind(wanted + "merges.txt without vocab.json; ", 0), 0u);
+  fs::remove(folder.path() + "/merges.txt");
+  folder.write("vocab.json", "{}");
+  EXPECT_EQ(error_of(load).rfind(wanted + "vocab.json without merges.txt; ", 0), 0u);
+}
+
+TEST(Tokenizer, BrokenVocabularyAndMerges) {
+  const TemporaryFolder folder;
+  const auto load_with = [&](const char* vocabulary, const char* merges) {
+    folder.write("vocab.json", vocabulary);
+    folder.write("merges.txt", merges);
+    return error_of([&] { Tokenizer::load(folder.path()); });
+  };
+  const char* vocabulary = R"({"o": 0, "n": 1, "on": 2})";
+  EXPECT_EQ(load_with(vocabulary, "#version: 0.2\no n\n"), "no error");
+  EXPECT_EQ(load_with(vocabulary, "#version: 0.2\r\no n\r\n"), "no error");
+  EXPECT_EQ(Tokenizer::load(folder.path()).encode("on"), Ids{2});
+  EXPECT_NE(load_with(vocabulary, "o n\no n e\n").find("merges.txt line 2"), std::string::npos);
+  for (const char* broken : {"", "{", "[]", "null", "{\"o\": -1}", "{\"o\": \"x\"}"}) {
+    EXPECT_NE(load_with(broken, "o n\n"), "no error") << broken;
+  }
+  EXPECT_NE(load_with(vocabulary, "o x\n"), "no error") << "a pair outside the vocabulary";
+  EXPECT_NE(load_with(vocabulary, "o \xFF\n"), "no error");
+}
+
+TEST(Tokenizer, EncodesFromSeveralThreads) {
+  const fs::path folder = data_root() / "tokenizers/gpt2";
+  SKIP_WITHOUT(folder);
+  const Tokenizer tokenizer = Tokenizer::load(folder.string());
+  const auto vectors = read_vectors("gpt-2");
+  std::vector<int> wrong(4);
+  std::vector<std::thread> threads;
+  for (int& count : wrong) {
+    threads.emplace_back([&] {
+      for (const Vector& v : vectors) count += tokenizer.encode(v.text) != v.ids;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+}  // namespace
+}  // namespace headgauge
