@@ -1,0 +1,98 @@
+#include "results/longest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+
+std::optional<Cell> find_cell(const Results& results, std::string_view metric,
+                              std::initializer_list<Pick> picks) {
+  const MetricArray* array = results.metric(metric);
+  if (array == nullptr) return std::nullopt;
+  Cell cell;
+  cell.metric = metric;
+  for (const std::string& dim : array->dims) {
+    const auto pick =
+        std::find_if(picks.begin(), picks.end(), [&](const Pick& p) { return p.first == dim; });
+    if (pick != picks.end()) {
+      cell.index.push_back(pick->second);
+    } else if (dim == "length" && results.coord_size(dim) > 0) {
+      cell.index.push_back(results.coord_size(dim) - 1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const auto flat = static_cast<std::size_t>(results.flat_index(*array, cell.index));
+  cell.value = array->values[flat];
+  if (!array->stderr_.empty()) cell.stderr_ = array->stderr_[flat];
+  if (!std::isfinite(cell.value)) return std::nullopt;
+  return cell;
+}
+
+std::vector<HeadName> measured_heads(const Results& results) {
+  std::vector<HeadName> heads;
+  if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;
+  const auto layers = results.coord_numbers("layer");
+  const auto numbers = results.coord_numbers("head");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    for (std::size_t j = 0; j < numbers.size(); ++j) {
+      const HeadName head{static_cast<Index>(i), static_cast<Index>(j), static_cast<int>(layers[i]),
+                          static_cast<int>(numbers[j])};
+      const bool measured =
+          std::any_of(results.metrics.begin(), results.metrics.end(), [&](const auto& entry) {
+            const auto& dims = entry.second.dims;
+            if (dims != std::vector<std::string>{"layer", "head", "length"} &&
+                dims != std::vector<std::string>{"layer", "head"}) {
+              return false;
+            }
+            return find_cell(results, entry.first,
+                             {{"layer", head.layer_index}, {"head", head.head_index}})
+                .has_value();
+          });
+      if (measured) heads.push_back(head);
+    }
+  }
+  return heads;
+}
+
+std::optional<int> longest_length(const Results& results) {
+  if (results.coord("length") == nullptr) return std::nullopt;
+  const auto lengths = results.coord_numbers("length");
+  if (lengths.empty()) return std::nullopt;
+  return static_cast<int>(lengths.back());
+}
+
+std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted) {
+  if (results.coord(coord) == nullptr) return std::nullopt;
+  const auto labels = results.coord_numbers(coord);
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    if (std::abs(labels[k] - wanted) <= 1e-9 * std::abs(wanted)) return static_cast<Index>(k);
+  }
+  return std::nullopt;
+}
+
+std::optional<Index> judged_top_n(const Results& results) {
+  if (results.coord("top_n") == nullptr) return std::nullopt;
+  const auto sizes = results.coord_numbers("top_n");
+  std::optional<Index> best;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (sizes[k] < 2 || sizes[k] > 20) continue;
+    if (!best || sizes[k] > sizes[static_cast<std::size_t>(*best)]) best = static_cast<Index>(k);
+  }
+  return best;
+}
+
+std::string rounded(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double size = std::abs(value);
+  // The limits are where rounding would show a digit more: 9.996 is 10.0, not 10.00.
+  std::string text = size >= 99.95   ? fmt::format("{:.0f}", value)
+                     : size >= 9.995 ? fmt::format("{:.1f}", value)
+                                     : fmt::format("{:.2f}", value);
+  if (text == "-0.00") text = "0.00";
+  return text;
+}
+
+}  // namespace headgauge

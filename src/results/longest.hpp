@@ -1,0 +1,56 @@
+// Reading Results the way a person does: one head at the longest length, rounded.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// A defined cell of a metric.
+struct Cell {
+  std::string metric;
+  std::vector<Index> index;  // along the metric's dims
+  double value = kUndefined;
+  double stderr_ = kUndefined;
+};
+
+// The index to take along one dim.
+using Pick = std::pair<std::string_view, Index>;
+
+// The cell at these picks; along "length" the last one is taken where none is picked. Nothing where
+// there is no such metric, a dim of it is not picked, or the cell is undefined.
+std::optional<Cell> find_cell(const Results& results, std::string_view metric,
+                              std::initializer_list<Pick> picks);
+
+// One head, by its indices along the coordinates and by its labels.
+struct HeadName {
+  Index layer_index = 0;
+  Index head_index = 0;
+  int layer = 0;
+  int head = 0;
+  std::string text() const { return std::to_string(layer) + "." + std::to_string(head); }
+};
+
+// Every head of which some metric is defined at the longest length, layer by layer.
+std::vector<HeadName> measured_heads(const Results& results);
+
+// The longest length; nothing if the results have no lengths.
+std::optional<int> longest_length(const Results& results);
+
+// The index of the value `wanted` along a coordinate of numbers (to 1e-9 relative).
+std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted);
+
+// The index of the top_n that separability is judged at: 20, or the largest below, but not 1, where
+// the ratio is 1 by construction.
+std::optional<Index> judged_top_n(const Results& results);
+
+// A value as people read it: 3 significant digits above 1, 2 decimals below, no exponent.
+std::string rounded(double value);
+
+}  // namespace headgauge

@@ -1,0 +1,27 @@
+// What about a head is worth a user's attention, and what to do about it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// Declares a flag once: the results, the table's legend and the docs use this.
+struct FlagInfo {
+  std::string name;
+  std::string short_name;  // for a column of the table
+  std::string meaning;     // when it is raised, in words
+  std::string source;
+  std::string advice;  // one sentence
+};
+
+const std::vector<FlagInfo>& flag_infos();
+
+// All flags of all heads at the longest length, by layer, head and then in the order of
+// flag_infos(). A flag whose metrics are not in the results is not raised.
+std::vector<Flag> find_flags(const Results& results);
+
+}  // namespace headgauge

@@ -1,0 +1,348 @@
+#include "scan/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "results/longest.hpp"
+
+namespace headgauge {
+namespace {
+
+// Puts a line together piece by piece and keeps the record of its numbers.
+class Line {
+ public:
+  Line& say(std::string_view words) {
+    line_.text += words;
+    return *this;
+  }
+  Line& head(const HeadName& name) {
+    line_.heads.push_back(name.text());
+    return say("head ").say(line_.heads.back());
+  }
+  Line& number(const Cell& cell, double scale = 1) {
+    return fact({rounded(cell.value * scale), cell.metric, cell.index, cell.value, scale});
+  }
+  // A number that is whole by nature.
+  Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {
+    return fact({fmt::format("{:.0f}", value), metric, std::move(cell), value, 1});
+  }
+  Line& whole(const Cell& cell) { return whole(cell.metric, cell.value, cell.index); }
+  Line& rule(const char* text) { return fact({text, "rule", {}, std::stod(text), 1}); }
+  Line& fact(Fact fact) {
+    line_.text += fact.text;
+    line_.facts.push_back(std::move(fact));
+    return *this;
+  }
+  SummaryLine done() { return std::move(line_); }
+
+ private:
+  SummaryLine line_;
+};
+
+struct HeadCell {
+  HeadName head;
+  Cell cell;
+};
+
+using MaybeLine = std::optional<SummaryLine>;
+
+class Summary {
+ public:
+  explicit Summary(const Results& results) : results_(results), heads_(measured_heads(results)) {}
+
+  bool possible() const { return longest_length(results_).has_value() && !heads_.empty(); }
+  MaybeLine dispersion() const;
+  MaybeLine roles() const;
+  MaybeLine growth() const;
+  MaybeLine critical() const;
+  MaybeLine separability() const;
+  MaybeLine spread() const;
+  MaybeLine largest_key() const;
+  MaybeLine advice() const;
+
+ private:
+  using Score = std::function<std::optional<double>(const HeadName&)>;
+
+  std::optional<Cell> cell(std::string_view metric, const HeadName& head) const {
+    return find_cell(results_, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
+  }
+  double value(std::string_view metric, const HeadName& head) const {
+    const auto found = cell(metric, head);
+    return found ? found->value : kUndefined;
+  }
+  // The head of the highest score; the first of equal ones.
+  std::optional<HeadName> best(const Score& score) const {
+    std::optional<HeadName> found;
+    double highest = 0;
+    for (const HeadName& head : heads_) {
+      const auto s = score(head);
+      if (!s || std::isnan(*s) || (found && *s <= highest)) continue;
+      found = head;
+      highest = *s;
+    }
+    return found;
+  }
+  std::optional<HeadCell> extreme(std::string_view metric, double sign) const {
+    const auto head = best([&](const HeadName& h) { return sign * value(metric, h); });
+    if (!head) return std::nullopt;
+    return HeadCell{*head, *cell(metric, *head)};
+  }
+  std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
+  std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
+
+  Line& length(Line& line) const {
+    const Index last = results_.coord_size("length") - 1;
+    return line.say("L = ").whole("coords.length", *longest_length(results_), {last});
+  }
+  Line& flag_count(Line& line, const char* flag) const {
+    const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),
+                                 [&](const Flag& f) { return f.name == flag; });
+    line.whole(std::string("flags.") + flag, static_cast<double>(n)).say(" of ");
+    return line.whole("heads", static_cast<double>(heads_.size())).say(" heads");
+  }
+  // A head that selects by content or place: neither flat nor resting on the first token.
+  bool sharp(const HeadName& head) const {
+    const double entropy = value("entropy_normalized", head);
+    const double sink = value("sink_weight", head);
+    return entropy < 0.5 && !(sink > 0.3);
+  }
+
+  const Results& results_;
+  std::vector<HeadName> heads_;
+};
+
+MaybeLine Summary::dispersion() const {
+  const auto flattest = largest("entropy_normalized");
+  const auto sharpest = smallest("entropy_normalized");
+  if (!flattest || !sharpest) return std::nullopt;
+  Line line;
+  length(line.say("At ")).say(", ");
+  flag_count(line, "dispersed").say(" average instead of selecting (entropy above ");
+  line.rule("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
+  line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
+  return line.number(sharpest->cell).say(").").done();
+}
+
+// The kinds of head known from the literature, each by the metric that shows it.
+MaybeLine Summary::roles() const {
+  const auto sink = largest("sink_weight");
+  if (!sink) return std::nullopt;
+  Line line;
+  length(line.say("At ")).say(", ").head(sink->head).say(" rests most on the first token (");
+  line.number(sink->cell).say(" of its weight)");
+  const auto previous = best([&](const HeadName& h) -> std::optional<double> {
+    if (!sharp(h)) return std::nullopt;
+    return -std::abs(value("attention_distance", h) - 1);
+  });
+  if (previous) {
+    line.say(", ").head(*previous).say(" is nearest to a previous-token head (");
+    line.number(*cell("attention_distance", *previous)).say(" back)");
+  }
+  const auto far = best([&](const HeadName& h) -> std::optional<double> {
+    if (!sharp(h)) return std::nullopt;
+    return value("attention_distance", h);
+  });
+  if (far) {
+    line.say(", ").head(*far).say(" selects from furthest away (");
+    line.number(*cell("attention_distance", *far)).say(" back)");
+  }
+  return line.say(".").done();
+}
+
+MaybeLine Summary::growth() const {
+  if (results_.coord_size("length") < 2) return std::nullopt;
+  const auto at_first = [&](const HeadName& head) {
+    return find_cell(results_, "effective_tokens",
+                     {{"layer", head.layer_index}, {"head", head.head_index}, {"length", 0}});
+  };
+  const auto growth = [&](const HeadName& head) -> std::optional<double> {
+    const auto first = at_first(head);
+    const auto last = cell("effective_tokens", head);
+    if (!first || !last) return std::nullopt;
+    return last->value / first->value;
+  };
+  const auto most = best(growth);
+  if (!most) return std::nullopt;
+  const auto least = best([&](const HeadName& h) -> std::optional<double> {
+    const auto g = growth(h);
+    return g ? std::optional(-*g) : std::nullopt;
+  });
+  Line line;
+  line.say("From L = ").whole("coords.length", results_.coord_numbers("length")[0], {0});
+  length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
+  line.number(*at_first(*most)).say(" to ").number(*cell("effective_tokens", *most));
+  line.say(" effective keys, ").head(*least).say(" from ");
+  line.number(*at_first(*least)).say(" to ").number(*cell("effective_tokens", *least));
+  return line.say(".").done();
+}
+
+MaybeLine Summary::critical() const {
+  const auto whole = find_cell(results_, "critical_n", {});
+  if (!whole) return std::nullopt;
+  // Only heads that have an N of their own: -1 stands for none in the range searched.
+  const auto own = [&](double sign) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const double n = value("critical_n_head", h);
+      return n >= 1 ? std::optional(sign * n) : std::nullopt;
+    });
+  };
+  const auto fewest = own(-1);
+  const auto most = own(1);
+  Line line;
+  const auto share = find_cell(results_, "critical_fraction", {});
+  if (whole->value >= 1 && share) {
+    length(line.say("At ")).say(", the top ").whole(*whole).say(" keys (");
+    line.number(*share, 100).say(" %) already carry the heads' context vectors");
+  } else {
+    length(line.say("At ")).say(", no top-N set up to N = ");
+    const auto searched = results_.settings.find("critical_max");
+    if (searched == results_.settings.end() || !searched->is_number()) return std::nullopt;
+    line.whole("settings.critical_max", searched->get<double>());
+    line.say(" carries the heads' context vectors");
+  }
+  line.say(" (critical N, reading \"context\")");
+  if (fewest && most) {
+    line.say("; by itself ").head(*fewest).say(" needs ");
+    line.whole(*cell("critical_n_head", *fewest)).say(", ").head(*most).say(" ");
+    line.whole(*cell("critical_n_head", *most));
+  } else if (const auto needed = largest("mass_90")) {
+    line.say("; ").head(needed->head).say(" needs ").number(needed->cell);
+    line.say(" keys for ").rule("90").say(" % of its weight");
+  } else {
+    return std::nullopt;
+  }
+  return line.say(".").done();
+}
+
+MaybeLine Summary::separability() const {
+  const auto top_n = judged_top_n(results_);
+  if (!top_n) return std::nullopt;
+  const auto ratio = [&](const char* metric, const HeadName& h) {
+    return find_cell(results_, metric,
+                     {{"layer", h.layer_index}, {"head", h.head_index}, {"top_n", *top_n}});
+  };
+  const auto gain = [&](const HeadName& h) -> std::optional<double> {
+    const auto measured = ratio("separability", h);
+    const auto null = ratio("separability_null", h);
+    if (!measured || !null) return std::nullopt;
+    return measured->value - null->value;
+  };
+  const auto most = best(gain);
+  if (!most) return std::nullopt;
+  const auto least = best([&](const HeadName& h) -> std::optional<double> {
+    const auto g = gain(h);
+    return g ? std::optional(-*g) : std::nullopt;
+  });
+  const auto compare = [&](Line& line, const HeadName& h) -> Line& {
+    line.head(h).say(" (").number(*ratio("separability", h)).say(" against ");
+    return line.number(*ratio("separability_null", h)).say(")");
+  };
+  Line line;
+  line.say("At N = ");
+  line.whole("coords.top_n", results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
+             {*top_n});
+  length(line.say(" of ")).say(", ");
+  flag_count(line, "saturated").say(" tell their keys apart no better than random vectors");
+  compare(line.say("; furthest above is "), *most);
+  return compare(line.say(", furthest below "), *least).say(".").done();
+}
+
+MaybeLine Summary::spread() const {
+  const auto fewest = smallest("mass_90");
+  const auto most = largest("mass_90");
+  if (!fewest || !most) return std::nullopt;
+  Line line;
+  line.rule("90").say(" % of the weight lies on ").number(fewest->cell).say(" keys in ");
+  line.head(fewest->head).say(" and on ").number(most->cell).say(" in ").head(most->head);
+  return length(line.say(" at ")).say(".").done();
+}
+
+MaybeLine Summary::largest_key() const {
+  const auto most = largest("max_weight");
+  const auto least = smallest("max_weight");
+  if (!most || !least) return std::nullopt;
+  Line line;
+  length(line.say("At ")).say(", a query's largest weight is ").number(most->cell).say(" in ");
+  line.head(most->head).say(" and ").number(least->cell).say(" in ").head(least->head);
+  return line.say(" on average.").done();
+}
+
+MaybeLine Summary::advice() const {
+  const auto widest = largest("mass_90");
+  if (!widest) return std::nullopt;
+  const int longest = *longest_length(results_);
+  const double limit = std::ceil(0.06 * longest) - 1;
+  Line line;
+  length(line.say("At ")).say(", keep at most ").whole("limit", limit).say(" keys (N below ");
+  line.rule("6").say(" %) per query, but more for ").head(widest->head).say(" (");
+  line.number(widest->cell).say(" keys for ").rule("90").say(" % of its weight)");
+
+  const auto hot = find_label(results_, "temperature", 0.1);
+  const auto model = find_label(results_, "temperature", 1.0);
+  const auto gradient = [&](const HeadName& h, Index temperature) {
+    return find_cell(results_, "sensitivity",
+                     {{"layer", h.layer_index},
+                      {"head", h.head_index},
+                      {"temperature", temperature},
+                      {"epsilon", 0}});
+  };
+  const auto touchy = hot && model ? best([&](const HeadName& h) -> std::optional<double> {
+    const auto g = gradient(h, *hot);
+    return g && gradient(h, *model) ? std::optional(g->value) : std::nullopt;
+  })
+                                   : std::nullopt;
+  if (touchy) {
+    line.say("; stay above T = ").rule("0.1").say(", where the gradient of ").head(*touchy);
+    line.say(" is ").number(*gradient(*touchy, *hot)).say(" (");
+    line.number(*gradient(*touchy, *model)).say(" at T = ").rule("1").say(")");
+  } else {
+    line.say("; stay above T = ").rule("0.1");
+  }
+  return line.say(".").done();
+}
+
+}  // namespace
+
+std::vector<SummaryLine> summary_lines(const Results& results) {
+  constexpr std::size_t kLines = 5;
+  const Summary summary(results);
+  if (!summary.possible()) return {};
+  // In the order of the text; `spare` lines stand in for those that the results cannot support.
+  struct Candidate {
+    MaybeLine line;
+    bool spare;
+  };
+  std::vector<Candidate> candidates{
+      {summary.dispersion(), false}, {summary.roles(), false},        {summary.growth(), true},
+      {summary.critical(), false},   {summary.separability(), false}, {summary.spread(), true},
+      {summary.largest_key(), true}, {summary.advice(), false},
+  };
+  std::size_t count = 0;
+  for (const bool spare : {false, true}) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.spare != spare || !candidate.line) continue;
+      if (count == kLines)
+        candidate.line.reset();
+      else
+        ++count;
+    }
+  }
+  std::vector<SummaryLine> lines;
+  for (Candidate& candidate : candidates) {
+    if (candidate.line) lines.push_back(std::move(*candidate.line));
+  }
+  return lines;
+}
+
+std::vector<std::string> summarize(const Results& results) {
+  std::vector<std::string> texts;
+  for (SummaryLine& line : summary_lines(results)) texts.push_back(std::move(line.text));
+  return texts;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,36 @@
+// Five sentences for people: what this model's heads do, where they stop selecting, what to do
+// about it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// A number in a line, and where it comes from, so that every one can be checked.
+struct Fact {
+  std::string text;  // as it stands in the line
+  // The name of a metric; "coords.NAME" (cell: the index); "settings.NAME"; "flags.NAME" (how many
+  // of that name there are); "heads" (how many were measured); "rule" (a fixed number of the rule
+  // that the line states); "limit" (the largest whole number below 6 % of the longest length).
+  std::string metric;
+  std::vector<Index> cell;  // along the metric's dims
+  double value = 0;         // unrounded
+  double scale = 1;         // text = rounded value * scale (100 for a percentage)
+};
+
+struct SummaryLine {
+  std::string text;
+  std::vector<Fact> facts;         // in the order of the text
+  std::vector<std::string> heads;  // "layer.head" as they stand in the text
+};
+
+// At most five lines, fewer where the results hold too little. Results::flags must be filled in.
+std::vector<SummaryLine> summary_lines(const Results& results);
+
+// Only the texts.
+std::vector<std::string> summarize(const Results& results);
+
+}  // namespace headgauge
