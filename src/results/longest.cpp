@@ -36,23 +36,26 @@ std::vector<HeadName> measured_heads(const Results& results) {
   if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;
   const auto layers = results.coord_numbers("layer");
   const auto numbers = results.coord_numbers("head");
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    for (std::size_t j = 0; j < numbers.size(); ++j) {
-      const HeadName head{static_cast<Index>(i), static_cast<Index>(j), static_cast<int>(layers[i]),
-                          static_cast<int>(numbers[j])};
-      const bool measured =
-          std::any_of(results.metrics.begin(), results.metrics.end(), [&](const auto& entry) {
-            const auto& dims = entry.second.dims;
-            if (dims != std::vector<std::string>{"layer", "head", "length"} &&
-                dims != std::vector<std::string>{"layer", "head"}) {
-              return false;
-            }
-            return find_cell(results, entry.first,
-                             {{"layer", head.layer_index}, {"head", head.head_index}})
-                .has_value();
-          });
-      if (measured) heads.push_back(head);
+  const std::size_t count = layers.size() * numbers.size();
+  std::vector<bool> measured(count, false);
+  for (const auto& [name, metric] : results.metrics) {
+    if (metric.dims.size() < 2 || metric.dims[0] != "layer" || metric.dims[1] != "head") continue;
+    // layer and head come first, so that each head owns one run of cells.
+    const std::size_t run = metric.values.size() / std::max<std::size_t>(1, count);
+    for (std::size_t h = 0; h < count; ++h) {
+      const auto first = metric.values.begin() + static_cast<std::ptrdiff_t>(h * run);
+      if (std::any_of(first, first + static_cast<std::ptrdiff_t>(run),
+                      [](double value) { return std::isfinite(value); })) {
+        measured[h] = true;
+      }
     }
+  }
+  for (std::size_t h = 0; h < count; ++h) {
+    if (!measured[h]) continue;
+    const std::size_t i = h / numbers.size();
+    const std::size_t j = h % numbers.size();
+    heads.push_back({static_cast<Index>(i), static_cast<Index>(j), static_cast<int>(layers[i]),
+                     static_cast<int>(numbers[j])});
   }
   return heads;
 }

@@ -37,7 +37,7 @@ struct HeadName {
   std::string text() const { return std::to_string(layer) + "." + std::to_string(head); }
 };
 
-// Every head of which some metric is defined at the longest length, layer by layer.
+// Every head of which some metric is defined anywhere, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);
 
 // The longest length; nothing if the results have no lengths.

@@ -1,0 +1,162 @@
+#include "scan/flags.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace headgauge {
+namespace {
+
+// One layer numbered 3 with heads 4 and 7, two lengths, N = 1, 5, 20, 100.
+Results two_heads() {
+  Results r;
+  r.set_coord("layer", std::vector<double>{3});
+  r.set_coord("head", std::vector<double>{4, 7});
+  r.set_coord("length", std::vector<double>{64, 1024});
+  r.set_coord("top_n", std::vector<double>{1, 5, 20, 100});
+  return r;
+}
+
+// Sets a scalar metric of head 4 at the longest length; head 7 and the shorter length stay
+// undefined.
+void set(Results& r, const std::string& name, double value) {
+  r.add_metric(name, {"layer", "head", "length"}, "1").values[1] = value;
+}
+
+void set_whole(Results& r, const std::string& name, double value) {
+  r.add_metric(name, {"layer", "head"}, "1").values[0] = value;
+}
+
+std::vector<std::string> names(const Results& r) {
+  std::vector<std::string> list;
+  for (const Flag& flag : find_flags(r)) list.push_back(flag.name);
+  return list;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Flags, NoMetricsNoFlags) {
+  EXPECT_EQ(names(two_heads()), Names{});
+  EXPECT_EQ(names(Results{}), Names{});
+}
+
+struct ScalarCase {
+  const char* metric;
+  double quiet;   // exactly on the threshold
+  double raised;  // just beyond
+  const char* flag;
+};
+
+class ScalarFlag : public testing::TestWithParam<ScalarCase> {};
+
+TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
+  const auto& c = GetParam();
+  Results quiet = two_heads();
+  set(quiet, c.metric, c.quiet);
+  EXPECT_EQ(names(quiet), Names{});
+  Results raised = two_heads();
+  set(raised, c.metric, c.raised);
+  ASSERT_EQ(names(raised), Names{c.flag});
+  const Flag flag = find_flags(raised)[0];
+  EXPECT_EQ(flag.layer, 3);
+  EXPECT_EQ(flag.head, 4);
+  EXPECT_EQ(flag.length, 1024);
+  EXPECT_EQ(flag.value, c.raised);
+  EXPECT_EQ(flag.threshold, c.quiet);
+  EXPECT_FALSE(flag.source.empty());
+  EXPECT_EQ(flag.advice.back(), '.');
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScalarFlag,
+                         testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
+                                         ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
+                                         ScalarCase{"sink_weight", .3, .3001, "sink"}));
+
+TEST(Flags, OnlyTheLongestLengthCounts) {
+  Results r = two_heads();
+  r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1").values = {.99, .5, .99, .5};
+  EXPECT_EQ(names(r), Names{});
+}
+
+TEST(Flags, SensitiveAndRedundantHaveNoLength) {
+  Results r = two_heads();
+  set_whole(r, "sensitivity_top2", .26);
+  set_whole(r, "top_overlap", .81);
+  set_whole(r, "top_overlap_partner", 7);
+  EXPECT_EQ(names(r), (Names{"sensitive", "redundant"}));
+  EXPECT_EQ(find_flags(r)[1].partner, 7);
+  EXPECT_EQ(find_flags(r)[0].partner, std::nullopt);
+}
+
+TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
+  Results r = two_heads();
+  set(r, "mass_90", 31.0);
+  EXPECT_EQ(names(r), Names{}) << "without the visible keys there is nothing to compare with";
+  set(r, "visible_keys", 512.5);  // 31 / 512.5 = .0605
+  EXPECT_EQ(names(r), Names{"over_selected"});
+  EXPECT_DOUBLE_EQ(find_flags(r)[0].value, 31.0 / 512.5);
+  r.metric("mass_90")->values[1] = 30.0;
+  EXPECT_EQ(names(r), Names{});
+}
+
+// separability .50 and null .46 at N = 20 (index 2), standard errors .012 and .016: the error of
+// the difference is .02, so the threshold is .50.
+Results with_separability(double ratio) {
+  Results r = two_heads();
+  for (const char* name : {"separability", "separability_null"}) {
+    MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
+    m.stderr_.assign(m.values.size(), kUndefined);
+    // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
+    for (std::size_t cell = 4; cell < 8; ++cell) {
+      m.values[cell] = std::string(name) == "separability" ? 0.0 : 1.0;
+      m.stderr_[cell] = 0.0;
+    }
+  }
+  r.metric("separability")->values[6] = ratio;
+  r.metric("separability")->stderr_[6] = .012;
+  r.metric("separability_null")->values[6] = .46;
+  r.metric("separability_null")->stderr_[6] = .016;
+  return r;
+}
+
+TEST(Flags, SaturatedWithinTwoStandardErrorsOfTheNull) {
+  ASSERT_EQ(names(with_separability(.4999)), Names{"saturated"});
+  EXPECT_EQ(names(with_separability(.5001)), Names{});
+  EXPECT_NEAR(find_flags(with_separability(.1))[0].threshold, .50, 1e-12);
+}
+
+TEST(Flags, SaturatedNeedsStandardErrors) {
+  Results r = with_separability(.1);
+  r.metric("separability")->stderr_[6] = kUndefined;
+  EXPECT_EQ(names(r), Names{});
+  r = with_separability(.1);
+  r.metric("separability_null")->stderr_.clear();
+  EXPECT_EQ(names(r), Names{});
+}
+
+TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
+  Results r = with_separability(.9);                          // not saturated at index 2
+  r.set_coord("top_n", std::vector<double>{1, 18, 25, 100});  // index 1 has 0 against 1
+  EXPECT_EQ(names(r), Names{"saturated"});
+  r.set_coord("top_n", std::vector<double>{1, 21, 25, 100});
+  EXPECT_EQ(names(r), Names{});
+}
+
+TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndOneSentenceOfAdvice) {
+  std::string all_advice;
+  for (const FlagInfo& info : flag_infos()) {
+    EXPECT_LE(info.short_name.size(), 4u) << info.name;
+    EXPECT_FALSE(info.meaning.empty());
+    EXPECT_EQ(std::count(info.advice.begin(), info.advice.end(), '\n'), 0);
+    EXPECT_EQ(info.advice.find(". "), std::string::npos) << info.name << ": one sentence";
+    all_advice += info.advice;
+  }
+  // Paper A's practical rules.
+  for (const char* rule : {"N below 6 % of the length", "watch its entropy",
+                           "watch its separability", "avoid temperatures below 0.1"}) {
+    EXPECT_NE(all_advice.find(rule), std::string::npos) << rule;
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
