@@ -110,6 +110,7 @@ class Tolerance:
 EQUAL = Tolerance(0.0)
 _SINGLE = {
     "mass_90": Tolerance(1e-3, 1.0),
+    "logit_range": Tolerance(2e-5, 1.0),  # a difference of logits, which may be near 0
     "critical_n": EQUAL,
     "critical_fraction": Tolerance(0.0, absolute=1e-12),
     "critical_n_head": EQUAL,
