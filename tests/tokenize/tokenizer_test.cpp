@@ -225,6 +225,21 @@ TEST(Tokenizer, BrokenVocabularyAndMerges) {
   EXPECT_NE(load_with(vocabulary, "o \xFF\n"), "no error");
 }
 
+// A template that names a token it does not define makes the library panic when it encodes.
+TEST(Tokenizer, APanicOfTheLibraryIsAnErrorAndPrintsNothing) {
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json", word_tokenizer(json::parse(R"({"post_processor": {
+    "type": "TemplateProcessing", "pair": [{"Sequence": {"id": "A", "type_id": 0}},
+                                           {"Sequence": {"id": "B", "type_id": 1}}],
+    "single": [{"SpecialToken": {"id": "", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "special_tokens": {}}})")));
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  ::testing::internal::CaptureStderr();
+  const std::string message = error_of([&] { tokenizer.encode("one"); });
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_NE(message.find("the tokenizers library failed: "), std::string::npos) << message;
+}
+
 TEST(Tokenizer, EncodesFromSeveralThreads) {
   const fs::path folder = data_root() / "tokenizers/gpt2";
   SKIP_WITHOUT(folder);
