@@ -143,23 +143,32 @@ HWY_INLINE void multiply_block(const float* HWY_RESTRICT a, Index a_stride,
     }
   }
   const V factor = hn::Set(d, alpha);
-  const bool whole = lo == 0 && hi == C * lanes;
+  if (lo > 0 || hi < C * lanes) {
+    for (int v = 0; v < C; ++v) {
+      const Index first = std::clamp<Index>(lo - v * lanes, 0, lanes);
+      const Index last = std::clamp<Index>(hi - v * lanes, first, lanes);
+      const V start = bias == nullptr ? hn::Zero(d) : load_lanes(bias + v * lanes, first, last);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        float* to = c + r * c_stride + v * lanes;
+        const V base = add ? hn::Add(load_lanes(to, first, last), start) : start;
+        store_lanes(hn::MulAdd(sum[r][v], factor, base), to, first, last);
+      }
+    }
+    return;
+  }
+  V start[C];
+#pragma GCC unroll 4
+  for (int v = 0; v < C; ++v) {
+    start[v] = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + v * lanes);
+  }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < C; ++v) {
       float* to = c + r * c_stride + v * lanes;
-      if (whole) {
-        V base = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + v * lanes);
-        if (add) base = hn::Add(hn::LoadU(d, to), base);
-        hn::StoreU(hn::MulAdd(sum[r][v], factor, base), d, to);
-      } else {
-        const Index first = std::clamp<Index>(lo - v * lanes, 0, lanes);
-        const Index last = std::clamp<Index>(hi - v * lanes, first, lanes);
-        V base = bias == nullptr ? hn::Zero(d) : load_lanes(bias + v * lanes, first, last);
-        if (add) base = hn::Add(load_lanes(to, first, last), base);
-        store_lanes(hn::MulAdd(sum[r][v], factor, base), to, first, last);
-      }
+      const V base = add ? hn::Add(hn::LoadU(d, to), start[v]) : start[v];
+      hn::StoreU(hn::MulAdd(sum[r][v], factor, base), d, to);
     }
   }
 }

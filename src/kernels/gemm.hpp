@@ -20,6 +20,8 @@ class PackedMatrix {
   static constexpr Index kPanel = 48;
 
   PackedMatrix() = default;
+  // All zero, to be filled in through panel().
+  PackedMatrix(Index rows, Index cols) { resize(rows, cols); }
   // From b as it stands (k x n, row-major).
   static PackedMatrix pack_rows(MatrixView<const float> b);
   static PackedMatrix pack_rows(MatrixView<const std::uint16_t> b, HalfType type);
@@ -38,6 +40,7 @@ class PackedMatrix {
   Index panels() const { return (cols_ + kPanel - 1) / kPanel; }
   std::size_t bytes() const { return data_.size() * sizeof(float); }
   const float* panel(Index p) const { return data_.data() + p * rows_ * kPanel; }
+  float* panel(Index p) { return data_.data() + p * rows_ * kPanel; }
 
  private:
   void resize(Index rows, Index cols);

@@ -55,7 +55,6 @@ constexpr float kPoly5 = 0.00111255073f;
 #if HEADGAUGE_PLAIN
 
 float exp_of(float x) {
-  if (x < kLowest) return 0.0f;
   const float rounded = x * kLog2E + kRound;
   const float k = rounded - kRound;
   const float f = x * kLog2E - k;
@@ -65,8 +64,9 @@ float exp_of(float x) {
   p = p * f + kPoly2;
   p = p * f + kPoly1;
   p = p * f + 1.0f;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
-                              (std::bit_cast<std::uint32_t>(rounded) << 23));
+  const float e = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
+                                       (std::bit_cast<std::uint32_t>(rounded) << 23));
+  return x < kLowest ? 0.0f : e;
 }
 
 Extremes find_extremes(const float* in, std::size_t n) {
