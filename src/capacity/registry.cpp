@@ -1,6 +1,7 @@
 // Which measures there are: one line each.
 #include <algorithm>
 
+#include "capacity/sensitivity.hpp"
 #include "capacity/weights.hpp"
 #include "headgauge/measure.hpp"
 
@@ -47,7 +48,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   };
   std::vector<std::unique_ptr<Measure>> measures;
   if (wanted("weights")) measures.push_back(make_weights_measure(slots));
-  static_cast<void>(options);
+  if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   static_cast<void>(source);
   return measures;
 }

@@ -1,0 +1,217 @@
+#include "capacity/sensitivity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/sensitivity.hpp"
+#include "kernels/sensitivity_direction.hpp"
+
+namespace headgauge {
+namespace {
+
+const std::vector<MetricInfo>& sensitivity_metrics() {
+  static const std::vector<MetricInfo> all = [] {
+    const auto metric = [](std::string name, MetricKind kind, std::vector<std::string> dims,
+                           std::string formula, std::string source, std::string meaning) {
+      MetricInfo info;
+      info.name = std::move(name);
+      info.group = "sensitivity";
+      info.kind = kind;
+      info.dims = std::move(dims);
+      info.unit = "1";
+      info.formula = std::move(formula);
+      info.source = std::move(source);
+      info.meaning = std::move(meaning);
+      return info;
+    };
+    const std::vector<std::string> grid = {"temperature", "epsilon"};
+    const std::vector<std::string> heads = {"layer", "head", "temperature", "epsilon"};
+    using enum MetricKind;
+    return std::vector<MetricInfo>{
+        metric("sensitivity", row_longest, grid,
+               "g = ||w((l + eps v)/T) - w(l/T)||_2 / eps, |v|_2 = 1, rows n >= 2",
+               "paper A, Algorithm 5; math D4.2",
+               "how strongly the weights answer to a step of size eps at temperature T"),
+        metric("sensitivity_top2", row_longest, {},
+               "g at T = 1, eps = 1e-3, v = (e_1 - e_2)/sqrt 2 on the two largest logits",
+               "math D4.2", "the same where it matters most: between the two best keys"),
+        metric("jacobian_frobenius", row_mean, {}, "||J||_F = sqrt(Q2 - 2 Q3 + Q2^2), Qk = sum a^k",
+               "paper A, Corollary 3; math C3", "size of the whole gradient of a row"),
+        metric("jacobian_spectral", row_mean, {},
+               "||J||_2: root of sum a_i/(a_i - lam) = 0 between the two largest weights",
+               "math D4.1, 7a", "the largest change of the weights per unit change of the logits"),
+        metric("jacobian_bound", row_mean, {},
+               "G min{1/2, 2 max a_i(1 - a_i), max a_i, max a_i sqrt(n) ||a||}", "math L2v",
+               "valid upper bound on jacobian_spectral"),
+        metric("jacobian_bound_paper", row_mean, {}, "max|F'| (1/S + sqrt(n) ||F||_2 / S^2)",
+               "paper A, Lemma 2; math L2", "the printed bound, as reconstructed"),
+        metric("sensitivity_bound", derived, heads, "min{1/(2T), sqrt 2 / eps}", "math C-7",
+               "valid upper bound on sensitivity"),
+        metric("sensitivity_bound_paper", derived, heads, "min{1/(4T), sqrt 2}",
+               "paper A, Corollary 3", "the printed bound; does not hold"),
+        metric("sensitivity_max", derived, grid, "max over heads of sensitivity",
+               "paper A, Algorithm 5", "the most sensitive head at each temperature"),
+    };
+  }();
+  return all;
+}
+
+void require_positive(const char* option, std::span<const double> values) {
+  for (double value : values) {
+    if (std::isfinite(value) && value > 0) continue;
+    throw UsageError(
+        fault(option, "finite numbers above 0", fmt::format("{}", value), "correct the list"));
+  }
+}
+
+// The step and temperature of sensitivity_top2.
+constexpr std::array<double, 1> kTop2Temperature = {1.0};
+constexpr std::array<double, 1> kTop2Epsilon = {1e-3};
+
+class SensitivityMeasure final : public Measure {
+ public:
+  SensitivityMeasure(const MeasureOptions& options, int slots)
+      : temperatures_(options.temperatures),
+        epsilons_(options.epsilons),
+        direction_(options.direction),
+        seed_(options.seed),
+        work_(static_cast<std::size_t>(slots)) {
+    if (temperatures_.empty()) {
+      for (int i = 0; i < 31; ++i) temperatures_.push_back(std::pow(10.0, -2 + 0.1 * i));
+    }
+    require_positive("--temperatures", temperatures_);
+    require_positive("--epsilons", epsilons_);
+  }
+
+  const std::vector<MetricInfo>& metrics() const override { return sensitivity_metrics(); }
+  MeasureNeeds needs() const override { return {.weights = true}; }
+  Index dim_size(std::string_view dim) const override {
+    if (dim == "temperature") return static_cast<Index>(temperatures_.size());
+    if (dim == "epsilon") return static_cast<Index>(epsilons_.size());
+    return 1;
+  }
+
+  std::size_t bytes(const SourceInfo&, Index longest) const override {
+    return work_.size() * static_cast<std::size_t>(longest) * kBytesPerKey;
+  }
+
+  void observe(const RowBlock& block, int slot, RowSink& sink) override {
+    Workspace& work = work_[static_cast<std::size_t>(slot)];
+    work.traits = block.normalizer->traits();
+    const auto cells = static_cast<Index>(temperatures_.size() * epsilons_.size());
+    work.gains.resize(static_cast<std::size_t>(cells));
+    for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
+      const Row& row = block.rows[static_cast<std::size_t>(r)];
+      // Cells in the order of metrics().
+      const auto norms =
+          block.normalizer->jacobian_norms(row.logits, row.weights, row.sums, {row.n(), row.query});
+      sink.set(r, cells + 1, norms.frobenius);
+      sink.set(r, cells + 2, norms.spectral);
+      sink.set(r, cells + 3, norms.bound);
+      sink.set(r, cells + 4, norms.bound_paper);
+      if (row.n() < 2) continue;
+      double top2 = 0;
+      work.direction.resize(row.logits.size());
+      top2_direction(row.logits, work.direction);
+      gains(block, row, work, kTop2Temperature, kTop2Epsilon, {&top2, 1});
+      sink.set(r, cells, top2);
+      if (direction_ == MeasureOptions::Direction::random) {
+        const HeadInput& head = *block.head;
+        random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                         static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
+                         work.direction);
+      }
+      gains(block, row, work, temperatures_, epsilons_, work.gains);
+      for (Index c = 0; c < cells; ++c) sink.set(r, c, work.gains[static_cast<std::size_t>(c)]);
+    }
+  }
+
+  void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    const MetricArray& mean = *results.metric("sensitivity");
+    MetricArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
+    MetricArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
+    MetricArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
+    const std::size_t cells = temperatures_.size() * epsilons_.size();
+    for (std::size_t i = 0; i < mean.values.size(); ++i) {
+      if (std::isnan(mean.values[i])) continue;  // head not measured
+      const double t = temperatures_[i % cells / epsilons_.size()];
+      const double eps = epsilons_[i % epsilons_.size()];
+      bound.values[i] = envelope(t, eps);
+      paper.values[i] = std::min(1 / (4 * t), std::numbers::sqrt2);
+      // fmax takes the other where one is undefined.
+      largest.values[i % cells] = std::fmax(largest.values[i % cells], mean.values[i]);
+    }
+  }
+
+ private:
+  struct Workspace {
+    SensitivityWorkspace kernel;
+    std::vector<double> direction, gains;
+    std::optional<NormalizerTraits> traits;  // of the rule that was observed
+  };
+  static constexpr std::size_t kBytesPerKey = 64;
+
+  void gains(const RowBlock& block, const Row& row, Workspace& work,
+             std::span<const double> temperatures, std::span<const double> epsilons,
+             std::span<double> out) const {
+    const NormalizerInfo& rule = block.normalizer->info();
+    if (rule.name == "softmax" && rule.parameters == "t=1") {
+      softmax_sensitivity(row.logits, work.direction, temperatures, epsilons, work.kernel, out);
+    } else {
+      rule_sensitivity(*block.normalizer, {row.n(), row.query}, row.logits, work.direction,
+                       temperatures, epsilons, out);
+    }
+  }
+
+  // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).
+  double envelope(double t, double eps) const {
+    NormalizerTraits traits;
+    for (const Workspace& work : work_) {
+      if (work.traits) traits = *work.traits;
+    }
+    const double slope = traits.lipschitz / t;
+    return traits.simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
+  }
+
+  std::vector<double> temperatures_, epsilons_;
+  MeasureOptions::Direction direction_;
+  std::uint64_t seed_;
+  std::vector<Workspace> work_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options, int slots) {
+  return std::make_unique<SensitivityMeasure>(options, slots);
+}
+
+void rule_sensitivity(const Normalizer& rule, const RowContext& context,
+                      std::span<const float> logits, std::span<const double> v,
+                      std::span<const double> temperatures, std::span<const double> epsilons,
+                      std::span<double> gains) {
+  std::vector<double> scaled(logits.size()), base(logits.size()), moved(logits.size());
+  const auto weigh_at = [&](double step, double temperature, std::span<double> out) {
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      scaled[i] = (logits[i] + step * v[i]) / temperature;
+    }
+    rule.weigh(scaled, context, out);
+  };
+  std::size_t at = 0;
+  for (double temperature : temperatures) {
+    weigh_at(0.0, temperature, base);
+    for (double epsilon : epsilons) {
+      weigh_at(epsilon, temperature, moved);
+      double square = 0;
+      for (std::size_t i = 0; i < base.size(); ++i) {
+        square += (moved[i] - base[i]) * (moved[i] - base[i]);
+      }
+      gains[at++] = std::sqrt(square) / epsilon;
+    }
+  }
+}
+
+}  // namespace headgauge

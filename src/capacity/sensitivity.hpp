@@ -1,0 +1,21 @@
+// The sensitivity group: how strongly weights answer to changes of the logits, by steps of finite
+// size (math D4.2) and by the exact Jacobian (math D4.1).
+#pragma once
+
+#include <memory>
+
+#include "headgauge/measure.hpp"
+
+namespace headgauge {
+
+// UsageError unless every temperature and every epsilon is positive.
+std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options, int slots);
+
+// ||w((l + eps v)/T) - w(l/T)||_2 / eps for any rule w, in float64; gains as in
+// softmax_sensitivity().
+void rule_sensitivity(const Normalizer& rule, const RowContext& context,
+                      std::span<const float> logits, std::span<const double> v,
+                      std::span<const double> temperatures, std::span<const double> epsilons,
+                      std::span<double> gains);
+
+}  // namespace headgauge
