@@ -40,7 +40,8 @@ class RowIndex:
         return np.asarray((self.t <= length) & (self.document_length >= length))
 
     def between(self, below: int, upper: int) -> Array:
-        return np.asarray((self.t > below) & (self.t <= upper))
+        """Rows below < t <= upper of the documents that have them all."""
+        return np.asarray(self.up_to(upper) & (self.t > below))
 
 
 @dataclass

@@ -115,8 +115,8 @@ def smallest_distance(x: Array) -> float:
     return min(float(np.linalg.norm(p - q)) for p, q in itertools.combinations(list(x), 2))
 
 
-def separability(a: Array, u: Array, chosen: list[int]) -> dict[str, float]:
-    """D3.3, D3.4, T2 and T2v for points u on the unit sphere"""
+def separability(a: Array, u: Array, chosen: list[int], m: float = 1.0) -> dict[str, float]:
+    """D3.3, D3.4, T2 and T2v for points u within M = m of the origin"""
     r = radius(a, u, chosen)
     size, d = len(chosen), u.shape[1]
     delta = smallest_distance(u)
@@ -124,8 +124,8 @@ def separability(a: Array, u: Array, chosen: list[int]) -> dict[str, float]:
     for i in chosen:
         others = [float(a[j]) for j in chosen if j != i]
         big_a, big_b = sum(others), sum(w * w for w in others)
-        xi.append(math.sqrt(big_b + (1.0 - delta**2 / 2.0) * (big_a**2 - big_b)))
-        v = math.sqrt(big_b)
+        xi.append(math.sqrt(m * m * big_b + (m * m - delta**2 / 2.0) * (big_a**2 - big_b)))
+        v = m * math.sqrt(big_b)
         if v == 0.0:
             lower.append(1.0)
             upper.append(1.0)
@@ -140,7 +140,8 @@ def separability(a: Array, u: Array, chosen: list[int]) -> dict[str, float]:
         "separability_model_lower": sum(lower) / size,
         "separability_model_upper": sum(upper) / size,
         "separability_lower_paper": 1.0 - sum(xi) / (r * size),
-        "separability_upper_paper": sum(math.exp(-((r - q) ** 2) / 16.0) for q in xi) / size,
+        "separability_upper_paper": sum(math.exp(-((r - q) ** 2) / (16.0 * m * m)) for q in xi)
+        / size,
     }
 
 

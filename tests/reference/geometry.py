@@ -39,34 +39,44 @@ def prefix_delta(distances2: Array) -> Array:
 
 
 @dataclass
-class Sphere:
-    """Points of the unit sphere, as separability uses them."""
+class Cloud:
+    """Points as separability uses them, with M and delta of Assumptions 1 and 2."""
 
     points: Array  # (L, d)
     products: Array  # (L, L)
-    delta: Array  # (L + 1,)
+    delta: Array  # (L + 1,), the smallest distance among the first n, at [n]
+    largest: Array  # (L + 1,), M of the first n, at [n]
 
     @staticmethod
-    def of(points: Array) -> Sphere:
+    def on_sphere(points: Array) -> Cloud:
+        """Points of the unit sphere: M = 1."""
         products = gram(points)
-        return Sphere(points, products, prefix_delta(squared_distances(products)))
+        delta = prefix_delta(squared_distances(products))
+        return Cloud(points, products, delta, np.ones(len(points) + 1))
+
+    @staticmethod
+    def as_it_is(points: Array) -> Cloud:
+        products = gram(points)
+        norms = np.append(0.0, np.sqrt(np.diagonal(products)))
+        delta = prefix_delta(squared_distances(products))
+        return Cloud(points, products, delta, np.maximum.accumulate(norms))
 
 
 @dataclass
 class Points:
-    """x as it is, for distances."""
+    """x as it is for distances, and as separability takes it."""
 
     x: Array
     products: Array
     distances2: Array
-    sphere: Sphere
+    cloud: Cloud
 
     @staticmethod
-    def of(x: Array) -> Points:
+    def of(x: Array, unit_sphere: bool = True) -> Points:
         wide = x.astype(np.float64)
         products = gram(wide)
-        sphere = Sphere.of(on_unit_sphere(wide))
-        return Points(wide, products, squared_distances(products), sphere)
+        cloud = Cloud.on_sphere(on_unit_sphere(wide)) if unit_sphere else Cloud.as_it_is(wide)
+        return Points(wide, products, squared_distances(products), cloud)
 
 
 def prefix_sets(top_n: list[int], available: int) -> list[int]:

@@ -16,7 +16,7 @@ from catalogue import TWIN, has_twin
 from cooperation import union_coverage, union_independent, union_paper
 from critical import critical_n_head
 from distance import distance_rows
-from geometry import Points, Sphere
+from geometry import Cloud, Points
 from philox import sphere_points, unit_directions
 from rows import concatenate, row_blocks
 from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
@@ -44,13 +44,13 @@ class Oracle:
             [np.arange(1, d.length + 1) for d in documents], [d.length for d in documents]
         )
         self.edges = position_edges(settings.lengths)
-        self.spheres: dict[int, Sphere] = {}
+        self.nulls: dict[int, Cloud] = {}
 
-    def _null(self, width: int) -> Sphere:
-        if width not in self.spheres:
+    def _null(self, width: int) -> Cloud:
+        if width not in self.nulls:
             longest = max(d.length for d in self.documents)
-            self.spheres[width] = Sphere.of(sphere_points(self.settings.seed, width, longest))
-        return self.spheres[width]
+            self.nulls[width] = Cloud.on_sphere(sphere_points(self.settings.seed, width, longest))
+        return self.nulls[width]
 
     def _wants(self, group: str) -> bool:
         return group in self.settings.groups
@@ -77,7 +77,7 @@ class Oracle:
             if points is not None and self._wants("distance"):
                 part |= distance_rows(block, points, s.top_n, s.depth)
             if points is not None and null is not None:
-                found, sets = separability_rows(block, points.sphere, null, s.top_n)
+                found, sets = separability_rows(block, points.cloud, null, s.top_n)
                 part |= found
                 chosen.append(sets)
             parts.append(part)

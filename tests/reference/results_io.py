@@ -80,6 +80,9 @@ def read_settings(results: Results) -> Settings:
     direction = raw.get("direction", "random")
     if direction not in ("random", "top2"):
         raise ValueError(f"direction {direction!r}: random and top2 are known here")
+    normalizer = raw.get("normalizer", "softmax")
+    if normalizer != "softmax":
+        raise ValueError(f"normalizer {normalizer!r}: only softmax is known here")
     return Settings(
         lengths=[int(n) for n in coords["length"]],
         top_n=[int(n) for n in coords.get("top_n", [])] or [1],
@@ -91,6 +94,7 @@ def read_settings(results: Results) -> Settings:
         seed=int(raw.get("seed", 0)),
         critical_max=int(raw.get("critical_max", 128)),
         critical_level=float(raw.get("critical_level", 0.01)),
+        unit_sphere=bool(raw.get("unit_sphere", True)),
         heads=scanned_heads(results),
     )
 
@@ -105,6 +109,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "seed": settings.seed,
             "critical_max": settings.critical_max,
             "critical_level": settings.critical_level,
+            "unit_sphere": settings.unit_sphere,
             "queries": "all",
             "measures": settings.groups,
         },

@@ -1,7 +1,7 @@
 """Metrics of the separability group, by row (math.md section 3 and 7a).
 
-Points are on the unit sphere, so M = 1. X_i < r is decided on q_j = ||a_j x_j - s||^2 - ||s||^2,
-in which the common term has dropped out.
+Points are on the unit sphere (M = 1) unless told otherwise. X_i < r is decided on
+q_j = ||a_j x_j - s||^2 - ||s||^2, in which the common term has dropped out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry import Sphere
+from geometry import Cloud
 from rows import RowBlock
 
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ class Selection:
     radius: Array  # (R,)
 
 
-def set_products(block: RowBlock, sphere: Sphere, sizes: list[int]) -> Array:
+def set_products(block: RowBlock, cloud: Cloud, sizes: list[int]) -> Array:
     """<x_j, s_N> for the ascending sizes: (R, sizes, C), rows n <= N left at what fits."""
     width = block.weights.shape[1]
     result = np.zeros((len(block.t), len(sizes), width))
@@ -51,7 +51,7 @@ def set_products(block: RowBlock, sphere: Sphere, sizes: list[int]) -> Array:
         if not fitting:
             continue
         top = block.order[row, : sizes[len(fitting) - 1]]
-        lines = sphere.products[top, :n]
+        lines = cloud.products[top, :n]
         lines *= block.weights[row, top][:, None]
         parts = np.add.reduceat(lines, fitting, axis=0)
         result[row, : len(fitting), :n] = np.cumsum(parts, axis=0)
@@ -65,10 +65,10 @@ def _exact_radius(a: Array, points: Array, members: Array, nearest: int) -> floa
     return 0.0 if radius <= ZERO * float(np.linalg.norm(total)) else radius
 
 
-def select(block: RowBlock, sphere: Sphere, rows: Array, size: int, products: Array) -> Selection:
+def select(block: RowBlock, cloud: Cloud, rows: Array, size: int, products: Array) -> Selection:
     """D3.3: r = min over O of ||s - a_i x_i||, and which members have X_i < r, strictly."""
     a = block.weights[rows]
-    norms2 = np.diagonal(sphere.products)[: a.shape[1]]
+    norms2 = np.diagonal(cloud.products)[: a.shape[1]]
     members = block.order[rows][:, :size]
     onto = products[rows]
     q = a * (a * norms2 - 2.0 * onto)
@@ -81,7 +81,7 @@ def select(block: RowBlock, sphere: Sphere, rows: Array, size: int, products: Ar
     lowest = outside[lines[:, 0], nearest]
     radius = np.sqrt(np.maximum(lowest + s2, 0.0))
     for row in np.flatnonzero(lowest + s2 < RECHECK * s2):
-        radius[row] = _exact_radius(a[row], sphere.points, members[row], int(nearest[row]))
+        radius[row] = _exact_radius(a[row], cloud.points, members[row], int(nearest[row]))
     margin = EQUAL * np.maximum(np.abs(inside), np.abs(lowest)[:, None])
     distinct = (lowest[:, None] - inside) > margin
     return Selection(members, distinct, radius)
@@ -95,20 +95,24 @@ def _others(values: Array) -> Array:
     return result
 
 
-def bound_rows(a: Array, radius: Array, delta: Array, dimension: int) -> dict[str, Array]:
-    """D3.4, T2 and T2v averaged over I_N; a is (R, N), the weights of the members."""
+def bound_rows(
+    a: Array, radius: Array, delta: Array, largest: Array, dimension: int
+) -> dict[str, Array]:
+    """D3.4, T2 and T2v averaged over I_N; a is (R, N), the weights of the members; M is largest."""
+    m2 = largest[:, None] ** 2
     r = radius[:, None]
     total, squares = _others(a), _others(a * a)  # A_i, B_i
     cross = np.maximum(total * total - squares, 0.0)
-    xi2 = squares + (1.0 - 0.5 * delta[:, None] ** 2) * cross
+    xi2 = m2 * squares + (m2 - 0.5 * delta[:, None] ** 2) * cross
     xi = np.sqrt(np.maximum(xi2, 0.0))
-    v = np.sqrt(squares)
+    v2 = m2 * squares
+    v = np.sqrt(v2)
     mu = v / np.sqrt(1.0 + 2.0 / dimension)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chebyshev = 1.0 - squares / (r * r)
-        tail = 1.0 - np.exp(-(np.maximum(r - v, 0.0) ** 2) / (2.0 * squares))
+        chebyshev = 1.0 - v2 / (r * r)
+        tail = 1.0 - np.exp(-(np.maximum(r - v, 0.0) ** 2) / (2.0 * v2))
         lower = np.where(v > 0.0, np.maximum(np.maximum(chebyshev, tail), 0.0), 1.0)
-        gap = np.exp(-(np.maximum(mu - r, 0.0) ** 2) / (2.0 * squares))
+        gap = np.exp(-(np.maximum(mu - r, 0.0) ** 2) / (2.0 * v2))
         upper = np.where(v > 0.0, gap, 1.0)
         printed = 1.0 - (xi / r).mean(axis=1)
     return {
@@ -116,12 +120,12 @@ def bound_rows(a: Array, radius: Array, delta: Array, dimension: int) -> dict[st
         "separability_model_lower": lower.mean(axis=1),
         "separability_model_upper": upper.mean(axis=1),
         "separability_lower_paper": np.where(radius > 0.0, printed, np.nan),
-        "separability_upper_paper": np.exp(-((r - xi) ** 2) / 16.0).mean(axis=1),
+        "separability_upper_paper": np.exp(-((r - xi) ** 2) / (16.0 * m2)).mean(axis=1),
     }
 
 
 def separability_rows(
-    block: RowBlock, sphere: Sphere, null: Sphere, top_n: list[int]
+    block: RowBlock, cloud: Cloud, null: Cloud, top_n: list[int]
 ) -> tuple[dict[str, Array], dict[int, tuple[Array, Array]]]:
     """The group for each row, and for each N the members (R, N) and whether X_i < r.
 
@@ -131,7 +135,7 @@ def separability_rows(
     found = {name: np.full((rows, len(top_n)), np.nan) for name in SCALARS}
     chosen: dict[int, tuple[Array, Array]] = {}
     sizes = sorted(top_n)
-    real = set_products(block, sphere, sizes)
+    real = set_products(block, cloud, sizes)
     random = set_products(block, null, sizes)
     for size in sizes:
         use = block.n > size
@@ -141,14 +145,15 @@ def separability_rows(
         if not use.any():
             continue
         place, step = top_n.index(size), sizes.index(size)
-        picked = select(block, sphere, use, size, real[:, step])
+        picked = select(block, cloud, use, size, real[:, step])
         members[use], distinct[use] = picked.members, picked.distinct
         found["separability"][use, place] = picked.distinct.mean(axis=1)
         blind = select(block, null, use, size, random[:, step])
         found["separability_null"][use, place] = blind.distinct.mean(axis=1)
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
-        delta = sphere.delta[block.n[use]]
-        values = bound_rows(a, picked.radius, delta, sphere.points.shape[1])
+        n = block.n[use]
+        shape = cloud.delta[n], cloud.largest[n], cloud.points.shape[1]
+        values = bound_rows(a, picked.radius, *shape)
         for name, column in values.items():
             found[name][use, place] = column
     return found, chosen

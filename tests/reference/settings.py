@@ -22,6 +22,7 @@ class Settings:
     seed: int = 0
     critical_max: int = 128
     critical_level: float = 0.01
+    unit_sphere: bool = True
     heads: list[tuple[int, int]] = field(default_factory=list)  # (layer, head) scanned
 
     @property

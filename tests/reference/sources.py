@@ -47,6 +47,7 @@ class ModelDocument(Document):
     scales: list[float]
     embedding: Points | None
     x: str
+    unit_sphere: bool
 
     def logits(self, layer: int, head: int) -> Array:
         trace = self.traces[layer]
@@ -57,7 +58,9 @@ class ModelDocument(Document):
         if self.embedding is not None:
             return self.embedding
         trace = self.traces[layer]
-        return Points.of(trace.hidden if self.x == "hidden" else trace.values[head])
+        return Points.of(
+            trace.hidden if self.x == "hidden" else trace.values[head], self.unit_sphere
+        )
 
     def point_width(self, layer: int) -> int:
         trace = self.traces[layer]
@@ -65,7 +68,12 @@ class ModelDocument(Document):
 
 
 def model_documents(
-    folder: Path, texts: list[list[int]], longest: int, x: str, dtype: type = np.float64
+    folder: Path,
+    texts: list[list[int]],
+    longest: int,
+    x: str,
+    unit_sphere: bool = True,
+    dtype: type = np.float64,
 ) -> list[Document]:
     """One pass over the first `longest` ids of each text."""
     model = Model(folder, dtype)
@@ -82,8 +90,9 @@ def model_documents(
                 heads=model.config.heads,
                 traces=trace.layers,
                 scales=[model.config.scale(layer) for layer in range(model.config.layers)],
-                embedding=Points.of(trace.embedding) if x == "embedding" else None,
+                embedding=Points.of(trace.embedding, unit_sphere) if x == "embedding" else None,
                 x=x,
+                unit_sphere=unit_sphere,
             )
         )
     return documents
@@ -94,6 +103,7 @@ class DumpDocument(Document):
     tensors: Tensors
     scale: float | None
     x: str
+    unit_sphere: bool
 
     def _tensor(self, layer: int, name: str) -> Array | None:
         return self.tensors.get(f"layers.{layer}.{name}")
@@ -122,14 +132,14 @@ class DumpDocument(Document):
         if stored is None:
             return None
         x = self._of_head(stored, head) if self.x == "value" else stored[: self.length]
-        return Points.of(x)
+        return Points.of(x, self.unit_sphere)
 
     def point_width(self, layer: int) -> int:
         stored = self._stored_points(layer)
         return 0 if stored is None else int(stored.shape[-1])
 
 
-def dump_document(path: Path, longest: int, x: str) -> Document:
+def dump_document(path: Path, longest: int, x: str, unit_sphere: bool = True) -> Document:
     """A dump as one document; rows of a dump that is not causal see all its keys."""
     tensors, metadata = read_file(path)
     if metadata.get("format") != "headgauge.dump/1":
@@ -144,4 +154,4 @@ def dump_document(path: Path, longest: int, x: str) -> Document:
         raise ValueError("a dump that is not causal is checked at its own length only")
     visible = np.arange(1, length + 1) if causal else np.full(length, length)
     scale = float(metadata["scale"]) if "scale" in metadata else None
-    return DumpDocument(length, visible, None, layers, heads, tensors, scale, x)
+    return DumpDocument(length, visible, None, layers, heads, tensors, scale, x, unit_sphere)

@@ -112,7 +112,8 @@ class Scan(unittest.TestCase):
             values = [
                 self.row(1, 0, d, t)[1].max()
                 for d, text in enumerate(TEXTS)
-                for t in range(lower + 1, min(upper, len(text)) + 1)
+                if len(text) >= upper
+                for t in range(lower + 1, upper + 1)
             ]
             self.assertAlmostEqual(found[place], self.mean(values))
             lower = upper
@@ -192,9 +193,11 @@ class Scan(unittest.TestCase):
     def test_other_settings(self) -> None:
         for changes in (
             {"x": "hidden", "direction": "top2"},
-            {"x": "value", "heads": [(1, 0), (0, 1)], "critical_max": 2},
+            {"x": "value", "heads": [(1, 0), (0, 1)], "critical_max": 2, "unit_sphere": False},
         ):
-            documents = model_documents(self.folder, TEXTS, 16, str(changes["x"]))
+            documents = model_documents(
+                self.folder, TEXTS, 16, str(changes["x"]), bool(changes.get("unit_sphere", True))
+            )
             settings = settings_for(documents, **changes)
             oracle = Oracle(documents, settings)
             results = write_results(oracle.run(), settings, oracle.edges)

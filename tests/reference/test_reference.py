@@ -14,7 +14,7 @@ from averages import RowIndex, position_edges, row_mean
 from cooperation import union_coverage, union_independent, union_paper
 from critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
 from distance import SCALARS, distance_rows
-from geometry import Points, Sphere, on_unit_sphere
+from geometry import Cloud, Points, on_unit_sphere
 from philox import normals, philox4x32, sphere_points, unit_directions
 from rows import RowBlock, row_blocks, softmax
 from sensitivity import (
@@ -200,8 +200,8 @@ class Rows(unittest.TestCase):
             self.assertAlmostEqual(found["context_walk"][-1, size - 1], context, delta=1e-10)
 
     def test_separability(self) -> None:
-        null = Sphere.of(sphere_points(0, 4, self.count))
-        found, chosen = separability_rows(self.block, self.points.sphere, null, self.top_n)
+        null = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        found, chosen = separability_rows(self.block, self.points.cloud, null, self.top_n)
         u = on_unit_sphere(self.x)
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
@@ -218,10 +218,20 @@ class Rows(unittest.TestCase):
                 self.assertEqual(chosen[size][0][t - 1].tolist(), members)
                 self.assertLessEqual(expected["separability_lower"], expected["separability"])
 
+    def test_separability_of_points_as_they_are(self) -> None:
+        """M and delta are those of the visible keys."""
+        cloud = Points.of(self.x, unit_sphere=False).cloud
+        found, _ = separability_rows(self.block, cloud, cloud, [3])
+        for t in range(4, self.count + 1):
+            logits, a, x = self.row(t)
+            m = max(float(np.linalg.norm(p)) for p in x)
+            for name, value in brute.separability(a, x, brute.top_set(logits, 3), m).items():
+                self.assertAlmostEqual(found[name][t - 1, 0], value, delta=1e-9, msg=name)
+
     def test_repeated_token_of_equal_weight_is_not_distinct(self) -> None:
         x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        sphere = Points.of(x).sphere
-        found, _ = separability_rows(one_row(np.zeros(3), 2), sphere, sphere, [1, 2])
+        cloud = Points.of(x).cloud
+        found, _ = separability_rows(one_row(np.zeros(3), 2), cloud, cloud, [1, 2])
         self.assertEqual(found["separability"][0, 0], 0.0)  # r = 0
         self.assertTrue(math.isnan(found["separability_lower_paper"][0, 0]))
 
