@@ -167,7 +167,7 @@ def report(checks: list[Check], elapsed: float) -> None:
         tolerance: Tolerance = tolerance_of(check.name)
         state = "ok  " if not check.failures else "FAIL"
         worst = f"{check.worst:.3g}" if check.compared else "-"
-        line = f"{check.name:<38}{check.compared:>8}  {worst:<16}{str(tolerance):<30}"
+        line = f"{check.name:<38}{check.compared:>8}  {worst:<16}{tolerance!s:<30}"
         print(f"{line}{state} {check.where}".rstrip())
         for failure in check.failures:
             print(f"    {failure}")

@@ -124,9 +124,8 @@ class Model:
     def __init__(self, folder: Path, dtype: type = np.float64) -> None:
         self.config = read_config(folder)
         tensors = read_checkpoint(folder)
-        prefix = "transformer."
         self._tensors: Tensors = {
-            (name[len(prefix) :] if name.startswith(prefix) else name): t.astype(dtype)
+            name.removeprefix("transformer."): t.astype(dtype)
             for name, t in tensors.items()
             if t.dtype == np.float64
         }

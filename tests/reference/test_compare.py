@@ -8,6 +8,7 @@ import math
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,24 @@ class Scan(unittest.TestCase):
         self.assertAlmostEqual(found, self.mean(hoped_of))
         paper = 1.0 - (1.0 - shares.mean()) ** 2
         self.assertAlmostEqual(self.metrics["union_coverage_paper"].values[0, 1, 1], paper)
+
+    def test_critical_n_of_a_head(self) -> None:
+        """Every N up to min(L - 1, critical-max) is tried, against this head's own errors."""
+        oracle = Oracle(self.documents, self.settings)
+        rows = oracle.head_rows(0, 1, [d.points(0, 1) for d in self.documents])
+        gap = rows.values["distance_walk"] - rows.values["context_walk"]
+        for most, tried in ((128, 15), (2, 2)):
+            oracle.settings = settings_for(self.documents, critical_max=most)
+            seen: list[int] = []
+
+            def note(difference: npt.NDArray[Any], _: npt.NDArray[Any]) -> float:
+                seen.append(len(difference))  # noqa: B023
+                return math.nan
+
+            with mock.patch("oracle.critical_n_head", note):
+                oracle.head_cells(rows)
+            self.assertEqual(seen, [min(7, tried), tried])
+        self.assertEqual(int((~np.isnan(gap[: len(TEXTS[0])])).any(axis=0).sum()), 15)
 
     def test_loss(self) -> None:
         losses = [d.next_token_loss for d in self.documents]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import brute
+from assembly import whole_model_critical
 from averages import RowIndex, position_edges, row_mean
 from cooperation import union_coverage, union_independent, union_paper
 from critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
@@ -26,6 +27,7 @@ from sensitivity import (
     top2_directions,
 )
 from separability import separability_rows
+from settings import Settings
 from weights import entropy, keys_for_mass, weight_rows
 
 Array = npt.NDArray[Any]
@@ -331,6 +333,19 @@ class CriticalN(unittest.TestCase):
         self.assertEqual((found.n, found.d), (3, 1 / 16))
         found = critical_n(distance[:, :2], context[:, :2], 0.01)
         self.assertEqual((found.n, found.d), (-1, 10 / 16))
+
+    def test_level_and_range(self) -> None:
+        """p >= level is enough; N runs to min(L - 1, critical-max)."""
+        heads = np.arange(16.0)[:, None]
+        distance, context = heads + np.zeros(3), heads + np.array([20.0, 5.0, 0.0])
+        p = ks_p(5 / 16, 16, 16)
+        self.assertEqual(critical_n(distance, context, p).n, 2)
+        self.assertEqual(critical_n(distance, context, p * (1.0 + 1e-9)).n, 3)
+        self.assertEqual(critical_n(distance[:, :2], context[:, :2], 2 * p).n, -1)
+        for length, most, expected in ((3, 128, 2), (2, 128, -1), (9, 1, -1)):
+            settings = Settings([length], [1], [], [], [], critical_max=most, critical_level=p)
+            metrics = whole_model_critical(distance[:, None], context[:, None], settings)
+            self.assertEqual(metrics["critical_n"].values.tolist(), [expected])
 
     def test_of_one_head(self) -> None:
         gap, error = np.array([5.0, -1.0, 0.1]), np.array([1.0, 1.0, 1.0])
