@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -13,6 +14,9 @@
 namespace headgauge {
 
 using Index = std::ptrdiff_t;
+
+// A number that does not exist: null in results files.
+inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 // What went wrong, in the terms of the process exit code.
 enum class ErrorKind {

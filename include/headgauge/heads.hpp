@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,8 @@
 #include "headgauge/normalize.hpp"
 
 namespace headgauge {
+
+struct Results;
 
 // The keys [begin, end) that a query sees.
 struct KeyRange {
@@ -100,6 +101,7 @@ struct SourceInfo {
   int heads = 0;
   int kv_heads = 0;
   Index head_dim = 0;
+  Index x_dim = 0;       // dimension of x as asked for; 0: not known
   Index max_length = 0;  // longest context the source can give; 0: any
   bool causal = true;
   bool has_x = true;  // x as asked for is there
@@ -109,10 +111,7 @@ struct SourceInfo {
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none
   std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
-  // For results.json: what is known of the model and of the text, and what a reader must know.
-  nlohmann::ordered_json model = nlohmann::ordered_json::object();
-  nlohmann::ordered_json text = nlohmann::ordered_json::object();
-  std::vector<std::string> notices;
+  std::vector<std::string> notices;        // what a reader of the numbers must know
 };
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
@@ -121,6 +120,8 @@ class HeadSource {
  public:
   virtual ~HeadSource() = default;
   virtual const SourceInfo& info() const = 0;
+  // Adds what else is known of the model and of the text to Results::model and Results::text.
+  virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
   // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
   // source cannot tell.

@@ -12,11 +12,11 @@
 #include "headgauge/base.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
-#include "headgauge/results.hpp"
 
 namespace headgauge {
 
 class ThreadPool;
+struct Results;
 
 // How a metric comes to be.
 enum class MetricKind {

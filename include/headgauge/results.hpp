@@ -19,8 +19,6 @@
 
 namespace headgauge {
 
-inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-
 // The values along one dimension: numbers, or names.
 using Coordinate = std::variant<std::vector<double>, std::vector<std::string>>;
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "headgauge/model.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge {
 namespace {
@@ -38,10 +39,18 @@ class DumpSource final : public HeadSource {
  public:
   DumpSource(const ResolvedModel& model, const SourceOptions& options)
       : dump_(model.weights.front()), by_value_(options.x == XSource::value) {
-    describe(model);
+    fill_info(model);
   }
 
   const SourceInfo& info() const override { return info_; }
+
+  void describe(Results& results) const override {
+    results.model["positions"] = dump_.length();
+    results.model["causal"] = dump_.causal();
+    results.model["scale"] = dump_.scale();
+    results.model["weights_sha256"] = weights_sha256_;
+    results.text = {{"names", {info_.name}}, {"sha256", {nullptr}}, {"tokens", {dump_.length()}}};
+  }
 
   std::span<const HeadInput> layer(int layer, int document) override {
     load(layer);
@@ -53,7 +62,8 @@ class DumpSource final : public HeadSource {
   std::vector<double> token_losses(int) override { return {}; }
 
  private:
-  void describe(const ResolvedModel& model) {
+  void fill_info(const ResolvedModel& model) {
+    weights_sha256_ = model.weights_sha256();
     info_.name = model.name;
     info_.family = "dump";
     info_.layers = static_cast<int>(dump_.layers().size());
@@ -69,11 +79,6 @@ class DumpSource final : public HeadSource {
     info_.layer_types.assign(dump_.layers().size(), "full_attention");
     info_.windows.assign(dump_.layers().size(), 0);
     info_.bytes = layer_bytes();
-    info_.model = {{"positions", dump_.length()},
-                   {"causal", dump_.causal()},
-                   {"scale", dump_.scale()},
-                   {"weights_sha256", model.weights_sha256()}};
-    info_.text = {{"names", {model.name}}, {"sha256", {nullptr}}, {"tokens", {dump_.length()}}};
     if (!info_.has_x) {
       info_.notices.push_back(std::string("the dump holds no ") + (by_value_ ? "v" : "x") +
                               ": what needs vectors (distance, separability) is left out");
@@ -139,6 +144,7 @@ class DumpSource final : public HeadSource {
   DumpFile dump_;
   bool by_value_;
   SourceInfo info_;
+  std::string weights_sha256_;
   int loaded_ = -1;
   FloatTensor queries_, keys_, values_, x_, scores_;
   std::vector<HeadInput> heads_;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "headgauge/results.hpp"
 #include "model/activation.hpp"
 #include "model/attention.hpp"
 #include "model/families.hpp"
@@ -99,6 +100,20 @@ class Gpt2Source final : public HeadSource {
 
   const SourceInfo& info() const override { return info_; }
 
+  void describe(Results& results) const override {
+    results.model["parameters"] = summarize_gpt2(checkpoint_).parameters;
+    results.model["width"] = config_.width;
+    results.model["vocabulary"] = config_.vocabulary;
+    results.model["positions"] = config_.positions;
+    results.model["config_sha256"] = checkpoint_.model().config_sha256();
+    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+    for (const Document& document : documents_) {
+      results.text["names"].push_back(document.name);
+      results.text["sha256"].push_back(document.sha256);
+      results.text["tokens"].push_back(document.tokens.size());
+    }
+  }
+
   std::span<const HeadInput> layer(int layer, int document) override {
     if (states_.empty()) embed();
     if (layer != loaded_) load(layer);
@@ -156,7 +171,6 @@ class Gpt2Source final : public HeadSource {
     checkpoint_.require(prefix_ + "ln_f.bias", {d});
     output_embedding();
 
-    const ModelSummary summary = summarize_gpt2(checkpoint_);
     info_.name = checkpoint_.model().name;
     info_.family = "gpt2";
     info_.layers = config_.layers;
@@ -181,17 +195,6 @@ class Gpt2Source final : public HeadSource {
                                       threads * kForwardRows * (f + 2 * d + 2048) + 4096 * d) +
                   checkpoint_.bytes() +
                   attention_bytes(longest, config_.heads, config_.head_dim(), pool_.threads());
-    info_.model = {{"parameters", summary.parameters},
-                   {"width", config_.width},
-                   {"vocabulary", config_.vocabulary},
-                   {"positions", config_.positions},
-                   {"config_sha256", checkpoint_.model().config_sha256()},
-                   {"weights_sha256", checkpoint_.model().weights_sha256()}};
-    for (const Document& document : documents_) {
-      info_.text["names"].push_back(document.name);
-      info_.text["sha256"].push_back(document.sha256);
-      info_.text["tokens"].push_back(document.tokens.size());
-    }
   }
 
   void embed() {

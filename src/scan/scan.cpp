@@ -200,8 +200,7 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
                   {"threads", pool.threads()}};
   results.model = {{"name", info.name},   {"family", info.family},     {"layers", info.layers},
                    {"heads", info.heads}, {"kv_heads", info.kv_heads}, {"head_dim", info.head_dim}};
-  results.model.update(info.model);
-  results.text = info.text;
+  source.describe(results);
   results.notices = info.notices;
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);
