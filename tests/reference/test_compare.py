@@ -8,8 +8,8 @@ import math
 import tempfile
 import unittest
 from pathlib import Path
-from unittest import mock
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
