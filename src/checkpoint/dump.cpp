@@ -115,9 +115,12 @@ float read_scale(const Safetensors& file, Index head_dim) {
 
 // Compares a tensor's shape with the sizes known so far; a size still 0 is taken from the tensor.
 void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
-  std::vector<Index> expected;
-  for (const Index* size : sizes) expected.push_back(*size == 0 ? -1 : *size);
-  tensor.require_shape(expected);
+  const auto expected = [&] {
+    std::vector<Index> shape;
+    for (const Index* size : sizes) shape.push_back(*size == 0 ? -1 : *size);
+    return shape;
+  };
+  tensor.require_shape(expected());
   std::size_t axis = 0;
   for (Index* size : sizes) {
     if (tensor.shape[axis] == 0) {
@@ -126,6 +129,7 @@ void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
     }
     *size = tensor.shape[axis++];
   }
+  tensor.require_shape(expected());  // scores name the length twice
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ std::string list_names(const std::vector<fs::path>& paths) {
     }
   }
   const auto other = std::find_if(paths.begin(), paths.end(), [](const fs::path& path) {
-    return path.extension() == ".safetensors";
+    return path.extension() == ".safetensors" && is_there(path);  // no link to nowhere
   });
   throw BadInputError(fault(
       folder.string(), "model.safetensors or model.safetensors.index.json", list_names(paths),

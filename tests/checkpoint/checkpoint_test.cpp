@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "checkpoint/shard_index.hpp"
+#include "headgauge/checkpoint.hpp"
+#include "made_file.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::expect_error;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+
+// A checkpoint of two shards: "a" and "b" in the first, "c" in the second.
+class Sharded : public ::testing::Test {
+ protected:
+  Sharded() : folder_("sharded") {
+    const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+    const TensorData first[] = {float_tensor("a", {2, 3}, values), float_tensor("b", {6}, values)};
+    const TensorData second[] = {float_tensor("c", {3, 2}, values)};
+    write_safetensors(folder_ / "one.safetensors", first);
+    write_safetensors(folder_ / "two.safetensors", second);
+    write_bytes(folder_ / "config.json", R"({"model_type": "test"})");
+    write_index(R"({"metadata": {"total_size": 72}, "weight_map":
+      {"a": "one.safetensors", "b": "one.safetensors", "c": "two.safetensors"}})");
+  }
+  void write_index(const std::string& text) { write_bytes(index(), text); }
+  std::string index() const { return folder_ / "model.safetensors.index.json"; }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Sharded, FindsTensorsInAllShards) {
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path());
+  EXPECT_EQ(checkpoint.config().get<std::string>("model_type"), "test");
+  EXPECT_EQ(checkpoint.names(), (std::vector<std::string_view>{"a", "b", "c"}));
+  EXPECT_EQ(checkpoint.bytes(), 72u);
+  EXPECT_EQ(checkpoint.require("c", {3, 2}).matrix()(2, 1), 6.0f);
+  EXPECT_EQ(checkpoint.require("a", {-1, 3}).matrix()(1, 0), 4.0f);
+  EXPECT_EQ(checkpoint.find("d"), nullptr);
+  EXPECT_EQ(checkpoint.model().weights.size(), 2u);
+}
+
+TEST_F(Sharded, StaysWholeWhenMoved) {
+  Checkpoint first = Checkpoint::open(folder_.path());
+  const Checkpoint second = std::move(first);
+  EXPECT_EQ(second.require("c", {3, 2}).values()[5], 6.0f);
+}
+
+TEST_F(Sharded, NamesWhatIsMissingOrOfAnotherShape) {
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path());
+  expect_error(ErrorKind::bad_input, {index(), "\"d\"", "[4, any]", "among 3"}, [&] {
+    checkpoint.require("d", {4, -1});
+  });
+  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "\"c\"", "[2, 3]", "[3, 2]"},
+               [&] {
+                 checkpoint.require("c", {2, 3});
+               });
+}
+
+TEST_F(Sharded, NamesTheShardThatIsMissing) {
+  std::filesystem::remove(folder_ / "two.safetensors");
+  expect_error(ErrorKind::bad_input, {index(), "\"two.safetensors\"", "\"c\""},
+               [&] { Checkpoint::open(folder_.path()); });
+}
+
+TEST_F(Sharded, NamesTheTensorThatItsShardLacks) {
+  write_index(R"({"weight_map": {"a": "one.safetensors", "c": "one.safetensors"}})");
+  expect_error(ErrorKind::bad_input, {folder_ / "one.safetensors", "\"c\""},
+               [&] { Checkpoint::open(folder_.path()); });
+}
+
+TEST_F(Sharded, TakesOnlyWhatTheIndexNames) {
+  write_index(R"({"weight_map": {"a": "one.safetensors"}})");
+  EXPECT_EQ(Checkpoint::open(folder_.path()).find("b"), nullptr);
+}
+
+TEST_F(Sharded, RefusesMalformedIndexes) {
+  const auto refused = [&](const std::string& text, std::vector<std::string> parts) {
+    SCOPED_TRACE(text);
+    write_index(text);
+    parts.push_back(index());
+    expect_error(ErrorKind::bad_input, parts, [&] { Checkpoint::open(folder_.path()); });
+  };
+  refused("", {"JSON"});
+  refused("{\"weight_map\": {\"a\"", {"JSON", "byte 19"});
+  refused("{}", {"weight_map", "no such field"});
+  refused(R"({"weight_map": []})", {"weight_map", "a list of 0"});
+  refused(R"({"weight_map": {}})", {"weight_map", "an empty one"});
+  refused(R"({"weight_map": {"a": 1}})", {"\"a\"", "found 1"});
+  refused(R"({"weight_map": {"a": ""}})", {"\"a\""});
+  refused(R"({"weight_map": {"a": "../one.safetensors"}})", {"\"a\"", "../one.safetensors"});
+  refused(R"({"weight_map": {"a": "x\u0000y"}})", {"\"a\"", "x\\x00y"});
+  refused(R"({"weight_map": {"a": "x", "a": "y"}})", {"\"a\"", "twice"});
+}
+
+TEST(CheckpointFile, IsReadBesideItsConfig) {
+  const TemporaryFolder folder("beside");
+  const std::vector<float> values = {1, 2};
+  const TensorData tensors[] = {float_tensor("w", {2}, values)};
+  write_safetensors(folder / "weights.safetensors", tensors);
+  expect_error(ErrorKind::bad_input, {"weights.safetensors", "config.json"},
+               [&] { Checkpoint::open(folder / "weights.safetensors"); });
+  write_bytes(folder / "config.json", "{}");
+  EXPECT_EQ(Checkpoint::open(folder / "weights.safetensors").require("w", {2}).values()[1], 2.0f);
+  expect_error(ErrorKind::bad_input, {folder / "weights.safetensors", "\"v\""},
+               [&] { Checkpoint::open(folder / "weights.safetensors").require("v", {2}); });
+}
+
+TEST(CheckpointHashes, TellModelsApart) {
+  const TemporaryFolder folder("hashes");
+  const std::vector<float> values = {1, 2};
+  const TensorData one[] = {float_tensor("w", {2}, values)};
+  const TensorData other[] = {float_tensor("v", {2}, values)};
+  write_safetensors(folder / "model.safetensors", one);
+  write_bytes(folder / "config.json", "abc");
+  const ResolvedModel model = resolve_model(folder.path());
+  EXPECT_EQ(model.config_sha256(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  const std::string header =
+      testing::made_safetensors(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "");
+  ASSERT_EQ(header.size() % 8, 6u);  // the writer pads
+  const std::string padded = testing::made_safetensors(header.substr(8) + "  ", "");
+  const std::string hash = model.weights_sha256();
+  EXPECT_EQ(hash, sha256_hex(testing::as_bytes(padded)));
+  write_safetensors(folder / "model.safetensors", other);
+  EXPECT_NE(model.weights_sha256(), hash);
+}
+
+}  // namespace
+}  // namespace headgauge

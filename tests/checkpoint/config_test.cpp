@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include "headgauge/checkpoint.hpp"
+#include "made_file.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::expect_error;
+
+ConfigReader made_config() {
+  return ConfigReader(R"({"n_layer": 12, "eps": 1e-5, "one": 1, "tied": true, "name": "gpt2",
+    "n_inner": null, "big": 4294967296, "huge": 18446744073709551615, "fraction": 12.5,
+    "whole": 12.0, "zero": 0, "minus": -3, "ids": [1, -2], "kinds": ["a", "b"],
+    "mixed": [1, "a"], "rope": {"factor": 2, "low": null, "deeper": {"x": "y"}},
+    "twice": 1, "twice": 2})",
+                      "folder/config.json");
+}
+
+TEST(ConfigReader, ReadsEveryType) {
+  const ConfigReader config = made_config();
+  EXPECT_EQ(config.get<int>("n_layer"), 12);
+  EXPECT_EQ(config.get<int>("minus"), -3);
+  EXPECT_EQ(config.get<std::int64_t>("big"), 4294967296);
+  EXPECT_EQ(config.get<double>("eps"), 1e-5);
+  EXPECT_EQ(config.get<double>("one"), 1.0);
+  EXPECT_TRUE(config.get<bool>("tied"));
+  EXPECT_EQ(config.get<std::string>("name"), "gpt2");
+  EXPECT_EQ(config.get<std::vector<int>>("ids"), (std::vector<int>{1, -2}));
+  EXPECT_EQ(config.get<std::vector<std::string>>("kinds"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config.get_size("n_layer"), 12);
+  EXPECT_EQ(config.get_size("zero", 0, 0), 0);
+  EXPECT_EQ(config.get<int>("twice"), 2);  // as Python's json
+}
+
+TEST(ConfigReader, TakesNullForMissing) {
+  const ConfigReader config = made_config();
+  EXPECT_FALSE(config.has("n_inner"));
+  EXPECT_FALSE(config.has("absent"));
+  EXPECT_EQ(config.get_or<int>("n_inner", 7), 7);
+  EXPECT_EQ(config.get_or<int>("absent", 8), 8);
+  EXPECT_EQ(config.get_or<int>("n_layer", 9), 12);
+}
+
+TEST(ConfigReader, SaysFieldExpectedFoundAndFile) {
+  const ConfigReader config = made_config();
+  const auto refused = [&](auto type, const char* key, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(key);
+    std::vector<std::string> all = parts;
+    all.push_back(std::string("folder/config.json: field ") + key + ": expected ");
+    expect_error(ErrorKind::bad_input, all, [&] { config.get<decltype(type)>(key); });
+  };
+  refused(int{}, "absent", {"an integer", "no such field"});
+  refused(int{}, "n_inner", {"an integer", "null"});
+  refused(int{}, "name", {"an integer", "the text \"gpt2\""});
+  refused(int{}, "fraction", {"an integer", "12.5"});
+  refused(int{}, "whole", {"an integer", "12.0"});
+  refused(int{}, "tied", {"an integer", "true"});
+  refused(int{}, "big", {"32 bits", "4294967296"});
+  refused(std::int64_t{}, "huge", {"an integer", "18446744073709551615"});
+  refused(double{}, "name", {"a number"});
+  refused(double{}, "tied", {"a number", "true"});
+  refused(bool{}, "one", {"true or false", "1"});
+  refused(std::string{}, "ids", {"text", "a list of 2"});
+  refused(std::vector<int>{}, "mixed", {"a list of integers"});
+  refused(std::vector<std::string>{}, "mixed", {"a list of texts"});
+  refused(std::vector<int>{}, "rope", {"an object"});
+  // An override with a default still refuses what is there and wrong.
+  expect_error(ErrorKind::bad_input, {"field name"}, [&] { config.get_or<int>("name", 1); });
+}
+
+TEST(ConfigReader, HoldsSizesToTheirRange) {
+  const ConfigReader config = made_config();
+  expect_error(ErrorKind::bad_input, {"field zero", "from 1 to 2147483647", "found 0"},
+               [&] { config.get_size("zero"); });
+  expect_error(ErrorKind::bad_input, {"field big", "4294967296"}, [&] { config.get_size("big"); });
+  expect_error(ErrorKind::bad_input, {"field minus", "-3"}, [&] { config.get_size("minus"); });
+  expect_error(ErrorKind::bad_input, {"field n_layer", "from 1 to 11", "12"},
+               [&] { config.get_size("n_layer", 1, 11); });
+  expect_error(ErrorKind::bad_input, {"field huge"}, [&] { config.get_size("huge"); });
+}
+
+TEST(ConfigReader, NamesNestedFieldsByTheirPath) {
+  const ConfigReader rope = made_config().child("rope");
+  EXPECT_EQ(rope.get<double>("factor"), 2.0);
+  EXPECT_EQ(rope.child("deeper").get<std::string>("x"), "y");
+  expect_error(ErrorKind::bad_input, {"folder/config.json: field rope.deeper.x"},
+               [&] { rope.child("deeper").get<int>("x"); });
+  expect_error(ErrorKind::bad_input, {"field name", "an object"},
+               [&] { made_config().child("name"); });
+}
+
+TEST(ConfigReader, SaysWhereJsonEnds) {
+  const auto refused = [](const char* text, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(text);
+    expect_error(ErrorKind::bad_input, parts, [&] { ConfigReader(text, "c.json"); });
+  };
+  refused("", {"c.json", "JSON", "byte 0"});
+  refused("{\"a\": 1,}", {"c.json", "syntax error at byte 8"});
+  refused("{\"a\": \"\xC3(\"}", {"c.json", "not UTF-8", "byte 8"});
+  refused("[1, 2]", {"c.json", "a list of 2"});
+  refused("3", {"c.json", "found 3"});
+  refused("{\"a\": 1e999}", {"c.json"});
+  const std::string whole = R"({"model_type": "gpt2", "sizes": [1, {"x": null}]})";
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    expect_error(ErrorKind::bad_input, {"c.json"},
+                 [&] { ConfigReader(std::string_view(whole).substr(0, size), "c.json"); });
+  }
+}
+
+TEST(ConfigReader, OpensFiles) {
+  const testing::TemporaryFolder folder("config");
+  expect_error(ErrorKind::bad_input, {folder / "config.json", "No such file"},
+               [&] { ConfigReader::open(folder / "config.json"); });
+  expect_error(ErrorKind::bad_input, {folder.path(), "Is a directory"},
+               [&] { ConfigReader::open(folder.path()); });
+  testing::write_bytes(folder / "config.json", "{\"n\": 3}\n");
+  EXPECT_EQ(ConfigReader::open(folder / "config.json").get<int>("n"), 3);
+}
+
+}  // namespace
+}  // namespace headgauge
