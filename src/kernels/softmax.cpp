@@ -14,12 +14,12 @@
 #define HEADGAUGE_SOFTMAX_SUMS
 namespace headgauge {
 
-// Sums over a row of e_j = exp(x_j), x_j = l_j - max l <= 0. The powers are kept as e - e^2,
-// e^2 - e^3 and e^3: all three have terms >= 0 and the first two are 0 where e = 1, so that the sum
-// without the maximum keeps its digits in a row where one key takes nearly all.
+// Sums over a row of e_j = exp(x_j), x_j = l_j - max l <= 0. Entries with e = 1 are counted apart,
+// so that the sums of the others keep their digits in a row where one key takes nearly all.
 struct ExpSums {
-  double first = 0;   // sum e - e^2
-  double second = 0;  // sum e^2 - e^3
+  double ones = 0;    // entries with e = 1; the sums of powers leave them out
+  double first = 0;   // sum e
+  double square = 0;  // sum e^2
   double cube = 0;    // sum e^3
   double shift = 0;   // sum e x
   float min = 0;      // e of the smallest logit
@@ -85,10 +85,14 @@ ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float* out) {
     const float e = exp_of(x);
     if (out != nullptr) out[i] = e;
     const double w = e;
-    sums.first += w - w * w;
-    sums.second += w * w - w * w * w;
-    sums.cube += w * w * w;
     sums.shift += w * x;
+    if (w < 1) {
+      sums.first += w;
+      sums.square += w * w;
+      sums.cube += w * w * w;
+    } else {
+      sums.ones += 1;
+    }
   }
   sums.min = exp_of(bounds.min - bounds.max);
   return sums;
@@ -137,20 +141,30 @@ HWY_INLINE V exp_of(V x) {
 #endif
 }
 
-// The first n lanes of `from`, and `other` in the rest.
+// The first n lanes of `from`, and `other` in the rest; nothing else is read.
 HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
   const D d;
+#if HWY_ARCH_X86
+  const auto mask = hn::FirstN(d, n);
+  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), hn::Set(d, other));
+#else
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(hn::Set(d, other), d, lanes);
   for (std::size_t i = 0; i < n; ++i) lanes[i] = from[i];
   return hn::Load(d, lanes);
+#endif
 }
 
+// Writes the first n lanes only.
 HWY_INLINE void store_first(V v, float* to, std::size_t n) {
   const D d;
+#if HWY_ARCH_X86
+  hn::BlendedStore(v, hn::FirstN(d, n), d, to);
+#else
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(v, d, lanes);
   for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
+#endif
 }
 
 Extremes find_extremes(const float* in, std::size_t n) {
@@ -178,55 +192,67 @@ Extremes find_extremes(const float* in, std::size_t n) {
   return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
 }
 
-// Running sums in float lanes, handed to float64 every kBlock vectors: a lane adds so few terms
+// Sums in float lanes, handed on to float64 lanes every kBlock vectors: a lane adds so few terms
 // that its rounding stays below 1e-6.
 class LaneSums {
  public:
-  HWY_INLINE LaneSums() { clear(); }
+  HWY_INLINE LaneSums() {
+    const DD dd;
+    clear();
+    for (VD& total : totals_) total = hn::Zero(dd);
+  }
 
   HWY_INLINE void add(V x, V e) {
-    const D d;
-    const V tiny = hn::Set(d, kTiny);
-    const V square = hn::MulAdd(e, e, tiny);
-    const V difference = hn::NegMulAdd(e, e, e);
-    first_ = hn::Add(first_, difference);
-    second_ = hn::MulAdd(difference, e, second_);
-    cube_ = hn::MulAdd(square, e, cube_);
+    const V one = hn::Set(D(), 1.0f);
+    const auto below = hn::Lt(e, one);
+    const V rest = hn::IfThenElseZero(below, e);
+    ones_ = hn::Add(ones_, hn::IfThenZeroElse(below, one));
+    first_ = hn::Add(first_, rest);
+    square_ = hn::MulAdd(rest, rest, square_);
+    cube_ = hn::MulAdd(hn::MulAdd(rest, rest, tiny()), rest, cube_);
     shift_ = hn::MulAdd(e, x, shift_);
   }
 
-  HWY_INLINE void flush(ExpSums& sums) {
-    const D d;
-    // kTiny came in once a lane.
-    const V tiny = hn::Set(d, kTiny);
-    sums.first += total(first_);
-    sums.second += total(hn::Sub(second_, tiny));
-    sums.cube += total(hn::Sub(cube_, tiny));
-    sums.shift += total(shift_);
+  // After at most kBlock calls of add().
+  HWY_INLINE void flush() {
+    // tiny() came in once a lane.
+    totals_[0] = hn::Add(totals_[0], halves(ones_));
+    totals_[1] = hn::Add(totals_[1], halves(first_));
+    totals_[2] = hn::Add(totals_[2], halves(hn::Sub(square_, tiny())));
+    totals_[3] = hn::Add(totals_[3], halves(hn::Sub(cube_, tiny())));
+    totals_[4] = hn::Add(totals_[4], halves(shift_));
     clear();
   }
 
+  HWY_INLINE ExpSums sums() const {
+    return {total(totals_[0]), total(totals_[1]), total(totals_[2]),
+            total(totals_[3]), total(totals_[4]), 0.0f};
+  }
+
  private:
+  using DD = hn::Repartition<double, D>;
+  using VD = hn::Vec<DD>;
+
   // Squares and cubes of small weights would leave the normal numbers, where processors are a
   // hundred times slower; on top of this they cannot.
-  static constexpr float kTiny = 1e-30f;
+  static HWY_INLINE V tiny() { return hn::Set(D(), 1e-37f); }
 
   HWY_INLINE void clear() {
-    const D d;
-    first_ = shift_ = hn::Zero(d);
-    second_ = cube_ = hn::Set(d, kTiny);
+    ones_ = first_ = shift_ = hn::Zero(D());
+    square_ = cube_ = tiny();
   }
 
-  static HWY_INLINE double total(V v) {
-    const D d;
-    const hn::Repartition<double, D> dd;
+  static HWY_INLINE VD halves(V v) {
+    const DD dd;
     const hn::Half<D> dh;
-    const auto low = hn::PromoteTo(dd, hn::LowerHalf(dh, v));
-    const auto high = hn::PromoteTo(dd, hn::UpperHalf(dh, v));
-    return hn::GetLane(hn::SumOfLanes(dd, hn::Add(low, high)));
+    return hn::Add(hn::PromoteTo(dd, hn::LowerHalf(dh, v)),
+                   hn::PromoteTo(dd, hn::UpperHalf(dh, v)));
   }
 
-  V first_, second_, cube_, shift_;
+  static HWY_INLINE double total(VD v) { return hn::GetLane(hn::SumOfLanes(DD(), v)); }
+
+  V ones_, first_, square_, cube_, shift_;
+  VD totals_[5];
 };
 
 constexpr std::size_t kBlock = 16;  // vectors
@@ -236,18 +262,29 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   const V shift = hn::Set(d, bounds.max);
-  ExpSums sums;
   LaneSums running;
   std::size_t i = 0;
   while (i + lanes <= n) {
     const std::size_t end = std::min(i + kBlock * lanes, n / lanes * lanes);
-    for (; i < end; i += lanes) {
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      const V x = hn::Sub(hn::LoadU(d, in + i), shift);
+      const V y = hn::Sub(hn::LoadU(d, in + i + lanes), shift);
+      const V e = exp_of(x), f = exp_of(y);
+      if constexpr (kStore) {
+        hn::StoreU(e, d, out + i);
+        hn::StoreU(f, d, out + i + lanes);
+      }
+      running.add(x, e);
+      running.add(y, f);
+    }
+    if (i < end) {
       const V x = hn::Sub(hn::LoadU(d, in + i), shift);
       const V e = exp_of(x);
       if constexpr (kStore) hn::StoreU(e, d, out + i);
       running.add(x, e);
+      i += lanes;
     }
-    running.flush(sums);
+    running.flush();
   }
   if (i < n) {
     // The lanes beyond the row are given e = 0.
@@ -257,8 +294,9 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
     const V e = exp_of(x);
     if constexpr (kStore) store_first(e, out + i, n - i);
     running.add(x, e);
-    running.flush(sums);
+    running.flush();
   }
+  ExpSums sums = running.sums();
   sums.min = hn::GetLane(exp_of(hn::Set(d, bounds.min - bounds.max)));
   return sums;
 }
@@ -276,7 +314,9 @@ void scale_row(float* values, std::size_t n, float factor) {
   for (; i + lanes <= n; i += lanes) {
     hn::StoreU(hn::Mul(hn::LoadU(d, values + i), by), d, values + i);
   }
-  for (; i < n; ++i) values[i] *= factor;
+  if (i < n) {
+    store_first(hn::Mul(load_first(values + i, n - i, 0.0f), by), values + i, n - i);
+  }
 }
 
 void exp_row(const float* in, std::size_t n, float shift, float* out) {
@@ -327,16 +367,20 @@ WeightSums softmax_row(std::span<const float> logits, std::span<float> weights) 
   const Extremes bounds = HWY_DYNAMIC_DISPATCH(find_extremes)(logits.data(), n);
   const ExpSums e = HWY_DYNAMIC_DISPATCH(sum_exp)(logits.data(), n, bounds, out);
 
-  // Z - 1, without the 1 of the maximum; rounding may leave the cubes just below 1.
-  const double rest = std::max(e.cube - 1.0, 0.0) + e.second + e.first;
+  // Z - 1, without the 1 of the maximum.
+  const double rest = (e.ones - 1.0) + e.first;
   const double z = 1.0 + rest;
   const double log_z = std::log1p(rest);
   WeightSums sums;
   sums.mass = 1.0;
   sums.abs_mass = 1.0;
   sums.entropy = log_z - e.shift / z;
-  sums.square = (e.cube + e.second) / (z * z);
-  sums.cube = e.cube / (z * z * z);
+  sums.square = (e.ones + e.square) / (z * z);
+  sums.cube = (e.ones + e.cube) / (z * z * z);
+  sums.rest_mass = e.first / z;
+  sums.rest_square = e.square / (z * z);
+  sums.rest_cube = e.cube / (z * z * z);
+  sums.max_count = static_cast<Index>(e.ones);
   sums.max = 1.0 / z;
   sums.min = e.min / z;
   sums.max_logit = bounds.max;

@@ -36,9 +36,19 @@ struct Reference {
       cube += p * p * p;
       min = std::min(min, p);
       max = std::max(max, p);
+      // What float32 cannot tell from the largest counts as equal to it.
+      if (static_cast<float>(std::exp(logits[i] - top)) == 1.0f) {
+        ++max_count;
+        continue;
+      }
+      rest_mass += p;
+      rest_square += p * p;
+      rest_cube += p * p * p;
     }
   }
   std::vector<double> weights;
+  double rest_mass = 0, rest_square = 0, rest_cube = 0;
+  Index max_count = 0;
   double entropy = 0, square = 0, cube = 0, min = 2, max = 0, log_sum_exp = 0;
 };
 
@@ -83,6 +93,17 @@ void expect_row(const std::vector<float>& logits) {
   EXPECT_NEAR(got.entropy, expected.entropy,
               (expected.entropy > 0.1 ? kSum : 2e-5) * expected.entropy + 1e-36)
       << at << " with " << expected.entropy;
+
+  // Without the largest every digit counts: these sums may be as small as they like.
+  float second = got.min_logit;
+  for (float l : logits) {
+    if (l < got.max_logit) second = std::max(second, l);
+  }
+  const double rest = kSum + weight_tolerance(second - top);
+  EXPECT_EQ(got.max_count, expected.max_count) << at;
+  EXPECT_NEAR(got.rest_mass, expected.rest_mass, rest * expected.rest_mass + 1e-36) << at;
+  EXPECT_NEAR(got.rest_square, expected.rest_square, 2 * rest * expected.rest_square + 1e-40) << at;
+  EXPECT_NEAR(got.rest_cube, expected.rest_cube, 3 * rest * expected.rest_cube + 1e-40) << at;
 
   const WeightSums again = softmax_row(logits, {});
   EXPECT_EQ(again.entropy, got.entropy) << at;
