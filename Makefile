@@ -1,0 +1,47 @@
+# The commands of the project. `make demo` and `make test` need nothing done before them.
+
+BUILD = build/release
+python = $$(tools/python.sh)
+SOURCES = $$(git ls-files '*.cpp' '*.hpp')
+
+.DEFAULT_GOAL := build
+.PHONY: setup build cli demo test bench format lint sanitize clean
+
+setup: ## install what is needed to build and test
+	@tools/setup.sh
+
+build: setup ## everything: library, command and tests, in build/release
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release
+
+cli: setup
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target headgauge_cli
+
+demo: cli ## measure the demo model on the demo text; files in demo/out
+	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out
+
+test: setup ## all tests; the last line has the totals
+	@$(python) tests/run.py
+
+bench: setup ## the benchmarks of bench/
+	@cmake --preset bench --log-level=WARNING
+	@cmake --build --preset bench
+	@$(python) bench/run.py
+
+format: ## lay out the C++ sources
+	@tools/setup.sh clang-format-14
+	@clang-format-14 -i $(SOURCES)
+
+lint: ## layout and clang-tidy; by hand, it takes minutes
+	@tools/setup.sh clang-format-14 clang-tidy-14
+	@clang-format-14 --dry-run -Werror $(SOURCES)
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target headgauge_tokenizers
+	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-14 -quiet -p $(BUILD)
+
+sanitize: setup ## all tests under ASan + UBSan, then under TSan; by hand
+	@$(python) tests/run.py asan tsan
+
+clean:
+	@rm -rf build
