@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 

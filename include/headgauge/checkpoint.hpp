@@ -11,7 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -129,13 +129,13 @@ class ConfigReader {
   // "FILE: field KEY", for messages.
   std::string where(std::string_view key) const;
   const std::string& file() const { return file_; }
-  const nlohmann::json& json() const { return json_; }
+  const nlohmann::json& json() const { return *json_; }
 
  private:
-  ConfigReader(nlohmann::json json, std::string file, std::string prefix);
+  ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file, std::string prefix);
   const nlohmann::json& at(std::string_view key, std::string_view expected) const;
 
-  nlohmann::json json_;
+  std::shared_ptr<const nlohmann::json> json_;  // a child shares its parent's
   std::string file_;
   std::string prefix_;  // "rope_scaling." in a child
 };

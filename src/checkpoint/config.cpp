@@ -74,9 +74,11 @@ ConfigReader ConfigReader::open(const std::string& path) {
 }
 
 ConfigReader::ConfigReader(std::string_view text, std::string file)
-    : json_(parse_json_object(text, file, DuplicateKeys::keep_last)), file_(std::move(file)) {}
+    : json_(std::make_shared<const Json>(parse_json_object(text, file, DuplicateKeys::keep_last))),
+      file_(std::move(file)) {}
 
-ConfigReader::ConfigReader(nlohmann::json json, std::string file, std::string prefix)
+ConfigReader::ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file,
+                           std::string prefix)
     : json_(std::move(json)), file_(std::move(file)), prefix_(std::move(prefix)) {}
 
 std::string ConfigReader::where(std::string_view key) const {
@@ -84,13 +86,14 @@ std::string ConfigReader::where(std::string_view key) const {
 }
 
 bool ConfigReader::has(std::string_view key) const {
-  const auto it = json_.find(key);
-  return it != json_.end() && !it->is_null();
+  const auto it = json_->find(key);
+  return it != json_->end() && !it->is_null();
 }
 
 const nlohmann::json& ConfigReader::at(std::string_view key, std::string_view expected) const {
-  const auto it = json_.find(key);
-  if (it == json_.end()) throw BadInputError(fault(where(key), expected, "no such field", kAdvice));
+  const auto it = json_->find(key);
+  if (it == json_->end())
+    throw BadInputError(fault(where(key), expected, "no such field", kAdvice));
   return *it;
 }
 
@@ -126,7 +129,8 @@ ConfigReader ConfigReader::child(std::string_view key) const {
   if (!json.is_object()) {
     throw BadInputError(fault(where(key), "an object", describe(json), kAdvice));
   }
-  return ConfigReader(json, file_, prefix_ + std::string(key) + ".");
+  return ConfigReader(std::shared_ptr<const Json>(json_, &json), file_,
+                      prefix_ + std::string(key) + ".");
 }
 
 }  // namespace headgauge

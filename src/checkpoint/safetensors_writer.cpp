@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
 #include "checkpoint/strict_json.hpp"
