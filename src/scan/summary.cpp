@@ -99,11 +99,13 @@ class Summary {
     const Index last = results_.coord_size("length") - 1;
     return line.say("L = ").whole("coords.length", *longest_length(results_), {last});
   }
-  Line& flag_count(Line& line, const char* flag) const {
+  // "1 of 6 heads ONE" or "2 of 6 heads MANY".
+  Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),
                                  [&](const Flag& f) { return f.name == flag; });
     line.whole(std::string("flags.") + flag, static_cast<double>(n)).say(" of ");
-    return line.whole("heads", static_cast<double>(heads_.size())).say(" heads");
+    line.whole("heads", static_cast<double>(heads_.size()));
+    return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
   }
   // A head that selects by content or place: neither flat nor resting on the first token.
   bool sharp(const HeadName& head) const {
@@ -122,7 +124,7 @@ MaybeLine Summary::dispersion() const {
   if (!flattest || !sharpest) return std::nullopt;
   Line line;
   length(line.say("At ")).say(", ");
-  flag_count(line, "dispersed").say(" average instead of selecting (entropy above ");
+  flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
   line.rule("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
   line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
   return line.number(sharpest->cell).say(").").done();
@@ -207,8 +209,8 @@ MaybeLine Summary::critical() const {
   }
   line.say(" (critical N, reading \"context\")");
   if (fewest && most) {
-    line.say("; by itself ").head(*fewest).say(" needs ");
-    line.whole(*cell("critical_n_head", *fewest)).say(", ").head(*most).say(" ");
+    line.say("; alone, ").head(*fewest).say(" needs ");
+    line.whole(*cell("critical_n_head", *fewest)).say(" and ").head(*most).say(" needs ");
     line.whole(*cell("critical_n_head", *most));
   } else if (const auto needed = largest("mass_90")) {
     line.say("; ").head(needed->head).say(" needs ").number(needed->cell);
@@ -247,7 +249,8 @@ MaybeLine Summary::separability() const {
   line.whole("coords.top_n", results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
              {*top_n});
   length(line.say(" of ")).say(", ");
-  flag_count(line, "saturated").say(" tell their keys apart no better than random vectors");
+  flag_count(line, "saturated", "tells its", "tell their");
+  line.say(" keys apart no better than random vectors");
   compare(line.say("; furthest above is "), *most);
   return compare(line.say(", furthest below "), *least).say(".").done();
 }
@@ -279,8 +282,10 @@ MaybeLine Summary::advice() const {
   const double limit = std::ceil(0.06 * longest) - 1;
   Line line;
   length(line.say("At ")).say(", keep at most ").whole("limit", limit).say(" keys (N below ");
-  line.rule("6").say(" %) per query, but more for ").head(widest->head).say(" (");
-  line.number(widest->cell).say(" keys for ").rule("90").say(" % of its weight)");
+  line.rule("6").say(" %) per query");
+  line.say(widest->cell.value > limit ? ", but more for " : "; that is enough even for ");
+  line.head(widest->head).say(" (").number(widest->cell).say(" keys for ").rule("90");
+  line.say(" % of its weight)");
 
   const auto hot = find_label(results_, "temperature", 0.1);
   const auto model = find_label(results_, "temperature", 1.0);

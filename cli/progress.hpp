@@ -1,0 +1,45 @@
+// Progress of a long computation, on stderr.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge::cli {
+
+// On a terminal one line that is redrawn: stage, bar, share done, rate and time left. Elsewhere a
+// line every few seconds, so that a log stays short. clear() wipes the line; so does destruction.
+class ProgressBar : public Progress {
+ public:
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  ProgressBar(
+      std::FILE* out, bool terminal, int width = 80,
+      Clock clock = [] { return std::chrono::steady_clock::now(); });
+  ~ProgressBar() override { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(std::string_view what, double done, double total) override;
+  void clear();
+
+ private:
+  void put(const std::string& text);
+
+  std::FILE* out_;
+  bool terminal_;
+  int width_;
+  Clock clock_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_shown_;
+  bool drawn_ = false;  // a line stands on the terminal
+};
+
+// "9 s", "2 min 05 s", "1 h 02 min".
+std::string readable_time(double seconds);
+
+}  // namespace headgauge::cli

@@ -1,0 +1,266 @@
+#include "cli/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/table_header.hpp"
+#include "cli/table_style.hpp"
+#include "results/longest.hpp"
+#include "scan/flags.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kHeadWidth = 5;
+
+struct Column {
+  std::string metric;
+  std::string title;
+  std::string unit;
+  std::size_t width;
+  const char* meaning = "";  // for the legend
+  const char* flags = "";    // names of the flags that speak of this value
+};
+
+std::optional<Cell> value_of(const Results& results, const std::string& metric,
+                             const HeadName& head) {
+  const auto top_n = judged_top_n(results);
+  return find_cell(
+      results, metric,
+      {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", top_n.value_or(0)}});
+}
+
+// A metric of each head: what it is per head does not depend on anything but length, or on N where
+// the table shows it at the N that separability is judged at.
+bool is_of_head(const Results& results, const std::string& metric) {
+  using Dims = std::vector<std::string>;
+  const Dims& dims = results.metric(metric)->dims;
+  if (dims == Dims{"layer", "head", "length"} || dims == Dims{"layer", "head"}) return true;
+  return dims == Dims{"layer", "head", "length", "top_n"} && judged_top_n(results).has_value();
+}
+
+std::vector<std::string> sortable(const Results& results) {
+  std::vector<std::string> names;
+  for (const auto& [name, metric] : results.metrics) {
+    if (is_of_head(results, name)) names.push_back(name);
+  }
+  return names;
+}
+
+class Table {
+ public:
+  Table(const Results& results, const TableOptions& options)
+      : results_(results), options_(options), paint_(options.color) {
+    check_sort();
+    heads_ = measured_heads(results);
+    measured_ = heads_.size();
+    sort_heads();
+    if (options.top > 0 && static_cast<std::size_t>(options.top) < heads_.size()) {
+      heads_.resize(static_cast<std::size_t>(options.top));
+    }
+    choose_columns();
+  }
+
+  std::string text() const {
+    std::string out = header();
+    for (std::size_t h = 0; h < heads_.size(); ++h) {
+      const bool new_layer =
+          h > 0 && options_.sort.empty() && heads_[h].layer_index != heads_[h - 1].layer_index;
+      if (new_layer) out += "\n";
+      out += row(heads_[h]);
+    }
+    if (heads_.size() < measured_) {
+      out +=
+          paint_(Style::faint, fmt::format("{} of {} heads are shown", heads_.size(), measured_)) +
+          "\n";
+    }
+    return out + column_legend() + flag_legend();
+  }
+
+ private:
+  void check_sort() const;
+  void sort_heads();
+  void choose_columns();
+  std::string header() const;
+  std::string row(const HeadName& head) const;
+  std::string cell_text(const Column& column, const HeadName& head) const;
+  std::vector<std::string> flags_of(const HeadName& head) const;
+  std::string flag_column(const std::vector<std::string>& names) const;
+  std::string column_legend() const;
+  std::string flag_legend() const;
+
+  const Results& results_;
+  const TableOptions& options_;
+  Painter paint_;
+  std::vector<HeadName> heads_;
+  std::size_t measured_ = 0;
+  std::vector<Column> columns_;
+  std::size_t flag_width_ = 0;
+};
+
+void Table::check_sort() const {
+  if (options_.sort.empty()) return;
+  if (results_.metric(options_.sort) != nullptr && is_of_head(results_, options_.sort)) return;
+  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(sortable(results_), ", ")),
+                         "\"" + options_.sort + "\"", "choose one of these"));
+}
+
+void Table::sort_heads() {
+  if (options_.sort.empty()) return;
+  const auto key = [&](const HeadName& head) {
+    const auto cell = value_of(results_, options_.sort, head);
+    return cell ? cell->value : -INFINITY;  // undefined ones last
+  };
+  std::stable_sort(heads_.begin(), heads_.end(),
+                   [&](const HeadName& a, const HeadName& b) { return key(a) > key(b); });
+}
+
+void Table::choose_columns() {
+  const auto top_n = judged_top_n(results_);
+  const std::string n =
+      top_n ? fmt::format("N={:.0f}",
+                          results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
+            : "";
+  const std::vector<Column> all{
+      {"entropy_normalized", "entropy", "of max", 7,
+       "entropy of the weights; 1: all keys weigh the same, 0: one key has everything",
+       "dispersed collapsed"},
+      {"effective_tokens", "eff.", "keys", 5, "as many equal keys would give this entropy"},
+      {"max_weight", "max", "weight", 6, "largest weight of a query"},
+      {"sink_weight", "first", "weight", 6, "weight on the first token", "sink"},
+      {"attention_distance", "back", "tokens", 6, "mean distance of the keys it looks at"},
+      {"mass_90", "90 %", "keys", 5, "how many keys hold 90 % of the weight", "over_selected"},
+      {"separability", "sep.", n, 5,
+       "share of its N heaviest keys that stand apart from all others", "saturated"},
+      {"separability_null", "rand.", n, 5, "the same with random vectors in place of the tokens'"},
+      {"critical_n_head", "crit.", "N", 5,
+       "N at which the heaviest keys alone carry its output (reading \"context\")"},
+  };
+  const auto defined = [&](const std::string& metric) {
+    return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
+      return value_of(results_, metric, head).has_value();
+    });
+  };
+  for (const Column& column : all) {
+    if (defined(column.metric)) columns_.push_back(column);
+  }
+  const bool shown = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+    return column.metric == options_.sort;
+  });
+  if (!options_.sort.empty() && !shown) {
+    // The name, broken at its last underscore, makes the two lines of the heading.
+    const std::size_t cut = options_.sort.rfind('_');
+    Column column{options_.sort, options_.sort.substr(0, cut),
+                  cut == std::string::npos ? "" : options_.sort.substr(cut + 1), 5};
+    column.title = shortened(column.title, 12);
+    column.unit = shortened(column.unit, 12);
+    column.width = std::max({column.width, text_width(column.title), text_width(column.unit)});
+    columns_.insert(columns_.begin(), column);
+  }
+  std::size_t used = kHeadWidth + kGap;
+  for (const Column& column : columns_) used += column.width + kGap;
+  flag_width_ = kWidth - used;
+}
+
+std::string Table::header() const {
+  std::string first = paint_.right(Style::bold, "layer", kHeadWidth);
+  std::string second = paint_.right(Style::bold, ".head", kHeadWidth);
+  const std::string gap(kGap, ' ');
+  for (const Column& column : columns_) {
+    first += gap + paint_.right(Style::bold, column.title, column.width);
+    second += gap + paint_.right(Style::faint, column.unit, column.width);
+  }
+  return first + gap + paint_(Style::bold, "flags") + "\n" + second + "\n";
+}
+
+std::string Table::cell_text(const Column& column, const HeadName& head) const {
+  const auto cell = value_of(results_, column.metric, head);
+  if (!cell) return "-";
+  if (column.metric != "critical_n_head") return rounded(cell->value);
+  if (cell->value >= 0) return fmt::format("{:.0f}", cell->value);
+  // -1: none among those that were tried.
+  const auto limit = results_.settings.find("critical_max");
+  if (limit == results_.settings.end() || !limit->is_number()) return "none";
+  return fmt::format(">{:.0f}", limit->get<double>());
+}
+
+std::vector<std::string> Table::flags_of(const HeadName& head) const {
+  std::vector<std::string> names;
+  for (const Flag& flag : results_.flags) {
+    if (flag.layer == head.layer && flag.head == head.head) names.push_back(flag.name);
+  }
+  return names;
+}
+
+// Short names as far as there is room, then how many more there are.
+std::string Table::flag_column(const std::vector<std::string>& names) const {
+  std::string text;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto info =
+        std::find_if(flag_infos().begin(), flag_infos().end(),
+                     [&](const FlagInfo& candidate) { return candidate.name == names[k]; });
+    const std::string name = info == flag_infos().end() ? names[k] : info->short_name;
+    const std::string longer = text + (k == 0 ? "" : " ") + name;
+    const std::size_t room = k + 1 == names.size() ? flag_width_ : flag_width_ - 3;
+    if (longer.size() > room) return text + fmt::format(" +{}", names.size() - k);
+    text = longer;
+  }
+  return text;
+}
+
+std::string Table::row(const HeadName& head) const {
+  const auto names = flags_of(head);
+  const std::string gap(kGap, ' ');
+  std::string line = paint_.right(Style::plain, head.text(), kHeadWidth);
+  for (const Column& column : columns_) {
+    const std::string text = cell_text(column, head);
+    const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::string_view(column.flags).find(name) != std::string_view::npos;
+    });
+    const bool aside = text == "-" || column.metric == "separability_null";
+    const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
+    line += gap + paint_.right(style, text, column.width);
+  }
+  const std::string flags = flag_column(names);
+  if (!flags.empty()) line += gap + paint_(Style::warning, flags);
+  return line + "\n";
+}
+
+std::string Table::column_legend() const {
+  std::string out = "\n";
+  for (const Column& column : columns_) {
+    if (*column.meaning == '\0') continue;
+    out += paint_.left(Style::bold, column.title, 9) + paint_(Style::faint, column.meaning) + "\n";
+  }
+  return out;
+}
+
+std::string Table::flag_legend() const {
+  std::string out;
+  for (const FlagInfo& info : flag_infos()) {
+    const auto count = std::count_if(results_.flags.begin(), results_.flags.end(),
+                                     [&](const Flag& flag) { return flag.name == info.name; });
+    if (count == 0) continue;
+    out += paint_.left(Style::warning, info.short_name, 9) +
+           fmt::format("{}, {} {}: {}\n", info.name, count, count == 1 ? "head" : "heads",
+                       info.meaning);
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
+}  // namespace
+
+std::string render_table(const Results& results, const TableOptions& options) {
+  const Table table(results, options);
+  return render_header(results, Painter(options.color)) + table.text();
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,21 @@
+// The table of heads on stdout.
+#pragma once
+
+#include <string>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge::cli {
+
+struct TableOptions {
+  bool color = false;  // escape codes of a terminal
+  int top = 0;         // only the first so many heads; 0: all
+  std::string sort;    // a metric of each head, largest first; empty: by layer and head
+};
+
+// Model, text and settings; loss at every length; one row a head at the longest length; what the
+// flags mean. At most 100 columns. UsageError if `sort` is no metric of a head, with those that
+// are.
+std::string render_table(const Results& results, const TableOptions& options);
+
+}  // namespace headgauge::cli

@@ -1,0 +1,48 @@
+#include "cli/table_style.hpp"
+
+#include <algorithm>
+
+namespace headgauge::cli {
+namespace {
+
+bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+}  // namespace
+
+std::string Painter::operator()(Style style, std::string_view text) const {
+  if (!color_ || style == Style::plain || text.empty()) return std::string(text);
+  const char* code = style == Style::bold    ? "\x1b[1m"
+                     : style == Style::faint ? "\x1b[2m"
+                                             : "\x1b[33m";
+  return code + std::string(text) + "\x1b[0m";
+}
+
+std::string Painter::left(Style style, std::string_view text, std::size_t width) const {
+  const std::size_t seen = text_width(text);
+  return (*this)(style, text) + std::string(seen < width ? width - seen : 0, ' ');
+}
+
+std::string Painter::right(Style style, std::string_view text, std::size_t width) const {
+  const std::size_t seen = text_width(text);
+  return std::string(seen < width ? width - seen : 0, ' ') + (*this)(style, text);
+}
+
+std::size_t text_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  std::string clean;
+  std::size_t seen = 0;
+  const std::size_t kept = text_width(text) <= width ? width : width - 1;
+  for (const char c : text) {
+    if (!continues(c) && ++seen > kept) return clean + "\u2026";
+    clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  }
+  return clean;
+}
+
+}  // namespace headgauge::cli

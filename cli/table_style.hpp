@@ -1,0 +1,29 @@
+// Text that may be coloured and is aligned by what is seen of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headgauge::cli {
+
+enum class Style { plain, bold, faint, warning };
+
+class Painter {
+ public:
+  explicit Painter(bool color) : color_(color) {}
+  std::string operator()(Style style, std::string_view text) const;
+  // Padded first, so that the codes do not count.
+  std::string left(Style style, std::string_view text, std::size_t width) const;
+  std::string right(Style style, std::string_view text, std::size_t width) const;
+
+ private:
+  bool color_;
+};
+
+// The number of characters of UTF-8 text.
+std::size_t text_width(std::string_view text);
+// At most `width` characters, the last an ellipsis if something was cut. Control characters, which
+// could move the cursor, become "?".
+std::string shortened(std::string_view text, std::size_t width);
+
+}  // namespace headgauge::cli

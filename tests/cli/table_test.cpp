@@ -1,0 +1,197 @@
+#include "cli/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+#include "cli/table_style.hpp"
+#include "scan/scanned_results.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The labels of the heads in the order of the rows.
+std::vector<std::string> heads_in(const std::string& table) {
+  std::vector<std::string> heads;
+  const std::regex row("^ *([0-9]+\\.[0-9]+)  .*");
+  for (const std::string& line : lines_of(table)) {
+    std::smatch match;
+    if (std::regex_match(line, match, row)) heads.push_back(match[1]);
+  }
+  return heads;
+}
+
+using Heads = std::vector<std::string>;
+
+TEST(Table, ReadsAsItShould) {
+  EXPECT_EQ(render_table(scanned_results(), {}),
+            R"(model       models/tiny, gpt2, 2 layers of 3 heads, head size 32
+text        moss.txt (1154 tokens)
+run         L = 1024, softmax, x = embedding, seed 0, 0.43 s, 2 threads, AVX3
+
+length          64    1024
+loss, nats    5.12    4.30
+perplexity     168    73.7
+
+layer  entropy   eff.     max   first    back   90 %   sep.  rand.  crit.  flags
+.head   of max   keys  weight  weight  tokens   keys   N=20   N=20      N
+  0.0     1.00    512    0.01    0.01     256    462   0.21   0.44   >128  disp sat over
+  0.1     0.41   9.60    0.71    0.71     180   30.5   0.83   0.45     11  sink
+  0.2     0.03   1.20    0.97    0.00    1.04   1.00   0.64   0.46      1  coll sens
+
+  1.0     0.22   3.46    0.55    0.05     232   7.25   0.98   0.47      5
+  1.1     0.00   1.00    1.00    0.00    0.10   1.00   0.40   0.50      -  coll sat
+  1.2     0.73    120    0.10    0.02     100    200   0.62   0.41     45  over sens dup
+
+entropy  entropy of the weights; 1: all keys weigh the same, 0: one key has everything
+eff.     as many equal keys would give this entropy
+max      largest weight of a query
+first    weight on the first token
+back     mean distance of the keys it looks at
+90 %     how many keys hold 90 % of the weight
+sep.     share of its N heaviest keys that stand apart from all others
+rand.    the same with random vectors in place of the tokens'
+crit.    N at which the heaviest keys alone carry its output (reading "context")
+
+disp     dispersed, 1 head: entropy above 0.95 of its maximum
+coll     collapsed, 2 heads: entropy below 0.05 of its maximum
+sink     sink, 1 head: more than 0.3 of its weight on the first token
+sat      saturated, 2 heads: separability within 2 standard errors of that of random vectors
+over     over_selected, 2 heads: 90 % of its weight on more than 6 % of its keys
+sens     sensitive, 2 heads: gradient norm above 0.25 when the two largest logits move apart (T = 1)
+dup      redundant, 1 head: its top 10 keys overlap by more than 0.8 with another head's
+)");
+}
+
+TEST(Table, FitsIn100ColumnsWhateverTheValues) {
+  Results r = scanned_results();
+  r.model["name"] = std::string(300, 'm');
+  r.set_coord("layer", std::vector<double>{46, 47});
+  r.set_coord("head", std::vector<double>{22, 23, 24});
+  for (auto& [name, metric] : r.metrics) {
+    for (double& value : metric.values) value = value < 0 ? value : 32768;
+  }
+  r.flags.clear();
+  for (const FlagInfo& info : flag_infos())
+    r.flags.push_back({info.name, 46, 22, 1, 1, 1, "", "", {}});
+  for (const char* sort : {"", "jacobian_frobenius"}) {
+    TableOptions options;
+    options.sort = sort;
+    for (const std::string& line : lines_of(render_table(r, options))) {
+      EXPECT_LE(text_width(line), 100u) << line;
+    }
+  }
+}
+
+TEST(Table, FlagsThatDoNotFitAreCounted) {
+  Results r = scanned_results();
+  r.flags.clear();
+  for (const FlagInfo& info : flag_infos())
+    r.flags.push_back({info.name, 0, 0, 1, 1, 1, "", "", {}});
+  EXPECT_NE(render_table(r, {}).find("  disp coll sink sat +3\n"), std::string::npos);
+}
+
+TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {
+  TableOptions options;
+  options.sort = "jacobian_frobenius";  // no column of its own otherwise
+  const std::string table = render_table(scanned_results(), options);
+  EXPECT_EQ(heads_in(table), (Heads{"1.0", "0.1", "1.2", "0.2", "0.0", "1.1"}));
+  EXPECT_NE(table.find("layer   jacobian  entropy"), std::string::npos);
+  EXPECT_NE(table.find(".head  frobenius   of max"), std::string::npos);
+  options.sort = "separability";
+  EXPECT_EQ(heads_in(render_table(scanned_results(), options)).front(), "1.0");
+}
+
+TEST(Table, TopShowsTheFirstAndSaysSo) {
+  TableOptions options;
+  options.sort = "sink_weight";
+  options.top = 2;
+  const std::string table = render_table(scanned_results(), options);
+  EXPECT_EQ(heads_in(table), (Heads{"0.1", "1.0"}));
+  EXPECT_NE(table.find("\n2 of 6 heads are shown\n"), std::string::npos);
+  options.top = 6;
+  EXPECT_EQ(render_table(scanned_results(), options).find("are shown"), std::string::npos);
+}
+
+TEST(Table, UnknownSortListsWhatThereIs) {
+  TableOptions options;
+  for (const char* name : {"beauty", "loss", "sensitivity"}) {
+    options.sort = name;
+    try {
+      render_table(scanned_results(), options);
+      FAIL() << name;
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("entropy_normalized, effective_tokens"), std::string::npos) << message;
+      EXPECT_NE(message.find(name), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(Table, ColourChangesNothingButTheCodes) {
+  TableOptions options;
+  options.color = true;
+  const std::string coloured = render_table(scanned_results(), options);
+  EXPECT_NE(coloured.find("\x1b[33m"), std::string::npos);
+  EXPECT_EQ(std::regex_replace(coloured, std::regex("\x1b\\[[0-9]+m"), ""),
+            render_table(scanned_results(), {}));
+}
+
+TEST(Table, ColumnsWithoutAnyValueAreLeftOut) {
+  Results r = scanned_results();
+  for (double& value : r.metric("separability_null")->values) value = kUndefined;
+  const std::string table = render_table(r, {});
+  EXPECT_EQ(table.find("rand."), std::string::npos);
+  EXPECT_NE(table.find("sep."), std::string::npos);
+}
+
+TEST(Table, HeadsThatWereNotMeasuredHaveNoRow) {
+  Results r = scanned_results();
+  for (auto& [name, metric] : r.metrics) {
+    if (metric.dims.size() < 2) continue;
+    const std::size_t run = metric.values.size() / 6;
+    for (std::size_t k = 0; k < run; ++k) metric.values[2 * run + k] = kUndefined;
+  }
+  EXPECT_EQ(heads_in(render_table(r, {})), (Heads{"0.0", "0.1", "1.0", "1.1", "1.2"}));
+}
+
+TEST(Table, SurvivesResultsWithNothingInThem) {
+  EXPECT_EQ(heads_in(render_table(Results{}, {})), Heads{});
+  Results r = scanned_results();
+  r.metrics.clear();
+  r.model = nlohmann::ordered_json::object();
+  r.text = nlohmann::ordered_json::object();
+  EXPECT_EQ(heads_in(render_table(r, {})), Heads{});
+}
+
+TEST(Table, PartialResultsSaySo) {
+  Results r = scanned_results();
+  r.partial = true;
+  r.layers_done = 2;
+  EXPECT_NE(render_table(r, {}).find("interrupted; 2 layers were measured"), std::string::npos);
+}
+
+TEST(Table, NamesCannotMoveTheCursor) {
+  Results r = scanned_results();
+  r.model["name"] = "evil\x1b[2Jname";
+  const std::string table = render_table(r, {});
+  EXPECT_EQ(table.find('\x1b'), std::string::npos);
+  EXPECT_NE(table.find("evil?[2Jname"), std::string::npos);
+}
+
+TEST(TableStyle, WidthCountsCharactersNotBytes) {
+  EXPECT_EQ(text_width("caf\u00e9"), 4u);
+  EXPECT_EQ(shortened("caf\u00e9s", 5), "caf\u00e9s");
+  EXPECT_EQ(shortened("caf\u00e9s", 4), "caf\u2026");
+}
+
+}  // namespace
+}  // namespace headgauge::cli

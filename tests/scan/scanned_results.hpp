@@ -1,0 +1,74 @@
+// What a scan of a tiny model might give: 2 layers of 3 heads, one of each well-known kind, the
+// longest length 1024. The numbers are made up.
+#pragma once
+
+#include "headgauge/results.hpp"
+#include "scan/flags.hpp"
+
+namespace headgauge {
+
+// A metric of each head at lengths 64 (half of the value) and 1024.
+inline void set_heads(Results& r, const std::string& name, const std::string& unit,
+                      const std::vector<double>& values) {
+  MetricArray& m = r.add_metric(name, {"layer", "head", "length"}, unit);
+  for (std::size_t h = 0; h < values.size(); ++h) {
+    m.values[2 * h] = values[h] / 2;
+    m.values[2 * h + 1] = values[h];
+  }
+}
+
+inline void set_separability(Results& r, const std::string& name,
+                             const std::vector<double>& values) {
+  MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
+  m.stderr_.assign(m.values.size(), kUndefined);
+  for (std::size_t h = 0; h < values.size(); ++h) {
+    const std::size_t cell = (2 * h + 1) * 3 + 1;  // longest length, N = 20
+    m.values[cell] = values[h];
+    m.stderr_[cell] = .01;
+  }
+}
+
+inline Results scanned_results() {
+  const double none = kUndefined;
+  Results r;
+  r.tool = {{"name", "headgauge"}, {"version", "0.1.0"}, {"simd", "AVX3"}, {"threads", 2}};
+  r.model = {
+      {"name", "models/tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}, {"head_dim", 32}};
+  r.text = {{"names", {"/texts/moss.txt"}}, {"sha256", {"00ff"}}, {"tokens", {1154}}};
+  r.settings = {{"normalizer", "softmax"}, {"x", "embedding"}, {"seed", 0}, {"critical_max", 128}};
+  r.timings = {{"total_s", 0.4321}};
+  r.set_coord("layer", std::vector<double>{0, 1});
+  r.set_coord("head", std::vector<double>{0, 1, 2});
+  r.set_coord("length", std::vector<double>{64, 1024});
+  r.set_coord("top_n", std::vector<double>{1, 20, 100});
+  r.set_coord("temperature", std::vector<double>{.01, .1, 1, 10});
+  r.set_coord("epsilon", std::vector<double>{1e-3, .1});
+
+  // uniform, sink, previous token, far retrieval, one key, nothing special
+  set_heads(r, "entropy_normalized", "1", {1, .41, .03, .22, .001, .73});
+  set_heads(r, "effective_tokens", "keys", {512.5, 9.6, 1.2, 3.456, 1.002, 120.25});
+  set_heads(r, "max_weight", "1", {.0073, .71, .97, .55, .999, .1});
+  set_heads(r, "sink_weight", "1", {.0073, .71, .002, .05, .004, .02});
+  set_heads(r, "attention_distance", "tokens", {255.8, 180.2, 1.04, 231.7, .1, 99.96});
+  set_heads(r, "mass_90", "keys", {461.7, 30.5, 1, 7.25, 1, 200.4});
+  set_heads(r, "visible_keys", "keys", {512.5, 512.5, 512.5, 512.5, 512.5, 512.5});
+  set_heads(r, "jacobian_frobenius", "1", {.05, .2, .1, .3, none, .15});
+  set_heads(r, "critical_n_head", "keys", {-1, 11, 1, 5, none, 45});
+  set_separability(r, "separability", {.21, .83, .64, .98, .4, .62});
+  set_separability(r, "separability_null", {.44, .45, .46, .47, .5, .41});
+  r.add_metric("loss", {"length"}, "nats").values = {5.125, 4.3};
+  r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
+  r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};
+  MetricArray& g = r.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
+  for (std::size_t h = 0; h < 6; ++h) {
+    g.values[(h * 4 + 1) * 2] = .1 * static_cast<double>(h + 1);
+    g.values[(h * 4 + 2) * 2] = .01 * static_cast<double>(h + 1);
+  }
+  r.add_metric("sensitivity_top2", {"layer", "head"}, "1").values = {.01, .1, .26, .2, .02, .3};
+  r.add_metric("top_overlap", {"layer", "head"}, "1").values = {.1, .1, .1, .1, .1, .85};
+  r.add_metric("top_overlap_partner", {"layer", "head"}, "head").values = {1, 0, 0, 1, 2, 0};
+  r.flags = find_flags(r);
+  return r;
+}
+
+}  // namespace headgauge
