@@ -118,6 +118,8 @@ std::size_t find_non_finite(const float* in, std::size_t n) {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
+// x <= 88; where kClip is not set also x >= kLowest (or NaN).
+template <bool kClip>
 HWY_INLINE V exp_of(V x) {
   const D d;
   const V log2e = hn::Set(d, kLog2E);
@@ -131,12 +133,14 @@ HWY_INLINE V exp_of(V x) {
   p = hn::MulAdd(p, f, hn::Set(d, kPoly1));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
 #if HWY_TARGET == HWY_AVX3
-  const auto low = hn::Lt(x, hn::Set(d, kLowest));
-  return V{_mm512_maskz_scalef_ps(hn::Not(low).raw, p.raw, k.raw)};
+  if constexpr (!kClip) return V{_mm512_scalef_ps(p.raw, k.raw)};
+  const auto kept = _mm512_cmp_ps_mask(x.raw, hn::Set(d, kLowest).raw, _CMP_NLT_UQ);
+  return V{_mm512_maskz_scalef_ps(kept, p.raw, k.raw)};
 #else
   const hn::RebindToUnsigned<D> du;
   const auto power = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
   const V e = hn::BitCast(d, hn::Add(hn::BitCast(du, p), power));
+  if constexpr (!kClip) return e;
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLowest)), e);
 #endif
 }
@@ -170,140 +174,149 @@ HWY_INLINE void store_first(V v, float* to, std::size_t n) {
 Extremes find_extremes(const float* in, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  V low = hn::Set(d, in[0]);
-  V high = low, low2 = low, high2 = low;
+  const V any = hn::Set(d, in[0]);
+  // Four of each, since each waits for the one before.
+  V low0 = any, low1 = any, low2 = any, low3 = any;
+  V high0 = any, high1 = any, high2 = any, high3 = any;
   std::size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V x = hn::LoadU(d, in + i), y = hn::LoadU(d, in + i + lanes);
-    low = hn::Min(low, x);
-    high = hn::Max(high, x);
-    low2 = hn::Min(low2, y);
-    high2 = hn::Max(high2, y);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const V x0 = hn::LoadU(d, in + i), x1 = hn::LoadU(d, in + i + lanes);
+    const V x2 = hn::LoadU(d, in + i + 2 * lanes), x3 = hn::LoadU(d, in + i + 3 * lanes);
+    low0 = hn::Min(low0, x0);
+    low1 = hn::Min(low1, x1);
+    low2 = hn::Min(low2, x2);
+    low3 = hn::Min(low3, x3);
+    high0 = hn::Max(high0, x0);
+    high1 = hn::Max(high1, x1);
+    high2 = hn::Max(high2, x2);
+    high3 = hn::Max(high3, x3);
   }
-  if (i + lanes <= n) {
-    const V x = hn::LoadU(d, in + i);
-    low = hn::Min(low, x);
-    high = hn::Max(high, x);
-    i += lanes;
+  for (; i < n; i += lanes) {
+    const V x = i + lanes <= n ? hn::LoadU(d, in + i) : load_first(in + i, n - i, in[0]);
+    low0 = hn::Min(low0, x);
+    high0 = hn::Max(high0, x);
   }
-  const V rest = load_first(in + i, n - i, in[0]);
-  low = hn::Min(hn::Min(low, low2), rest);
-  high = hn::Max(hn::Max(high, high2), rest);
+  const V low = hn::Min(hn::Min(low0, low1), hn::Min(low2, low3));
+  const V high = hn::Max(hn::Max(high0, high1), hn::Max(high2, high3));
   return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
 }
 
-// Sums in float lanes, handed on to float64 lanes every kBlock vectors: a lane adds so few terms
-// that its rounding stays below 1e-6.
-class LaneSums {
- public:
-  HWY_INLINE LaneSums() {
-    const DD dd;
-    clear();
-    for (VD& total : totals_) total = hn::Zero(dd);
+using DD = hn::Repartition<double, D>;
+using VD = hn::Vec<DD>;
+
+// Squares and cubes of small weights would leave the normal numbers, where processors are a hundred
+// times slower; on top of this they cannot.
+constexpr float kTiny = 1e-37f;
+
+// Sums in float64 lanes.
+struct Totals {
+  // Constructors are written out so that they belong to this target.
+  HWY_INLINE Totals() { first = square = cube = shift = hn::Zero(DD()); }
+  VD first, square, cube, shift;
+};
+
+HWY_INLINE VD add_halves(VD total, V v) {
+  const DD dd;
+  const hn::Half<D> dh;
+  const VD low = hn::PromoteTo(dd, hn::LowerHalf(dh, v));
+  return hn::Add(total, hn::Add(low, hn::PromoteTo(dd, hn::UpperHalf(dh, v))));
+}
+
+// Sums in float lanes, to be handed on after kBlock vectors at most: a lane then has added so few
+// terms that its rounding is about 2e-7, and 2e-6 at the very worst.
+constexpr std::size_t kBlock = 32;
+
+struct BlockSums {
+  HWY_INLINE BlockSums() {
+    first = shift = hn::Zero(D());
+    square = cube = hn::Set(D(), kTiny);
   }
 
   HWY_INLINE void add(V x, V e) {
-    const V one = hn::Set(D(), 1.0f);
-    const auto below = hn::Lt(e, one);
+    const D d;
+    const auto below = hn::Lt(e, hn::Set(d, 1.0f));
+#if HWY_TARGET == HWY_AVX3
+    const V squared = hn::MulAdd(e, e, hn::Set(d, kTiny));
+    first = V{_mm512_mask_add_ps(first.raw, below.raw, first.raw, e.raw)};
+    square = V{_mm512_mask3_fmadd_ps(e.raw, e.raw, square.raw, below.raw)};
+    cube = V{_mm512_mask3_fmadd_ps(squared.raw, e.raw, cube.raw, below.raw)};
+#else
     const V rest = hn::IfThenElseZero(below, e);
-    ones_ = hn::Add(ones_, hn::IfThenZeroElse(below, one));
-    first_ = hn::Add(first_, rest);
-    square_ = hn::MulAdd(rest, rest, square_);
-    cube_ = hn::MulAdd(hn::MulAdd(rest, rest, tiny()), rest, cube_);
-    shift_ = hn::MulAdd(e, x, shift_);
+    first = hn::Add(first, rest);
+    square = hn::MulAdd(rest, rest, square);
+    cube = hn::MulAdd(hn::MulAdd(rest, rest, hn::Set(d, kTiny)), rest, cube);
+#endif
+    shift = hn::MulAdd(e, x, shift);
+    others += hn::CountTrue(d, below);
   }
 
-  // After at most kBlock calls of add().
-  HWY_INLINE void flush() {
-    // tiny() came in once a lane.
-    totals_[0] = hn::Add(totals_[0], halves(ones_));
-    totals_[1] = hn::Add(totals_[1], halves(first_));
-    totals_[2] = hn::Add(totals_[2], halves(hn::Sub(square_, tiny())));
-    totals_[3] = hn::Add(totals_[3], halves(hn::Sub(cube_, tiny())));
-    totals_[4] = hn::Add(totals_[4], halves(shift_));
-    clear();
+  HWY_INLINE void add_to(Totals& totals) const {
+    totals.first = add_halves(totals.first, first);
+    totals.square = add_halves(totals.square, square);
+    totals.cube = add_halves(totals.cube, cube);
+    totals.shift = add_halves(totals.shift, shift);
   }
 
-  HWY_INLINE ExpSums sums() const {
-    return {total(totals_[0]), total(totals_[1]), total(totals_[2]),
-            total(totals_[3]), total(totals_[4]), 0.0f};
-  }
-
- private:
-  using DD = hn::Repartition<double, D>;
-  using VD = hn::Vec<DD>;
-
-  // Squares and cubes of small weights would leave the normal numbers, where processors are a
-  // hundred times slower; on top of this they cannot.
-  static HWY_INLINE V tiny() { return hn::Set(D(), 1e-37f); }
-
-  HWY_INLINE void clear() {
-    ones_ = first_ = shift_ = hn::Zero(D());
-    square_ = cube_ = tiny();
-  }
-
-  static HWY_INLINE VD halves(V v) {
-    const DD dd;
-    const hn::Half<D> dh;
-    return hn::Add(hn::PromoteTo(dd, hn::LowerHalf(dh, v)),
-                   hn::PromoteTo(dd, hn::UpperHalf(dh, v)));
-  }
-
-  static HWY_INLINE double total(VD v) { return hn::GetLane(hn::SumOfLanes(DD(), v)); }
-
-  V ones_, first_, square_, cube_, shift_;
-  VD totals_[5];
+  V first, square, cube, shift;
+  std::size_t others = 0;  // lanes with e < 1
 };
 
-constexpr std::size_t kBlock = 16;  // vectors
-
-template <bool kStore>
+template <bool kStore, bool kClip>
 HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, float* out) {
   const D d;
+  const DD dd;
   const std::size_t lanes = hn::Lanes(d);
   const V shift = hn::Set(d, bounds.max);
-  LaneSums running;
-  std::size_t i = 0;
-  while (i + lanes <= n) {
-    const std::size_t end = std::min(i + kBlock * lanes, n / lanes * lanes);
+  Totals totals;
+  std::size_t i = 0, others = 0, blocks = 0;
+  while (i < n) {
+    BlockSums block;
+    const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
       const V x = hn::Sub(hn::LoadU(d, in + i), shift);
       const V y = hn::Sub(hn::LoadU(d, in + i + lanes), shift);
-      const V e = exp_of(x), f = exp_of(y);
+      const V e = exp_of<kClip>(x), f = exp_of<kClip>(y);
       if constexpr (kStore) {
         hn::StoreU(e, d, out + i);
         hn::StoreU(f, d, out + i + lanes);
       }
-      running.add(x, e);
-      running.add(y, f);
+      block.add(x, e);
+      block.add(y, f);
     }
-    if (i < end) {
-      const V x = hn::Sub(hn::LoadU(d, in + i), shift);
-      const V e = exp_of(x);
-      if constexpr (kStore) hn::StoreU(e, d, out + i);
-      running.add(x, e);
-      i += lanes;
+    // At most two vectors, the last of them in part: e = 0 in the lanes beyond the row.
+    for (; i < end; i += lanes) {
+      const std::size_t some = std::min(lanes, end - i);
+      const V x = hn::Sub(load_first(in + i, some, bounds.max), shift);
+      const V e = hn::IfThenElseZero(hn::FirstN(d, some), exp_of<kClip>(x));
+      if constexpr (kStore) store_first(e, out + i, some);
+      block.add(x, e);
     }
-    running.flush();
+    block.add_to(totals);
+    others += block.others;
+    ++blocks;
   }
-  if (i < n) {
-    // The lanes beyond the row are given e = 0.
-    const V low = hn::Set(d, 2 * kLowest);
-    const V x =
-        hn::IfThenElse(hn::FirstN(d, n - i), hn::Sub(load_first(in + i, n - i, 0.0f), shift), low);
-    const V e = exp_of(x);
-    if constexpr (kStore) store_first(e, out + i, n - i);
-    running.add(x, e);
-    running.flush();
-  }
-  ExpSums sums = running.sums();
-  sums.min = hn::GetLane(exp_of(hn::Set(d, bounds.min - bounds.max)));
+  // kTiny came in once a lane and block; the difference is exact.
+  const double tiny = static_cast<double>(kTiny) * static_cast<double>(blocks * lanes);
+  ExpSums sums;
+  // i has run over whole vectors.
+  sums.ones = static_cast<double>(i - others);
+  sums.first = hn::GetLane(hn::SumOfLanes(dd, totals.first));
+  sums.square = hn::GetLane(hn::SumOfLanes(dd, totals.square)) - tiny;
+  sums.cube = hn::GetLane(hn::SumOfLanes(dd, totals.cube)) - tiny;
+  sums.shift = hn::GetLane(hn::SumOfLanes(dd, totals.shift));
+  sums.min = hn::GetLane(exp_of<true>(hn::Set(d, bounds.min - bounds.max)));
   return sums;
 }
 
 ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float* out) {
-  return out == nullptr ? sum_exp_of<false>(in, n, bounds, out)
-                        : sum_exp_of<true>(in, n, bounds, out);
+  // Hardly any row needs clipping. NaN does, as it may hide the true extremes.
+  const bool clip = !(bounds.min - bounds.max >= kLowest);
+  if (out == nullptr) {
+    return clip ? sum_exp_of<false, true>(in, n, bounds, out)
+                : sum_exp_of<false, false>(in, n, bounds, out);
+  }
+  return clip ? sum_exp_of<true, true>(in, n, bounds, out)
+              : sum_exp_of<true, false>(in, n, bounds, out);
 }
 
 void scale_row(float* values, std::size_t n, float factor) {
@@ -325,10 +338,10 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
   const V by = hn::Set(d, shift);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(exp_of(hn::Sub(hn::LoadU(d, in + i), by)), d, out + i);
+    hn::StoreU(exp_of<true>(hn::Sub(hn::LoadU(d, in + i), by)), d, out + i);
   }
   if (i < n) {
-    store_first(exp_of(hn::Sub(load_first(in + i, n - i, shift), by)), out + i, n - i);
+    store_first(exp_of<true>(hn::Sub(load_first(in + i, n - i, shift), by)), out + i, n - i);
   }
 }
 
