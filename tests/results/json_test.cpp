@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "headgauge/results.hpp"
 #include "results/made_results.hpp"
@@ -106,6 +108,16 @@ TEST(ResultsJson, ReadsBackBitForBit) {
   r.layers_done = 1;
   expect_same(parse_results(results_text(r), "t"), r);
   expect_same(parse_results(results_text(Results{}), "t"), Results{});
+}
+
+// The committed file is what test_schema.py checks. To renew it after a change of the format, run
+// with HEADGAUGE_WRITE_MADE set to its path.
+TEST(ResultsJson, IsTheCommittedFile) {
+  if (const char* path = std::getenv("HEADGAUGE_WRITE_MADE")) write_results(made_results(), path);
+  std::ifstream file(HEADGAUGE_SOURCE_DIR "/tests/results/data/made.json", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), results_text(made_results()));
 }
 
 TEST(ResultsJson, EveryDoubleSurvives) {

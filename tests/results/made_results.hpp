@@ -9,8 +9,10 @@ inline Results made_results() {
   Results r;
   r.tool = {{"name", "headgauge"}, {"version", "0.1.0"}, {"simd", "AVX3"}, {"threads", 2}};
   r.model = {{"name", "tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}};
-  r.text = {{"names", {"a.txt"}}, {"sha256", {"00ff"}}, {"tokens", {64}}};
-  r.settings = {{"seed", 7}, {"top-n", {1, 5}}, {"x", "embedding"}};
+  r.text = {{"names", {"a.txt"}},
+            {"sha256", {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}},
+            {"tokens", {64}}};
+  r.settings = {{"seed", 7}, {"top_n", {1, 5}}, {"x", "embedding"}};
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
   r.set_coord("length", std::vector<double>{32, 64});
@@ -25,15 +27,16 @@ inline Results made_results() {
   entropy.stderr_.assign(entropy.values.size(), kUndefined);
   entropy.stderr_[3] = 1.0 / 3.0;
   entropy.rows.assign(entropy.values.size(), 32);
-  r.add_metric("distance", {"layer", "head", "length", "top_n"}, "1").values[5] = 2.5;
-  MetricArray& distance = *r.metric("distance");
+  MetricArray& distance = r.add_metric("distance", {"layer", "head", "length", "top_n"}, "1");
   distance.rows.assign(distance.values.size(), 0);
+  distance.values[5] = 2.5;
+  distance.rows[5] = 63;
   r.add_metric("mass_90", {"layer", "head", "length"}, "keys").values[11] = 17.25;
   r.add_metric("loss", {"length"}, "nats").values = {5.5, 4.25};
   r.add_metric("cache_bytes", {}, "bytes").values = {12345};
   r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
   r.notices = {"3 rows had no mass"};
-  r.timings = {{"forward", 0.5}, {"measures", 1.25}};
+  r.timings = {{"forward_s", 0.5}, {"total_s", 1.75}};
   return r;
 }
 

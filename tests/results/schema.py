@@ -1,0 +1,133 @@
+"""Checks a results.json against docs/results.schema.json and docs/formats.md.
+
+Other tests import it: `validate(path)` raises InvalidResults with every fault it found.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "results.schema.json"
+# The schema lets readers meet keys that they do not know; headgauge itself writes no others.
+METRIC_KEYS = {"dims", "unit", "values", "stderr", "rows"}
+CELL_KEYS = ("values", "stderr", "rows")
+MOST_FAULTS = 10
+
+
+class InvalidResults(AssertionError):
+    pass
+
+
+def validate(path: str | Path) -> dict:
+    """The parsed file; InvalidResults if it breaks the format in any way."""
+    text = Path(path).read_text(encoding="utf-8")
+    document = json.loads(text, parse_constant=_refuse)
+    faults = list(faults_of(document))
+    if faults:
+        more = len(faults) - MOST_FAULTS
+        shown = faults[:MOST_FAULTS] + ([f"and {more} more"] if more > 0 else [])
+        raise InvalidResults(f"{path}:\n  " + "\n  ".join(shown))
+    return document
+
+
+def faults_of(document: dict):
+    """Every fault of a parsed file, as text."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = list(validator.iter_errors(_thinned(document)))
+    for error in errors:
+        where = ".".join(str(part) for part in error.absolute_path) or "the document"
+        yield f"{where}: {error.message[:200]}"
+    if errors:
+        return  # what follows relies on the schema
+    for key in document.keys() - schema["properties"].keys():
+        yield f"{key}: not in the schema"
+    for name, metric in document["metrics"].items():
+        yield from _metric_faults(name, metric, document["coords"])
+    yield from _flag_faults(document)
+
+
+def _thinned(document):
+    """The document with one cell a metric: the validator takes seconds for 100,000 of them, and
+    _metric_faults looks at every one."""
+    if not isinstance(document, dict) or not isinstance(document.get("metrics"), dict):
+        return document
+
+    def first(cells):
+        return [first(cells[0])] if isinstance(cells, list) and cells else cells
+
+    def thin(metric):
+        if not isinstance(metric, dict):
+            return metric
+        return {key: first(part) if key in CELL_KEYS else part for key, part in metric.items()}
+
+    return {**document, "metrics": {n: thin(m) for n, m in document["metrics"].items()}}
+
+
+def _metric_faults(name: str, metric: dict, coords: dict):
+    for key in metric.keys() - METRIC_KEYS:
+        yield f"{name}.{key}: not in the schema"
+    missing = [dim for dim in metric["dims"] if dim not in coords]
+    if missing:
+        yield f"{name}.dims: no coords {missing}"
+        return
+    if "head" in metric["dims"] and metric["dims"][:2] != ["layer", "head"]:
+        yield f"{name}.dims: layer and head come first, found {metric['dims']}"
+    sizes = [len(coords[dim]) for dim in metric["dims"]]
+    for key in CELL_KEYS:
+        if key not in metric:
+            continue
+        if not _has_shape(metric[key], sizes):
+            yield f"{name}.{key}: not nested lists of sizes {sizes}"
+            return
+        for cell in _flat(metric[key]):
+            # bool is an int to Python, and 1.0 a whole number to JSON Schema
+            fits = type(cell) is int and cell >= 0 if key == "rows" else _is_number_or_null(cell)
+            if not fits:
+                yield f"{name}.{key}: a cell is {cell!r}"
+                return
+    if "rows" in metric:
+        for value, rows in zip(_flat(metric["values"]), _flat(metric["rows"])):
+            if rows == 0 and value is not None:
+                yield f"{name}: a value of no row"
+                return
+    if "stderr" in metric and any(e is not None and e < 0 for e in _flat(metric["stderr"])):
+        yield f"{name}.stderr: negative"
+
+
+def _flag_faults(document: dict):
+    coords = document["coords"]
+    for flag in document["flags"]:
+        if flag["layer"] not in coords["layer"] or flag["head"] not in coords["head"]:
+            yield f"flags: {flag['name']} of a head that is not there"
+        if flag["length"] != coords["length"][-1]:
+            yield f"flags: {flag['name']} not at the longest length"
+        if ("partner" in flag) != (flag["name"] == "redundant"):
+            yield f"flags: a partner belongs to redundant, and only to it ({flag['name']})"
+
+
+def _has_shape(cells, sizes: list[int]) -> bool:
+    if not sizes:
+        return not isinstance(cells, list)
+    if not isinstance(cells, list) or len(cells) != sizes[0]:
+        return False
+    return all(_has_shape(cell, sizes[1:]) for cell in cells)
+
+
+def _is_number_or_null(cell) -> bool:
+    return cell is None or type(cell) in (int, float)
+
+
+def _flat(cells):
+    if isinstance(cells, list):
+        for cell in cells:
+            yield from _flat(cell)
+    else:
+        yield cells
+
+
+def _refuse(constant: str):
+    raise InvalidResults(f"{constant} is not JSON: an undefined value is null")

@@ -1,0 +1,95 @@
+"""The schema accepts what headgauge writes and refuses what it must not write.
+
+data/made.json is results_text(made_results()), byte for byte; json_test.cpp keeps it so.
+"""
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import jsonschema
+import schema
+
+MADE = Path(__file__).parent / "data" / "made.json"
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        self.made = json.loads(MADE.read_text(encoding="utf-8"))
+
+    def refused(self, path: str, value, because: str):
+        """Changes one place of the good file and expects a fault that says so."""
+        changed = copy.deepcopy(self.made)
+        *parents, last = path.split("/")
+        place = changed
+        for key in parents:
+            place = place[int(key) if isinstance(place, list) else key]
+        place[int(last) if isinstance(place, list) else last] = value
+        faults = list(schema.faults_of(changed))
+        self.assertTrue(any(because in fault for fault in faults), f"{path}: {faults}")
+
+    def test_is_itself_a_valid_schema(self):
+        jsonschema.Draft202012Validator.check_schema(json.loads(schema.SCHEMA.read_text()))
+
+    def test_accepts_what_is_written(self):
+        self.assertEqual(schema.validate(MADE), self.made)
+
+    def test_every_required_key_is_required(self):
+        for key in self.made:
+            without = {name: value for name, value in self.made.items() if name != key}
+            self.assertTrue(list(schema.faults_of(without)), key)
+
+    def test_refuses_wrong_types_and_values(self):
+        self.refused("schema", "headgauge.results/2", "does not match")
+        self.refused("schema", "other/1", "does not match")
+        self.refused("tool/name", "other", "'headgauge' was expected")
+        self.refused("tool/threads", 0, "minimum")
+        self.refused("model/layers", 0, "minimum")
+        self.refused("text/sha256/0", "xyz", "not valid under any")
+        self.refused("settings/top-n", 1, "does not match")
+        self.refused("coords/length/0", 0, "minimum")
+        self.refused("coords/layer_type/0", None, "not valid under any")
+        self.refused("metrics/entropy/unit", "", "metrics.entropy.unit: ''")
+        self.refused("metrics/entropy/values/0/0/0", "0.5", "not valid under any")
+        self.refused("metrics/entropy/rows/0/0/0", -1, "not valid under any")
+        self.refused("flags/0/name", "pretty", "is not one of")
+        self.refused("flags/0/advice", "", "flags.0.advice: ''")
+        self.refused("notices/0", "", "notices.0: ''")
+        self.refused("timings/forward_s", -1, "minimum")
+
+    def test_refuses_what_a_schema_cannot_say(self):
+        self.refused("new", 1, "new: not in the schema")
+        self.refused("metrics/loss/quantiles", [1], "loss.quantiles: not in the schema")
+        self.refused("metrics/loss/dims", ["nowhere"], "no coords ['nowhere']")
+        self.refused("metrics/loss/values", [1.0], "sizes [2]")
+        self.refused("metrics/loss/values", 1.0, "sizes [2]")
+        self.refused("metrics/entropy/values/1/2", [1.0], "sizes [2, 3, 2]")
+        self.refused("metrics/entropy/values/1/2/1", "1", "values: a cell is '1'")
+        self.refused("metrics/entropy/values/1/2/1", True, "values: a cell is True")
+        self.refused("metrics/entropy/rows/1/2/1", 1.5, "rows: a cell is 1.5")
+        self.refused("metrics/entropy/dims", ["head", "layer", "length"], "come first")
+        self.refused("metrics/entropy/rows/1/1/1", 0, "a value of no row")
+        self.refused("metrics/entropy/stderr/0/1/1", -0.1, "negative")
+        self.refused("flags/0/head", 17, "a head that is not there")
+        self.refused("flags/0/length", 32, "not at the longest length")
+        self.refused("flags/0/name", "sink", "partner")
+
+    def test_refuses_nan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "nan.json"
+            path.write_text(MADE.read_text().replace("4.25", "NaN"))
+            with self.assertRaisesRegex(schema.InvalidResults, "NaN"):
+                schema.validate(path)
+
+    def test_names_the_file_and_the_fault(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "odd.json"
+            path.write_text(MADE.read_text().replace('"partial": false', '"partial": 0'))
+            with self.assertRaisesRegex(schema.InvalidResults, "odd.json:\n  partial: 0 is not"):
+                schema.validate(path)
+
+
+if __name__ == "__main__":
+    unittest.main()
