@@ -1,0 +1,121 @@
+"""The shape of the source tree: who may include whom, and how long a file may get."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A module includes itself and those before it.
+ORDER = (
+    "base",
+    "results",
+    "kernels",
+    "normalize",
+    "heads",
+    "capacity",
+    "convergence",
+    "checkpoint",
+    "tokenize",
+    "model",
+    "scan",
+    "report",
+    "cli",
+)
+# Stricter than the order.
+FORBIDDEN = {("convergence", "capacity"), ("capacity", "convergence")}
+ONLY = {"results": {"base", "results"}}
+# Public headers that are not named after their module; headgauge.hpp includes all of them.
+HEADERS = {"measure": "heads", "headgauge": "scan"}
+
+LONGEST = 600  # lines; 400 is what to aim for
+VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
+
+# Highway asks for its own headers in quotes.
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!hwy/)[^"]+)"', re.M)
+
+
+def sources() -> list[Path]:
+    folders = [ROOT / "include", ROOT / "src", ROOT / "cli"]
+    return sorted(
+        path for folder in folders for path in folder.rglob("*") if path.suffix in (".hpp", ".cpp")
+    )
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "include":
+        return HEADERS.get(path.stem, path.stem)
+    return parts[1] if parts[0] == "src" else parts[0]
+
+
+def included_module(include: str) -> str:
+    folder, _, name = include.partition("/")
+    if folder == "headgauge":
+        stem = name.removesuffix(".hpp")
+        return HEADERS.get(stem, stem)
+    return folder
+
+
+def complaint(module: str, other: str) -> str | None:
+    """Why `module` may not include `other`; None where it may."""
+    if other not in ORDER:
+        return f"{other} is no module"
+    if ORDER.index(other) > ORDER.index(module):
+        return f"{other} comes after {module}"
+    if (module, other) in FORBIDDEN or other not in ONLY.get(module, {other}):
+        return f"{module} does not include {other}"
+    return None
+
+
+class Includes(unittest.TestCase):
+    def test_a_module_includes_only_those_above_it(self) -> None:
+        faults = []
+        for path in sources():
+            for include in INCLUDE.findall(path.read_text()):
+                reason = complaint(module_of(path), included_module(include))
+                if reason:
+                    faults.append(f'{path.relative_to(ROOT)}: "{include}": {reason}')
+        self.assertEqual(faults, [], "\n".join(faults))
+
+    def test_the_rule_itself(self) -> None:
+        self.assertIsNone(complaint("scan", "base"))
+        self.assertIsNone(complaint("scan", "scan"))
+        self.assertIsNotNone(complaint("base", "scan"))
+        self.assertIsNotNone(complaint("convergence", "capacity"))
+        self.assertIsNotNone(complaint("results", "kernels"))
+        self.assertIsNotNone(complaint("scan", "utils"))
+        self.assertEqual(included_module("headgauge/measure.hpp"), "heads")
+
+    def test_every_public_header_is_in_headgauge_hpp(self) -> None:
+        folder = ROOT / "include/headgauge"
+        named = set(INCLUDE.findall((folder / "headgauge.hpp").read_text()))
+        there = {f"headgauge/{path.name}" for path in folder.glob("*.hpp")}
+        self.assertEqual(named, there - {"headgauge/headgauge.hpp"})
+
+    def test_public_headers_need_no_internal_ones(self) -> None:
+        for path in (ROOT / "include/headgauge").glob("*.hpp"):
+            for include in INCLUDE.findall(path.read_text()):
+                self.assertTrue(include.startswith("headgauge/"), f"{path.name}: {include}")
+
+
+class Files(unittest.TestCase):
+    def test_no_file_holds_two_ideas(self) -> None:
+        lengths = {str(p.relative_to(ROOT)): p.read_text().count("\n") for p in sources()}
+        self.assertEqual({name: n for name, n in lengths.items() if n > LONGEST}, {})
+
+    def test_names_say_what_is_inside(self) -> None:
+        for path in sources():
+            names = {*path.relative_to(ROOT).parent.parts, path.stem}
+            self.assertEqual(names & VAGUE, set(), path)
+
+    def test_headers_are_included_once(self) -> None:
+        for path in sources():
+            if path.suffix == ".hpp" and not path.stem.endswith("-inl"):
+                self.assertIn("#pragma once", path.read_text(), path)
+
+
+if __name__ == "__main__":
+    unittest.main()
