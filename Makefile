@@ -16,7 +16,7 @@ build: setup ## everything: library, command and tests, in build/release
 
 cli: setup
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release --target headgauge_cli
+	@cmake --build --preset release --target headgauge_main
 
 demo: cli ## measure the demo model on the demo text; files in demo/out
 	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out

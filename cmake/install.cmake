@@ -7,8 +7,8 @@ install(TARGETS headgauge EXPORT headgaugeTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/headgauge
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(TARGET headgauge_command)
-  install(TARGETS headgauge_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET headgauge_main)
+  install(TARGETS headgauge_main RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/headgauge)
