@@ -23,7 +23,33 @@ struct ExpSums {
   double cube = 0;    // sum e^3
   double shift = 0;   // sum e x
   float min = 0;      // e of the smallest logit
+
+  double total() const { return ones + first; }
 };
+
+// Of the weights e / total.
+inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds) {
+  const double scale = 1.0 / e.total();
+  // Z - 1, without the 1 of the maximum.
+  const double log_z = std::log1p((e.ones - 1.0) + e.first);
+  WeightSums sums;
+  sums.mass = 1.0;
+  sums.abs_mass = 1.0;
+  sums.entropy = log_z - e.shift * scale;
+  sums.square = (e.ones + e.square) * scale * scale;
+  sums.cube = (e.ones + e.cube) * scale * scale * scale;
+  sums.rest_mass = e.first * scale;
+  sums.rest_square = e.square * scale * scale;
+  sums.rest_cube = e.cube * scale * scale * scale;
+  sums.max_count = static_cast<Index>(e.ones);
+  sums.max = scale;
+  sums.min = e.min * scale;
+  sums.max_logit = bounds.max;
+  sums.min_logit = bounds.min;
+  // An infinite negative logit has weight 0, but its e x is NaN.
+  sums.log_sum_exp = bounds.max + log_z + 0.0 * e.shift;
+  return sums;
+}
 
 }  // namespace headgauge
 #endif
@@ -145,6 +171,12 @@ HWY_INLINE V exp_of(V x) {
 #endif
 }
 
+// Of `left` values, how many are in the vector after the first v vectors.
+HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
+  const std::size_t lanes = hn::Lanes(D());
+  return std::min(left - std::min(left, v * lanes), lanes);
+}
+
 // The first n lanes of `from`, and `other` in the rest; nothing else is read.
 HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
   const D d;
@@ -191,11 +223,20 @@ Extremes find_extremes(const float* in, std::size_t n) {
     high2 = hn::Max(high2, x2);
     high3 = hn::Max(high3, x3);
   }
-  for (; i < n; i += lanes) {
-    const V x = i + lanes <= n ? hn::LoadU(d, in + i) : load_first(in + i, n - i, in[0]);
-    low0 = hn::Min(low0, x);
-    high0 = hn::Max(high0, x);
-  }
+  // What is left, without a branch to mispredict.
+  const std::size_t left = n - i;
+  const auto rest = [&](std::size_t v) HWY_ATTR {
+    return load_first(in + i + v * lanes, lanes_left(left, v), in[0]);
+  };
+  const V x0 = rest(0), x1 = rest(1), x2 = rest(2), x3 = rest(3);
+  low0 = hn::Min(low0, x0);
+  low1 = hn::Min(low1, x1);
+  low2 = hn::Min(low2, x2);
+  low3 = hn::Min(low3, x3);
+  high0 = hn::Max(high0, x0);
+  high1 = hn::Max(high1, x1);
+  high2 = hn::Max(high2, x2);
+  high3 = hn::Max(high3, x3);
   const V low = hn::Min(hn::Min(low0, low1), hn::Min(low2, low3));
   const V high = hn::Max(hn::Max(high0, high1), hn::Max(high2, high3));
   return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
@@ -269,7 +310,7 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
   const V shift = hn::Set(d, bounds.max);
   Totals totals;
   std::size_t i = 0, others = 0, blocks = 0;
-  while (i < n) {
+  do {
     BlockSums block;
     const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
@@ -283,18 +324,25 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
       block.add(x, e);
       block.add(y, f);
     }
-    // At most two vectors, the last of them in part: e = 0 in the lanes beyond the row.
-    for (; i < end; i += lanes) {
-      const std::size_t some = std::min(lanes, end - i);
-      const V x = hn::Sub(load_first(in + i, some, bounds.max), shift);
-      const V e = hn::IfThenElseZero(hn::FirstN(d, some), exp_of<kClip>(x));
-      if constexpr (kStore) store_first(e, out + i, some);
+    if (end == n) {
+      // At most two vectors, done without a branch: e = 0 in the lanes beyond the row.
+      const std::size_t left = n - i, one = lanes_left(left, 0), two = lanes_left(left, 1);
+      const V x = hn::Sub(load_first(in + i, one, bounds.max), shift);
+      const V y = hn::Sub(load_first(in + i + lanes, two, bounds.max), shift);
+      const V e = hn::IfThenElseZero(hn::FirstN(d, one), exp_of<kClip>(x));
+      const V f = hn::IfThenElseZero(hn::FirstN(d, two), exp_of<kClip>(y));
+      if constexpr (kStore) {
+        store_first(e, out + i, one);
+        store_first(f, out + i + lanes, two);
+      }
       block.add(x, e);
+      block.add(y, f);
+      i += 2 * lanes;
     }
     block.add_to(totals);
     others += block.others;
     ++blocks;
-  }
+  } while (i < n);
   // kTiny came in once a lane and block; the difference is exact.
   const double tiny = static_cast<double>(kTiny) * static_cast<double>(blocks * lanes);
   ExpSums sums;
@@ -324,11 +372,16 @@ void scale_row(float* values, std::size_t n, float factor) {
   const std::size_t lanes = hn::Lanes(d);
   const V by = hn::Set(d, factor);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, values + i), by), d, values + i);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    for (std::size_t v = 0; v < 4; ++v) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, values + i + v * lanes), by), d, values + i + v * lanes);
+    }
   }
-  if (i < n) {
-    store_first(hn::Mul(load_first(values + i, n - i, 0.0f), by), values + i, n - i);
+  const std::size_t left = n - i;
+  for (std::size_t v = 0; v < 4; ++v) {
+    const std::size_t some = lanes_left(left, v);
+    float* at = values + i + v * lanes;
+    store_first(hn::Mul(load_first(at, some, 0.0f), by), at, some);
   }
 }
 
@@ -360,6 +413,14 @@ std::size_t find_non_finite(const float* in, std::size_t n) {
 
 #endif  // HEADGAUGE_PLAIN
 
+// The three passes in one call, so that the end of one overlaps with the beginning of the next.
+void softmax_of(const float* in, std::size_t n, float* out, WeightSums* sums) {
+  const Extremes bounds = find_extremes(in, n);
+  const ExpSums e = sum_exp(in, n, bounds, out);
+  if (out != nullptr) scale_row(out, n, static_cast<float>(1.0 / e.total()));
+  *sums = weight_sums(e, bounds);
+}
+
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -367,42 +428,16 @@ HWY_AFTER_NAMESPACE();
 namespace headgauge {
 
 HWY_EXPORT(find_extremes);
-HWY_EXPORT(sum_exp);
-HWY_EXPORT(scale_row);
+HWY_EXPORT(softmax_of);
 HWY_EXPORT(exp_row);
 HWY_EXPORT(find_non_finite);
 
 WeightSums softmax_row(std::span<const float> logits, std::span<float> weights) {
   assert(!logits.empty() && (weights.empty() || weights.size() == logits.size()));
   ensure_simd_level();
-  const std::size_t n = logits.size();
-  float* out = weights.empty() ? nullptr : weights.data();
-  const Extremes bounds = HWY_DYNAMIC_DISPATCH(find_extremes)(logits.data(), n);
-  const ExpSums e = HWY_DYNAMIC_DISPATCH(sum_exp)(logits.data(), n, bounds, out);
-
-  // Z - 1, without the 1 of the maximum.
-  const double rest = (e.ones - 1.0) + e.first;
-  const double z = 1.0 + rest;
-  const double log_z = std::log1p(rest);
   WeightSums sums;
-  sums.mass = 1.0;
-  sums.abs_mass = 1.0;
-  sums.entropy = log_z - e.shift / z;
-  sums.square = (e.ones + e.square) / (z * z);
-  sums.cube = (e.ones + e.cube) / (z * z * z);
-  sums.rest_mass = e.first / z;
-  sums.rest_square = e.square / (z * z);
-  sums.rest_cube = e.cube / (z * z * z);
-  sums.max_count = static_cast<Index>(e.ones);
-  sums.max = 1.0 / z;
-  sums.min = e.min / z;
-  sums.max_logit = bounds.max;
-  sums.min_logit = bounds.min;
-  // An infinite negative logit has weight 0, but its e x is NaN.
-  sums.log_sum_exp = bounds.max + log_z + 0.0 * e.shift;
-  if (out != nullptr) {
-    HWY_DYNAMIC_DISPATCH(scale_row)(out, n, static_cast<float>(1.0 / z));
-  }
+  HWY_DYNAMIC_DISPATCH(softmax_of)
+  (logits.data(), logits.size(), weights.empty() ? nullptr : weights.data(), &sums);
   return sums;
 }
 
