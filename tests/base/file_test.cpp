@@ -1,0 +1,185 @@
+#include "base/file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "base/mapped_file.hpp"
+#include "headgauge/base.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Expects an Error of this kind that names the path and says what the system said.
+template <class Body>
+void expect_error(ErrorKind kind, const std::string& path, const std::string& part,
+                  const Body& body) {
+  try {
+    body();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_EQ(std::string(error.what()).rfind(path + ": ", 0), 0u) << error.what();
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+// Files beyond `bytes` cannot be written while this lives: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(AtomicFile, AppearsWholeUnderItsName) {
+  const TemporaryFolder folder("file-whole");
+  const std::string path = folder / "a.txt";
+  const std::string bytes("a\0b\n", 4);
+  write_atomically(path, bytes);
+  EXPECT_EQ(content(path), bytes);
+  write_atomically(path, [&](AtomicFile& file) {
+    file.write("one ");
+    EXPECT_EQ(content(path), bytes);  // the old file stands until the new one is complete
+    file.write("two");
+  });
+  EXPECT_EQ(content(path), "one two");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(AtomicFile, IsReadableByOthersAsTheUmaskSays) {
+  const TemporaryFolder folder("file-mode");
+  const mode_t before = ::umask(027);
+  write_atomically(folder / "a", "");
+  ::umask(before);
+  EXPECT_EQ(fs::status(folder / "a").permissions(), fs::perms(0640));
+}
+
+TEST(AtomicFile, LeavesNothingBehindWhenWritingIsAbandoned) {
+  const TemporaryFolder folder("file-abandoned");
+  const std::string path = folder / "a.txt";
+  { AtomicFile(path).write("half"); }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  EXPECT_THROW(write_atomically(path,
+                                [](AtomicFile& file) {
+                                  file.write("half");
+                                  throw std::runtime_error("stop");
+                                }),
+               std::runtime_error);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(AtomicFile, KeepsTheOldFileWhenTheDiskIsFull) {
+  const TemporaryFolder folder("file-full");
+  const std::string path = folder / "a.txt";
+  write_atomically(path, "old");
+  {
+    const FullDisk full(1000);
+    expect_error(ErrorKind::resource, path, "too large",
+                 [&] { write_atomically(path, std::string(100000, 'x')); });
+  }
+  EXPECT_EQ(content(path), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(AtomicFile, SaysWhyItCannotBeWritten) {
+  const TemporaryFolder folder("file-why");
+  const auto refused = [](const std::string& path, const std::string& part) {
+    SCOPED_TRACE(path);
+    expect_error(ErrorKind::resource, path, part, [&] { write_atomically(path, "x"); });
+  };
+  refused(folder / "no/folder", "No such file or directory");
+  refused(folder.path(), "Is a directory");
+  refused("", "No such file or directory");
+  refused("/dev/full", "No space left on device");
+  write_atomically(folder / "file", "x");
+  refused(folder / "file/below", "Not a directory");
+  if (::geteuid() != 0) {  // root may write anywhere
+    fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
+    refused(folder / "b", "Permission denied");
+    fs::permissions(folder.path(), fs::perms::owner_all);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(AtomicFile, WritesDevicesInPlace) {
+  write_atomically("/dev/null", "x");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(ReadText, ReadsFilesAndPipes) {
+  const TemporaryFolder folder("file-read");
+  const std::string large(300000, 'y');
+  write_atomically(folder / "a", large);
+  EXPECT_EQ(read_text(folder / "a"), large);
+  write_atomically(folder / "empty", "");
+  EXPECT_EQ(read_text(folder / "empty"), "");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "text", 4), 4);
+  ::close(ends[1]);
+  EXPECT_EQ(read_text("/dev/fd/" + std::to_string(ends[0])), "text");
+  ::close(ends[0]);
+}
+
+TEST(ReadText, SaysWhyItCannotBeRead) {
+  const TemporaryFolder folder("file-unread");
+  expect_error(ErrorKind::bad_input, folder / "none", "No such file or directory",
+               [&] { read_text(folder / "none"); });
+  expect_error(ErrorKind::bad_input, folder.path(), "Is a directory",
+               [&] { read_text(folder.path()); });
+}
+
+TEST(MappedFile, HoldsTheBytes) {
+  const TemporaryFolder folder("mapped");
+  write_atomically(folder / "a", "bytes");
+  const MappedFile file(folder / "a");
+  ASSERT_EQ(file.bytes().size(), 5u);
+  EXPECT_EQ(file.bytes()[4], std::byte{'s'});
+  EXPECT_EQ(file.path(), folder / "a");
+  fs::remove(folder / "a");  // a file that is replaced stays mapped as it was
+  EXPECT_EQ(file.bytes()[0], std::byte{'b'});
+  write_atomically(folder / "empty", "");
+  EXPECT_TRUE(MappedFile(folder / "empty").bytes().empty());
+}
+
+TEST(MappedFile, SaysWhyItCannotBeMapped) {
+  const TemporaryFolder folder("unmapped");
+  expect_error(ErrorKind::bad_input, folder / "none", "No such file",
+               [&] { MappedFile(folder / "none"); });
+  expect_error(ErrorKind::bad_input, folder.path(), "a folder", [&] { MappedFile(folder.path()); });
+  expect_error(ErrorKind::bad_input, "/dev/null", "a device", [] { MappedFile("/dev/null"); });
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(ErrorKind::bad_input, pipe, "a pipe", [&] { MappedFile{pipe}; });
+}
+
+}  // namespace
+}  // namespace headgauge
