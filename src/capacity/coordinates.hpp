@@ -1,0 +1,23 @@
+// Coordinates of results that are whole numbers.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// The values of a coordinate such as "head"; empty if it is absent or holds names.
+inline std::vector<int> coordinate_numbers(const Results& results, const std::string& name) {
+  std::vector<int> numbers;
+  const Coordinate* values = results.coord(name);
+  if (values == nullptr || !std::holds_alternative<std::vector<double>>(*values)) return numbers;
+  for (const double value : std::get<std::vector<double>>(*values)) {
+    numbers.push_back(static_cast<int>(value));
+  }
+  return numbers;
+}
+
+}  // namespace headgauge

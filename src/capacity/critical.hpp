@@ -1,0 +1,25 @@
+// Critical N (paper A, Fig. 2c and Alg. 3; math 2, 7a): the first N at which the heads' mean
+// distances and mean expected distances cannot be told apart.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headgauge/measure.hpp"
+
+namespace headgauge {
+
+// D = sup |F1 - F2| of two samples.
+double ks_distance(std::vector<double> first, std::vector<double> second);
+// Q(x) = 2 sum_{k >= 1} (-1)^(k-1) exp(-2 k^2 x^2), the tail of the Kolmogorov distribution.
+double kolmogorov_tail(double x);
+// The asymptotic p of D for samples of n and m, without correction.
+double ks_probability(double d, std::size_t n, std::size_t m);
+
+// Adds critical_n, critical_fraction, critical_ks_d, critical_ks_p and, by head, critical_n_head
+// and critical_fraction_head, from the hidden row metrics distance_at_n and context_excess_at_n,
+// which hold N = 1..depth.
+void derive_critical(std::span<const LayerStatistics* const> layers, const MeasureOptions& options,
+                     int depth, Results& results);
+
+}  // namespace headgauge

@@ -1,0 +1,74 @@
+// The unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) between the distinct vectors (rows) and
+// the positions of a text (columns), in panels of 48 columns: the products that distances and
+// separability are made of, computed once for all heads that share x (math 2, 3).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "headgauge/heads.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+
+class Gram {
+ public:
+  Gram() = default;
+  // Over the first `length` vectors of x.
+  Gram(const Vectors& x, Index length, ThreadPool& pool);
+
+  Index rows() const { return static_cast<Index>(source_row_.size()); }
+  Index columns() const { return static_cast<Index>(row_of_.size()); }
+  Index dimension() const { return units_.cols(); }
+  Index panels() const { return products_.panels(); }
+  const PackedMatrix& products() const { return products_; }
+
+  // Rows are numbered by first appearance: the first `rows_before(p)` are those of positions < p.
+  std::uint32_t row_of(Index position) const { return row_of_[static_cast<std::size_t>(position)]; }
+  std::span<const std::uint32_t> row_of() const { return row_of_; }
+  Index rows_before(Index position) const {
+    return rows_before_[static_cast<std::size_t>(position)];
+  }
+  // |x_j| by position, zero beyond the last as far as the last panel reaches; and by row.
+  std::span<const float> norms() const { return norms_; }
+  std::span<const double> row_norms() const { return row_norms_; }
+  bool has_zero() const { return has_zero_; }
+  float product(Index row, Index position) const {
+    const Index panel = position / PackedMatrix::kPanel;
+    return products_.panel(panel)[(row - panel) * PackedMatrix::kPanel + position];
+  }
+  // x_i / |x_i| of a row; zero where x_i is.
+  std::span<const float> unit(Index row) const { return units_.row(row); }
+  MatrixView<const float> units() const { return units_.view(); }
+  // The row of Vectors::rows that a row stands for.
+  Index source_row(Index row) const { return source_row_[static_cast<std::size_t>(row)]; }
+
+  // Bytes of such a matrix.
+  static std::size_t bytes(Index rows, Index columns, Index dimension);
+
+ private:
+  void number_rows(const Vectors& x, Index length);
+  void fill(ThreadPool& pool);
+
+  std::vector<std::uint32_t> row_of_;
+  std::vector<Index> rows_before_;
+  std::vector<Index> source_row_;
+  AlignedVector<float> norms_;
+  std::vector<double> row_norms_;
+  bool has_zero_ = false;
+  Matrix<float> units_;
+  PackedMatrix products_;
+};
+
+// delta^2 of Assumption 2 (math 3) by the number of positions: entry e is the smallest squared
+// distance between two of the last `window` positions before e (window 0: all of them), infinite
+// where there are fewer than two. On the unit sphere, or between the vectors as they are.
+std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
+                                  ThreadPool& pool);
+
+// z_0 .. z_{count-1}, iid uniform on the unit sphere of R^dimension, from (seed, position).
+Matrix<float> sphere_points(std::uint64_t seed, Index dimension, Index count, ThreadPool& pool);
+
+}  // namespace headgauge
