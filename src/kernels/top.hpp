@@ -22,8 +22,8 @@ Index select_top(std::span<const float> values, Index count, std::span<std::uint
                  TopWorkspace& workspace);
 
 // The smallest k such that the k largest weights hold at least `fraction` of their sum (k90 of
-// docs/mathematics.md 7a at fraction 0.9), sums in float64; 0 if the sum is 0. Weights must not be
-// negative. Exact, ties included.
+// docs/mathematics.md 7a at fraction 0.9), to within 1e-6 of it: exact, ties included, for the
+// target fraction * sum * (1 - 1e-6) in float64. 0 if the sum is 0. Weights must not be negative.
 Index mass_quantile(std::span<const float> weights, double fraction, TopWorkspace& workspace);
 
 }  // namespace headgauge
