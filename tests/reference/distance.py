@@ -64,19 +64,24 @@ def largest_cross_distance(top: Array, n: int, sizes: list[int], distances2: Arr
     return result
 
 
-def bounds(a: Array, top: Array, size: int, d1: float, s2: float, norms: Array) -> Array:
-    """min(A3, A4), T1.1 and the selected mass of one row and one N."""
-    chosen = top[:size]
-    outside = np.ones(len(a), dtype=bool)
-    outside[chosen] = False
-    selected = a[chosen].sum()
-    rest = a[outside].sum()  # 1 - abar
-    count = len(a) - size
-    longest = norms[chosen].max()
-    a3 = rest * d1 + longest * np.abs(selected - a[outside]).sum()
-    a4 = (a[outside] * norms[: len(a)][outside]).sum() + count * np.sqrt(max(s2, 0.0))
-    printed = rest * d1 + longest * (selected * count - rest)
-    return np.array([min(a3, a4), printed, selected])
+def bounds(
+    block: RowBlock, norms: Array, size: int, d1: Array, s2: Array
+) -> tuple[Array, Array, Array]:
+    """min(A3, A4), T1.1 and the selected mass of the rows n > size, from their d_1 and ||s||^2."""
+    use = block.n > size
+    a, members = block.weights[use], block.order[use, :size]
+    outside = block.visible[use]
+    np.put_along_axis(outside, members, False, axis=1)
+    selected = np.take_along_axis(a, members, axis=1).sum(axis=1)
+    left = np.where(outside, a, 0.0)
+    rest = left.sum(axis=1)  # 1 - abar
+    count = block.n[use] - size
+    longest = norms[members].max(axis=1)
+    gaps = np.where(outside, np.abs(selected[:, None] - a), 0.0).sum(axis=1)
+    a3 = rest * d1[use] + longest * gaps
+    a4 = left @ norms[: a.shape[1]] + count * np.sqrt(np.maximum(s2[use], 0.0))
+    printed = rest * d1[use] + longest * (selected * count - rest)
+    return np.minimum(a3, a4), printed, selected
 
 
 @dataclass
@@ -155,31 +160,33 @@ def distance_rows(
     NaN where n <= N.
     """
     rows = len(block.t)
-    norms = np.sqrt(np.diagonal(points.products))
     found = {name: np.full((rows, len(top_n)), np.nan) for name in SCALARS}
-    walk = np.full((rows, depth), np.nan)
+    walk, squares = np.full((rows, depth), np.nan), np.full((rows, depth), np.nan)
+    cross = np.full((rows, len(top_n)), np.nan)
     for row in range(rows):
         n = int(block.n[row])
         limit = min(depth, n - 1)
         if limit < 1:
             continue
         a, top = block.weights[row, :n], block.order[row, :limit]
-        dtilde, s2 = walk_distances(a, top, points.products)
-        walk[row, :limit] = dtilde
+        walk[row, :limit], squares[row, :limit] = walk_distances(a, top, points.products)
         sizes = prefix_sets(top_n, n)
-        d1 = largest_cross_distance(top, n, sizes, points.distances2)
-        for size, cross in zip(sizes, d1, strict=True):
-            place = top_n.index(size)
-            valid, printed, selected = bounds(a, top, size, cross, s2[size - 1], norms)
-            found["selected_mass"][row, place] = selected
-            found["distance_bound"][row, place] = valid
-            found["distance_bound_paper"][row, place] = printed
+        places = [top_n.index(size) for size in sizes]
+        cross[row, places] = largest_cross_distance(top, n, sizes, points.distances2)
     terms = Context.of(block, points)
     context = context_distances(block, terms, depth)
+    norms = np.sqrt(np.diagonal(points.products))
     for place, size in enumerate(top_n):
+        use = block.n > size
+        if not use.any():
+            continue
+        valid, printed, selected = bounds(block, norms, size, cross[:, place], squares[:, size - 1])
+        found["selected_mass"][use, place] = selected
+        found["distance_bound"][use, place] = valid
+        found["distance_bound_paper"][use, place] = printed
         main, upper = expected_terms(block, terms, size)
         found["distance"][:, place] = walk[:, size - 1]
-        found["margin"][:, place] = walk[:, size - 1] / np.where(block.n > size, block.n - size, 1)
+        found["margin"][use, place] = walk[use, size - 1] / (block.n[use] - size)
         found["expected_distance"][:, place] = main
         found["expected_distance_upper"][:, place] = upper
         found["expected_distance_context"][:, place] = context[:, size - 1]

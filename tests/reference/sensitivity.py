@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rows import RowBlock, softmax
+from rows import RowBlock
 
 Array = npt.NDArray[Any]
 
@@ -39,12 +39,20 @@ def sensitivity_rows(
     result = np.full((len(block.t), len(temperatures), len(epsilons)), np.nan)
     rows = block.n >= 2
     logits, direction = block.logits[rows], v[rows]
+    steps = [logits] + [logits + epsilon * direction for epsilon in epsilons]
+    below = [moved - moved.max(axis=1, keepdims=True) for moved in steps]  # the largest at 0
+    weights = np.empty_like(logits)
     for i, temperature in enumerate(temperatures):
-        base = softmax(logits / temperature)
-        for j, epsilon in enumerate(epsilons):
-            moved = softmax((logits + epsilon * direction) / temperature)
-            moved -= base
-            result[rows, i, j] = np.sqrt(np.einsum("rc,rc->r", moved, moved)) / epsilon
+        base = np.empty_like(logits)
+        for j, gap in enumerate(below):
+            out = base if j == 0 else weights
+            np.multiply(gap, 1.0 / temperature, out=out)
+            np.exp(out, out=out)
+            out /= out.sum(axis=1, keepdims=True)
+            if j == 0:
+                continue
+            out -= base
+            result[rows, i, j - 1] = np.sqrt(np.einsum("rc,rc->r", out, out)) / epsilons[j - 1]
     return result
 
 
