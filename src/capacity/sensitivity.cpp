@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "headgauge/results.hpp"
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
 

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -20,16 +23,21 @@ const std::vector<Rule>& rules() {
 
 }  // namespace
 
-RuleParameters::RuleParameters(std::string_view rule, std::string_view list) : rule_(rule) {
-  while (!list.empty()) {
+void RuleParameters::read(std::string_view list) {
+  while (true) {
     const std::size_t comma = list.find(',');
     const std::string_view part = list.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
-      throw UsageError(fault("--normalizer", "name:key=value,...", "\"" + std::string(part) + "\"",
+      throw UsageError(fault("--normalizer", "name:key=value,...", fmt::format("\"{}\"", part),
                              "`headgauge normalizers` lists rules and parameters"));
     }
-    entries_.push_back({std::string(part.substr(0, equals)), std::string(part.substr(equals + 1))});
+    Entry entry{std::string(part.substr(0, equals)), std::string(part.substr(equals + 1))};
+    if (std::ranges::find(entries_, entry.key, &Entry::key) != entries_.end()) {
+      throw UsageError(fault("--normalizer " + rule_, "every parameter once",
+                             fmt::format("\"{}\" twice", entry.key), "remove one of them"));
+    }
+    entries_.push_back(std::move(entry));
     if (comma == std::string_view::npos) break;
     list.remove_prefix(comma + 1);
   }
@@ -44,7 +52,7 @@ double RuleParameters::number(const std::string& key, double fallback, double lo
     const auto [stop, error] = std::from_chars(entry.value.data(), end, value);
     if (error != std::errc{} || stop != end || !std::isfinite(value) || value <= lower_bound) {
       throw UsageError(fault("--normalizer " + rule_ + ", parameter " + key,
-                             "a number above " + std::to_string(lower_bound),
+                             fmt::format("a number above {}", lower_bound),
                              "\"" + entry.value + "\"", "correct the parameter"));
     }
   }
@@ -65,8 +73,8 @@ std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
   std::string known;
   for (const Rule& rule : rules()) {
     if (rule.info.name == name) {
-      RuleParameters parameters(
-          name, colon == std::string_view::npos ? std::string_view{} : spec.substr(colon + 1));
+      RuleParameters parameters(name);
+      if (colon != std::string_view::npos) parameters.read(spec.substr(colon + 1));
       auto made = rule.make(parameters);
       parameters.finish(rule.info.parameters);
       return made;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgauge/normalize.hpp"
@@ -12,7 +13,9 @@ namespace headgauge {
 // The parameters of "name:key=value,...", read one by one with defaults.
 class RuleParameters {
  public:
-  RuleParameters(std::string_view rule, std::string_view list);
+  explicit RuleParameters(std::string_view rule) : rule_(rule) {}
+  // Reads "key=value,..."; throws UsageError where it is not that.
+  void read(std::string_view list);
   // The number given for `key`, or `fallback`; throws UsageError if it is not a number or not
   // above `lower_bound`.
   double number(const std::string& key, double fallback, double lower_bound);

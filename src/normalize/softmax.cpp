@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/ridge.hpp"
 #include "normalize/rules.hpp"
 
 namespace headgauge {
@@ -29,18 +30,23 @@ class Softmax final : public Normalizer {
   WeightSums weigh(std::span<const float> logits, const RowContext&,
                    std::span<float> weights) const override {
     if (t_ == 1.0) return softmax_row(logits, weights);
+    const Extremes bounds = extremes(logits);
     thread_local AlignedVector<float> scaled;
     scaled.resize(logits.size());
-    const auto inverse = static_cast<float>(1.0 / t_);
-    std::ranges::transform(logits, scaled.begin(), [&](float l) { return l * inverse; });
+    // From the largest logit down, which large logits survive with more digits.
+    std::ranges::transform(logits, scaled.begin(), [&](float l) {
+      return static_cast<float>((static_cast<double>(l) - bounds.max) / t_);
+    });
     WeightSums sums = softmax_row(scaled, weights);
-    sums.max_logit *= t_;
-    sums.min_logit *= t_;
+    sums.max_logit = bounds.max;
+    sums.min_logit = bounds.min;
+    sums.log_sum_exp += bounds.max / t_;
     return sums;
   }
 
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
+    if (logits.empty()) return;
     const double top = *std::ranges::max_element(logits);
     double sum = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -68,11 +74,12 @@ class Softmax final : public Normalizer {
                                const WeightSums& sums, const RowContext& context) const override {
     JacobianNorms norms;
     const double n = static_cast<double>(context.visible);
-    norms.frobenius = frobenius(sums) / t_;
-    norms.spectral = ridge_spectral_norm(weights) / t_;
+    norms.frobenius = frobenius(weights, sums) / t_;
+    const TwoLargest largest = two_largest(weights);
+    norms.spectral = ridge_root(weights, largest) / t_;
     // L2v: (a) G/2, (c) 2 G max a(1-a), (d) G max a, (f) max|F'|/S sqrt(n) ||a||, with G = 1/T and
     // F'/S = a/T. a(1-a) is largest at the weight nearest to 1/2: at most max(1-max) or 1/4.
-    const double gershgorin = 2.0 * largest_product(weights, sums);
+    const double gershgorin = 2.0 * largest_product(largest, sums);
     const double norm = std::sqrt(sums.square);
     norms.bound = std::min({0.5, gershgorin, sums.max, sums.max * std::sqrt(n) * norm}) / t_;
     // L2, first form: max|F'| (1/S + sqrt(n) ||F|| / S^2).
@@ -83,23 +90,23 @@ class Softmax final : public Normalizer {
  private:
   // sqrt(Q2 - 2 Q3 + Q2^2). With one largest weight 1 - b the terms of that form cancel, so it is
   // expanded about b: a^2 b^2 + q2 (1 + 2 a^2 + q2) - 2 q3, q the sums without the largest.
-  static double frobenius(const WeightSums& sums) {
+  static double frobenius(std::span<const float> weights, const WeightSums& sums) {
     if (sums.max_count != 1) {
       return std::sqrt(std::max(0.0, sums.square - 2 * sums.cube + sums.square * sums.square));
     }
-    const double a = sums.max, b = sums.rest_mass, q2 = sums.rest_square;
+    const double a = sums.max, b = sums.rest_mass;
+    double q2 = sums.rest_square;
+    if (b < 1e-10) {  // squares of such weights are beyond the float32 of the sums
+      q2 = 0;
+      for (float w : weights) q2 += w < 0.5f ? static_cast<double>(w) * w : 0.0;
+    }
     return std::sqrt(a * a * b * b + q2 * (1 + 2 * a * a + q2) - 2 * sums.rest_cube);
   }
 
   // max_i a_i (1 - a_i): a(1-a) rises up to 1/2, so only the two largest weights count.
-  static double largest_product(std::span<const float> weights, const WeightSums& sums) {
+  static double largest_product(TwoLargest largest, const WeightSums& sums) {
     const double at_max = sums.max * (sums.max_count == 1 ? sums.rest_mass : 1 - sums.max);
-    if (sums.max <= 0.5 || sums.max_count != 1) return at_max;
-    const auto largest = std::ranges::max_element(weights);
-    double second = 0;
-    for (auto w = weights.begin(); w != weights.end(); ++w) {
-      if (w != largest) second = std::max(second, static_cast<double>(*w));
-    }
+    const double second = largest.second;
     return std::max(at_max, second * (1 - second));
   }
 

@@ -1,0 +1,108 @@
+// The inequalities of math sections 1 and 4 as properties of thousands of rows.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "headgauge/normalize.hpp"
+#include "kernels/levels.hpp"
+#include "normalize/rows.hpp"
+
+namespace headgauge {
+namespace {
+
+class Bounds : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(Bounds);
+
+constexpr std::uint64_t kRows = 3000;
+// Rounding of float32 weights and of sums over them.
+constexpr double kSlack = 1 + 3e-6;
+
+// Math L2v for softmax at temperature t: G = 1/t, F'/S = a/t.
+TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
+  const auto rule = make_normalizer(GetParam() == "avx2" ? "softmax:t=0.3" : "softmax");
+  const double g = 2 * rule->traits().lipschitz;
+  std::size_t tight = 0;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    const auto logits = any_row(i);
+    const std::size_t size = logits.size();
+    const double n = static_cast<double>(size);
+    const RowContext context{static_cast<Index>(size), static_cast<Index>(size) - 1};
+    std::vector<float> a(size);
+    const WeightSums sums = rule->weigh(logits, context, std::span(a));
+    const auto norms = rule->jacobian_norms(logits, a, sums, context);
+    double top = 0, product = 0, square = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+      double others = 0;
+      for (std::size_t k = 0; k < size; ++k) others += k == j ? 0.0 : a[k];
+      top = std::max<double>(top, a[j]);
+      product = std::max(product, a[j] * others);
+      square += double{a[j]} * a[j];
+    }
+    const double spectral = norms.spectral, frobenius = norms.frobenius;
+    if (size > 1 && sums.rest_mass < 1e-30 && sums.max_count == 1) continue;  // beyond float32
+    EXPECT_LE(spectral, kSlack * g / 2) << "(a) " << i;
+    EXPECT_LE(frobenius, kSlack * g / 2) << "(b) " << i;
+    EXPECT_LE(spectral, kSlack * g * 2 * product) << "(c) " << i;
+    EXPECT_LE(spectral, kSlack * g * top) << "(d) " << i;
+    EXPECT_LE(product * g, kSlack * g / 4) << "(e) " << i;
+    EXPECT_LE(product * g, kSlack * spectral) << "an entry is at most the norm, " << i;
+    EXPECT_LE(spectral, kSlack * g * top * std::sqrt(n) * std::sqrt(square)) << "(f) " << i;
+    EXPECT_LE(spectral, kSlack * frobenius) << i;
+    EXPECT_LE(spectral, kSlack * norms.bound) << i;
+    const double smallest =
+        g * std::min({0.5, 2 * product, top, top * std::sqrt(n) * std::sqrt(square)});
+    EXPECT_NEAR(norms.bound, smallest, 5e-6 * smallest) << i;
+    // L2, first form, is valid too, and looser.
+    EXPECT_LE(spectral, kSlack * norms.bound_paper) << i;
+    const double printed = g * top * (1 + std::sqrt(n) * std::sqrt(square));
+    EXPECT_NEAR(norms.bound_paper, printed, 5e-6 * printed) << i;
+    if (spectral > 0.99 * norms.bound && size > 1) ++tight;
+  }
+  // The bound says something: many rows come near it.
+  EXPECT_GT(tight, kRows / 10);
+}
+
+// Math L1 with F = exp on [-r, r]: m = e^-r, M = e^r; and Corollary 1 with D/T = r.
+TEST_P(Bounds, LemmaOneAndCorollaryOneHoldOnSoftmaxWeights) {
+  const auto rule = make_normalizer("softmax");
+  std::size_t violated = 0;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    const auto logits = any_row(i);
+    const double n = static_cast<double>(logits.size());
+    std::vector<float> a(logits.size());
+    const RowContext context{static_cast<Index>(logits.size()), 0};
+    const WeightSums sums = rule->weigh(logits, context, std::span(a));
+    double r = 0;
+    for (float l : logits) r = std::max(r, std::abs(double{l}));
+    if (r > 40) continue;  // bounds below the smallest float
+    const double m = std::exp(-r), big = std::exp(r);
+    const double least = m / (m + (n - 1) * big), most = big / (big + (n - 1) * m);
+    for (float w : a) {
+      EXPECT_GE(w * kSlack, m / big / n) << i;
+      EXPECT_LE(w, kSlack * big / m / n) << i;
+      EXPECT_GE(w * kSlack, least) << i;
+      EXPECT_LE(w, kSlack * most) << i;
+      // Corollary 1: (1/L) exp(-2D/T) <= a <= (1/L) exp(2D/T).
+      EXPECT_GE(w * kSlack, std::exp(-2 * r) / n) << i;
+      EXPECT_LE(w, kSlack * std::exp(2 * r) / n) << i;
+      if (w > 1.01 / n || w < 0.99 / n) ++violated;
+    }
+    // And so H >= log L - 2D/T.
+    EXPECT_GE(sums.entropy + 1e-5, std::log(n) - 2 * r) << i;
+    EXPECT_GE(n * sums.max * kSlack, 1.0);
+    EXPECT_LE(n * sums.min, kSlack);
+  }
+  EXPECT_GT(violated, 0u) << "rows far from even are among them";
+}
+
+// Math C-6: 1/(4T), a bound on entries, is not one on the norm.
+TEST_P(Bounds, AQuarterDoesNotBoundTheNorm) {
+  const auto rule = make_normalizer("softmax");
+  std::vector<float> a(2);
+  const std::vector<float> logits = {1.5f, 1.5f};
+  const WeightSums sums = rule->weigh(logits, {2, 1}, std::span(a));
+  EXPECT_EQ(rule->jacobian_norms(logits, a, sums, {2, 1}).spectral, 0.5);
+}
+
+}  // namespace
+}  // namespace headgauge
