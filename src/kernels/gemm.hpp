@@ -44,6 +44,8 @@ class PackedMatrix {
 
  private:
   void resize(Index rows, Index cols);
+  // Puts b below the first `first` rows of every panel.
+  void put_rows(MatrixView<const float> b, Index first);
 
   AlignedVector<float> data_;
   Index rows_ = 0;

@@ -1,13 +1,108 @@
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "kernels/gemm.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/targets.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pack.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headgauge::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+using D8 = hn::FixedTag<float, 8>;
+using V8 = hn::Vec<D8>;
+
+// Pairs of floats of x and y next to each other, from the lower or upper half of every 128 bits.
+HWY_INLINE V8 pairs_lower(V8 x, V8 y) {
+  const D8 d;
+  const hn::Repartition<double, D8> pairs;
+  const auto out = hn::InterleaveLower(pairs, hn::BitCast(pairs, x), hn::BitCast(pairs, y));
+  return hn::BitCast(d, out);
+}
+
+HWY_INLINE V8 pairs_upper(V8 x, V8 y) {
+  const D8 d;
+  const hn::Repartition<double, D8> pairs;
+  const auto out = hn::InterleaveUpper(pairs, hn::BitCast(pairs, x), hn::BitCast(pairs, y));
+  return hn::BitCast(d, out);
+}
+
+// out[i, j] = in[j, i] for 8 x 8 floats.
+HWY_INLINE void transpose_block(const float* HWY_RESTRICT in, Index in_stride,
+                                float* HWY_RESTRICT out, Index out_stride) {
+  const D8 d;
+  V8 a[8], b[8];
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) a[j] = hn::LoadU(d, in + j * in_stride);
+#pragma GCC unroll 4
+  for (int j = 0; j < 8; j += 2) {
+    b[j] = hn::InterleaveLower(d, a[j], a[j + 1]);
+    b[j + 1] = hn::InterleaveUpper(d, a[j], a[j + 1]);
+  }
+#pragma GCC unroll 2
+  for (int j = 0; j < 8; j += 4) {
+    a[j] = pairs_lower(b[j], b[j + 2]);
+    a[j + 1] = pairs_upper(b[j], b[j + 2]);
+    a[j + 2] = pairs_lower(b[j + 1], b[j + 3]);
+    a[j + 3] = pairs_upper(b[j + 1], b[j + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    hn::StoreU(hn::ConcatLowerLower(d, a[i + 4], a[i]), d, out + i * out_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, a[i + 4], a[i]), d, out + (i + 4) * out_stride);
+  }
+}
+
+constexpr Index kBlock = 8;
+
+#else
+
+constexpr Index kBlock = 1;
+
+HWY_INLINE void transpose_block(const float* in, Index, float* out, Index) {
+  *out = *in;
+}
+
+#endif
+
+// One panel: panel[i, j] = in[j, i] for j < width, zero in the other columns.
+void transpose_panel(const float* in, Index in_stride, Index width, Index rows, float* panel) {
+  constexpr Index kPanel = PackedMatrix::kPanel;
+  if (width < kPanel) std::fill_n(panel, rows * kPanel, 0.0f);
+  const Index whole_width = width / kBlock * kBlock, whole_rows = rows / kBlock * kBlock;
+  for (Index i = 0; i < whole_rows; i += kBlock) {
+    for (Index j = 0; j < whole_width; j += kBlock) {
+      transpose_block(in + j * in_stride + i, in_stride, panel + i * kPanel + j, kPanel);
+    }
+  }
+  for (Index j = 0; j < width; ++j) {
+    for (Index i = j < whole_width ? whole_rows : 0; i < rows; ++i) {
+      panel[i * kPanel + j] = in[j * in_stride + i];
+    }
+  }
+}
+
+}  // namespace headgauge::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace headgauge {
+
+HWY_EXPORT(transpose_panel);
+
 namespace {
 
 constexpr Index kPanel = PackedMatrix::kPanel;
+// Rows are read in strips that stay in the cache while they are dealt out to the panels.
+constexpr Index kRowsAtATime = 16;
 
 }  // namespace
 
@@ -17,57 +112,54 @@ void PackedMatrix::resize(Index rows, Index cols) {
   data_.resize(static_cast<std::size_t>(panels() * rows * kPanel));
 }
 
-void PackedMatrix::assign_rows(MatrixView<const float> b) {
-  resize(b.rows(), b.cols());
+void PackedMatrix::put_rows(MatrixView<const float> b, Index first) {
   for (Index p = 0; p < panels(); ++p) {
-    float* out = data_.data() + p * rows_ * kPanel;
+    float* out = data_.data() + (p * rows_ + first) * kPanel;
     const Index width = std::min(kPanel, cols_ - p * kPanel);
-    for (Index i = 0; i < rows_; ++i, out += kPanel) {
-      const float* in = b.data() + i * b.stride() + p * kPanel;
-      std::copy_n(in, width, out);
+    for (Index i = 0; i < b.rows(); ++i, out += kPanel) {
+      std::copy_n(b.data() + i * b.stride() + p * kPanel, width, out);
       std::fill(out + width, out + kPanel, 0.0f);
     }
+  }
+}
+
+void PackedMatrix::assign_rows(MatrixView<const float> b) {
+  resize(b.rows(), b.cols());
+  for (Index i = 0; i < rows_; i += kRowsAtATime) {
+    put_rows(b.block(i, std::min(kRowsAtATime, rows_ - i), 0, cols_), i);
   }
 }
 
 void PackedMatrix::assign_rows(MatrixView<const std::uint16_t> b, HalfType type) {
   resize(b.rows(), b.cols());
-  AlignedVector<float> row(static_cast<std::size_t>(cols_));
-  for (Index i = 0; i < rows_; ++i) {
-    widen(b.row(i), type, row);
-    for (Index p = 0; p < panels(); ++p) {
-      float* out = data_.data() + (p * rows_ + i) * kPanel;
-      const Index width = std::min(kPanel, cols_ - p * kPanel);
-      std::copy_n(row.data() + p * kPanel, width, out);
-      std::fill(out + width, out + kPanel, 0.0f);
-    }
+  Matrix<float> wide(std::min(kRowsAtATime, rows_), cols_);
+  for (Index i = 0; i < rows_; i += kRowsAtATime) {
+    const Index some = std::min(kRowsAtATime, rows_ - i);
+    for (Index r = 0; r < some; ++r) widen(b.row(i + r), type, wide.row(r));
+    put_rows(wide.view().block(0, some, 0, cols_), i);
   }
 }
 
 void PackedMatrix::assign_transposed(MatrixView<const float> bt) {
+  ensure_simd_level();
   resize(bt.cols(), bt.rows());
   for (Index p = 0; p < panels(); ++p) {
-    float* out = data_.data() + p * rows_ * kPanel;
     const Index width = std::min(kPanel, cols_ - p * kPanel);
-    if (width < kPanel) std::fill_n(out, rows_ * kPanel, 0.0f);
-    for (Index j = 0; j < width; ++j) {
-      const float* in = bt.data() + (p * kPanel + j) * bt.stride();
-      for (Index i = 0; i < rows_; ++i) out[i * kPanel + j] = in[i];
-    }
+    HWY_DYNAMIC_DISPATCH(transpose_panel)
+    (bt.data() + p * kPanel * bt.stride(), bt.stride(), width, rows_,
+     data_.data() + p * rows_ * kPanel);
   }
 }
 
 void PackedMatrix::assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type) {
+  ensure_simd_level();
   resize(bt.cols(), bt.rows());
-  AlignedVector<float> row(static_cast<std::size_t>(rows_));
+  Matrix<float> wide(std::min(kPanel, cols_), rows_);
   for (Index p = 0; p < panels(); ++p) {
-    float* out = data_.data() + p * rows_ * kPanel;
     const Index width = std::min(kPanel, cols_ - p * kPanel);
-    if (width < kPanel) std::fill_n(out, rows_ * kPanel, 0.0f);
-    for (Index j = 0; j < width; ++j) {
-      widen(bt.row(p * kPanel + j), type, row);
-      for (Index i = 0; i < rows_; ++i) out[i * kPanel + j] = row[static_cast<std::size_t>(i)];
-    }
+    for (Index j = 0; j < width; ++j) widen(bt.row(p * kPanel + j), type, wide.row(j));
+    HWY_DYNAMIC_DISPATCH(transpose_panel)
+    (wide.data(), rows_, width, rows_, data_.data() + p * rows_ * kPanel);
   }
 }
 
@@ -96,3 +188,4 @@ PackedMatrix PackedMatrix::pack_transposed(MatrixView<const std::uint16_t> bt, H
 }
 
 }  // namespace headgauge
+#endif
