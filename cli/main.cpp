@@ -30,7 +30,6 @@ int main(int argc, char** argv) {
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);
   headgauge::cli::add_inspect(app, action);
-  headgauge::cli::add_phantom(app, action);
   try {
     app.parse(argc, argv);
     return action();

@@ -1,6 +1,7 @@
 // Which measures there are: one line each.
 #include <algorithm>
 
+#include "capacity/selection_measure.hpp"
 #include "capacity/sensitivity.hpp"
 #include "capacity/weights.hpp"
 #include "headgauge/measure.hpp"
@@ -48,8 +49,12 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   };
   std::vector<std::unique_ptr<Measure>> measures;
   if (wanted("weights")) measures.push_back(make_weights_measure(slots));
+  const SelectionGroups selection{wanted("distance"), wanted("separability"),
+                                  wanted("cooperation")};
+  if (source.has_x && (selection.distance || selection.separability || selection.cooperation)) {
+    measures.push_back(make_selection_measure(options, source, selection, slots));
+  }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
-  static_cast<void>(source);
   return measures;
 }
 

@@ -1,0 +1,12 @@
+// The whole public interface.
+#pragma once
+
+#include "headgauge/base.hpp"
+#include "headgauge/checkpoint.hpp"
+#include "headgauge/heads.hpp"
+#include "headgauge/measure.hpp"
+#include "headgauge/model.hpp"
+#include "headgauge/normalize.hpp"
+#include "headgauge/results.hpp"
+#include "headgauge/scan.hpp"
+#include "headgauge/tokenize.hpp"

@@ -1,0 +1,148 @@
+// The forward pass against Hugging Face's in float64 (tests/golden/README.md).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "golden/random_checkpoint.hpp"
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using nlohmann::json;
+
+json read_golden(const std::string& name) {
+  std::ifstream file(testing::source_path("tests/golden/data/" + name + "/golden.json"));
+  return json::parse(file);
+}
+
+// Worst deviation, absolute or relative, and how many values were compared.
+struct Deviation {
+  double worst = 0;
+  int values = 0;
+  void add(double found, double expected, double scale) {
+    worst = std::max(worst, std::abs(found - expected) / scale);
+    ++values;
+  }
+};
+
+// Compares everything that golden.json holds with what the checkpoint in `folder` gives.
+void compare(const json& golden, const std::string& folder) {
+  Document document{"golden", golden["tokens"].get<std::vector<int>>(), ""};
+  const ResolvedModel model = resolve_model(folder);
+  const double tolerance = golden["logit_tolerance"];
+
+  // The residual stream entering each block, as x = hidden gives it.
+  SourceOptions options;
+  options.x = XSource::hidden;
+  options.threads = 2;
+  auto source = make_model_source(model, {document}, options);
+  const json& hidden = golden["hidden"];
+  for (int layer = 0; layer < source->info().layers; ++layer) {
+    const auto heads = source->layer(layer, 0);
+    const auto l = static_cast<std::size_t>(layer);
+    for (std::size_t r = 0; r < hidden["rows"].size(); ++r) {
+      const Index row = hidden["rows"][r];
+      const auto x = heads.front().x[row];
+      double norm = 0;
+      for (float v : x) norm += static_cast<double>(v) * v;
+      norm = std::sqrt(norm);
+      const double expected_norm = hidden["norms"][l][r];
+      EXPECT_NEAR(norm, expected_norm, 1e-5 * expected_norm) << "layer " << layer;
+      const auto& values = hidden["values"][l][r];
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        EXPECT_NEAR(x[c], values[c].get<double>(), 1e-5 * std::max(1.0, expected_norm))
+            << "layer " << layer << " row " << row << " column " << c;
+      }
+    }
+  }
+  const auto losses = source->token_losses(0);
+  const auto& log_probs = golden["next_token_log_probs"];
+  ASSERT_EQ(losses.size(), log_probs.size());
+  Deviation loss;
+  for (std::size_t t = 0; t < losses.size(); ++t) {
+    loss.add(-losses[t], log_probs[t].get<double>(), 1.0);
+  }
+  EXPECT_LE(loss.worst, 2 * tolerance);
+
+  ScanOptions scan_options;
+  scan_options.lengths = golden["lengths"].get<std::vector<int>>();
+  scan_options.threads = 2;
+  scan_options.measures = {"weights", "sensitivity", "model"};
+  source = make_model_source(model, {document}, {});
+  const Results results = scan(*source, scan_options);
+  for (std::size_t k = 0; k < golden["loss"].size(); ++k) {
+    EXPECT_NEAR(results.at("loss", {static_cast<Index>(k)}), golden["loss"][k].get<double>(),
+                tolerance);
+  }
+  for (const auto& [metric, layers] : golden["statistics"].items()) {
+    ASSERT_NE(results.metric(metric), nullptr) << metric;
+    Deviation deviation;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      for (std::size_t h = 0; h < layers[l].size(); ++h) {
+        for (std::size_t k = 0; k < layers[l][h].size(); ++k) {
+          const double expected = layers[l][h][k];
+          const double found = results.at(metric, {static_cast<Index>(l), static_cast<Index>(h),
+                                                   static_cast<Index>(k)});
+          deviation.add(found, expected, std::max(std::abs(expected), 1e-6));
+        }
+      }
+    }
+    EXPECT_LE(deviation.worst, 2e-5) << metric << " over " << deviation.values << " values";
+  }
+}
+
+class Parity : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Parity, WithHuggingFace) {
+  const std::string name = GetParam();
+  compare(read_golden(name), testing::source_path("tests/golden/data/" + name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Switches, Parity,
+    ::testing::Values("plain", "one-head", "narrow-heads", "odd-heads", "activation-gelu-new",
+                      "activation-gelu", "activation-gelu-fast", "activation-gelu-pytorch-tanh",
+                      "activation-quick-gelu", "activation-relu", "activation-silu",
+                      "activation-swish", "activation-tanh", "unscaled", "inverse-layer",
+                      "unscaled-inverse-layer", "upcast", "sharp", "inner-narrow", "inner-wide",
+                      "epsilon", "defaults", "special-ids", "no-prefix", "untied", "f16", "bf16",
+                      "sharded", "sharded-no-prefix", "buffers-f32", "buffers-bool", "mixed"),
+    [](const auto& info) {
+      std::string name = info.param;
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
+    });
+
+// The published widths, cut to two layers, from weights that the test writes itself.
+class Widths : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Widths, WithHuggingFace) {
+  const json golden = read_golden(std::string("random-") + GetParam());
+  const json& random = golden["random"];
+  golden::RandomCheckpoint checkpoint;
+  checkpoint.size = random["size"];
+  checkpoint.dtype = random["dtype"];
+  checkpoint.shards = random["shards"];
+  checkpoint.seed = random["seed"];
+  checkpoint.layers = random["layers"];
+  checkpoint.vocab = random["vocab"];
+  checkpoint.positions = random["positions"];
+  const testing::TemporaryFolder folder(std::string("width-") + GetParam());
+  golden::write_random_checkpoint(folder.path(), checkpoint);
+  compare(golden, folder.path());
+}
+
+INSTANTIATE_TEST_SUITE_P(Published, Widths, ::testing::Values("small", "medium", "large", "xl"));
+
+TEST(ParityReal, CappGpt) {
+  const std::string folder = testing::shared_path("models/capp-gpt");
+  if (!testing::exists(folder)) GTEST_SKIP() << "no shared data at " << folder;
+  compare(read_golden("capp-gpt"), folder);
+}
+
+}  // namespace
+}  // namespace headgauge

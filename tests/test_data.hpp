@@ -1,0 +1,48 @@
+// Where the tests find data: what is committed, and what is shared between projects.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace headgauge::testing {
+
+inline std::string source_path(const std::string& relative) {
+  return std::string(HEADGAUGE_SOURCE_DIR) + "/" + relative;
+}
+
+// A path under HEADGAUGE_TEST_DATA (default: ../shared/data beside the project); tests skip where
+// it is not there.
+inline std::string shared_path(const std::string& relative) {
+  const char* root = std::getenv("HEADGAUGE_TEST_DATA");
+  const std::string folder = root != nullptr ? root : source_path("../shared/data");
+  return folder + "/" + relative;
+}
+
+inline bool exists(const std::string& path) { return std::filesystem::exists(path); }
+
+// A folder for one test's files, emptied before and removed after.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& name)
+      : path_(std::filesystem::temp_directory_path() /
+              ("headgauge-test-" + name + "-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace headgauge::testing
