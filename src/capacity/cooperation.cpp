@@ -107,12 +107,10 @@ void Cooperation::begin_row(int slot, const Row& row) {
   shelf.rows.push_back(kept);
 }
 
-void Cooperation::add_set(int slot, int size, std::span<const std::uint8_t> flags) {
+void Cooperation::add_set(int slot, int size, std::span<const std::uint64_t> members) {
   Shelf& shelf = shelves_[at(slot)];
-  std::uint64_t* words = shelf.flags.data() + shelf.rows.back().flags + first_word_[at(size)];
-  for (std::size_t k = 0; k < flags.size(); ++k) {
-    if (flags[k] != 0) words[k / kBits] |= std::uint64_t{1} << (k % kBits);
-  }
+  const std::size_t first = shelf.rows.back().flags + first_word_[at(size)];
+  std::ranges::copy(members, shelf.flags.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 std::span<const std::uint32_t> Cooperation::members_of(const Kept& kept, int size) const {

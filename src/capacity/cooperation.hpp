@@ -23,8 +23,8 @@ class Cooperation {
   void begin_head(const HeadInput& head, Index length);
   // Keeps the top set of a row of that head.
   void begin_row(int slot, const Row& row);
-  // Which members of its set of size number `size` are distinguishable.
-  void add_set(int slot, int size, std::span<const std::uint8_t> flags);
+  // Which members of its set of size number `size` are distinguishable, one bit each.
+  void add_set(int slot, int size, std::span<const std::uint64_t> members);
 
   // Unions over the heads kept since the last call; `statistics` has their separability.
   void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool);

@@ -1,9 +1,11 @@
 #include "capacity/distance.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+
+#include "kernels/walk.hpp"
+#include "kernels/walk_sums.hpp"
 
 namespace headgauge {
 namespace {
@@ -38,6 +40,10 @@ CrossDistance::CrossDistance(const Gram& gram, ThreadPool& pool)
   // Columns beyond the last position are no keys.
   std::vector<std::int32_t> rank(gram.norms().size(), kNoKey);
   std::fill_n(rank.begin(), gram.columns(), kUnranked);
+  for (const double norm : gram.row_norms()) {
+    // Rounded as the kernel rounds it, so that equal vectors are at distance 0.
+    square_.push_back(static_cast<float>(norm) * static_cast<float>(norm));
+  }
   pool.for_each(gram.rows(), [&](Index i) {
     const auto norm = static_cast<float>(gram.row_norms()[at(i)]);
     float most = -std::numeric_limits<float>::infinity();
@@ -53,46 +59,41 @@ CrossDistance::CrossDistance(const Gram& gram, ThreadPool& pool)
   });
 }
 
-double CrossDistance::largest(std::span<const std::uint32_t> members, int size,
-                              std::span<const std::int32_t> rank, Index first_panel,
+void CrossDistance::begin_row(std::span<const std::uint32_t> members, Index first_panel,
+                              Index panels, Scratch& scratch) const {
+  scratch.first_panel = first_panel;
+  scratch.member.assign(members.begin(), members.end());
+  scratch.promise.resize(members.size());
+  if (scratch.seen.size() < at(gram_->rows())) scratch.seen.assign(at(gram_->rows()), 0);
+  const float* promised = prefix_.data() + first_panel + panels - 1;
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    scratch.promise[k] = square_[members[k]] + promised[members[k] * at(prefix_.cols())];
+  }
+}
+
+double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
                               Scratch& scratch) const {
   const Index panels = static_cast<Index>(rank.size()) / kWalkColumns;
-  const Index last = first_panel + panels - 1;
-  const auto own = [&](std::uint32_t row) {
-    const auto norm = static_cast<float>(gram_->row_norms()[row]);
-    return norm * norm;  // rounded as the kernel rounds it: equal vectors are at distance 0
-  };
+  const std::uint32_t mark = ++scratch.search;
   float best = 0.0f;
   const auto search = [&](std::uint32_t row) {
+    if (scratch.seen[row] == mark) return;
+    scratch.seen[row] = mark;
     const auto norm = static_cast<float>(gram_->row_norms()[row]);
-    for (Index p = first_panel; p <= last; ++p) {
-      if (own(row) + farthest_(row, p) <= best * kNoMore) continue;
-      const Index column = (p - first_panel) * kWalkColumns;
-      const float far = farthest_outside(gram_->products().panel(p) + row * kWalkColumns,
-                                         gram_->norms().data() + p * kWalkColumns,
-                                         rank.data() + column, size, norm);
-      best = std::max(best, own(row) + far);
+    for (Index p = 0; p < panels; ++p) {
+      const Index panel = scratch.first_panel + p;
+      if (square_[row] + farthest_(row, panel) <= best * kNoMore) continue;
+      const float far = farthest_outside(gram_->products().panel(panel) + row * kWalkColumns,
+                                         gram_->norms().data() + panel * kWalkColumns,
+                                         rank.data() + p * kWalkColumns, size, norm);
+      best = std::max(best, square_[row] + far);
     }
   };
   // The most promising member first, so that most others need not be searched.
-  std::uint32_t first = members[0];
-  float promise = -std::numeric_limits<float>::infinity();
-  for (int k = 0; k < size; ++k) {
-    const float value = own(members[at(k)]) + prefix_(members[at(k)], last);
-    if (value > promise) {
-      promise = value;
-      first = members[at(k)];
-    }
-  }
-  if (scratch.seen.size() < at(gram_->rows())) scratch.seen.assign(at(gram_->rows()), 0);
-  const std::uint32_t mark = ++scratch.search;
-  search(first);
-  scratch.seen[first] = mark;
-  for (int k = 0; k < size; ++k) {
-    const std::uint32_t row = members[at(k)];
-    if (own(row) + prefix_(row, last) <= best * kNoMore || scratch.seen[row] == mark) continue;
-    scratch.seen[row] = mark;
-    search(row);
+  const std::span promise(scratch.promise.data(), at(size));
+  search(scratch.member[at(std::ranges::max_element(promise) - promise.begin())]);
+  for (std::size_t k = 0; k < promise.size(); ++k) {
+    if (promise[k] > best * kNoMore) search(scratch.member[k]);
   }
   return std::sqrt(std::max(best, 0.0f));
 }

@@ -7,7 +7,6 @@
 
 #include "base/parallel.hpp"
 #include "capacity/gram.hpp"
-#include "kernels/walk.hpp"
 
 namespace headgauge {
 
@@ -37,21 +36,27 @@ class CrossDistance {
   CrossDistance() = default;
   CrossDistance(const Gram& gram, ThreadPool& pool);
 
-  // Workspace of a thread.
+  // The row that a thread is at.
   struct Scratch {
-    std::vector<std::uint32_t> seen;  // per Gram row: the last search that met it
+    std::vector<std::uint32_t> member;  // Gram rows, by rank
+    std::vector<float> promise;         // by rank: squared distance to the farthest key there is
+    std::vector<std::uint32_t> seen;    // per Gram row: the last search that met it
     std::uint32_t search = 0;
+    Index first_panel = 0;
   };
-  // `rank` by column from panel `first_panel` on; `members` are Gram rows by rank, `size` is N.
-  double largest(std::span<const std::uint32_t> members, int size,
-                 std::span<const std::int32_t> rank, Index first_panel, Scratch& scratch) const;
+  // A row with these members, whose keys lie in `panels` panels from `first_panel` on.
+  void begin_row(std::span<const std::uint32_t> members, Index first_panel, Index panels,
+                 Scratch& scratch) const;
+  // d_1 of the first `size` members; `rank` by column of the row's panels.
+  double largest(int size, std::span<const std::int32_t> rank, Scratch& scratch) const;
 
   static std::size_t bytes(Index rows, Index columns);
 
  private:
   const Gram* gram_ = nullptr;
-  Matrix<float> farthest_;  // rows x panels: max over the panel of |x_j|^2 - 2 <x_i, x_j>
-  Matrix<float> prefix_;    // the same over all panels up to this one
+  Matrix<float> farthest_;     // rows x panels: max over the panel of |x_j|^2 - 2 <x_i, x_j>
+  Matrix<float> prefix_;       // the same over all panels up to this one
+  std::vector<float> square_;  // |x_i|^2
 };
 
 }  // namespace headgauge

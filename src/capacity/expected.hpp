@@ -1,8 +1,10 @@
 // The expected distance of a uniformly random set of N keys (math 2, T1.2).
 #pragma once
 
+#include <span>
+
 #include "headgauge/base.hpp"
-#include "kernels/walk.hpp"
+#include "kernels/walk_sums.hpp"
 
 namespace headgauge {
 

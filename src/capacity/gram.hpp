@@ -35,6 +35,8 @@ class Gram {
   std::span<const float> norms() const { return norms_; }
   std::span<const double> row_norms() const { return row_norms_; }
   bool has_zero() const { return has_zero_; }
+  // Whether every position has a vector of its own, so that rows are positions.
+  bool all_distinct() const { return rows() == columns(); }
   float product(Index row, Index position) const {
     const Index panel = position / PackedMatrix::kPanel;
     return products_.panel(panel)[(row - panel) * PackedMatrix::kPanel + position];

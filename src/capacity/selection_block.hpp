@@ -2,6 +2,8 @@
 // sets, weights laid out beside the panels of the Gram matrix, and the sums that walk over N.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,88 +36,99 @@ struct SelectionSpace {
 // Sums that walk over N with one set of weights w: <s_N, u_j> for unit vectors u_j.
 enum class WalkKind {
   scaled,  // w = a |x|: the vectors as they are
-  unit,    // w = a: vectors on the unit sphere (w = a |x| if separability is to be as it is)
+  unit,    // w = a: vectors on the unit sphere
   null,    // w = a: random points
 };
 
 class SelectionBlock {
  public:
-  // One row; views into the block.
+  // The weights of the members of a set, added up.
+  struct SetSums {
+    double mass = 0;    // sum |w|
+    double square = 0;  // sum w^2
+  };
+  // One row; views into the block. Columns are those of the panels that its keys lie in.
   struct Line {
     Index n = 0;
-    Index first_panel = 0;  // the panels that its keys lie in
+    Index first_panel = 0;
     Index panels = 0;
-    int sizes = 0;                          // sizes N < n, a prefix of SelectionPlan::sizes
-    int critical = 0;                       // N < n walked for critical N
-    std::span<const float> attention;       // a_j by column, 0 where there is no key
-    std::span<const float> scaled;          // a_j |x_j|, 1 where there is no key
-    std::span<const std::int32_t> rank;     // by column, see kNoKey
-    std::span<const float> norm;            // |x_j| by column
-    std::span<const std::uint32_t> member;  // position of each member, by rank
-    std::span<const std::uint32_t> member_row;
-    std::span<const float> member_attention;
-    std::span<const float> member_scaled;
-    double mass = 0;           // sum a
-    double scaled_mass = 0;    // sum |a| |x|
-    double scaled_square = 0;  // sum (a |x|)^2
-    double largest_norm = 0;   // among the row's keys
+    Index lead = 0;                             // columns before the first key
+    int sizes = 0;                              // sizes N < n, a prefix of SelectionPlan::sizes
+    int critical = 0;                           // N < n walked for critical N
+    std::span<const float> attention;           // a_j, 0 where there is no key
+    std::span<const float> scaled;              // a_j |x_j|, 1 where there is no key
+    std::span<const std::int32_t> rank;         // see kNoKey
+    std::span<const float> norm;                // |x_j|
+    std::span<const std::uint32_t> member;      // positions, by rank
+    std::span<const std::uint32_t> member_row;  // rows of the Gram matrix, by rank
+    double mass = 0;                            // sum a
+    double scaled_mass = 0;                     // sum |a| |x|
+    double scaled_square = 0;                   // sum (a |x|)^2
   };
-  // What a walk found for one row.
-  struct Sums {
-    std::span<const double> set_square;  // |s_N|^2, N = 1 first
-    MatrixView<const float> stored;      // sizes x columns; empty where not stored
-    MatrixView<const float> lowest;      // sizes x kWalkLanes: minima of q outside the set
-    MatrixView<const float> inside;      // sizes x depth: q of the members
+  // q of every set of a row (see WalkSum).
+  struct Separations {
+    MatrixView<const float> lowest;  // sizes x kWalkLanes: minima outside the set
+    MatrixView<const float> inside;  // sizes x depth: the members
   };
 
   // Lays out the rows of `block`; the space must outlive their use.
   void begin(const RowBlock& block, const SelectionSpace& space, const SelectionPlan& plan);
-  // Walks all rows through all panels: `stored` of scaled, q of unit and null as planned.
+  // Walks all rows through all panels.
   void walk();
 
   Index rows() const { return static_cast<Index>(lines_.size()); }
   const Line& line(Index row) const { return lines_[static_cast<std::size_t>(row)]; }
-  Sums sums(Index row, WalkKind kind) const;
+  // By rank, and by column. kind unit means scaled where separability is measured as it is.
+  std::span<const float> member_weights(Index row, WalkKind kind) const;
+  const float* column_weights(Index row, WalkKind kind) const;
+  SetSums set_sums(Index row, WalkKind kind, int size) const;
+
+  // <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
+  MatrixView<const float> products(Index row) const;
+  // |s_N|^2 of the vectors as they are: at each size, and for N = 1..critical.
+  double set_square(Index row, int size) const;
+  std::span<const float> critical_squares(Index row) const;
+  // Kinds unit and null, if separability is wanted.
+  Separations separations(Index row, WalkKind kind) const;
+
   // The walked sums of one row at each of its sizes, by column: for a second look at a row.
   // Overwritten by the next call.
   MatrixView<const float> sums_again(Index row, WalkKind kind);
-
-  // What the kernels take.
-  WalkRow walk_row(Index row, Index panel, int depth) const;
-  const float* member_weight(Index row, WalkKind kind) const;
-  const float* column_weight(Index row, WalkKind kind) const;
+  WalkRow walk_row(Index row) const;
 
  private:
   struct Walked {
-    AlignedVector<float> before;     // rows x depth
-    AlignedVector<float> lowest;     // rows x sizes x lanes
-    AlignedVector<float> inside;     // rows x sizes x depth
-    std::vector<double> set_square;  // rows x depth
+    AlignedVector<float> lowest;  // rows x sizes x lanes
+    AlignedVector<float> inside;  // rows x sizes x depth
   };
   void lay_out(const Row& row, Index r);
   void sort_events(Index r);
-  WalkSum sum_of(Index row, WalkKind kind, Index panel);
-  bool walks(WalkKind kind) const;
-  // Whether separability uses the scaled weights, so that both walks are one.
-  bool one_walk() const { return plan_->separability && !plan_->unit_sphere; }
-  Walked& walked(WalkKind kind) { return walked_[static_cast<std::size_t>(kind)]; }
-  const Walked& walked(WalkKind kind) const { return walked_[static_cast<std::size_t>(kind)]; }
-  void square_sets(WalkKind kind);
+  void add_up_members(Index r);
+  void square_critical();
+  // Kind unit stands for the vectors as they are where that is asked for.
+  WalkKind resolve(WalkKind kind) const;
+  const Walked& walked(WalkKind kind) const { return walked_[kind == WalkKind::null ? 1 : 0]; }
+  WalkSum sum_of(Index row, WalkKind kind);
+  std::span<const int> captures(Index row) const;
 
   const SelectionSpace* space_ = nullptr;
   const SelectionPlan* plan_ = nullptr;
   Index stride_ = 0;  // columns of a row
-  Index depth_ = 0;
+  Index depth_ = 0;   // room for the members of a row: whole vectors
+  Index sizes_ = 0;
   std::vector<Line> lines_;
   AlignedVector<float> attention_, scaled_;
   AlignedVector<float> unit_weight_;  // attention without vectors of length 0, where there are any
   AlignedVector<std::int32_t> rank_;
   std::vector<std::uint32_t> member_, member_row_;
-  AlignedVector<float> member_attention_, member_scaled_, member_unit_;
-  std::vector<WalkEvent> events_;  // rows x depth, by panel, then rank
-  std::vector<int> first_event_;   // rows x (panels + 1)
-  Walked walked_[3];
-  AlignedVector<float> stored_;  // rows x sizes x columns
+  std::array<AlignedVector<float>, 3> member_weight_;  // by kind: rows x depth
+  std::array<std::vector<SetSums>, 3> set_sums_;       // by kind: rows x sizes
+  std::vector<WalkEvent> events_;                      // rows x depth, by panel, then rank
+  std::vector<int> first_event_;                       // rows x (panels + 1)
+  std::array<Walked, 2> walked_;                       // unit, null
+  AlignedVector<float> before_;                        // rows x depth, kind scaled
+  AlignedVector<float> critical_square_;               // rows x depth
+  AlignedVector<float> stored_;                        // rows x sizes x columns
   AlignedVector<float> again_;
   std::vector<PrefixWalk> prefix_;
 };

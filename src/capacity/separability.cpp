@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/walk_members.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -18,15 +20,10 @@ constexpr double kSmallBesideMass = 3e-4;
 // In float64: values of q that are equal in exact arithmetic, and an r that is 0.
 constexpr double kEqual = 1e-12;
 constexpr double kZeroRadius = 1e-14;
+constexpr std::size_t kBits = 64;
 
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
-}
-
-double product(std::span<const double> x, std::span<const double> y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
 }
 
 }  // namespace
@@ -43,68 +40,53 @@ void Separator::begin(SelectionBlock& block, Index line, const Row& row,
   have_weights_ = false;
 }
 
-Separation Separator::separate(WalkKind kind, int size, std::span<std::uint8_t> flags) {
-  const auto sums = block_->sums(line_, kind);
-  const int members = plan_->sizes[at(size)];
-  const auto lanes = sums.lowest.row(size);
-  const double lowest = *std::ranges::min_element(lanes);
-  const auto inside = sums.inside.row(size).first(at(members));
-  const double square = sums.set_square[at(members - 1)];
-  const auto from = kind == WalkKind::unit && !plan_->unit_sphere ? WalkKind::scaled : kind;
-  const float* weight = block_->member_weight(line_, from);
-  double mass = 0;
-  for (int i = 0; i < members; ++i) mass += std::abs(static_cast<double>(weight[i]));
-
-  Separation found;
-  bool close = members > 1 &&
-               lowest + square < std::max(kSmallRadius * square, kSmallBesideMass * mass * mass);
-  for (int i = 0; i < members; ++i) {
-    const double q = inside[at(i)];
-    const double slack = std::max(kCloseToEachOther * std::max(std::abs(q), std::abs(lowest)),
-                                  kCloseToProducts * std::abs(weight[i]) * mass);
-    close = close || std::abs(q - lowest) <= slack;
-    flags[at(i)] = q < lowest ? 1 : 0;
-    found.distinguishable += flags[at(i)];
-  }
-  if (close) {
+Separation Separator::separate(WalkKind kind, int size) {
+  const auto members = at(plan_->sizes[at(size)]);
+  const auto found = block_->separations(line_, kind);
+  const auto lanes = found.lowest.row(size);
+  const float lowest = *std::ranges::min_element(lanes);
+  const auto weights = block_->member_weights(line_, kind).first(members);
+  const SelectionBlock::SetSums sums = block_->set_sums(line_, kind, size);
+  bits_.resize((members + kBits - 1) / kBits);
+  const MemberComparison compared =
+      compare_members(found.inside.row(size).first(members), weights, lowest, kCloseToEachOther,
+                      static_cast<float>(kCloseToProducts * sums.mass), bits_);
+  // |s|^2, since the sum of q over the members is the sum of w^2 less 2 |s|^2.
+  const double square = std::max(0.5 * (sums.square - compared.sum), 0.0);
+  const double radius2 = lowest + square;
+  const bool small_radius =
+      members > 1 &&
+      radius2 < std::max(kSmallRadius * square, kSmallBesideMass * sums.mass * sums.mass);
+  if (compared.close || small_radius) {
     const double slack = std::max(kCloseToEachOther * std::abs(lowest),
-                                  kCloseToProducts * std::abs(weight[members - 1]) * mass);
-    return separate_exactly(kind, size, lowest, slack, inside, flags);
+                                  kCloseToProducts * std::abs(weights.back()) * sums.mass);
+    return separate_exactly(kind, size, lowest, slack);
   }
-  found.radius = std::sqrt(std::max(lowest + square, 0.0));
-  return found;
+  return {compared.below, std::sqrt(std::max(radius2, 0.0)), bits_};
 }
 
-double Separator::weight(WalkKind kind, Index column) const {
-  const Index lead = row_->keys.begin - block_->line(line_).first_panel * kWalkColumns;
-  const double a = weights_[at(column - lead)];
-  if (kind == WalkKind::null) return a;
-  const Index position = block_->line(line_).first_panel * kWalkColumns + column;
-  const double norm = space_->gram->row_norms()[space_->gram->row_of(position)];
-  if (!plan_->unit_sphere) return a * norm;
-  return norm > 0.0 ? a : 0.0;
-}
-
-bool Separator::unit(WalkKind kind, Index column, std::span<double> out) const {
-  const Index position = block_->line(line_).first_panel * kWalkColumns + column;
-  std::span<const float> x;
-  double norm = 0;
+Separator::Point Separator::point(WalkKind kind, Index column) const {
+  const SelectionBlock::Line& line = block_->line(line_);
+  const double a = weights_[at(column - line.lead)];
+  const Index position = line.first_panel * kWalkColumns + column;
   if (kind == WalkKind::null) {
-    x = space_->null->unit(position);
-    norm = space_->null->row_norms()[at(position)];
-  } else {
-    const std::uint32_t row = space_->gram->row_of(position);
-    x = space_->x.rows.row(space_->gram->source_row(row));
-    norm = space_->gram->row_norms()[row];
+    const double norm = space_->null->row_norms()[at(position)];
+    return {a / norm, a, space_->null->unit(position)};
   }
-  if (norm == 0.0) return false;
-  for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] / norm;
-  return true;
+  const std::uint32_t row = space_->gram->row_of(position);
+  const double norm = space_->gram->row_norms()[row];
+  if (norm == 0.0) return {};
+  const auto x = space_->x.rows.row(space_->gram->source_row(row));
+  return plan_->unit_sphere ? Point{a / norm, a, x} : Point{a, a * norm, x};
 }
 
-Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, double slack,
-                                       std::span<const float> inside,
-                                       std::span<std::uint8_t> flags) {
+double Separator::exact_q(const Point& point) const {
+  double product = 0;
+  for (std::size_t d = 0; d < point.x.size(); ++d) product += point.x[d] * total_[d];
+  return point.weight * point.weight - 2.0 * point.factor * product;
+}
+
+Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, double slack) {
   const SelectionBlock::Line& line = block_->line(line_);
   if (!have_weights_) {
     logits_.assign(row_->logits.begin(), row_->logits.end());
@@ -112,114 +94,78 @@ Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, d
     normalizer_->weigh(logits_, RowContext{row_->n(), row_->query}, weights_);
     have_weights_ = true;
   }
-  const int members = plan_->sizes[at(size)];
-  const auto dimension = at(space_->gram->dimension());
-  vector_.resize(dimension);
-  total_.assign(dimension, 0.0);
-  const Index first = line.first_panel * kWalkColumns;
-  for (int i = 0; i < members; ++i) {
-    const Index column = line.member[at(i)] - first;
-    if (!unit(kind, column, vector_)) continue;
-    const double w = weight(kind, column);
-    for (std::size_t d = 0; d < dimension; ++d) total_[d] += w * vector_[d];
+  const auto members = at(plan_->sizes[at(size)]);
+  const auto first = static_cast<std::uint32_t>(line.first_panel * kWalkColumns);
+  total_.assign(at(space_->gram->dimension()), 0.0);
+  for (std::size_t i = 0; i < members; ++i) {
+    const Point p = point(kind, line.member[i] - first);
+    for (std::size_t d = 0; d < p.x.size(); ++d) total_[d] += p.factor * p.x[d];
   }
-  const auto exact_q = [&](Index column) {
-    const double w = weight(kind, column);
-    return unit(kind, column, vector_) ? w * (w - 2.0 * product(vector_, total_)) : 0.0;
-  };
 
   // Every key outside that may be the closest one.
-  const auto from = kind == WalkKind::unit && !plan_->unit_sphere ? WalkKind::scaled : kind;
-  const auto again = block_->sums_again(line_, from);
-  const float* w = block_->column_weight(line_, from);
-  const auto sum = again.row(size);
+  const float* weight = block_->column_weights(line_, kind);
+  const auto sum = block_->sums_again(line_, kind).row(size);
   Index nearest = -1;
   double exact_lowest = std::numeric_limits<double>::infinity();
   double limit = lowest + 2.0 * slack;
   while (nearest < 0) {
-    for (Index j = 0; j < line.panels * kWalkColumns; ++j) {
-      if (line.rank[at(j)] < members) continue;
-      if (w[j] * (w[j] - 2.0f * sum[at(j)]) > limit) continue;
-      const double exact = exact_q(j);
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      if (line.rank[j] < static_cast<std::int32_t>(members)) continue;
+      if (weight[j] * (weight[j] - 2.0f * sum[j]) > limit) continue;
+      const double exact = exact_q(point(kind, static_cast<Index>(j)));
       if (exact < exact_lowest) {
         exact_lowest = exact;
-        nearest = j;
+        nearest = static_cast<Index>(j);
       }
     }
     limit = std::numeric_limits<double>::infinity();
   }
 
   Separation found;
-  const double length = std::sqrt(product(total_, total_));
-  std::vector<double> gap(total_);
-  if (unit(kind, nearest, vector_)) {
-    const double own = weight(kind, nearest);
-    for (std::size_t d = 0; d < dimension; ++d) gap[d] -= own * vector_[d];
+  const Point closest = point(kind, nearest);
+  double length2 = 0, radius2 = 0;
+  for (std::size_t d = 0; d < total_.size(); ++d) {
+    const double gap = total_[d] - (closest.x.empty() ? 0.0 : closest.factor * closest.x[d]);
+    length2 += total_[d] * total_[d];
+    radius2 += gap * gap;
   }
-  found.radius = std::sqrt(product(gap, gap));
-  if (found.radius <= kZeroRadius * length) found.radius = 0.0;
-  const auto telling = [&](double a, double b) {
-    return std::abs(a - b) > kEqual * std::max(std::abs(a), std::abs(b));
-  };
-  for (int i = 0; i < members; ++i) {
-    double q = inside[at(i)];
+  found.radius = std::sqrt(radius2);
+  if (found.radius <= kZeroRadius * std::sqrt(length2)) found.radius = 0.0;
+  std::ranges::fill(bits_, 0);
+  const auto inside = block_->separations(line_, kind).inside.row(size);
+  for (std::size_t i = 0; i < members; ++i) {
+    double q = inside[i];
     if (std::abs(q - lowest) <= 4.0 * std::max(slack, kCloseToEachOther * std::abs(q))) {
-      q = exact_q(line.member[at(i)] - first);
+      q = exact_q(point(kind, line.member[i] - first));
     }
-    // At N = 1 the member is the sum itself: X = 0.
     const bool apart =
-        members == 1 ? found.radius > 0.0 : q < exact_lowest && telling(q, exact_lowest);
-    flags[at(i)] = apart ? 1 : 0;
-    found.distinguishable += flags[at(i)];
+        members == 1 ? found.radius > 0.0  // the member is the sum itself: X = 0
+                     : exact_lowest - q > kEqual * std::max(std::abs(q), std::abs(exact_lowest));
+    if (!apart) continue;
+    bits_[i / kBits] |= std::uint64_t{1} << (i % kBits);
+    ++found.distinguishable;
   }
+  found.members = bits_;
   return found;
 }
 
-SeparationBounds separation_bounds(std::span<const float> weights, double radius, double largest,
-                                   double closest2, Index dimension, bool is_signed) {
-  // Differences of sums lose nothing that matters: both are float64, the weights float32.
-  double mass = 0, squares = 0;
-  for (const float a : weights) {
-    mass += std::abs(static_cast<double>(a));
-    squares += static_cast<double>(a) * a;
-  }
-  const double m2 = largest * largest;
+SeparationBounds separation_bounds(std::span<const float> weights,
+                                   const SelectionBlock::SetSums& sums, double radius,
+                                   double largest, double closest2, Index dimension,
+                                   bool is_signed) {
+  BoundFacts facts;
+  facts.mass = sums.mass;
+  facts.squares = sums.square;
+  facts.radius = radius;
+  facts.largest2 = largest * largest;
   // The largest inner product of two keys.
-  const double nearest = is_signed ? m2 : m2 - 0.5 * closest2;
-  const double shrink = 1.0 / std::sqrt(1.0 + 2.0 / static_cast<double>(dimension));
-  SeparationBounds sum;
-  double xi_sum = 0;
-  for (const float a : weights) {
-    const double total = weights.size() > 1 ? std::max(mass - std::abs(a), 0.0) : 0.0;
-    const double square =
-        weights.size() > 1 ? std::max(squares - static_cast<double>(a) * a, 0.0) : 0.0;
-    const double xi2 = m2 * square + nearest * std::max(total * total - square, 0.0);
-    const double xi = std::sqrt(std::max(xi2, 0.0));
-    const double v2 = m2 * square;
-    const double v = std::sqrt(v2);
-    xi_sum += xi;
-    if (xi < radius) sum.lower += 1.0;
-    if (v2 == 0.0) {
-      sum.model_lower += 1.0;
-      sum.model_upper += 1.0;
-    } else {
-      const double above = std::max(radius - v, 0.0);
-      const double below = std::max(v * shrink - radius, 0.0);
-      const double tail = 1.0 - std::exp(-above * above / (2.0 * v2));
-      const double chebyshev = radius > 0.0 ? 1.0 - v2 / (radius * radius) : 0.0;
-      sum.model_lower += std::max({0.0, tail, chebyshev});
-      sum.model_upper += std::exp(-below * below / (2.0 * v2));
-    }
-    const double apart = radius - xi;
-    sum.upper_paper += m2 > 0.0 ? std::exp(-apart * apart / (16.0 * m2)) : 1.0;
-  }
+  facts.nearest = is_signed ? facts.largest2 : facts.largest2 - 0.5 * closest2;
+  facts.shrink2 = 1.0 / (1.0 + 2.0 / static_cast<double>(dimension));
+  const MemberBounds bounds = bound_members(weights, facts);
   const auto count = static_cast<double>(weights.size());
-  sum.lower /= count;
-  sum.model_lower /= count;
-  sum.model_upper /= count;
-  sum.upper_paper /= count;
-  sum.lower_paper = radius > 0.0 ? 1.0 - xi_sum / (radius * count) : kUndefined;
-  return sum;
+  return {bounds.lower / count, bounds.model_lower / count, bounds.model_upper / count,
+          radius > 0.0 ? 1.0 - bounds.xi / (radius * count) : kUndefined,
+          bounds.upper_paper / count};
 }
 
 }  // namespace headgauge

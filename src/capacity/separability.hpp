@@ -14,6 +14,8 @@ namespace headgauge {
 struct Separation {
   int distinguishable = 0;  // N_s: members with X_i < r, strictly
   double radius = 0;        // r
+  // Which members those are: bit k for the member of rank k. Overwritten by the next call.
+  std::span<const std::uint64_t> members;
 };
 
 // Decides X_i < r for the members of a row's sets. Comparisons too close for float32 are made again
@@ -23,17 +25,20 @@ class Separator {
   // Starts on a row of `block`; `row` and `normalizer` say where its weights come from.
   void begin(SelectionBlock& block, Index line, const Row& row, const Normalizer& normalizer,
              const SelectionSpace& space, const SelectionPlan& plan);
-  // Size number `size` of the plan, ascending from call to call; `flags` gets 1 for every
-  // distinguishable member, by rank. kind is unit or null.
-  Separation separate(WalkKind kind, int size, std::span<std::uint8_t> flags);
+  // The set of size number `size` of the plan; kind is unit or null.
+  Separation separate(WalkKind kind, int size);
 
  private:
-  Separation separate_exactly(WalkKind kind, int size, double lowest, double slack,
-                              std::span<const float> inside, std::span<std::uint8_t> flags);
-  // Weight of column `column` in float64, as separability weighs it.
-  double weight(WalkKind kind, Index column) const;
-  // Unit vector of a column in float64; false if it is zero.
-  bool unit(WalkKind kind, Index column, std::span<double> out) const;
+  Separation separate_exactly(WalkKind kind, int size, double lowest, double slack);
+  // What a column is in float64: its weight as separability has it over the length of its vector,
+  // and the vector.
+  struct Point {
+    double factor = 0;  // w_j / |x_j|; 0 for a vector of length 0
+    double weight = 0;  // w_j
+    std::span<const float> x;
+  };
+  Point point(WalkKind kind, Index column) const;
+  double exact_q(const Point& point) const;
 
   SelectionBlock* block_ = nullptr;
   Index line_ = 0;
@@ -43,10 +48,11 @@ class Separator {
   const SelectionPlan* plan_ = nullptr;
   bool have_weights_ = false;
   std::vector<double> logits_, weights_;  // in key order
-  std::vector<double> total_, vector_;
+  std::vector<double> total_;             // s
+  std::vector<std::uint64_t> bits_;
 };
 
-// The bounds of math 3 for a set with these weights, each averaged over its members.
+// The bounds of math 3 on the share of distinguishable members of a set with these weights.
 struct SeparationBounds {
   double lower = 0;        // #{xi_i < r} / N
   double model_lower = 0;  // T2v
@@ -54,9 +60,11 @@ struct SeparationBounds {
   double lower_paper = 0;  // T2 as printed; undefined where r = 0
   double upper_paper = 0;
 };
-// `largest` is M, `closest2` delta^2 and `dimension` that of x. With signed weights xi is the sum
-// of |a_j| M, which needs no more than the triangle inequality.
-SeparationBounds separation_bounds(std::span<const float> weights, double radius, double largest,
-                                   double closest2, Index dimension, bool is_signed);
+// `largest` is M, `closest2` delta^2 and `dimension` that of x. With signed weights xi is M sum
+// |a_j|, which needs no more than the triangle inequality.
+SeparationBounds separation_bounds(std::span<const float> weights,
+                                   const SelectionBlock::SetSums& sums, double radius,
+                                   double largest, double closest2, Index dimension,
+                                   bool is_signed);
 
 }  // namespace headgauge

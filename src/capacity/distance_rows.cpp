@@ -1,0 +1,164 @@
+#include "capacity/distance_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "capacity/expected.hpp"
+#include "kernels/walk_sums.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
+template <class Vector>
+void grow(Vector& vector, Index size) {
+  if (vector.size() < at(size)) vector.resize(at(size));
+}
+
+}  // namespace
+
+void DistanceRows::measure(const RowBlock& rows, const SelectionBlock& block,
+                           const SelectionSpace& space, const SelectionPlan& plan,
+                           const CrossDistance& cross, const DistanceCells& cells,
+                           SizedSink& sink) {
+  project(rows, block, *space.gram);
+  const bool is_signed = rows.normalizer->traits().is_signed;
+  for (Index r = 0; r < block.rows(); ++r) {
+    measure_sizes(r, is_signed, block, *space.gram, plan, cross, cells, sink);
+  }
+  if (plan.critical > 0) measure_critical(block, *space.gram, plan.critical, cells, sink);
+}
+
+std::span<float> DistanceRows::projection(const SelectionBlock::Line& line, Index row) {
+  return {projection_.data() + row * stride_ + line.first_panel * kWalkColumns, line.scaled.size()};
+}
+
+// <x_j, Y> / |x_j| = sum over i of a_i |x_i| c_ij for all columns, and |Y|^2.
+void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, const Gram& gram) {
+  const auto count = block.rows();
+  Index end = 0;
+  for (const Row& row : rows.rows) end = std::max(end, row.keys.end);
+  stride_ = (end + kWalkColumns - 1) / kWalkColumns * kWalkColumns;
+  const Index inner = gram.rows_before(end);
+  gathered_.assign(at(count * inner), 0.0f);
+  grow(projection_, count * stride_);
+  for (Index r = 0; r < count; ++r) {
+    const auto& line = block.line(r);
+    const Index begin = rows.rows[at(r)].keys.begin;
+    float* to = gathered_.data() + r * inner;
+    const float* scaled = line.scaled.data() + line.lead;
+    if (gram.all_distinct()) {
+      std::copy_n(scaled, line.n, to + begin);
+      continue;
+    }
+    const std::uint32_t* row_of = gram.row_of().data() + begin;
+    for (Index j = 0; j < line.n; ++j) to[row_of[j]] += scaled[j];
+  }
+  GemmOptions options;
+  options.col_end = end;
+  gemm({gathered_.data(), count, inner}, gram.products(), {projection_.data(), count, stride_},
+       options);
+  total_square_.assign(at(count), 0.0);
+  for (Index r = 0; r < count; ++r) {
+    const auto& line = block.line(r);
+    const std::span<float> to = projection(line, r);
+    const auto keys = to.subspan(at(line.lead), at(line.n));
+    total_square_[at(r)] =
+        std::max(dot(line.scaled.subspan(at(line.lead), at(line.n)), keys), 0.0f);
+    std::fill(to.begin(), to.begin() + line.lead, kInfinite);
+    std::fill(to.begin() + line.lead + line.n, to.end(), kInfinite);
+  }
+}
+
+void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock& block,
+                                 const Gram& gram, const SelectionPlan& plan,
+                                 const CrossDistance& cross, const DistanceCells& cells,
+                                 SizedSink& sink) {
+  const auto& line = block.line(row);
+  if (line.sizes == 0) return;
+  const auto products = block.products(row);
+  const ContextFacts context{line.n, total_square_[at(row)], line.scaled_square};
+  const std::span<const float> projected = projection(line, row);
+  DistanceFacts facts;
+  facts.n = line.n;
+  facts.is_signed = is_signed;
+  cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
+  int member = 0;
+  const auto attention = block.member_weights(row, WalkKind::null);
+  for (int s = 0; s < line.sizes; ++s) {
+    const int size = plan.sizes[at(s)];
+    for (; member < size; ++member) {
+      facts.selected += attention[at(member)];
+      facts.largest_norm =
+          std::max(facts.largest_norm, gram.row_norms()[line.member_row[at(member)]]);
+    }
+    const double set_square = block.set_square(row, s);
+    facts.size = size;
+    facts.rest = line.mass - facts.selected;
+    facts.scaled_rest =
+        std::max(line.scaled_mass - block.set_sums(row, WalkKind::scaled, s).mass, 0.0);
+    facts.set_norm = std::sqrt(set_square);
+    facts.cross = cross.largest(size, line.rank, scratch_);
+    const double distance = sum_distances(line.scaled, line.rank, products.row(s), size,
+                                          static_cast<float>(set_square));
+    const ExpectedSums expected =
+        expected_distances(line.scaled, projected, line.norm, context, size);
+    sink.set(row, cells.selected_mass, s, facts.selected);
+    sink.set(row, cells.distance, s, distance);
+    sink.set(row, cells.bound, s, distance_bound(facts));
+    sink.set(row, cells.bound_paper, s, distance_bound_paper(facts));
+    sink.set(row, cells.expected, s, expected.main);
+    sink.set(row, cells.expected_upper, s, expected.upper);
+    sink.set(row, cells.expected_context, s, expected.context);
+    sink.set(row, cells.margin, s, distance / static_cast<double>(line.n - size));
+  }
+}
+
+void DistanceRows::measure_critical(const SelectionBlock& block, const Gram& gram, int depth,
+                                    const DistanceCells& cells, SizedSink& sink) {
+  const Index lanes = depth * kWalkLanes;
+  distance_.assign(at(block.rows() * lanes), 0.0f);
+  context_.assign(at(block.rows() * lanes), 0.0f);
+  walks_.clear();
+  for (Index r = 0; r < block.rows(); ++r) {
+    const auto& line = block.line(r);
+    if (line.critical == 0) continue;
+    DistanceWalk walk;
+    walk.row = block.walk_row(r);
+    walk.steps = line.critical;
+    walk.coefficient = block.member_weights(r, WalkKind::scaled).data();
+    walk.weight = line.scaled.data();
+    walk.projection = projection(line, r).data();
+    walk.norm = line.norm.data();
+    walk.set_square = block.critical_squares(r).data();
+    walk.total_square = static_cast<float>(total_square_[at(r)]);
+    walk.spread = static_cast<float>(1.0 / static_cast<double>(line.n - 1));
+    walk.distance = distance_.data() + r * lanes;
+    walk.context = context_.data() + r * lanes;
+    walks_.push_back(walk);
+  }
+  walk_distances(gram.products(), walks_);
+  for (Index r = 0; r < block.rows(); ++r) {
+    const auto& line = block.line(r);
+    const auto n = static_cast<double>(line.n);
+    for (int k = 0; k < line.critical; ++k) {
+      const auto first = distance_.begin() + r * lanes + k * kWalkLanes;
+      const auto second = context_.begin() + r * lanes + k * kWalkLanes;
+      double distance = 0, context = 0;
+      for (Index lane = 0; lane < kWalkLanes; ++lane) {
+        distance += first[lane];
+        context += second[lane];
+      }
+      sink.set_cell(r, cells.distance_at_n + k, distance);
+      sink.set_cell(r, cells.context_excess_at_n + k, distance - (n - (k + 1)) / n * context);
+    }
+  }
+}
+
+}  // namespace headgauge
