@@ -45,7 +45,8 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index keys,
       const auto from = head.queries.row(query(r));
       std::copy(from.begin(), from.end(), work.queries.row(r).begin());
     }
-    gemm(work.queries.view().block(0, rows, 0, d), packed_, logits, {.alpha = head.scale});
+    gemm(work.queries.view().block(0, rows, 0, d), packed_, logits,
+         {.alpha = head.scale, .col_end = keys});
   }
   if (head.softcap > 0) {
     for (Index r = 0; r < rows; ++r) {
