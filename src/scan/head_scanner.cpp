@@ -122,6 +122,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   const std::array<int, 3> keys_of{head.layer, head.document, head.kv_head};
+  if (layout_.cells() == 0) return;
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
     packed_ = PackedMatrix::pack_transposed(head.keys.block(0, length, 0, head.keys.cols()));
