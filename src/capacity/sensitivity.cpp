@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "headgauge/results.hpp"
+#include "kernels/ridge.hpp"
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
 
@@ -69,9 +70,27 @@ void require_positive(const char* option, std::span<const double> values) {
   }
 }
 
-// The step and temperature of sensitivity_top2.
-constexpr std::array<double, 1> kTop2Temperature = {1.0};
-constexpr std::array<double, 1> kTop2Epsilon = {1e-3};
+// The step of sensitivity_top2, at temperature 1.
+constexpr double kTop2Epsilon = 1e-3;
+
+// g of a softmax row in direction (e_1 - e_2)/sqrt 2, from its sums alone: with v_1 taken off v,
+// e = 0, expm1(-sqrt 2 eps) and, for all other keys, expm1(-eps/sqrt 2); a' - a = a (e - D)/(1 +
+// D).
+double top2_gain(const Row& row, double epsilon) {
+  const WeightSums& sums = row.sums;
+  const double first = sums.max, second = two_largest(row.weights).second;
+  // The first is one of max_count; the second may be another.
+  const auto ties = static_cast<double>(sums.max_count - 1);
+  const double rest = std::max(0.0, sums.rest_mass + ties * first - second);
+  const double squares = std::max(0.0, sums.rest_square + ties * first * first - second * second);
+  const double of_second = std::expm1(-std::numbers::sqrt2 * epsilon);
+  const double of_rest = std::expm1(-epsilon / std::numbers::sqrt2);
+  const double d = second * of_second + rest * of_rest;
+  const double square = first * first * d * d +
+                        second * second * (of_second - d) * (of_second - d) +
+                        squares * (of_rest - d) * (of_rest - d);
+  return std::sqrt(square) / ((1 + d) * epsilon);
+}
 
 class SensitivityMeasure final : public Measure {
  public:
@@ -115,10 +134,19 @@ class SensitivityMeasure final : public Measure {
       sink.set(r, cells + 3, norms.bound);
       sink.set(r, cells + 4, norms.bound_paper);
       if (row.n() < 2) continue;
-      double top2 = 0;
+      const bool softmax = is_plain_softmax(*block.normalizer);
+      const RowContext context{row.n(), row.query};
       work.direction.resize(row.logits.size());
-      top2_direction(row.logits, work.direction);
-      gains(block, row, work, kTop2Temperature, kTop2Epsilon, {&top2, 1});
+      if (!softmax || direction_ == MeasureOptions::Direction::top2) {
+        top2_direction(row.logits, work.direction);
+      }
+      double top2 = 0;
+      if (softmax) {
+        top2 = top2_gain(row, kTop2Epsilon);
+      } else {
+        rule_sensitivity(*block.normalizer, context, row.logits, work.direction, std::array{1.0},
+                         std::array{kTop2Epsilon}, {&top2, 1});
+      }
       sink.set(r, cells, top2);
       if (direction_ == MeasureOptions::Direction::random) {
         const HeadInput& head = *block.head;
@@ -126,7 +154,13 @@ class SensitivityMeasure final : public Measure {
                          static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
                          work.direction);
       }
-      gains(block, row, work, temperatures_, epsilons_, work.gains);
+      if (softmax) {
+        softmax_sensitivity(row.logits, work.direction, temperatures_, epsilons_, work.kernel,
+                            work.gains);
+      } else {
+        rule_sensitivity(*block.normalizer, context, row.logits, work.direction, temperatures_,
+                         epsilons_, work.gains);
+      }
       for (Index c = 0; c < cells; ++c) sink.set(r, c, work.gains[static_cast<std::size_t>(c)]);
     }
   }
@@ -156,16 +190,9 @@ class SensitivityMeasure final : public Measure {
   };
   static constexpr std::size_t kBytesPerKey = 64;
 
-  void gains(const RowBlock& block, const Row& row, Workspace& work,
-             std::span<const double> temperatures, std::span<const double> epsilons,
-             std::span<double> out) const {
-    const NormalizerInfo& rule = block.normalizer->info();
-    if (rule.name == "softmax" && rule.parameters == "t=1") {
-      softmax_sensitivity(row.logits, work.direction, temperatures, epsilons, work.kernel, out);
-    } else {
-      rule_sensitivity(*block.normalizer, {row.n(), row.query}, row.logits, work.direction,
-                       temperatures, epsilons, out);
-    }
+  // Softmax at its own temperature 1, for which there is a kernel.
+  static bool is_plain_softmax(const Normalizer& rule) {
+    return rule.info().name == "softmax" && rule.info().parameters == "t=1";
   }
 
   // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).

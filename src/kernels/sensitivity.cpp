@@ -29,6 +29,18 @@ constexpr double kLargeStep = 6.0;
 // Squares that are not this part of the terms they were made of have lost too many digits.
 constexpr double kKept = 1.0 / 16.0;
 
+// A logit so far down that its weight is 0 at every temperature above 1e-20.
+constexpr float kNoWeight = -1e30f;
+
+struct Order {
+  std::size_t first = 0;  // position of the largest logit
+  float second = 0;       // the largest of the others
+};
+// Of v_i - v_first.
+struct SlopeRange {
+  float low = 0, high = 0;
+};
+
 // Sums over all keys but the first.
 struct BaseSums {
   double mass = 0;    // sum G
@@ -39,6 +51,7 @@ struct SmallStepSums {  // in units of eps/T
   double mean = 0;      // sum G e
   double cross = 0;     // sum G^2 e
   double square = 0;    // sum (G e)^2
+  double first = 0;     // e of the first key
 };
 struct LargeStepSums {
   double mass = 0;    // sum G'
@@ -57,11 +70,10 @@ struct Base {
 };
 
 // The gain of a small step, or NaN where too many digits were lost. `slope` is eps/T.
-inline double small_gain(const Base& base, double mu, double slope, const SmallStepSums& e) {
+inline double small_gain(const Base& base, double slope, const SmallStepSums& e) {
   const double z = base.z();
-  const double first = mu == 0 ? 0.0 : std::expm1(-slope * mu) / slope;  // e of the first key
-  const double d = (first + base.beta * e.mean) / z;
-  const double of_first = (first * base.sums.mass - e.mean) / z;  // (e_first - D) / beta
+  const double d = (e.first + base.beta * e.mean) / z;
+  const double of_first = (e.first * base.sums.mass - e.mean) / z;  // (e_first - D) / beta
   const double terms = e.square + d * d * base.sums.square;
   const double square = of_first * of_first + terms - 2 * d * e.cross;
   if (!(square >= kKept * terms)) return std::numeric_limits<double>::quiet_NaN();
@@ -135,6 +147,7 @@ BaseSums weigh(const float* fall, const float* slope, std::size_t n, double temp
 SmallStepSums small_step(const float* weights, const float* slope, std::size_t n, double mu,
                          double step, double) {
   SmallStepSums sums;
+  sums.first = std::expm1(-step * mu) / step;
   for (std::size_t i = 0; i < n; ++i) {
     const double e = std::expm1(step * (slope[i] - mu)) / step;
     const double p = weights[i] * e;
@@ -155,6 +168,31 @@ LargeStepSums large_step(const float* weights, const float* moved, std::size_t n
     sums.cross += g * weights[i];
   }
   return sums;
+}
+
+Order find_order(const float* logits, std::size_t n) {
+  Order order;
+  std::size_t second = 1;
+  if (logits[1] > logits[0]) std::swap(order.first, second);
+  for (std::size_t i = 2; i < n; ++i) {
+    if (logits[i] <= logits[second]) continue;
+    second = i;
+    if (logits[i] > logits[order.first]) std::swap(order.first, second);
+  }
+  order.second = logits[second];
+  return order;
+}
+
+SlopeRange relative_to(const float* logits, const double* v, std::size_t n, Order order,
+                       float* fall, float* slope) {
+  SlopeRange range;
+  for (std::size_t i = 0; i < n; ++i) {
+    fall[i] = std::max(logits[i] - order.second, kNoWeight);
+    slope[i] = static_cast<float>(v[i] - v[order.first]);
+    range.low = std::min(range.low, slope[i]);
+    range.high = std::max(range.high, slope[i]);
+  }
+  return range;
 }
 
 double exp_step(const float* logits, const double* v, std::size_t n, double step, double shift,
@@ -240,11 +278,11 @@ HWY_INLINE V exp2_scaled(V x, V high, V low) {
   p = hn::MulAdd(p, f, hn::Set(d, 0.24022242f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.693147f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  const auto low_mask = hn::Lt(k, hn::Set(d, kLowest));
+  const auto normal = hn::Ge(k, hn::Set(d, kLowest));
 #if HWY_TARGET == HWY_AVX3
-  return V{_mm512_maskz_scalef_ps(hn::Not(low_mask).raw, p.raw, k.raw)};
+  return V{_mm512_maskz_scalef_ps(normal.raw, p.raw, k.raw)};
 #else
-  return hn::IfThenZeroElse(low_mask, hn::Mul(p, power_of_two(rounded)));
+  return hn::IfThenElseZero(normal, hn::Mul(p, power_of_two(rounded)));
 #endif
 }
 
@@ -268,6 +306,70 @@ HWY_INLINE void each_vector(std::size_t n, Sums& sums, const Body& body) {
     for (; i < end; i += lanes) body(i);
     sums.flush();
   }
+}
+
+// At least two logits.
+Order find_order(const float* logits, std::size_t n) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d), whole = n / lanes * lanes;
+  V high = hn::Set(d, -std::numeric_limits<float>::infinity()), next = high;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    const V x = hn::LoadU(d, logits + i);
+    next = hn::Max(next, hn::Min(high, x));
+    high = hn::Max(high, x);
+  }
+  HWY_ALIGN float best[2 * HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(high, d, best);
+  hn::Store(next, d, best + lanes);
+  float first = -std::numeric_limits<float>::infinity();
+  Order order{0, first};
+  const auto take = [&](float x) {
+    order.second = std::max(order.second, std::min(first, x));
+    first = std::max(first, x);
+  };
+  for (std::size_t i = 0; i < 2 * lanes; ++i) take(best[i]);
+  for (std::size_t i = whole; i < n; ++i) take(logits[i]);
+  const V top = hn::Set(d, first);
+  for (; order.first < whole; order.first += lanes) {
+    const auto found = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, logits + order.first), top));
+    if (found >= 0) {
+      order.first += static_cast<std::size_t>(found);
+      return order;
+    }
+  }
+  while (logits[order.first] != first) ++order.first;
+  return order;
+}
+
+// l_i - l_second and v_i - v_first.
+SlopeRange relative_to(const float* HWY_RESTRICT logits, const double* HWY_RESTRICT v,
+                       std::size_t n, Order order, float* HWY_RESTRICT fall,
+                       float* HWY_RESTRICT slope) {
+  const D d;
+  const DD dd;
+  const hn::Half<D> half;
+  const std::size_t lanes = hn::Lanes(d);
+  const V second = hn::Set(d, order.second), least = hn::Set(d, kNoWeight);
+  const VD of_first = hn::Set(dd, v[order.first]);
+  V low = hn::Zero(d), high = low;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::Store(hn::Max(hn::Sub(hn::LoadU(d, logits + i), second), least), d, fall + i);
+    const auto lower = hn::DemoteTo(half, hn::Sub(hn::LoadU(dd, v + i), of_first));
+    const auto upper = hn::DemoteTo(half, hn::Sub(hn::LoadU(dd, v + i + lanes / 2), of_first));
+    const V w = hn::Combine(d, upper, lower);
+    hn::Store(w, d, slope + i);
+    low = hn::Min(low, w);
+    high = hn::Max(high, w);
+  }
+  SlopeRange range{hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
+  for (; i < n; ++i) {
+    fall[i] = std::max(logits[i] - order.second, kNoWeight);
+    slope[i] = static_cast<float>(v[i] - v[order.first]);
+    range.low = std::min(range.low, slope[i]);
+    range.high = std::max(range.high, slope[i]);
+  }
+  return range;
 }
 
 HWY_INLINE BaseSums weigh(const float* HWY_RESTRICT fall, const float* HWY_RESTRICT slope,
@@ -300,7 +402,8 @@ HWY_INLINE LargeStepSums large_step(const float* HWY_RESTRICT weights,
   return {sums.sum(0), sums.sum(1), sums.sum(2)};
 }
 
-// expm1(step u)/step, by polynomials in x = step u for expm1(x)/x of relative error 1e-7 (minimax).
+// expm1(step u)/(step unit), by polynomials in x = step u for expm1(x)/x of relative error 1e-7
+// (minimax).
 struct TinyStep {  // |x| <= 0.1
   static constexpr double kRange = 0.1;
   explicit TinyStep(double step) : step_(hn::Set(D(), static_cast<float>(step))) {}
@@ -311,6 +414,7 @@ struct TinyStep {  // |x| <= 0.1
     p = hn::MulAdd(p, x, hn::Set(d, 0.50000012f));
     return hn::Mul(u, hn::MulAdd(p, x, hn::Set(d, 1.0f)));
   }
+  static constexpr double unit = 1;
   V step_;
 };
 
@@ -326,6 +430,7 @@ struct MiddleStep {  // |x| <= 0.5
     p = hn::MulAdd(p, x, hn::Set(d, 0.49999982f));
     return hn::Mul(u, hn::MulAdd(p, x, hn::Set(d, 1.0f)));
   }
+  static constexpr double unit = 1;
   V step_;
 };
 
@@ -333,8 +438,7 @@ struct MiddleStep {  // |x| <= 0.5
 // small. 2^f - 1 = f P(f) with relative error 1e-8.
 struct WideStep {
   explicit WideStep(double step)
-      : scale_(hn::Set(D(), static_cast<float>(step * kLog2E))),
-        inverse_(hn::Set(D(), static_cast<float>(1 / step))) {}
+      : unit(1 / step), scale_(hn::Set(D(), static_cast<float>(step * kLog2E))) {}
   HWY_INLINE V operator()(V u) const {
     const D d;
     const V round = hn::Set(d, kRound);
@@ -346,10 +450,10 @@ struct WideStep {
     p = hn::MulAdd(p, f, hn::Set(d, 0.24022649f));
     p = hn::MulAdd(p, f, hn::Set(d, 0.69314718f));
     const V power = power_of_two(rounded);
-    const V e = hn::MulAdd(power, hn::Mul(f, p), hn::Sub(power, hn::Set(d, 1.0f)));
-    return hn::Mul(e, inverse_);
+    return hn::MulAdd(power, hn::Mul(f, p), hn::Sub(power, hn::Set(d, 1.0f)));
   }
-  V scale_, inverse_;
+  double unit;
+  V scale_;
 };
 
 template <class Step>
@@ -366,7 +470,8 @@ HWY_INLINE SmallStepSums sum_steps(const float* HWY_RESTRICT weights,
     sums.lane[1] = hn::MulAdd(g, p, sums.lane[1]);
     sums.lane[2] = hn::MulAdd(p, p, sums.lane[2]);
   });
-  return {sums.sum(0), sums.sum(1), sums.sum(2)};
+  return {step.unit * sums.sum(0), step.unit * sums.sum(1), step.unit * step.unit * sums.sum(2),
+          step.unit * hn::GetLane(step(hn::Neg(shift)))};
 }
 
 HWY_INLINE SmallStepSums small_step(const float* weights, const float* slope, std::size_t n,
@@ -428,48 +533,40 @@ class RowGains {
         n_(n),
         padded_((n + stride() - 1) / stride() * stride()),
         work_(work) {
-    find_largest();
     work.fall.resize(padded_);
     work.slope.resize(padded_);
-    work.weights.resize(padded_);
-    float* HWY_RESTRICT fall = work.fall.data();
-    float* HWY_RESTRICT slope = work.slope.data();
-    const double second = second_, of_first = v[first_];
-    for (std::size_t i = 0; i < n; ++i) {
-      fall[i] = static_cast<float>(std::max(logits[i] - second, kNoWeight));
-      slope[i] = static_cast<float>(v[i] - of_first);
-      low_ = std::min(low_, slope[i]);
-      high_ = std::max(high_, slope[i]);
-    }
-    fall[first_] = static_cast<float>(kNoWeight);
-    std::fill(fall + n, fall + padded_, static_cast<float>(kNoWeight));
-    std::fill(slope + n, slope + padded_, 0.0f);
+    // Weights at this temperature and at the next.
+    work.weights.resize(2 * padded_);
+    order_ = find_order(logits, n);
+    range_ = relative_to(logits, v, n, order_, work.fall.data(), work.slope.data());
+    work.fall[order_.first] = kNoWeight;
+    std::fill(work.fall.begin() + n, work.fall.end(), kNoWeight);
+    std::fill(work.slope.begin() + n, work.slope.end(), 0.0f);
   }
 
   void run(const double* temperatures, std::size_t temperature_count, const double* epsilons,
            std::size_t epsilon_count, double* gains) {
     work_.gap.assign(epsilon_count, std::numeric_limits<double>::quiet_NaN());
     work_.moved.resize(padded_ * epsilon_count);
+    // A temperature ahead, so that the sums are there when they are needed.
+    Base next = weigh_at(temperatures[0], 0);
     for (std::size_t t = 0; t < temperature_count; ++t) {
-      Base base;
-      base.temperature = temperatures[t];
-      base.beta = std::exp((second_ - logits_[first_]) / base.temperature);
-      base.inverse = std::exp((logits_[first_] - second_) / base.temperature);
-      base.sums = weigh(work_.fall.data(), work_.slope.data(), padded_, base.temperature,
-                        work_.weights.data());
+      const Base base = next;
+      const float* weights = work_.weights.data() + t % 2 * padded_;
+      if (t + 1 < temperature_count) next = weigh_at(temperatures[t + 1], (t + 1) % 2);
       const double mu = base.mu();
-      const double widest = std::max(high_ - mu, mu - low_);
+      const double widest = std::max(range_.high - mu, mu - range_.low);
       for (std::size_t e = 0; e < epsilon_count; ++e) {
         const double step = epsilons[e] / base.temperature;
         double gain;
         if (step * widest <= kLargeStep) {
-          gain = small_gain(base, mu, step,
-                            small_step(work_.weights.data(), work_.slope.data(), padded_, mu, step,
-                                       step * widest));
+          gain =
+              small_gain(base, step,
+                         small_step(weights, work_.slope.data(), padded_, mu, step, step * widest));
         } else {
           const float* moved = move(e, epsilons[e]);
           gain = large_gain(base, work_.gap[e], epsilons[e],
-                            large_step(work_.weights.data(), moved, padded_, base.temperature));
+                            large_step(weights, moved, padded_, base.temperature));
         }
         if (std::isnan(gain)) gain = gain_in_float64(epsilons[e], base.temperature);
         *gains++ = gain;
@@ -478,47 +575,47 @@ class RowGains {
   }
 
  private:
-  // A logit so far down that its weight is 0 at every temperature above 1e-20.
-  static constexpr double kNoWeight = -1e30;
-
-  void find_largest() {
-    std::size_t second = 1;
-    if (logits_[1] > logits_[0]) std::swap(first_, second);
-    for (std::size_t i = 2; i < n_; ++i) {
-      if (logits_[i] <= logits_[second]) continue;
-      second = i;
-      if (logits_[i] > logits_[first_]) std::swap(first_, second);
-    }
-    second_ = logits_[second];
+  Base weigh_at(double temperature, std::size_t buffer) {
+    Base base;
+    base.temperature = temperature;
+    base.beta =
+        std::exp((static_cast<double>(order_.second) - logits_[order_.first]) / temperature);
+    base.inverse = 1 / base.beta;
+    base.sums = weigh(work_.fall.data(), work_.slope.data(), padded_, temperature,
+                      work_.weights.data() + buffer * padded_);
+    return base;
   }
 
   // The row moved by eps, once for all temperatures.
   const float* move(std::size_t e, double epsilon) {
     float* HWY_RESTRICT moved = work_.moved.data() + e * padded_;
     if (!std::isnan(work_.gap[e])) return moved;
+    const std::size_t first = order_.first;
     const double largest =
-        std::max(largest_step(logits_, v_, first_, epsilon),
-                 largest_step(logits_ + first_ + 1, v_ + first_ + 1, n_ - first_ - 1, epsilon));
+        std::max(largest_step(logits_, v_, first, epsilon),
+                 largest_step(logits_ + first + 1, v_ + first + 1, n_ - first - 1, epsilon));
     for (std::size_t i = 0; i < n_; ++i) {
-      moved[i] = static_cast<float>(std::max(logits_[i] + epsilon * v_[i] - largest, kNoWeight));
+      moved[i] =
+          static_cast<float>(std::max<double>(logits_[i] + epsilon * v_[i] - largest, kNoWeight));
     }
-    moved[first_] = static_cast<float>(kNoWeight);
-    std::fill(moved + n_, moved + padded_, static_cast<float>(kNoWeight));
-    work_.gap[e] = logits_[first_] + epsilon * v_[first_] - largest;
+    moved[first] = kNoWeight;
+    std::fill(moved + n_, moved + padded_, kNoWeight);
+    work_.gap[e] = logits_[first] + epsilon * v_[first] - largest;
     return moved;
   }
 
   double gain_in_float64(double epsilon, double temperature) {
     ++work_.recomputed;
+    const std::size_t first = order_.first;
     work_.base64.resize(n_);
     work_.moved64.resize(n_);
     double* HWY_RESTRICT a = work_.base64.data();
     double* HWY_RESTRICT b = work_.moved64.data();
     const double shift = largest_step(logits_, v_, n_, epsilon);
-    exp_step(logits_, v_, n_, 0.0, logits_[first_], temperature, a);
+    exp_step(logits_, v_, n_, 0.0, logits_[first], temperature, a);
     exp_step(logits_, v_, n_, epsilon, shift, temperature, b);
-    const double first_before = a[first_], first_after = b[first_];
-    a[first_] = b[first_] = 0;
+    const double first_before = a[first], first_after = b[first];
+    a[first] = b[first] = 0;
     double mass_before = 0, mass_after = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       mass_before += a[i];
@@ -540,9 +637,8 @@ class RowGains {
   const double* v_;
   std::size_t n_, padded_;
   SensitivityWorkspace& work_;
-  std::size_t first_ = 0;  // position of the largest logit
-  double second_ = 0;      // the largest of the others
-  float low_ = 0, high_ = 0;
+  Order order_;
+  SlopeRange range_;
 };
 
 void row_gains(const float* logits, const double* v, std::size_t n, const double* temperatures,

@@ -14,7 +14,7 @@ namespace headgauge {
 struct SensitivityWorkspace {
   AlignedVector<float> fall;     // l_i - (largest logit but one)
   AlignedVector<float> slope;    // v_i - v of the largest logit
-  AlignedVector<float> weights;  // at the temperature in hand
+  AlignedVector<float> weights;  // at the temperature in hand and at the next
   AlignedVector<float> moved;    // a row for each epsilon: (l + eps v)_i - (its largest)
   std::vector<double> gap;       // for each epsilon: the same of the largest logit; NaN: not made
   AlignedVector<double> base64, moved64;
