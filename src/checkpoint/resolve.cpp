@@ -119,6 +119,16 @@ ResolvedModel resolve_file(const std::string& name) {
     model.kind = ResolvedModel::Kind::dump;
     return model;
   }
+  const fs::path index = fs::path(model.folder) / "model.safetensors.index.json";
+  if (is_there(index)) {
+    const auto shards = read_shard_index(index.string()).files;
+    if (std::count(shards.begin(), shards.end(), fs::path(name).filename().string()) > 0) {
+      throw BadInputError(
+          fault(name, "a whole model",
+                "one of the " + std::to_string(shards.size()) + " shards of " + index.string(),
+                "name the folder " + model.folder));
+    }
+  }
   model.config_file = (fs::path(model.folder) / "config.json").string();
   if (!is_there(model.config_file)) {
     throw BadInputError(fault(name, "config.json beside the weights, or a dump file's metadata",
@@ -220,7 +230,7 @@ fs::path snapshot_folder(const fs::path& repository, const std::string& advice) 
 ResolvedModel resolve_name(const std::string& name, const Environment& environment) {
   const fs::path hub = hub_folder(environment);
   const std::string advice =
-      "fetch it with `hf download " + name + "` (once `huggingface-cli download`)";
+      "fetch it with `hf download " + name + "` (older: `huggingface-cli download " + name + "`)";
   std::string looked;
   for (const std::string& spelling : spellings(name)) {
     const fs::path repository = hub / cache_folder_name(spelling);

@@ -80,8 +80,9 @@ class DumpSource final : public HeadSource {
     info_.windows.assign(dump_.layers().size(), 0);
     info_.bytes = layer_bytes();
     if (!info_.has_x) {
-      info_.notices.push_back(std::string("the dump holds no ") + (by_value_ ? "v" : "x") +
-                              ": what needs vectors (distance, separability) is left out");
+      info_.notices.push_back(
+          std::string("the dump holds no ") + (by_value_ ? "v" : "x") +
+          ": what needs vectors (distance, separability, union coverage) is left out");
     }
   }
 

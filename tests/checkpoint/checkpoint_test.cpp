@@ -72,6 +72,11 @@ TEST_F(Sharded, NamesTheTensorThatItsShardLacks) {
                [&] { Checkpoint::open(folder_.path()); });
 }
 
+TEST_F(Sharded, RefusesOneShardForTheWhole) {
+  expect_error(ErrorKind::bad_input, {folder_ / "two.safetensors", "one of the 2 shards", "folder"},
+               [&] { Checkpoint::open(folder_ / "two.safetensors"); });
+}
+
 TEST_F(Sharded, TakesOnlyWhatTheIndexNames) {
   write_index(R"({"weight_map": {"a": "one.safetensors"}})");
   EXPECT_EQ(Checkpoint::open(folder_.path()).find("b"), nullptr);

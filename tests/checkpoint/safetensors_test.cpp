@@ -174,6 +174,16 @@ TEST(SafetensorsReader, RefusesAFileCutAtAnyByte) {
   }
 }
 
+TEST(SafetensorsReader, LooksNoFurtherThanTheBytesItWasGiven) {
+  // What lies behind the end would make the header whole.
+  const std::string bytes = made_safetensors("{} ", "");
+  for (std::size_t cut = 1; cut <= 3; ++cut) {
+    expect_error(ErrorKind::bad_input, {"header length of 3"}, [&] {
+      Safetensors::view(as_bytes(bytes).first(bytes.size() - cut), "made.safetensors");
+    });
+  }
+}
+
 TEST(SafetensorsReader, SaysWhyAPathCannotBeRead) {
   const TemporaryFolder folder("safetensors-paths");
   expect_error(ErrorKind::bad_input, {folder / "none", "No such file"},

@@ -144,6 +144,8 @@ TEST(Shape, IsComparedWithRoomForAnySize) {
   tensor.require_shape(any);
   expect_error(ErrorKind::bad_input, {"\"w\"", "[any, 1, 7]", "[2, 0, 7]"},
                [&] { tensor.require_shape(other); });
+  const TensorView full = made_tensor(DType::F32, {}, {2, 3, 7});
+  expect_error(ErrorKind::bad_input, {"[2, 0, 7]", "[2, 3, 7]"}, [&] { full.require_shape(same); });
   expect_error(ErrorKind::bad_input, {"[2, 0]"}, [&] { tensor.require_shape(shorter); });
 }
 
