@@ -67,6 +67,7 @@ class Table {
       heads_.resize(static_cast<std::size_t>(options.top));
     }
     choose_columns();
+    place_flags();
   }
 
   std::string text() const {
@@ -82,13 +83,14 @@ class Table {
           paint_(Style::faint, fmt::format("{} of {} heads are shown", heads_.size(), measured_)) +
           "\n";
     }
-    return out + column_legend() + flag_legend();
+    return out + column_legend() + flag_legend() + "\n";
   }
 
  private:
   void check_sort() const;
   void sort_heads();
   void choose_columns();
+  void place_flags();
   std::string header() const;
   std::string row(const HeadName& head) const;
   std::string cell_text(const Column& column, const HeadName& head) const;
@@ -104,7 +106,14 @@ class Table {
   std::size_t measured_ = 0;
   std::vector<Column> columns_;
   std::size_t flag_width_ = 0;
+  std::vector<std::pair<std::string, std::size_t>> flag_places_;  // name, first column
 };
+
+std::string short_name(const std::string& flag) {
+  const auto info = std::find_if(flag_infos().begin(), flag_infos().end(),
+                                 [&](const FlagInfo& known) { return known.name == flag; });
+  return info == flag_infos().end() ? flag : info->short_name;
+}
 
 void Table::check_sort() const {
   if (options_.sort.empty()) return;
@@ -134,8 +143,8 @@ void Table::choose_columns() {
        "entropy of the weights; 1: all keys weigh the same, 0: one key has everything",
        "dispersed collapsed"},
       {"effective_tokens", "eff.", "keys", 5, "as many equal keys would give this entropy"},
-      {"max_weight", "max", "weight", 6, "largest weight of a query"},
-      {"sink_weight", "first", "weight", 6, "weight on the first token", "sink"},
+      {"max_weight", "max", "key", 5, "largest weight of a query"},
+      {"sink_weight", "first", "key", 5, "weight on the first token", "sink"},
       {"attention_distance", "back", "tokens", 6, "mean distance of the keys it looks at"},
       {"mass_90", "90 %", "keys", 5, "how many keys hold 90 % of the weight", "over_selected"},
       {"separability", "sep.", n, 5,
@@ -200,20 +209,39 @@ std::vector<std::string> Table::flags_of(const HeadName& head) const {
   return names;
 }
 
-// Short names as far as there is room, then how many more there are.
+// The short names, each kind of flag in its own place where there is room for that, else one after
+// another and the number of those left over.
 std::string Table::flag_column(const std::vector<std::string>& names) const {
   std::string text;
+  if (!flag_places_.empty()) {
+    for (const auto& [name, place] : flag_places_) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+      text.resize(place, ' ');
+      text += short_name(name);
+    }
+    return text;
+  }
   for (std::size_t k = 0; k < names.size(); ++k) {
-    const auto info =
-        std::find_if(flag_infos().begin(), flag_infos().end(),
-                     [&](const FlagInfo& candidate) { return candidate.name == names[k]; });
-    const std::string name = info == flag_infos().end() ? names[k] : info->short_name;
-    const std::string longer = text + (k == 0 ? "" : " ") + name;
+    const std::string longer = text + (k == 0 ? "" : " ") + short_name(names[k]);
     const std::size_t room = k + 1 == names.size() ? flag_width_ : flag_width_ - 3;
     if (longer.size() > room) return text + fmt::format(" +{}", names.size() - k);
     text = longer;
   }
   return text;
+}
+
+// dispersed and collapsed exclude each other and share a place.
+void Table::place_flags() {
+  std::size_t place = 0;
+  for (const FlagInfo& info : flag_infos()) {
+    const bool raised = std::any_of(results_.flags.begin(), results_.flags.end(),
+                                    [&](const Flag& flag) { return flag.name == info.name; });
+    if (!raised) continue;
+    const bool shares = info.name == "collapsed" && !flag_places_.empty();
+    flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
+    if (!shares) place += info.short_name.size() + 1;
+  }
+  if (place > flag_width_ + 1) flag_places_.clear();
 }
 
 std::string Table::row(const HeadName& head) const {

@@ -13,6 +13,8 @@
 namespace headgauge {
 namespace {
 
+constexpr double kSink = 0.3;  // as for the flag of that name
+
 // Puts a line together piece by piece and keeps the record of its numbers.
 class Line {
  public:
@@ -111,7 +113,7 @@ class Summary {
   bool sharp(const HeadName& head) const {
     const double entropy = value("entropy_normalized", head);
     const double sink = value("sink_weight", head);
-    return entropy < 0.5 && !(sink > 0.3);
+    return entropy < 0.5 && !(sink > kSink);
   }
 
   const Results& results_;
@@ -135,21 +137,23 @@ MaybeLine Summary::roles() const {
   const auto sink = largest("sink_weight");
   if (!sink) return std::nullopt;
   Line line;
-  length(line.say("At ")).say(", ").head(sink->head).say(" rests most on the first token (");
-  line.number(sink->cell).say(" of its weight)");
+  length(line.say("At ")).say(sink->cell.value > kSink ? ", " : ", no head is a sink: ");
+  line.head(sink->head).say(sink->cell.value > kSink ? " rests on" : " has most on");
+  line.say(" the first token (").number(sink->cell).say(" of its weight)");
+  const auto distance = [&](const HeadName& h) -> std::optional<double> {
+    return sharp(h) ? std::optional(value("attention_distance", h)) : std::nullopt;
+  };
   const auto previous = best([&](const HeadName& h) -> std::optional<double> {
-    if (!sharp(h)) return std::nullopt;
-    return -std::abs(value("attention_distance", h) - 1);
+    const auto d = distance(h);
+    return d ? std::optional(-std::abs(*d - 1)) : std::nullopt;
   });
   if (previous) {
-    line.say(", ").head(*previous).say(" is nearest to a previous-token head (");
+    const bool looks_at_it = std::abs(*distance(*previous) - 1) < 0.5;
+    line.say(", ").head(*previous);
+    line.say(looks_at_it ? " looks at the previous token (" : " is the most local sharp one (");
     line.number(*cell("attention_distance", *previous)).say(" back)");
   }
-  const auto far = best([&](const HeadName& h) -> std::optional<double> {
-    if (!sharp(h)) return std::nullopt;
-    return value("attention_distance", h);
-  });
-  if (far) {
+  if (const auto far = best(distance)) {
     line.say(", ").head(*far).say(" selects from furthest away (");
     line.number(*cell("attention_distance", *far)).say(" back)");
   }
@@ -185,36 +189,39 @@ MaybeLine Summary::growth() const {
 
 MaybeLine Summary::critical() const {
   const auto whole = find_cell(results_, "critical_n", {});
-  if (!whole) return std::nullopt;
-  // Only heads that have an N of their own: -1 stands for none in the range searched.
-  const auto own = [&](double sign) {
-    return best([&](const HeadName& h) -> std::optional<double> {
-      const double n = value("critical_n_head", h);
-      return n >= 1 ? std::optional(sign * n) : std::nullopt;
-    });
-  };
-  const auto fewest = own(-1);
-  const auto most = own(1);
+  const auto searched = results_.settings.find("critical_max");
+  if (!whole || searched == results_.settings.end() || !searched->is_number()) return std::nullopt;
   Line line;
+  const auto range = [&]() -> Line& {
+    return line.say("N = ").whole("settings.critical_max", searched->get<double>());
+  };
   const auto share = find_cell(results_, "critical_fraction", {});
-  if (whole->value >= 1 && share) {
-    length(line.say("At ")).say(", the top ").whole(*whole).say(" keys (");
-    line.number(*share, 100).say(" %) already carry the heads' context vectors");
+  const bool found = whole->value >= 1 && share.has_value();
+  length(line.say("At ")).say(", tested over all heads, ");
+  if (found) {
+    line.say("the top ").whole(*whole).say(" keys (").number(*share, 100).say(" %) carry");
   } else {
-    length(line.say("At ")).say(", no top-N set up to N = ");
-    const auto searched = results_.settings.find("critical_max");
-    if (searched == results_.settings.end() || !searched->is_number()) return std::nullopt;
-    line.whole("settings.critical_max", searched->get<double>());
-    line.say(" carries the heads' context vectors");
+    line.say("no top-N set up to ");
+    range().say(" carries");
   }
-  line.say(" (critical N, reading \"context\")");
-  if (fewest && most) {
-    line.say("; alone, ").head(*fewest).say(" needs ");
-    line.whole(*cell("critical_n_head", *fewest)).say(" and ").head(*most).say(" needs ");
-    line.whole(*cell("critical_n_head", *most));
-  } else if (const auto needed = largest("mass_90")) {
-    line.say("; ").head(needed->head).say(" needs ").number(needed->cell);
-    line.say(" keys for ").rule("90").say(" % of its weight");
+  line.say(" the context vector (critical N, reading \"context\"); one by one ");
+
+  // -1 stands for none in the range searched.
+  std::size_t reached = 0;
+  for (const HeadName& head : heads_) reached += value("critical_n_head", head) >= 1;
+  const auto first = best([&](const HeadName& h) -> std::optional<double> {
+    const double n = value("critical_n_head", h);
+    return n >= 1 ? std::optional(-n) : std::nullopt;
+  });
+  line.whole("heads.critical_n_head", static_cast<double>(reached)).say(" of ");
+  line.whole("heads", static_cast<double>(heads_.size())).say(" heads get there by ");
+  range();
+  if (first) {
+    line.say(", first ").head(*first).say(" (");
+    line.whole(*cell("critical_n_head", *first)).say(")");
+  } else if (const auto widest = largest("mass_90")) {
+    line.say("; ").head(widest->head).say(" spreads ").rule("90");
+    line.say(" % of its weight over ").number(widest->cell).say(" keys");
   } else {
     return std::nullopt;
   }
@@ -244,14 +251,23 @@ MaybeLine Summary::separability() const {
     line.head(h).say(" (").number(*ratio("separability", h)).say(" against ");
     return line.number(*ratio("separability_null", h)).say(")");
   };
+  // Without standard errors (few rows) no head was judged, which is not the same as none.
+  const bool judged = std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& h) {
+    const auto measured = ratio("separability", h);
+    return measured && std::isfinite(measured->stderr_);
+  });
   Line line;
   line.say("At N = ");
   line.whole("coords.top_n", results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
              {*top_n});
   length(line.say(" of ")).say(", ");
-  flag_count(line, "saturated", "tells its", "tell their");
-  line.say(" keys apart no better than random vectors");
-  compare(line.say("; furthest above is "), *most);
+  if (judged) {
+    flag_count(line, "saturated", "tells its", "tell their");
+    line.say(" keys apart no better than random vectors; furthest above is ");
+  } else {
+    line.say("the share of keys told apart is furthest above that of random vectors in ");
+  }
+  compare(line, *most);
   return compare(line.say(", furthest below "), *least).say(".").done();
 }
 

@@ -13,7 +13,8 @@ namespace headgauge {
 struct Fact {
   std::string text;  // as it stands in the line
   // The name of a metric; "coords.NAME" (cell: the index); "settings.NAME"; "flags.NAME" (how many
-  // of that name there are); "heads" (how many were measured); "rule" (a fixed number of the rule
+  // of that name there are); "heads" (how many were measured); "heads.NAME" (how many of them
+  // have a value of at least 1 in that metric); "rule" (a fixed number of the rule
   // that the line states); "limit" (the largest whole number below 6 % of the longest length).
   std::string metric;
   std::vector<Index> cell;  // along the metric's dims

@@ -41,15 +41,15 @@ length          64    1024
 loss, nats    5.12    4.30
 perplexity     168    73.7
 
-layer  entropy   eff.     max   first    back   90 %   sep.  rand.  crit.  flags
-.head   of max   keys  weight  weight  tokens   keys   N=20   N=20      N
-  0.0     1.00    512    0.01    0.01     256    462   0.21   0.44   >128  disp sat over
-  0.1     0.41   9.60    0.71    0.71     180   30.5   0.83   0.45     11  sink
-  0.2     0.03   1.20    0.97    0.00    1.04   1.00   0.64   0.46      1  coll sens
+layer  entropy   eff.    max  first    back   90 %   sep.  rand.  crit.  flags
+.head   of max   keys    key    key  tokens   keys   N=20   N=20      N
+  0.0     1.00    512   0.01   0.01     256    462   0.21   0.44   >128  disp      sat over
+  0.1     0.41   9.60   0.71   0.71     180   30.5   0.83   0.45     11       sink
+  0.2     0.03   1.20   0.97   0.00    1.04   1.00   0.64   0.46      1  coll               sens
 
-  1.0     0.22   3.46    0.55    0.05     232   7.25   0.98   0.47      5
-  1.1     0.00   1.00    1.00    0.00    0.10   1.00   0.40   0.50      -  coll sat
-  1.2     0.73    120    0.10    0.02     100    200   0.62   0.41     45  over sens dup
+  1.0     0.22   3.46   0.55   0.05     232   7.25   0.98   0.47      5
+  1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -  coll      sat
+  1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45                over sens dup
 
 entropy  entropy of the weights; 1: all keys weigh the same, 0: one key has everything
 eff.     as many equal keys would give this entropy
@@ -68,6 +68,7 @@ sat      saturated, 2 heads: separability within 2 standard errors of that of ra
 over     over_selected, 2 heads: 90 % of its weight on more than 6 % of its keys
 sens     sensitive, 2 heads: gradient norm above 0.25 when the two largest logits move apart (T = 1)
 dup      redundant, 1 head: its top 10 keys overlap by more than 0.8 with another head's
+
 )");
 }
 
@@ -92,11 +93,29 @@ TEST(Table, FitsIn100ColumnsWhateverTheValues) {
 }
 
 TEST(Table, FlagsThatDoNotFitAreCounted) {
+  TableOptions options;
+  options.sort = "jacobian_frobenius";  // takes room of its own
+  const std::string table = render_table(scanned_results(), options);
+  EXPECT_NE(table.find("  disp sat over\n"), std::string::npos);
   Results r = scanned_results();
-  r.flags.clear();
-  for (const FlagInfo& info : flag_infos())
-    r.flags.push_back({info.name, 0, 0, 1, 1, 1, "", "", {}});
-  EXPECT_NE(render_table(r, {}).find("  disp coll sink sat +3\n"), std::string::npos);
+  for (const char* name : {"sink", "saturated", "over_selected", "sensitive"}) {
+    r.flags.push_back({name, 1, 0, 1, 1, 1, "", "", {}});
+  }
+  EXPECT_NE(render_table(r, options).find("  sink sat over +1\n"), std::string::npos);
+}
+
+TEST(Table, EachKindOfFlagHasItsPlaceWhereThereIsRoom) {
+  const auto lines = lines_of(render_table(scanned_results(), {}));
+  const auto flags_of = [&](const std::string& head) {
+    for (const std::string& line : lines) {
+      if (line.rfind("  " + head + "  ", 0) == 0) return line.substr(73);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(flags_of("0.0"), "disp      sat over");
+  EXPECT_EQ(flags_of("0.1"), "     sink");
+  EXPECT_EQ(flags_of("0.2"), "coll               sens");
+  EXPECT_EQ(flags_of("1.2"), "              over sens dup");
 }
 
 TEST(Table, SortsByAnyMetricOfAHeadLargestFirstUndefinedLast) {

@@ -46,6 +46,13 @@ double value_in(const Json& file, const Fact& fact) {
     const std::string part = name.substr(0, dot), key = name.substr(dot + 1);
     if (part == "coords") return file["coords"][key][static_cast<std::size_t>(fact.cell.at(0))];
     if (part == "settings") return file["settings"][key];
+    if (part == "heads") {
+      int count = 0;
+      for (const Json& layer : file["metrics"][key]["values"]) {
+        for (const Json& head : layer) count += !head.back().is_null() && head.back() >= 1;
+      }
+      return count;
+    }
     if (part == "flags") {
       return static_cast<double>(
           std::count_if(file["flags"].begin(), file["flags"].end(),
@@ -86,26 +93,25 @@ void expect_every_number_is_in_the_results(const Results& results) {
   }
 }
 
+// clang-format off
 TEST(Summary, FiveLinesInPlainWords) {
   const std::vector<std::string> expected{
-      "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its "
-      "maximum); "
-      "the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
-      "At L = 1024, head 0.1 rests most on the first token (0.71 of its weight), head 0.2 is "
-      "nearest "
-      "to a previous-token head (1.04 back), head 1.0 selects from furthest away (232 back).",
-      "At L = 1024, the top 11 keys (1.07 %) already carry the heads' context vectors (critical N, "
-      "reading \"context\"); alone, head 0.2 needs 1 and head 1.2 needs 45.",
-      "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than random vectors; "
-      "furthest above is head 1.0 (0.98 against 0.47), furthest below head 0.0 (0.21 against "
-      "0.44).",
-      "At L = 1024, keep at most 61 keys (N below 6 %) per query, but more for head 0.0 (462 keys "
-      "for "
-      "90 % of its weight); stay above T = 0.1, where the gradient of head 1.2 is 0.60 (0.06 at T "
-      "= "
-      "1)."};
+      "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum);"
+      " the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
+      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 0.2 looks at the"
+      " previous token (1.04 back), head 1.0 selects from furthest away (232 back).",
+      "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector"
+      " (critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
+      " head 0.2 (1).",
+      "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than random vectors;"
+      " furthest above is head 1.0 (0.98 against 0.47), furthest below head 0.0 (0.21 against"
+      " 0.44).",
+      "At L = 1024, keep at most 61 keys (N below 6 %) per query, but more for head 0.0 (462 keys"
+      " for 90 % of its weight); stay above T = 0.1, where the gradient of head 1.2 is 0.60 (0.06"
+      " at T = 1)."};
   EXPECT_EQ(summarize(scanned_results()), expected);
 }
+// clang-format on
 
 TEST(Summary, EveryNumberIsInTheResults) {
   expect_every_number_is_in_the_results(scanned_results());
@@ -120,7 +126,31 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   std::fill(r.metric("critical_n_head")->values.begin(), r.metric("critical_n_head")->values.end(),
             -1);
   expect_every_number_is_in_the_results(r);
-  EXPECT_NE(summarize(r)[2].find("head 0.0 needs 462 keys"), std::string::npos);
+  EXPECT_NE(summarize(r)[2].find("0 of 6 heads get there by N = 128; head 0.0 spreads 90 %"),
+            std::string::npos);
+}
+
+TEST(Summary, SaysWhatIsNotThere) {
+  Results r = scanned_results();
+  for (double& value : r.metric("sink_weight")->values) value *= .1;
+  for (double& value : r.metric("attention_distance")->values) value += 30;
+  r.flags = find_flags(r);
+  expect_every_number_is_in_the_results(r);
+  EXPECT_EQ(summarize(r)[1],
+            "At L = 1024, no head is a sink: head 0.1 has most on the first token (0.07 of its "
+            "weight), head 1.1 is the most local sharp one (30.1 back), head 1.0 selects from "
+            "furthest away (262 back).");
+}
+
+TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
+  Results r = scanned_results();
+  r.metric("separability")->stderr_.clear();
+  r.flags = find_flags(r);
+  expect_every_number_is_in_the_results(r);
+  EXPECT_EQ(summarize(r)[3],
+            "At N = 20 of L = 1024, the share of keys told apart is furthest above that of random "
+            "vectors in head 1.0 (0.98 against 0.47), furthest below head 0.0 (0.21 against "
+            "0.44).");
 }
 
 // Only the weights group, as for a dump of scores.
