@@ -73,11 +73,13 @@ const std::vector<MetricInfo>& weights_metrics() {
 }
 
 // Entropy of the weights beyond the first key, renormalised. From the sums of the whole row where
-// the first key holds less than half; directly elsewhere, because 1 - p_1 loses its digits.
+// the first key holds less than half of a long row; directly elsewhere, because 1 - p_1 loses its
+// digits, and so does a difference that is exactly 0 for two keys.
 double entropy_without_first(const Row& row) {
+  constexpr Index kShort = 16;
   const double total = row.sums.abs_mass;
   const double first = std::abs(static_cast<double>(row.weights[0])) / total;
-  if (first < 0.5) {
+  if (first < 0.5 && row.n() > kShort) {
     const double rest = 1 - first;
     const double term = first > 0 ? first * std::log(first) : 0;
     return (row.sums.entropy + term) / rest + std::log(rest);
