@@ -21,17 +21,16 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back(
-          {path, tokenizer.encode(read_text_file(path)), sha256_of_file(path)});
+      documents.push_back({path, tokenizer.encode(read_text_file(path)), sha256_of_file(path)});
     }
   }
   for (const std::string& path : options.tokens) {
     documents.push_back({path, read_token_ids(path), sha256_of_file(path)});
   }
-  const auto longest = options.lengths.empty()
-                           ? kLongestAuto
-                           : static_cast<std::size_t>(std::max(
-                                 1, *std::ranges::max_element(options.lengths)));
+  const auto longest =
+      options.lengths.empty()
+          ? kLongestAuto
+          : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) {
     if (document.tokens.size() > longest) document.tokens.resize(longest);
   }
@@ -64,16 +63,16 @@ void InputOptions::add_to(CLI::App& command) {
                   "Hugging Face cache, or a dump file")
       ->required();
   auto* text = command.add_option("--text", texts, "UTF-8 texts; each file is a document");
-  command.add_option("--tokens", tokens, "Files of whitespace-separated token ids")
-      ->excludes(text);
+  command.add_option("--tokens", tokens, "Files of whitespace-separated token ids")->excludes(text);
   command
       .add_option("--lengths", lengths_text,
                   "Context lengths, such as 32,64,128, or auto: doubling from 32 to 1024 as far "
                   "as they fit")
       ->capture_default_str();
   command
-      .add_option("--x", x, "The vectors that distances are taken between: token embeddings, "
-                            "hidden states entering the layer, or the head's values")
+      .add_option("--x", x,
+                  "The vectors that distances are taken between: token embeddings, "
+                  "hidden states entering the layer, or the head's values")
       ->check(CLI::IsMember({"embedding", "hidden", "value"}))
       ->capture_default_str();
   command.add_option("--threads", threads, "Threads (default: as many as there are cores)")

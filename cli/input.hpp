@@ -15,7 +15,7 @@ struct InputOptions {
   std::string model;
   std::vector<std::string> texts;
   std::vector<std::string> tokens;
-  std::vector<int> lengths;         // empty: auto
+  std::vector<int> lengths;  // empty: auto
   std::string lengths_text = "auto";
   std::string x = "embedding";
   int threads = 0;

@@ -60,8 +60,8 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
 
 int inspect(const std::string& name, bool json) {
   const ResolvedModel model = resolve_model(name);
-  const Facts facts = model.kind == ResolvedModel::Kind::dump ? inspect_dump(model)
-                                                              : inspect_checkpoint(model);
+  const Facts facts =
+      model.kind == ResolvedModel::Kind::dump ? inspect_dump(model) : inspect_checkpoint(model);
   if (json) {
     fmt::print("{}\n", facts.dump(2));
     return 0;

@@ -12,7 +12,9 @@ int fail(int code, const std::string& message) {
   return code;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 }  // namespace
 
@@ -23,13 +25,15 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
-  app.footer("Example: headgauge scan gpt2 --text book.txt --out results\n"
-             "Each command has its own --help.");
+  app.footer(
+      "Example: headgauge scan gpt2 --text book.txt --out results\n"
+      "Each command has its own --help.");
   headgauge::cli::Action action;
   headgauge::cli::add_scan(app, action);
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);
   headgauge::cli::add_inspect(app, action);
+  headgauge::cli::add_phantom(app, action);
   try {
     app.parse(argc, argv);
     return action();

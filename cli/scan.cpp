@@ -46,8 +46,9 @@ void add_options(CLI::App& command, ScanCommand& options) {
       ->delimiter(',');
   command.add_option("--layers", options.scan.layers, "Only these layers: 0-3,5");
   command.add_option("--heads", options.scan.heads, "Only these heads, as layer.head: 3.5,7.*");
-  command.add_option("--normalizer", options.scan.normalizer,
-                     "The rule that turns scores to weights; see headgauge normalizers")
+  command
+      .add_option("--normalizer", options.scan.normalizer,
+                  "The rule that turns scores to weights; see headgauge normalizers")
       ->capture_default_str();
   command
       .add_option("--direction", options.direction,
@@ -185,7 +186,8 @@ void add_scan(CLI::App& app, Action& action) {
   add_options(*command, *options);
   command->footer(
       "Example: headgauge scan demo/model --text demo/text.txt --out demo/out\n"
-      "         headgauge scan gpt2 --text book.txt --lengths 256,1024 --measures weights --top 20");
+      "         headgauge scan gpt2 --text book.txt --lengths 256,1024 --measures weights --top "
+      "20");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

@@ -85,8 +85,8 @@ void compare(const json& golden, const std::string& folder) {
       for (std::size_t h = 0; h < layers[l].size(); ++h) {
         for (std::size_t k = 0; k < layers[l][h].size(); ++k) {
           const double expected = layers[l][h][k];
-          const double found = results.at(metric, {static_cast<Index>(l), static_cast<Index>(h),
-                                                   static_cast<Index>(k)});
+          const double found = results.at(
+              metric, {static_cast<Index>(l), static_cast<Index>(h), static_cast<Index>(k)});
           deviation.add(found, expected, std::max(std::abs(expected), 1e-6));
         }
       }

@@ -1,0 +1,29 @@
+// The phantom: a checkpoint whose heads are built, so that every statistic is known beforehand.
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// What a head prefers; its preferred keys have logit `strength` (one-hot: 200), all others 0.
+enum class PhantomHead { uniform, sink, previous_token, same_token, one_hot };
+inline constexpr std::array kPhantomHeads = {PhantomHead::uniform, PhantomHead::sink,
+                                             PhantomHead::previous_token, PhantomHead::same_token,
+                                             PhantomHead::one_hot};
+const char* phantom_head_name(PhantomHead head);
+
+inline constexpr Index kPhantomTokens = 128;    // vocabulary, and longest context
+inline constexpr double kOneHotStrength = 200;  // e^-200: nothing else is left in float32
+inline constexpr std::array<int, 3> kPhantomLengths = {32, 64, 128};
+inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};
+
+// The metrics of a scan of `tokens` in closed form: name -> {dims, values}. Distances and
+// separability are included where no token repeats (orthonormal vectors).
+nlohmann::ordered_json phantom_expectations(std::span<const int> tokens, double strength);
+
+}  // namespace headgauge
