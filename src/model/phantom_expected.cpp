@@ -299,10 +299,10 @@ Json phantom_expectations(std::span<const int> tokens, double strength) {
   out.add_sets("expected_distance_context", expected_context);
   const auto one = [](const TwoLevelRow&, double) { return 1.0; };
   out.add_sets("separability", one);
-  // Of a one-hot row every key but one has the weight e^-200: which is the smaller of two distances
-  // that differ by e^-400 is beyond float64, so nothing is expected there.
+  // xi^2 and r^2 differ by 2 u^2 beside w^2: where u is below a thousandth of w, vectors in float32
+  // do not decide which is smaller, and nothing is expected.
   out.add_sets("separability_lower", [](const TwoLevelRow& row, double set) {
-    return row.u < 1e-60 && set > 1 ? kUndefined : 1.0;
+    return row.u < 1e-3 * row.w && set > 1 ? kUndefined : 1.0;
   });
   out.add_sets("separability_model_upper", one);
   out.add_sets("separability_model_lower", model_lower);
