@@ -153,7 +153,8 @@ MaybeLine Summary::roles() const {
     line.say(looks_at_it ? " looks at the previous token (" : " is the most local sharp one (");
     line.number(*cell("attention_distance", *previous)).say(" back)");
   }
-  if (const auto far = best(distance)) {
+  const auto far = best(distance);
+  if (far && far->text() != previous->text()) {
     line.say(", ").head(*far).say(" selects from furthest away (");
     line.number(*cell("attention_distance", *far)).say(" back)");
   }

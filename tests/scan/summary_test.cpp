@@ -142,6 +142,17 @@ TEST(Summary, SaysWhatIsNotThere) {
             "furthest away (262 back).");
 }
 
+TEST(Summary, NamesTheOnlySharpHeadOnce) {
+  Results r = scanned_results();
+  MetricArray& entropy = *r.metric("entropy_normalized");
+  for (std::size_t cell : {1, 3, 7, 9, 11}) entropy.values[cell] = .9;  // all but head 0.2
+  r.flags = find_flags(r);
+  EXPECT_EQ(
+      summarize(r)[1],
+      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 0.2 looks at "
+      "the previous token (1.04 back).");
+}
+
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   Results r = scanned_results();
   r.metric("separability")->stderr_.clear();
