@@ -24,7 +24,7 @@ const std::vector<MetricInfo>& sensitivity_metrics() {
       info.group = "sensitivity";
       info.kind = kind;
       info.dims = std::move(dims);
-      info.unit = "1";
+      info.unit = std::string("1");  // assigning the literal trips a false warning of GCC 12
       info.formula = std::move(formula);
       info.source = std::move(source);
       info.meaning = std::move(meaning);

@@ -265,14 +265,13 @@ HWY_INLINE V power_of_two(V rounded) {
   return hn::BitCast(D(), hn::Add(bits, hn::BitCast(du, hn::Set(D(), 1.0f))));
 }
 
-// 2^(x (high + low)), x <= 0; the factor comes in two parts since |x high| may be large. 2^f by a
-// minimax polynomial of degree 5, relative error 9e-8.
-HWY_INLINE V exp2_scaled(V x, V high, V low) {
+// 2^(x scale), x <= 0. 2^f by a minimax polynomial of degree 5, relative error 9e-8.
+HWY_INLINE V exp2_scaled(V x, V scale) {
   const D d;
   const V round = hn::Set(d, kRound);
-  const V rounded = hn::MulAdd(x, high, round);
+  const V rounded = hn::MulAdd(x, scale, round);
   const V k = hn::Sub(rounded, round);
-  const V f = hn::MulAdd(x, low, hn::MulSub(x, high, k));
+  const V f = hn::MulSub(x, scale, k);
   V p = hn::MulAdd(hn::Set(d, 0.0013264727f), f, hn::Set(d, 0.009671513f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.055507336f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.24022242f));
@@ -285,17 +284,6 @@ HWY_INLINE V exp2_scaled(V x, V high, V low) {
   return hn::IfThenElseZero(normal, hn::Mul(p, power_of_two(rounded)));
 #endif
 }
-
-// log2(e)/T in two floats.
-struct Scale {
-  explicit Scale(double temperature) {
-    const double scale = kLog2E / temperature;
-    const auto first = static_cast<float>(scale);
-    high = hn::Set(D(), first);
-    low = hn::Set(D(), static_cast<float>(scale - first));
-  }
-  V high, low;
-};
 
 // Calls body(i) for every vector of a row, and flushes the sums in time.
 template <class Sums, class Body>
@@ -375,10 +363,10 @@ SlopeRange relative_to(const float* HWY_RESTRICT logits, const double* HWY_RESTR
 HWY_INLINE BaseSums weigh(const float* HWY_RESTRICT fall, const float* HWY_RESTRICT slope,
                           std::size_t n, double temperature, float* HWY_RESTRICT weights) {
   const D d;
-  const Scale scale(temperature);
+  const V scale = hn::Set(d, static_cast<float>(kLog2E / temperature));
   LaneSums<3> sums(kTiny);
   each_vector(n, sums, [&](std::size_t i) HWY_ATTR {
-    const V g = exp2_scaled(hn::Load(d, fall + i), scale.high, scale.low);
+    const V g = exp2_scaled(hn::Load(d, fall + i), scale);
     hn::Store(g, d, weights + i);
     sums.lane[0] = hn::Add(sums.lane[0], g);
     sums.lane[1] = hn::MulAdd(g, g, sums.lane[1]);
@@ -391,10 +379,10 @@ HWY_INLINE LargeStepSums large_step(const float* HWY_RESTRICT weights,
                                     const float* HWY_RESTRICT moved, std::size_t n,
                                     double temperature) {
   const D d;
-  const Scale scale(temperature);
+  const V scale = hn::Set(d, static_cast<float>(kLog2E / temperature));
   LaneSums<3> sums(kTiny);
   each_vector(n, sums, [&](std::size_t i) HWY_ATTR {
-    const V g = exp2_scaled(hn::Load(d, moved + i), scale.high, scale.low);
+    const V g = exp2_scaled(hn::Load(d, moved + i), scale);
     sums.lane[0] = hn::Add(sums.lane[0], g);
     sums.lane[1] = hn::MulAdd(g, g, sums.lane[1]);
     sums.lane[2] = hn::MulAdd(g, hn::Load(d, weights + i), sums.lane[2]);
