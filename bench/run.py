@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Prints each figure of docs/performance.md as a ratio to something measured in the same run.
+
+    python3 bench/run.py [--quick] [--model DIR]
+
+Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
+random weights, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
+by $HEADGAUGE_PEER_PYTHON (default: this interpreter).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "bench"
+PEER_PYTHON = os.environ.get("HEADGAUGE_PEER_PYTHON", sys.executable)
+LENGTH = 1024
+THREADS = 2
+
+
+def bar(value: float, limit: float, at_least: bool) -> str:
+    met = value >= limit if at_least else value <= limit
+    return f"{'at least' if at_least else 'at most'} {limit:g}: {'met' if met else 'NOT met'}"
+
+
+def line(what: str, figure: str, verdict: str = "") -> None:
+    print(f"  {what:<58} {figure:>24}  {verdict}", flush=True)
+
+
+def engine(level: str, heads: int, lengths: str) -> None:
+    """The engine against the roofline; bars on the ratios."""
+    print(f"\nengine, {heads} heads, d = 64, causal, {level}")
+    output = subprocess.run(
+        [BUILD / "bench/scan/bench_engine", str(heads), "1,2", lengths],
+        env={**os.environ, "HEADGAUGE_SIMD": level},
+        check=True, capture_output=True, text=True,
+    ).stdout
+    limits = {"with top 100": (2.5, 3.0), "with distances at five N": (10.0, 12.0)}
+    base: dict[tuple[int, str], float] = {}
+    for row in map(json.loads, output.splitlines()):
+        where = f"{row['figure']}, L = {row['length']}, {row['threads']} threads"
+        cost = f"{row['ns_per_score'] * row['threads']:.2f} ns a score"
+        if row["figure"] == "entropy set":
+            line(where, f"{row['of_roof']:.2f} of the roof", bar(row["of_roof"], 0.75, True))
+        else:
+            limit = limits[row["figure"]][0 if level == "avx512" else 1]
+            ratio = row["to_entropy_set"]
+            line(where, f"{ratio:.2f} x entropy set", bar(ratio, limit, False))
+        first = base.setdefault((row["threads"], row["figure"]), row["ns_per_score"])
+        if row["ns_per_score"] is not first:
+            ratio = row["ns_per_score"] / first
+            line(f"  {cost}; against the shortest length", f"{ratio:.2f} x", bar(ratio, 2, False))
+
+
+def write_tokens(path: Path, count: int) -> None:
+    """Token ids that repeat as in prose (Zipf)."""
+    draw = random.Random(1)
+    path.write_text(" ".join(str(int(50257 ** draw.random()) - 1) for _ in range(count)))
+
+
+def scan(model: Path, tokens: Path, level: str, *options: str) -> dict[str, float]:
+    """Seconds and peak memory of a scan."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [
+            BUILD / "headgauge", "scan", model, "--tokens", tokens, "--quiet", "--out", out,
+            "--threads", str(THREADS), *options,
+        ]
+        pid = subprocess.Popen(
+            command, env={**os.environ, "HEADGAUGE_SIMD": level}, stdout=subprocess.DEVNULL
+        ).pid
+        _, status, usage = os.wait4(pid, 0)
+        if status != 0:
+            raise RuntimeError(f"scan failed: {command}")
+        timings = json.loads((Path(out) / "results.json").read_text())["timings"]
+    return {**timings, "peak_mb": usage.ru_maxrss / 1024}
+
+
+def peer(script: str, model: Path, tokens: Path, *options: str) -> dict[str, float] | None:
+    command = [PEER_PYTHON, ROOT / "bench/peers" / script, model, tokens, "--threads",
+               str(THREADS), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"  {script} failed: {done.stderr.strip().splitlines()[-1:]}")
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def has_torch() -> bool:
+    command = [PEER_PYTHON, "-c", "import torch, transformers"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
+    weights = sum(f.stat().st_size for f in model.glob("*.safetensors")) / 2**20
+    print(f"\nGPT-2 small's shape, random weights ({weights:.0f} MB), L = {LENGTH}")
+    suite = {}
+    for level, limit in (("avx512", 10), ("avx2", 20)):
+        suite[level] = scan(model, tokens, level, "--critical-max", "100")
+        total = suite[level]["total_s"]
+        line(f"paper A's algorithms, all 144 heads, {level}", f"{total:.2f} s",
+             bar(total, limit, False))
+    entropy = scan(model, tokens, "avx512", "--measures", "weights")
+    line("entropy scan: peak memory above the weights", f"{entropy['peak_mb'] - weights:.0f} MB",
+         bar(entropy["peak_mb"] - weights, 300, False))
+    if not has_torch():
+        print("  rivals left out: torch and transformers are not installed")
+        return
+    forward = scan(model, tokens, "avx512", "--measures", "model")
+    sdpa = peer("forward_sdpa.py", model, tokens)
+    if sdpa:
+        ratio = sdpa["seconds"] / forward["total_s"]
+        line("forward pass: PyTorch sdpa / headgauge", f"{ratio:.2f} x", bar(ratio, 1, True))
+    eager = peer("eager_entropy.py", model, tokens)
+    if eager:
+        ratio = eager["seconds"] / entropy["total_s"]
+        line("entropy of all heads: eager PyTorch / headgauge", f"{ratio:.2f} x",
+             bar(ratio, 3, True))
+    naive = None if quick else peer("paper_naive.py", model, tokens)
+    if naive:
+        ratio = naive["seconds"] / suite["avx512"]["total_s"]
+        line("paper A's algorithms: plain PyTorch / headgauge", f"{ratio:.0f} x",
+             bar(ratio, 200, True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer heads, no slow rivals")
+    parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
+    args = parser.parse_args()
+    for level in ("avx512", "avx2"):
+        engine(level, 24 if args.quick else 144, "1024" if args.quick else "1024,4096")
+    if not (args.model / "model.safetensors").exists():
+        subprocess.run(
+            [sys.executable, ROOT / "tests/golden/random_checkpoint.py", args.model, "--size",
+             "small", "--layers", "12", "--vocab", "50257", "--positions", "1024"],
+            check=True,
+        )
+    tokens = BUILD / "tokens.txt"
+    write_tokens(tokens, LENGTH)
+    whole_scans(args.model, tokens, args.quick)
+
+
+if __name__ == "__main__":
+    main()
