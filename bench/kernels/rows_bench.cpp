@@ -38,6 +38,12 @@ struct Rows {
   Matrix<float> values;
 };
 
+// Seconds for as many rows as GPT-2 small has at 1024 positions, where an iteration does 1024.
+benchmark::Counter per_model() {
+  using benchmark::Counter;
+  return Counter(1024.0 / 147456.0, Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
 void softmax(benchmark::State& state) {
   const Rows rows(state.range(0), 2.0);
   const bool store = state.range(1) != 0;
@@ -71,7 +77,6 @@ BENCHMARK(softmax_in_cache)
     ->Args({1, 20})
     ->Args({1, 60});
 
-// s_147456 is the time for as many rows as GPT-2 small has at 1024 positions.
 void top(benchmark::State& state) {
   Rows rows(1024, static_cast<double>(state.range(1)) * 0.1);
   rows.normalize();
@@ -83,9 +88,7 @@ void top(benchmark::State& state) {
     }
   }
   state.SetItemsProcessed(state.iterations() * rows.elements());
-  state.counters["s_147456"] =
-      benchmark::Counter(147456.0 / 1024.0, benchmark::Counter::kIsIterationInvariantRate |
-                                                benchmark::Counter::kInvert);
+  state.counters["s_147456"] = per_model();
 }
 BENCHMARK(top)
     ->ArgNames({"count", "spread10"})
@@ -118,9 +121,7 @@ void top_by_nth_element(benchmark::State& state) {
       benchmark::DoNotOptimize(index.data());
     }
   }
-  state.counters["s_147456"] =
-      benchmark::Counter(147456.0 / 1024.0, benchmark::Counter::kIsIterationInvariantRate |
-                                                benchmark::Counter::kInvert);
+  state.counters["s_147456"] = per_model();
 }
 BENCHMARK(top_by_nth_element)->ArgName("count")->Arg(100);
 
@@ -134,9 +135,7 @@ void mass_90(benchmark::State& state) {
     }
   }
   state.SetItemsProcessed(state.iterations() * rows.elements());
-  state.counters["s_147456"] =
-      benchmark::Counter(147456.0 / 1024.0, benchmark::Counter::kIsIterationInvariantRate |
-                                                benchmark::Counter::kInvert);
+  state.counters["s_147456"] = per_model();
 }
 BENCHMARK(mass_90)->ArgName("spread10")->Arg(1)->Arg(10)->Arg(20)->Arg(50);
 
