@@ -1,0 +1,95 @@
+#include "scan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+namespace headgauge {
+namespace {
+
+std::vector<Index> all_queries(const DocumentPlan& document) {
+  std::vector<Index> queries;
+  for (const Tile& tile : document.tiles) {
+    queries.insert(queries.end(), tile.queries.begin(), tile.queries.end());
+  }
+  return queries;
+}
+
+TEST(RowPlan, EdgesAreTheLengthsAndThePowersOfTwo) {
+  const std::vector<int> lengths = {32, 100, 300};
+  const std::vector<Index> documents = {300};
+  const RowPlan plan(lengths, documents, 0, 0);
+  const std::vector<int> expected = {1, 2, 4, 8, 16, 32, 64, 100, 128, 256, 300};
+  EXPECT_EQ(plan.edges(), expected);
+  EXPECT_EQ(plan.bins_of_length(0), 6);
+  EXPECT_EQ(plan.bins_of_length(1), 8);
+  EXPECT_EQ(plan.bins_of_length(2), 11);
+}
+
+TEST(RowPlan, EveryRowOnceAndEverySegmentInOneBlockAndBin) {
+  const std::vector<int> lengths = {32, 100, 300};
+  const std::vector<Index> documents = {300, 150, 20};
+  const RowPlan plan(lengths, documents, 0, 0);
+  ASSERT_EQ(plan.documents().size(), 3u);
+  EXPECT_EQ(plan.documents()[0].length, 300);
+  EXPECT_EQ(plan.documents()[1].length, 100);  // the longest length that fits
+  EXPECT_EQ(plan.documents()[2].length, 0);
+  for (const DocumentPlan& document : plan.documents()) {
+    std::vector<Index> expected(static_cast<std::size_t>(document.length));
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(all_queries(document), expected);
+    Index segments = 0;
+    for (const Tile& tile : document.tiles) {
+      EXPECT_EQ(tile.first_segment, segments);
+      segments += static_cast<Index>(tile.segments.size());
+      Index covered = 0;
+      for (const Segment& segment : tile.segments) {
+        EXPECT_EQ(segment.first, covered);
+        covered += segment.rows;
+        for (Index r = segment.first; r < covered; ++r) {
+          const Index query = tile.queries[static_cast<std::size_t>(r)];
+          EXPECT_EQ(query / kBlockRows, segment.block);
+          EXPECT_LT(query, plan.edges()[static_cast<std::size_t>(segment.bin)]);
+          if (segment.bin > 0) {
+            EXPECT_GE(query, plan.edges()[static_cast<std::size_t>(segment.bin - 1)]);
+          }
+          EXPECT_EQ(tile.weights[static_cast<std::size_t>(r)], 1.0);
+        }
+      }
+      EXPECT_EQ(covered, static_cast<Index>(tile.queries.size()));
+      EXPECT_LE(covered, kBlockRows);
+    }
+    EXPECT_EQ(segments, document.segments);
+  }
+}
+
+TEST(RowPlan, SampledRowsStandForTheirBin) {
+  const std::vector<int> lengths = {64, 1000};
+  const std::vector<Index> documents = {1000};
+  const RowPlan plan(lengths, documents, 10, 3);
+  std::vector<double> weight(plan.edges().size(), 0.0);
+  std::vector<int> rows(plan.edges().size(), 0);
+  std::set<Index> seen;
+  for (const Tile& tile : plan.documents()[0].tiles) {
+    for (const Segment& segment : tile.segments) {
+      for (Index r = segment.first; r < segment.first + segment.rows; ++r) {
+        weight[static_cast<std::size_t>(segment.bin)] += tile.weights[static_cast<std::size_t>(r)];
+        ++rows[static_cast<std::size_t>(segment.bin)];
+        EXPECT_TRUE(seen.insert(tile.queries[static_cast<std::size_t>(r)]).second);
+      }
+    }
+  }
+  for (std::size_t b = 0; b < weight.size(); ++b) {
+    const int size = plan.edges()[b] - (b > 0 ? plan.edges()[b - 1] : 0);
+    EXPECT_NEAR(weight[b], size, 1e-9);
+    EXPECT_EQ(rows[b], std::min(size, 10));
+  }
+  const RowPlan again(lengths, documents, 10, 3);
+  EXPECT_EQ(all_queries(plan.documents()[0]), all_queries(again.documents()[0]));
+  const RowPlan other(lengths, documents, 10, 4);
+  EXPECT_NE(all_queries(plan.documents()[0]), all_queries(other.documents()[0]));
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,276 @@
+// The engine as a whole: determinism, selection of heads, interruption, sources of every kind.
+#include "headgauge/scan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+std::unique_ptr<HeadSource> plain_source(int documents = 1) {
+  std::vector<int> tokens;
+  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 61);
+  std::vector<Document> texts;
+  for (int d = 0; d < documents; ++d) {
+    texts.push_back({"text " + std::to_string(d), tokens, ""});
+    std::rotate(tokens.begin(), tokens.begin() + 7, tokens.end());
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+                           {});
+}
+
+ScanOptions quick_options() {
+  ScanOptions options;
+  options.lengths = {16, 64, 96};
+  options.measure.top_n = {1, 5, 20};
+  options.measure.temperatures = {0.1, 1.0};
+  options.measure.critical_max = 20;
+  return options;
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+void expect_same_results(const Results& a, const Results& b) {
+  ASSERT_EQ(a.metrics.size(), b.metrics.size());
+  for (std::size_t m = 0; m < a.metrics.size(); ++m) {
+    EXPECT_EQ(a.metrics[m].first, b.metrics[m].first);
+    EXPECT_TRUE(same_bits(a.metrics[m].second.values, b.metrics[m].second.values))
+        << a.metrics[m].first;
+    EXPECT_TRUE(same_bits(a.metrics[m].second.stderr_, b.metrics[m].second.stderr_))
+        << a.metrics[m].first;
+  }
+  EXPECT_EQ(to_json(a)["flags"], to_json(b)["flags"]);
+}
+
+TEST(Scan, SameBitsOnAnyNumberOfThreads) {
+  ScanOptions options = quick_options();
+  options.threads = 1;
+  const Results one = scan(*plain_source(2), options);
+  for (int threads : {2, 5}) {
+    options.threads = threads;
+    expect_same_results(one, scan(*plain_source(2), options));
+  }
+}
+
+TEST(Scan, ASelectedHeadHasTheValuesOfAFullScan) {
+  const ScanOptions options = quick_options();
+  const Results full = scan(*plain_source(), options);
+  ScanOptions selected = options;
+  selected.heads = "1.1";
+  const Results part = scan(*plain_source(), selected);
+  EXPECT_EQ(part.coord_size("layer"), 1);
+  EXPECT_EQ(part.coord_size("head"), 1);
+  for (Index l = 0; l < 3; ++l) {
+    EXPECT_EQ(part.at("entropy", {0, 0, l}), full.at("entropy", {1, 1, l}));
+    EXPECT_EQ(part.at("distance", {0, 0, l, 1}), full.at("distance", {1, 1, l, 1}));
+  }
+}
+
+TEST(Scan, EveryDocumentCounts) {
+  const Results two = scan(*plain_source(2), quick_options());
+  EXPECT_EQ(two.metric("entropy")->rows.front(), 2 * 16);
+}
+
+// Asks for a stop when the engine reports the layer after the first.
+class StopAfterFirstLayer : public Progress {
+ public:
+  void update(std::string_view, double done, double) override {
+    if (done >= 1) source.request_stop();
+  }
+  std::stop_source source;
+};
+
+TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
+  const Results full = scan(*plain_source(), quick_options());
+  StopAfterFirstLayer progress;
+  const Results part =
+      scan(*plain_source(), quick_options(), &progress, progress.source.get_token());
+  EXPECT_TRUE(part.partial);
+  EXPECT_EQ(part.layers_done, 1);
+  ASSERT_EQ(part.coord_size("layer"), 1);
+  EXPECT_EQ(part.metric("loss"), nullptr);
+  for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
+    const MetricArray& found = *part.metric(metric);
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
+      const double expected = full.metric(metric)->values[i];
+      EXPECT_TRUE(found.values[i] == expected ||
+                  (std::isnan(expected) && std::isnan(found.values[i])))
+          << metric << " " << i;
+    }
+  }
+}
+
+TEST(Scan, LengthsThatDoNotFitAreRefused) {
+  ScanOptions options = quick_options();
+  options.lengths = {16, 97};
+  try {
+    scan(*plain_source(), options);
+    FAIL() << "no error";
+  } catch (const BadInputError& error) {
+    EXPECT_NE(std::string(error.what()).find("96 tokens"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("32, 64, 96"), std::string::npos) << error.what();
+  }
+  options.lengths = {0};
+  EXPECT_THROW(scan(*plain_source(), options), UsageError);
+  options = quick_options();
+  options.measure.top_n = {0};
+  EXPECT_THROW(scan(*plain_source(), options), UsageError);
+  options = quick_options();
+  options.measures = {"nonsense"};
+  EXPECT_THROW(scan(*plain_source(), options), UsageError);
+}
+
+TEST(Scan, AutoLengthsDoubleAsFarAsTheyFit) {
+  EXPECT_EQ(auto_lengths(2000, 1024), (std::vector<int>{32, 64, 128, 256, 512, 1024}));
+  EXPECT_EQ(auto_lengths(300, 512), (std::vector<int>{32, 64, 128, 256, 300}));
+  EXPECT_EQ(auto_lengths(10, 512), (std::vector<int>{10}));
+  EXPECT_EQ(auto_lengths(5000, 0), (std::vector<int>{32, 64, 128, 256, 512, 1024}));
+  EXPECT_THROW(auto_lengths(1, 512), BadInputError);
+}
+
+TEST(HeadSelection, PatternsNameLayersAndHeads) {
+  const HeadSelection all("", "", 4, 3);
+  EXPECT_TRUE(all.contains(3, 2));
+  const HeadSelection some("0-1,3", "1.*,3.0-1", 4, 3);
+  EXPECT_TRUE(some.contains(1, 2));
+  EXPECT_TRUE(some.contains(3, 1));
+  EXPECT_FALSE(some.contains(3, 2));
+  EXPECT_FALSE(some.layer(0));
+  for (const char* wrong : {"4", "x", "1-", "2-1", "1,,2"}) {
+    EXPECT_THROW(HeadSelection(wrong, "", 4, 3), UsageError) << wrong;
+  }
+  for (const char* wrong : {"3", "3.3", "*.x", "1.2,"}) {
+    EXPECT_THROW(HeadSelection("", wrong, 4, 3), UsageError) << wrong;
+  }
+  EXPECT_THROW(HeadSelection("0", "1.1", 4, 3), UsageError);
+}
+
+// Heads of random vectors under any visibility.
+class MadeSource : public HeadSource {
+ public:
+  explicit MadeSource(Visibility visibility) : qkv_(80, 24) {
+    for (Index i = 0; i < qkv_.rows() * qkv_.cols(); ++i) {
+      qkv_.data()[i] = std::sin(0.7f * static_cast<float>(i * i % 1013));
+    }
+    HeadInput head;
+    const MatrixView<const float> all = std::as_const(qkv_).view();
+    head.queries = all.block(0, 80, 0, 8);
+    head.keys = all.block(0, 80, 8, 8);
+    head.x = {all.block(0, 80, 16, 8), {}, 0};
+    head.visibility = visibility;
+    heads_ = {head};
+    info_.layers = info_.heads = info_.kv_heads = 1;
+    info_.head_dim = 8;
+    info_.causal = visibility.is_causal();
+    info_.has_loss = false;
+    info_.documents = {80};
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int, int) override { return heads_; }
+  std::vector<double> token_losses(int) override { return {}; }
+  const HeadInput& head() const { return heads_.front(); }
+
+ private:
+  Matrix<float> qkv_;
+  std::vector<HeadInput> heads_;
+  SourceInfo info_;
+};
+
+// Entropy straight from the definition, over the keys that a query sees.
+double direct_entropy(const HeadInput& head, Index first, Index last) {
+  double mean = 0;
+  for (Index t = first; t < last; ++t) {
+    const KeyRange keys = head.visibility.range(t, 80);
+    std::vector<double> weights;
+    double sum = 0;
+    for (Index j = keys.begin; j < keys.end; ++j) {
+      double dot = 0;
+      for (Index c = 0; c < 8; ++c)
+        dot += static_cast<double>(head.queries(t, c)) * head.keys(j, c);
+      weights.push_back(std::exp(dot));
+      sum += weights.back();
+    }
+    for (double w : weights) mean -= w / sum * std::log(w / sum);
+  }
+  return mean / static_cast<double>(last - first);
+}
+
+TEST(Scan, SlidingWindowAndFullVisibility) {
+  for (const Visibility visibility :
+       {Visibility::causal(), Visibility::sliding_window(10), Visibility::full()}) {
+    MadeSource source(visibility);
+    ScanOptions options;
+    options.lengths = {80};
+    options.measures = {"weights", "distance", "separability"};
+    options.measure.top_n = {1, 5};
+    const Results results = scan(source, options);
+    EXPECT_NEAR(results.at("entropy", {0, 0, 0}), direct_entropy(source.head(), 0, 80), 1e-5);
+    const double largest_n = visibility.kind() == Visibility::Kind::sliding_window ? 10 : 80;
+    EXPECT_LE(results.at("effective_tokens", {0, 0, 0}), largest_n);
+    EXPECT_FALSE(std::isnan(results.at("distance", {0, 0, 0, 1})));
+  }
+}
+
+// The published scores of GPT-2 124M: a dump of scores, against the weights that come with them.
+TEST(ScanReal, Gpt2ScoresGiveTheirPublishedWeights) {
+  const std::string folder = testing::shared_path("gpt2-124m-attention");
+  if (!testing::exists(folder)) GTEST_SKIP() << "no shared data at " << folder;
+  const testing::TemporaryFolder work("gpt2-124m");
+  for (int prompt = 0; prompt < 3; ++prompt) {
+    std::ifstream file(folder + "/prompt" + std::to_string(prompt) + ".json");
+    const auto recorded = nlohmann::json::parse(file);
+    const Index n = recorded["n"];
+    std::vector<std::vector<float>> scores(12);
+    std::vector<TensorData> tensors;
+    for (std::size_t l = 0; l < 12; ++l) {
+      for (const auto& head : recorded["scaled_scores"][l]) {
+        for (const auto& score : head) scores[l].push_back(score.get<float>());
+      }
+      tensors.push_back(
+          float_tensor("layers." + std::to_string(l) + ".scores", {12, n, n}, scores[l]));
+    }
+    const std::string path = work / ("prompt" + std::to_string(prompt) + ".safetensors");
+    write_safetensors(path, tensors, {{"format", "headgauge.dump/1"}, {"causal", "true"}});
+    auto source = make_dump_source(resolve_model(path), {});
+    const Results results = scan(*source, {});
+    EXPECT_EQ(results.metric("distance"), nullptr);  // no vectors in such a dump
+    EXPECT_EQ(results.metric("loss"), nullptr);
+    for (Index l = 0; l < 12; ++l) {
+      for (Index h = 0; h < 12; ++h) {
+        const auto weights =
+            recorded["weights"][static_cast<std::size_t>(l)][static_cast<std::size_t>(h)]
+                .get<std::vector<double>>();
+        double entropy = 0, participation = 0, sink = 0, frobenius = 0;
+        for (Index t = 0; t < n; ++t) {
+          double q2 = 0, q3 = 0;
+          for (Index j = 0; j <= t; ++j) {
+            const double a = weights[static_cast<std::size_t>(t * n + j)];
+            if (a > 0) entropy -= a * std::log(a);
+            q2 += a * a;
+            q3 += a * a * a;
+          }
+          participation += 1 / q2;
+          frobenius += std::sqrt(std::max(0.0, q2 - 2 * q3 + q2 * q2));
+          sink += weights[static_cast<std::size_t>(t * n)];
+        }
+        const auto rows = static_cast<double>(n);
+        EXPECT_NEAR(results.at("entropy", {l, h, 0}), entropy / rows, 2e-6);
+        EXPECT_NEAR(results.at("participation_ratio", {l, h, 0}), participation / rows, 1e-5);
+        EXPECT_NEAR(results.at("sink_weight", {l, h, 0}), sink / rows, 1e-6);
+        EXPECT_NEAR(results.at("jacobian_frobenius", {l, h, 0}), frobenius / rows, 2e-4);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
