@@ -16,7 +16,7 @@ namespace {
 
 std::unique_ptr<HeadSource> plain_source(int documents = 1) {
   std::vector<int> tokens;
-  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 61);
+  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 41);
   std::vector<Document> texts;
   for (int d = 0; d < documents; ++d) {
     texts.push_back({"text " + std::to_string(d), tokens, ""});
