@@ -2,10 +2,12 @@
 // depend on the number of threads or on the order in which they ran.
 #pragma once
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "headgauge/base.hpp"
 
@@ -14,7 +16,14 @@ namespace headgauge {
 // A fixed number of threads that loops run on.
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads) : threads_(std::max(1, threads)), arena_(std::max(1, threads)) {}
+  explicit ThreadPool(int threads) : threads_(std::max(1, threads)), arena_(threads_) {
+    const auto wanted = static_cast<std::size_t>(threads_);
+    const auto parallelism = tbb::global_control::max_allowed_parallelism;
+    // More threads than cores are allowed, but TBB wants to be told.
+    if (wanted > tbb::global_control::active_value(parallelism)) {
+      more_than_cores_ = std::make_unique<tbb::global_control>(parallelism, wanted);
+    }
+  }
   int threads() const { return threads_; }
 
   // Calls body(i) for every i in [0, n), each exactly once, in any order and on any thread.
@@ -46,6 +55,7 @@ class ThreadPool {
 
  private:
   int threads_;
+  std::unique_ptr<tbb::global_control> more_than_cores_;
   tbb::task_arena arena_;
 };
 
