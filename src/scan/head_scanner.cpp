@@ -7,6 +7,19 @@
 
 namespace headgauge {
 
+namespace {
+
+// A view of rows x keys on memory that grows to the largest tile it has seen. The rows lie apart by
+// an odd number of cache lines, so that they do not compete for the same sets of the cache.
+MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys) {
+  const Index stride = (keys + 31) / 32 * 32 + 16;
+  const auto size = static_cast<std::size_t>(rows * stride);
+  if (memory.size() < size) memory.resize(size);
+  return {memory.data(), rows, keys, stride};
+}
+
+}  // namespace
+
 HeadScanner::HeadScanner(const Normalizer& normalizer,
                          std::span<const std::unique_ptr<Measure>> measures,
                          const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
@@ -32,7 +45,7 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index keys,
                         Workspace& work) const {
   const auto rows = static_cast<Index>(tile.queries.size());
   const auto query = [&](Index r) { return tile.queries[static_cast<std::size_t>(r)]; };
-  const MatrixView<float> logits = work.logits.view().block(0, rows, 0, keys);
+  const MatrixView<float> logits = work.logits;
   if (!head.scores.empty()) {
     for (Index r = 0; r < rows; ++r) {
       const auto from = head.scores.row(query(r));
@@ -61,12 +74,8 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   const auto rows = static_cast<Index>(tile.queries.size());
   const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
   const Index keys = head.visibility.range(tile.queries.back(), length).end;
-  // A little room so that SIMD kernels may write whole vectors past the last key.
-  const Index stride = (keys + 63) / 64 * 64;
-  if (work.logits.cols() != stride) work.logits = Matrix<float>(kBlockRows, stride);
-  if (needs_.weights && work.weights.cols() != stride) {
-    work.weights = Matrix<float>(kBlockRows, stride);
-  }
+  work.logits = tile_view(work.logit_memory, rows, keys);
+  if (needs_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
   if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
   work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
   work.rows.assign(static_cast<std::size_t>(rows), Row{});
@@ -109,7 +118,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 
   RowBlock block{&head, &normalizer_, work.rows, {}};
   if (needs_.weights && from_zero) {
-    block.weights = std::as_const(work.weights).view().block(0, rows, 0, keys);
+    block.weights = work.weights;
   }
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
@@ -125,7 +134,7 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   if (layout_.cells() == 0) return;
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
-    packed_ = PackedMatrix::pack_transposed(head.keys.block(0, length, 0, head.keys.cols()));
+    packed_.assign_transposed(head.keys.block(0, length, 0, head.keys.cols()));
     packed_of_ = keys_of;
   }
   for (const auto& measure : measures_) measure->begin_head(head, pool_);

@@ -30,8 +30,10 @@ class HeadScanner {
  private:
   struct Workspace {
     Matrix<float> queries;  // gathered rows x d
-    Matrix<float> logits;   // rows x keys
-    Matrix<float> weights;
+    AlignedVector<float> logit_memory;
+    AlignedVector<float> weight_memory;
+    MatrixView<float> logits;  // of the present tile: rows x keys
+    MatrixView<float> weights;
     Matrix<double> values;  // rows x cells
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
