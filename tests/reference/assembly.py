@@ -27,7 +27,11 @@ def spread(name: str, placed: Grid, shape: tuple[int, ...]) -> Metric:
     stderr, rows = values.copy(), np.zeros(values.shape, dtype=np.int64)
     for where, cell in placed.items():
         values[where], stderr[where], rows[where] = cell.value, cell.stderr, cell.rows
-    return Metric(dims_of(name), values, stderr, rows)
+    doubt = None if sample.doubt is None else np.zeros(values.shape)
+    for where, cell in placed.items():
+        if doubt is not None and cell.doubt is not None:
+            doubt[where] = np.nan_to_num(cell.doubt)
+    return Metric(dims_of(name), values, stderr, rows, doubt)
 
 
 def whole_model_critical(distance: Array, context: Array, settings: Settings) -> dict[str, Metric]:

@@ -51,6 +51,7 @@ class Mean:
     value: Array
     stderr: Array
     rows: Array
+    doubt: Array | None = None  # how far the value may be off where rows hang by a hair
 
 
 def _batch_error(sums: Array, counts: Array, mean: Array, total: Array) -> Array:

@@ -92,6 +92,8 @@ def check_metric(
     both = ~np.isnan(found) & ~np.isnan(expected.values)
     check.compared = int(both.sum())
     allowed = tolerance.allowed(expected.values)
+    if expected.doubt is not None:
+        allowed = allowed + expected.doubt
     if check.compared:
         index, check.worst, check.share = _worst(found, expected.values, allowed)
         check.where = where(index)

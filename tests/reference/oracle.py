@@ -23,7 +23,7 @@ from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from separability import separability_rows
 from settings import Metric, Settings
 from sources import Document
-from weights import weight_rows
+from weights import DOUBT, weight_rows
 
 Array = npt.NDArray[Any]
 
@@ -117,10 +117,15 @@ class Oracle:
             if name == "sensitivity":
                 longest = self.by_length(values, [s.longest])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
-            elif not name.endswith("_walk"):
+            elif not name.endswith(("_walk", DOUBT)):
+                doubt = rows.values.get(name + DOUBT)
                 cells[name] = self.by_length(values)
+                if doubt is not None:
+                    cells[name].doubt = self.by_length(doubt).value
                 if has_twin(name):
                     cells[name + TWIN] = self.by_position(values)
+                    if doubt is not None:
+                        cells[name + TWIN].doubt = self.by_position(doubt).value
         if "distance_walk" in rows.values:
             distance, context = rows.values["distance_walk"], rows.values["context_walk"]
             walks["distance"] = self.by_length(distance).value

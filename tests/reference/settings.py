@@ -41,3 +41,4 @@ class Metric:
     values: Array
     stderr: Array | None = None
     rows: Array | None = None
+    doubt: Array | None = None  # what a tolerance is widened by, see averages.Mean

@@ -28,7 +28,7 @@ from sensitivity import (
 )
 from separability import separability_rows
 from settings import Settings
-from weights import entropy, keys_for_mass, weight_rows
+from weights import DOUBT, entropy, keys_for_mass, weight_rows
 
 Array = npt.NDArray[Any]
 
@@ -154,15 +154,18 @@ class Rows(unittest.TestCase):
                 expected["entropy_normalized"] = ent / math.log(t)
                 expected["entropy_without_sink"] = float(-(rest * np.log(rest)).sum())
             for name, values in found.items():
-                if name in expected:
+                if name.endswith(DOUBT):
+                    self.assertEqual(values[t - 1], 0.0)
+                elif name in expected:
                     self.assertAlmostEqual(values[t - 1], expected[name], delta=1e-12, msg=name)
                 else:
                     self.assertTrue(math.isnan(values[t - 1]), name)
 
     def test_mass_90_of_a_uniform_row(self) -> None:
         for n in (1, 9, 10, 20, 1024):
-            k = keys_for_mass(np.full((1, n), 1.0 / n))[0]
-            self.assertEqual(k, math.ceil(0.9 * n - 1e-9))
+            k, doubt = keys_for_mass(np.full((1, n), 1.0 / n))
+            self.assertEqual(k[0], math.ceil(0.9 * n - 1e-9))
+            self.assertEqual(doubt[0], 1.0 if n % 10 == 0 else 0.0)  # k/n is .9 only then
 
     def test_distances(self) -> None:
         found = distance_rows(self.block, self.points, self.top_n, 8)

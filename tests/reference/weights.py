@@ -13,6 +13,8 @@ Array = npt.NDArray[Any]
 
 MASS_SHARE = 0.9
 ROUNDING = 1e-12  # a mass within this of .9 has reached it
+SINGLE_PRECISION = 2e-6  # what float32 logits and weights may do to a mass
+DOUBT = "_doubt"  # of a whole number that hangs by less than single precision can tell
 
 
 def entropy(p: Array) -> Array:
@@ -32,10 +34,18 @@ def entropy_without_first(logits: Array, n: Array) -> Array:
     return result
 
 
-def keys_for_mass(p: Array) -> Array:
-    """G4: k90, the smallest k whose k largest weights hold at least .9."""
+def keys_for_mass(p: Array) -> tuple[Array, Array]:
+    """G4: k90, the smallest k whose k largest weights hold at least .9; and how far it is in doubt.
+
+    The doubt is 0 but for rows whose mass passes .9 by less than single precision can tell.
+    """
     held = np.cumsum(-np.sort(-p, axis=1), axis=1)
-    return np.asarray((held < MASS_SHARE - ROUNDING).sum(axis=1) + 1).astype(np.float64)
+
+    def keys(share: float) -> Array:
+        return np.asarray((held < share).sum(axis=1) + 1.0)
+
+    low, high = keys(MASS_SHARE - SINGLE_PRECISION), keys(MASS_SHARE + SINGLE_PRECISION)
+    return keys(MASS_SHARE - ROUNDING), np.minimum(high, p.shape[1]) - low
 
 
 def weight_rows(block: RowBlock) -> dict[str, Array]:
@@ -47,6 +57,7 @@ def weight_rows(block: RowBlock) -> dict[str, Array]:
     ent = entropy(p)
     log_n = np.log(n)
     keys = np.arange(1, a.shape[1] + 1)
+    k90, k90_doubt = keys_for_mass(p)
     lowest = np.where(visible, a, np.inf).min(axis=1)
     low_logit = np.where(visible, block.logits, np.inf).min(axis=1)
     return {
@@ -57,7 +68,8 @@ def weight_rows(block: RowBlock) -> dict[str, Array]:
         "effective_tokens": np.exp(ent),
         "participation_ratio": 1.0 / (p * p).sum(axis=1),
         "max_weight": a.max(axis=1),
-        "mass_90": keys_for_mass(p),
+        "mass_90": k90,
+        "mass_90" + DOUBT: k90_doubt,
         "sink_weight": a[:, 0],
         "attention_distance": (p * np.abs(block.t[:, None] - keys[None, :])).sum(axis=1),
         "logit_range": block.logits.max(axis=1) - low_logit,
