@@ -1,6 +1,8 @@
 // The safetensors reader. Layout of a file: 8 bytes N, little-endian; N bytes of JSON; the data.
 // The JSON maps each name to {"dtype", "shape", "data_offsets": [begin, end]}, offsets counted
 // from the beginning of the data; "__metadata__" maps text to text.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -136,8 +138,7 @@ void require_tiling(std::vector<Entry>& entries, const std::string& path, std::u
   std::uint64_t position = 0;
   const Entry* previous = nullptr;
   for (const Entry& entry : entries) {
-    const std::string range =
-        "[" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + ")";
+    const std::string range = fmt::format("[{}, {})", entry.begin, entry.end);
     if (entry.end > data) {
       throw BadInputError(fault(entry.view.where(),
                                 "data within the " + std::to_string(data) + " bytes of the file",
