@@ -130,6 +130,7 @@ void write_settings(const ScanOptions& options, const SourceInfo& source, Result
   } else {
     settings["queries"] = *options.queries;
   }
+  settings["threads"] = options.threads;
   settings["seed"] = options.seed;
 }
 

@@ -79,6 +79,13 @@ ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   if (options.threads < 1) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
+  if (options.measures.empty()) {
+    for (const std::string& group : measure_groups()) {
+      const bool needs_x = group == "distance" || group == "separability" || group == "cooperation";
+      if ((needs_x && !source.has_x) || (group == "model" && !source.has_loss)) continue;
+      options.measures.push_back(group);
+    }
+  }
   if (!options.queries) options.queries = longest > kLongestWithAllRows ? kSampledQueries : 0;
   return options;
 }
@@ -127,8 +134,7 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   const CellLayout layout(measures);
   const RowPlan plan(options.lengths, info.documents, *options.queries, options.seed);
   const bool wants_loss =
-      info.has_loss && (options.measures.empty() ||
-                        std::ranges::find(options.measures, "model") != options.measures.end());
+      info.has_loss && std::ranges::find(options.measures, "model") != options.measures.end();
 
   std::size_t bytes =
       info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads());
