@@ -27,11 +27,29 @@ struct ExpSums {
   double total() const { return ones + first; }
 };
 
+// log(1 + rest) for finite rest >= 0, to 7e-16 of it: 1 + rest = 2^k m with m in
+// [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series. Rows are short, and the
+// call of std::log1p was a tenth of their time.
+inline double log_one_plus(double rest) {
+  constexpr std::uint64_t kRootHalf = 0x3fe6a09e667f3bcd;
+  const auto bits = std::bit_cast<std::uint64_t>(1.0 + rest);
+  const auto k = static_cast<std::int64_t>(bits - kRootHalf) >> 52;
+  const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(k) << 52));
+  const double r = k == 0 ? rest : m - 1.0;
+  const double s = r / (2.0 + r);
+  const double t = s * s, t2 = t * t, t4 = t2 * t2;
+  const double low = (1.0 + t * (1.0 / 3)) + t2 * (1.0 / 5 + t * (1.0 / 7));
+  const double middle = (1.0 / 9 + t * (1.0 / 11)) + t2 * (1.0 / 13 + t * (1.0 / 15));
+  const double high = (1.0 / 17 + t * (1.0 / 19)) + t2 * (1.0 / 21);
+  const double series = low + t4 * (middle + t4 * high);
+  return static_cast<double>(k) * 0.693147180559945309417 + 2.0 * s * series;
+}
+
 // Of the weights e / total.
 inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds) {
   const double scale = 1.0 / e.total();
   // Z - 1, without the 1 of the maximum.
-  const double log_z = std::log1p((e.ones - 1.0) + e.first);
+  const double log_z = log_one_plus((e.ones - 1.0) + e.first);
   WeightSums sums;
   sums.mass = 1.0;
   sums.abs_mass = 1.0;
@@ -59,41 +77,14 @@ inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds) {
 #include "hwy/foreach_target.h"
 // After foreach_target.h.
 #include "hwy/highway.h"
+#include "kernels/exp-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) = 2^k 2^f with k = round(x log2 e), |f| <= 1/2, and 2^f by a polynomial of degree 5 that
-// is 1 at 0 (so that the largest weight of a row is exact). Minimax in relative error: 4.4e-7.
-constexpr float kLog2E = 1.44269504088896341f;
-// Adding it rounds to an integer, which then stands in the low bits.
-constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-// exp of less is taken to be 0; above it all arithmetic stays among normal numbers.
-constexpr float kLowest = -87.0f;
-constexpr float kPoly1 = 0.693142831f;
-constexpr float kPoly2 = 0.240223512f;
-constexpr float kPoly3 = 0.0555740036f;
-constexpr float kPoly4 = 0.00966628268f;
-constexpr float kPoly5 = 0.00111255073f;
-
 #if HEADGAUGE_PLAIN
-
-float exp_of(float x) {
-  const float rounded = x * kLog2E + kRound;
-  const float k = rounded - kRound;
-  const float f = x * kLog2E - k;
-  float p = kPoly5;
-  p = p * f + kPoly4;
-  p = p * f + kPoly3;
-  p = p * f + kPoly2;
-  p = p * f + kPoly1;
-  p = p * f + 1.0f;
-  const float e = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
-                                       (std::bit_cast<std::uint32_t>(rounded) << 23));
-  return x < kLowest ? 0.0f : e;
-}
 
 Extremes find_extremes(const float* in, std::size_t n) {
   Extremes out{in[0], in[0]};
@@ -141,104 +132,44 @@ std::size_t find_non_finite(const float* in, std::size_t n) {
 
 #else
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-// x <= 88; where kClip is not set also x >= kLowest (or NaN).
-template <bool kClip>
-HWY_INLINE V exp_of(V x) {
-  const D d;
-  const V log2e = hn::Set(d, kLog2E);
-  const V round = hn::Set(d, kRound);
-  const V rounded = hn::MulAdd(x, log2e, round);
-  const V k = hn::Sub(rounded, round);
-  const V f = hn::MulSub(x, log2e, k);
-  V p = hn::MulAdd(hn::Set(d, kPoly5), f, hn::Set(d, kPoly4));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly3));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly2));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly1));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (!kClip) return V{_mm512_scalef_ps(p.raw, k.raw)};
-  const auto kept = _mm512_cmp_ps_mask(x.raw, hn::Set(d, kLowest).raw, _CMP_NLT_UQ);
-  return V{_mm512_maskz_scalef_ps(kept, p.raw, k.raw)};
-#else
-  const hn::RebindToUnsigned<D> du;
-  const auto power = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
-  const V e = hn::BitCast(d, hn::Add(hn::BitCast(du, p), power));
-  if constexpr (!kClip) return e;
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLowest)), e);
-#endif
-}
-
-// Of `left` values, how many are in the vector after the first v vectors.
-HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
-  const std::size_t lanes = hn::Lanes(D());
-  return std::min(left - std::min(left, v * lanes), lanes);
-}
-
-// The first n lanes of `from`, and `other` in the rest; nothing else is read.
-HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
-  const D d;
-#if HWY_ARCH_X86
-  const auto mask = hn::FirstN(d, n);
-  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), hn::Set(d, other));
-#else
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(hn::Set(d, other), d, lanes);
-  for (std::size_t i = 0; i < n; ++i) lanes[i] = from[i];
-  return hn::Load(d, lanes);
-#endif
-}
-
-// Writes the first n lanes only.
-HWY_INLINE void store_first(V v, float* to, std::size_t n) {
-  const D d;
-#if HWY_ARCH_X86
-  hn::BlendedStore(v, hn::FirstN(d, n), d, to);
-#else
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(v, d, lanes);
-  for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
-#endif
-}
+// Four of each, since each waits for the one before.
+struct RunningExtremes {
+  HWY_INLINE explicit RunningExtremes(V any) {
+    for (int v = 0; v < 4; ++v) low[v] = high[v] = any;
+  }
+  HWY_INLINE void add(int v, V x) {
+    low[v] = hn::Min(low[v], x);
+    high[v] = hn::Max(high[v], x);
+  }
+  HWY_INLINE void add_four(const float* in) {
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    add(0, hn::LoadU(d, in));
+    add(1, hn::LoadU(d, in + lanes));
+    add(2, hn::LoadU(d, in + 2 * lanes));
+    add(3, hn::LoadU(d, in + 3 * lanes));
+  }
+  V low[4], high[4];
+};
 
 Extremes find_extremes(const float* in, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const V any = hn::Set(d, in[0]);
-  // Four of each, since each waits for the one before.
-  V low0 = any, low1 = any, low2 = any, low3 = any;
-  V high0 = any, high1 = any, high2 = any, high3 = any;
-  std::size_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    const V x0 = hn::LoadU(d, in + i), x1 = hn::LoadU(d, in + i + lanes);
-    const V x2 = hn::LoadU(d, in + i + 2 * lanes), x3 = hn::LoadU(d, in + i + 3 * lanes);
-    low0 = hn::Min(low0, x0);
-    low1 = hn::Min(low1, x1);
-    low2 = hn::Min(low2, x2);
-    low3 = hn::Min(low3, x3);
-    high0 = hn::Max(high0, x0);
-    high1 = hn::Max(high1, x1);
-    high2 = hn::Max(high2, x2);
-    high3 = hn::Max(high3, x3);
+  RunningExtremes found(hn::Set(d, in[0]));
+  if (n >= 4 * lanes) {
+    for (std::size_t i = 0; i + 4 * lanes <= n; i += 4 * lanes) found.add_four(in + i);
+    // The end of the row, some of it for the second time.
+    found.add_four(in + n - 4 * lanes);
+  } else {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const auto at = static_cast<std::size_t>(v);
+      found.add(v, load_first(in + at * lanes, lanes_left(n, at), in[0]));
+    }
   }
-  // What is left, without a branch to mispredict.
-  const std::size_t left = n - i;
-  const auto rest = [&](std::size_t v) HWY_ATTR {
-    return load_first(in + i + v * lanes, lanes_left(left, v), in[0]);
-  };
-  const V x0 = rest(0), x1 = rest(1), x2 = rest(2), x3 = rest(3);
-  low0 = hn::Min(low0, x0);
-  low1 = hn::Min(low1, x1);
-  low2 = hn::Min(low2, x2);
-  low3 = hn::Min(low3, x3);
-  high0 = hn::Max(high0, x0);
-  high1 = hn::Max(high1, x1);
-  high2 = hn::Max(high2, x2);
-  high3 = hn::Max(high3, x3);
-  const V low = hn::Min(hn::Min(low0, low1), hn::Min(low2, low3));
-  const V high = hn::Max(hn::Max(high0, high1), hn::Max(high2, high3));
+  const V low = hn::Min(hn::Min(found.low[0], found.low[1]), hn::Min(found.low[2], found.low[3]));
+  const V high =
+      hn::Max(hn::Max(found.high[0], found.high[1]), hn::Max(found.high[2], found.high[3]));
   return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
 }
 

@@ -1,0 +1,124 @@
+// Per-target: exp of a vector, and vectors at the end of a row. Include after hwy/highway.h, inside
+// foreach_target.
+
+// NOLINTBEGIN(llvm-header-guard)
+#if defined(HEADGAUGE_EXP_TOGGLE) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADGAUGE_EXP_TOGGLE
+#undef HEADGAUGE_EXP_TOGGLE
+#else
+#define HEADGAUGE_EXP_TOGGLE
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/targets.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace headgauge::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// exp(x) = 2^k 2^f with k = round(x log2 e), |f| <= 1/2, and 2^f by a polynomial of degree 5 that
+// is 1 at 0 (so that the largest weight of a row is exact). Minimax in relative error: 4.4e-7.
+constexpr float kLog2E = 1.44269504088896341f;
+// Adding it rounds to an integer, which then stands in the low bits.
+constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+// exp of less is taken to be 0; above it all arithmetic stays among normal numbers.
+constexpr float kLowest = -87.0f;
+constexpr float kPoly1 = 0.693142831f;
+constexpr float kPoly2 = 0.240223512f;
+constexpr float kPoly3 = 0.0555740036f;
+constexpr float kPoly4 = 0.00966628268f;
+constexpr float kPoly5 = 0.00111255073f;
+
+#if HEADGAUGE_PLAIN
+
+inline float exp_of(float x) {
+  const float rounded = x * kLog2E + kRound;
+  const float k = rounded - kRound;
+  const float f = x * kLog2E - k;
+  float p = kPoly5;
+  p = p * f + kPoly4;
+  p = p * f + kPoly3;
+  p = p * f + kPoly2;
+  p = p * f + kPoly1;
+  p = p * f + 1.0f;
+  const float e = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) +
+                                       (std::bit_cast<std::uint32_t>(rounded) << 23));
+  return x < kLowest ? 0.0f : e;
+}
+
+#else
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// x <= 88; where kClip is not set also x >= kLowest (or NaN).
+template <bool kClip>
+HWY_INLINE V exp_of(V x) {
+  const D d;
+  const V log2e = hn::Set(d, kLog2E);
+  const V round = hn::Set(d, kRound);
+  const V rounded = hn::MulAdd(x, log2e, round);
+  const V k = hn::Sub(rounded, round);
+  const V f = hn::MulSub(x, log2e, k);
+  V p = hn::MulAdd(hn::Set(d, kPoly5), f, hn::Set(d, kPoly4));
+  p = hn::MulAdd(p, f, hn::Set(d, kPoly3));
+  p = hn::MulAdd(p, f, hn::Set(d, kPoly2));
+  p = hn::MulAdd(p, f, hn::Set(d, kPoly1));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (!kClip) return V{_mm512_scalef_ps(p.raw, k.raw)};
+  const auto kept = _mm512_cmp_ps_mask(x.raw, hn::Set(d, kLowest).raw, _CMP_NLT_UQ);
+  return V{_mm512_maskz_scalef_ps(kept, p.raw, k.raw)};
+#else
+  const hn::RebindToUnsigned<D> du;
+  const auto power = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
+  const V e = hn::BitCast(d, hn::Add(hn::BitCast(du, p), power));
+  if constexpr (!kClip) return e;
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLowest)), e);
+#endif
+}
+
+// Of `left` values, how many are in the vector after the first v vectors.
+HWY_INLINE std::size_t lanes_left(std::size_t left, std::size_t v) {
+  const std::size_t lanes = hn::Lanes(D());
+  return std::min(left - std::min(left, v * lanes), lanes);
+}
+
+// The first n lanes of `from`, and `other` in the rest; nothing else is read.
+HWY_INLINE V load_first(const float* from, std::size_t n, float other) {
+  const D d;
+#if HWY_ARCH_X86
+  const auto mask = hn::FirstN(d, n);
+  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, from), hn::Set(d, other));
+#else
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(hn::Set(d, other), d, lanes);
+  for (std::size_t i = 0; i < n; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
+}
+
+// Writes the first n lanes only.
+HWY_INLINE void store_first(V v, float* to, std::size_t n) {
+  const D d;
+#if HWY_ARCH_X86
+  hn::BlendedStore(v, hn::FirstN(d, n), d, to);
+#else
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(v, d, lanes);
+  for (std::size_t i = 0; i < n; ++i) to[i] = lanes[i];
+#endif
+}
+
+#endif  // HEADGAUGE_PLAIN
+
+}  // namespace headgauge::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+// NOLINTEND(llvm-header-guard)
