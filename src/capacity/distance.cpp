@@ -74,20 +74,19 @@ void CrossDistance::begin_row(std::span<const std::uint32_t> members, Index firs
 double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
                               Scratch& scratch) const {
   const Index panels = static_cast<Index>(rank.size()) / kWalkColumns;
+  const PackedMatrix& products = gram_->products();
   const std::uint32_t mark = ++scratch.search;
   float best = 0.0f;
   const auto search = [&](std::uint32_t row) {
     if (scratch.seen[row] == mark) return;
     scratch.seen[row] = mark;
-    const auto norm = static_cast<float>(gram_->row_norms()[row]);
-    for (Index p = 0; p < panels; ++p) {
-      const Index panel = scratch.first_panel + p;
-      if (square_[row] + farthest_(row, panel) <= best * kNoMore) continue;
-      const float far = farthest_outside(gram_->products().panel(panel) + row * kWalkColumns,
-                                         gram_->norms().data() + panel * kWalkColumns,
-                                         rank.data() + p * kWalkColumns, size, norm);
-      best = std::max(best, square_[row] + far);
-    }
+    const auto promise =
+        farthest_.row(static_cast<Index>(row)).subspan(at(scratch.first_panel), at(panels));
+    const float found = search_farthest(
+        products.panel(scratch.first_panel) + row * kWalkColumns, products.rows() * kWalkColumns,
+        gram_->norms().data() + scratch.first_panel * kWalkColumns, rank.data(), promise, size,
+        static_cast<float>(gram_->row_norms()[row]), best - square_[row]);
+    best = std::max(best, square_[row] + found);
   };
   // The most promising member first, so that most others need not be searched.
   const std::span promise(scratch.promise.data(), at(size));

@@ -102,15 +102,25 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   }
 
   const Index m = r * depth_;
+  const std::uint32_t* top = row.top.data();
+  const std::uint32_t* row_of = gram.row_of().data() + row.keys.begin;
+  std::uint32_t* member = member_.data() + m;
+  std::uint32_t* member_row = member_row_.data() + m;
+  float* scaled = member_weight_[0].data() + m;
+  float* attention = member_weight_[2].data() + m;
+  const auto begin = static_cast<std::uint32_t>(row.keys.begin);
   for (int k = 0; k < members; ++k) {
-    const auto column = lead + row.top[at(k)];
-    const auto position = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(column);
-    rank[column] = k;
-    member_[at(m + k)] = position;
-    member_row_[at(m + k)] = gram.row_of(position);
-    member_weight_[0][at(m + k)] = b[column];
-    member_weight_[1][at(m + k)] = norm[column] > 0.0f ? a[column] : 0.0f;
-    member_weight_[2][at(m + k)] = a[column];
+    const std::uint32_t offset = top[k];
+    rank[lead + offset] = k;
+    member[k] = begin + offset;
+    member_row[k] = row_of[offset];
+    scaled[k] = b[lead + offset];
+    attention[k] = a[lead + offset];
+  }
+  float* unit = member_weight_[1].data() + m;
+  std::copy_n(attention, members, unit);
+  for (int k = 0; gram.has_zero() && k < members; ++k) {
+    if (norm[lead + top[k]] == 0.0f) unit[k] = 0.0f;
   }
   line.attention = a;
   line.scaled = b;
@@ -144,6 +154,10 @@ void SelectionBlock::sort_events(Index r) {
 void SelectionBlock::add_up_members(Index r) {
   for (const WalkKind kind : {WalkKind::scaled, WalkKind::unit, WalkKind::null}) {
     const auto k = static_cast<std::size_t>(kind);
+    if (kind == WalkKind::null && !space_->gram->has_zero()) {
+      std::copy_n(set_sums_[1].begin() + r * sizes_, sizes_, set_sums_[2].begin() + r * sizes_);
+      continue;
+    }
     const float* weight = member_weight_[k].data() + r * depth_;
     SetSums sums;
     int member = 0;
@@ -265,11 +279,18 @@ double SelectionBlock::set_square(Index row, int size) const {
   const float* products_of = stored_.data() + (row * sizes_ + size) * stride_;
   const float* weight = member_weight_[0].data() + row * depth_;
   const auto first = static_cast<std::uint32_t>(l.first_panel * kPanel);
-  double square = 0;
-  for (int k = 0; k < plan_->sizes[at(size)]; ++k) {
-    square += static_cast<double>(weight[k]) * products_of[l.member[at(k)] - first];
+  const std::uint32_t* member = l.member.data();
+  const int count = plan_->sizes[at(size)];
+  // Four sums, so that additions do not wait for the one before.
+  double sum[4] = {};
+  int k = 0;
+  for (; k + 4 <= count; k += 4) {
+    for (int i = 0; i < 4; ++i) {
+      sum[i] += static_cast<double>(weight[k + i] * products_of[member[k + i] - first]);
+    }
   }
-  return std::max(square, 0.0);
+  for (; k < count; ++k) sum[0] += static_cast<double>(weight[k] * products_of[member[k] - first]);
+  return std::max((sum[0] + sum[1]) + (sum[2] + sum[3]), 0.0);
 }
 
 std::span<const float> SelectionBlock::critical_squares(Index row) const {

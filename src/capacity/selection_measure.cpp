@@ -219,10 +219,8 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, Size
       sink.set(r, cells.separability, s, found.distinguishable / count);
       if (cooperation_) cooperation_->add_set(slot, s, found.members);
       if (!groups_.separability) continue;
-      const auto weights = work.block.member_weights(r, WalkKind::null);
-      const SeparationBounds bounds = separation_bounds(
-          weights.first(at(plan_.sizes[at(s)])), work.block.set_sums(r, WalkKind::null, s),
-          found.radius, largest, space_.closest[at(row.keys.end)], gram_->dimension(), is_signed);
+      const SeparationBounds bounds =
+          work.separator.bounds(s, found, largest, space_.closest[at(row.keys.end)], is_signed);
       sink.set(r, cells.lower, s, bounds.lower);
       sink.set(r, cells.model_lower, s, bounds.model_lower);
       sink.set(r, cells.model_upper, s, bounds.model_upper);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/walk_members.hpp"
-
 namespace headgauge {
 namespace {
 
@@ -57,12 +55,8 @@ Separation Separator::separate(WalkKind kind, int size) {
   const bool small_radius =
       members > 1 &&
       radius2 < std::max(kSmallRadius * square, kSmallBesideMass * sums.mass * sums.mass);
-  if (compared.close || small_radius) {
-    const double slack = std::max(kCloseToEachOther * std::abs(lowest),
-                                  kCloseToProducts * std::abs(weights.back()) * sums.mass);
-    return separate_exactly(kind, size, lowest, slack);
-  }
-  return {compared.below, std::sqrt(std::max(radius2, 0.0)), bits_};
+  if (compared.close || small_radius) return separate_exactly(kind, size);
+  return {compared.below, std::sqrt(std::max(radius2, 0.0)), bits_, false};
 }
 
 Separator::Point Separator::point(WalkKind kind, Index column) const {
@@ -81,12 +75,11 @@ Separator::Point Separator::point(WalkKind kind, Index column) const {
 }
 
 double Separator::exact_q(const Point& point) const {
-  double product = 0;
-  for (std::size_t d = 0; d < point.x.size(); ++d) product += point.x[d] * total_[d];
-  return point.weight * point.weight - 2.0 * point.factor * product;
+  if (point.x.empty()) return 0.0;
+  return point.weight * point.weight - 2.0 * point.factor * dot(point.x, total_);
 }
 
-Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, double slack) {
+Separation Separator::separate_exactly(WalkKind kind, int size) {
   const SelectionBlock::Line& line = block_->line(line_);
   if (!have_weights_) {
     logits_.assign(row_->logits.begin(), row_->logits.end());
@@ -95,11 +88,18 @@ Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, d
     have_weights_ = true;
   }
   const auto members = at(plan_->sizes[at(size)]);
+  const auto weights = block_->member_weights(line_, kind).first(members);
+  const auto found_fast = block_->separations(line_, kind);
+  const double lowest = *std::ranges::min_element(found_fast.lowest.row(size));
+  // What q of the outermost member may be off by.
+  const double slack =
+      std::max(kCloseToEachOther * std::abs(lowest), kCloseToProducts * std::abs(weights.back()) *
+                                                         block_->set_sums(line_, kind, size).mass);
   const auto first = static_cast<std::uint32_t>(line.first_panel * kWalkColumns);
   total_.assign(at(space_->gram->dimension()), 0.0);
   for (std::size_t i = 0; i < members; ++i) {
     const Point p = point(kind, line.member[i] - first);
-    for (std::size_t d = 0; d < p.x.size(); ++d) total_[d] += p.factor * p.x[d];
+    if (!p.x.empty()) add_scaled(p.x, p.factor, total_);
   }
 
   // Every key outside that may be the closest one.
@@ -122,6 +122,7 @@ Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, d
   }
 
   Separation found;
+  found.exact = true;
   const Point closest = point(kind, nearest);
   double length2 = 0, radius2 = 0;
   for (std::size_t d = 0; d < total_.size(); ++d) {
@@ -132,7 +133,7 @@ Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, d
   found.radius = std::sqrt(radius2);
   if (found.radius <= kZeroRadius * std::sqrt(length2)) found.radius = 0.0;
   std::ranges::fill(bits_, 0);
-  const auto inside = block_->separations(line_, kind).inside.row(size);
+  const auto inside = found_fast.inside.row(size);
   for (std::size_t i = 0; i < members; ++i) {
     double q = inside[i];
     if (std::abs(q - lowest) <= 4.0 * std::max(slack, kCloseToEachOther * std::abs(q))) {
@@ -149,23 +150,63 @@ Separation Separator::separate_exactly(WalkKind kind, int size, double lowest, d
   return found;
 }
 
-SeparationBounds separation_bounds(std::span<const float> weights,
-                                   const SelectionBlock::SetSums& sums, double radius,
-                                   double largest, double closest2, Index dimension,
-                                   bool is_signed) {
+SeparationBounds Separator::bounds(int size, const Separation& found, double largest,
+                                   double closest2, bool is_signed) {
+  const auto members = at(plan_->sizes[at(size)]);
+  const SelectionBlock::SetSums sums = block_->set_sums(line_, WalkKind::null, size);
   BoundFacts facts;
   facts.mass = sums.mass;
   facts.squares = sums.square;
-  facts.radius = radius;
+  facts.radius = found.radius;
   facts.largest2 = largest * largest;
   // The largest inner product of two keys.
   facts.nearest = is_signed ? facts.largest2 : facts.largest2 - 0.5 * closest2;
-  facts.shrink2 = 1.0 / (1.0 + 2.0 / static_cast<double>(dimension));
-  const MemberBounds bounds = bound_members(weights, facts);
-  const auto count = static_cast<double>(weights.size());
+  facts.shrink2 = 1.0 / (1.0 + 2.0 / static_cast<double>(space_->gram->dimension()));
+  MemberBounds bounds =
+      bound_members(block_->member_weights(line_, WalkKind::null).first(members), facts);
+  if (bounds.close) {
+    if (!found.exact) facts.radius = separate_exactly(WalkKind::unit, size).radius;
+    bounds = bound_exactly(size, facts);
+  }
+  const auto count = static_cast<double>(members);
   return {bounds.lower / count, bounds.model_lower / count, bounds.model_upper / count,
-          radius > 0.0 ? 1.0 - bounds.xi / (radius * count) : kUndefined,
+          facts.radius > 0.0 ? 1.0 - bounds.xi / (facts.radius * count) : kUndefined,
           bounds.upper_paper / count};
+}
+
+// As bound_members(), with the weights in float64 too.
+MemberBounds Separator::bound_exactly(int size, const BoundFacts& facts) const {
+  const SelectionBlock::Line& line = block_->line(line_);
+  const auto first = static_cast<Index>(line.first_panel * kWalkColumns) + line.lead;
+  const auto members = at(plan_->sizes[at(size)]);
+  const auto weight_of = [&](std::size_t i) {
+    return weights_[at(static_cast<Index>(line.member[i]) - first)];
+  };
+  double mass = 0, squares = 0;
+  for (std::size_t i = 0; i < members; ++i) {
+    mass += std::abs(weight_of(i));
+    squares += weight_of(i) * weight_of(i);
+  }
+  const double r = facts.radius;
+  MemberBounds sums;
+  for (std::size_t i = 0; i < members; ++i) {
+    const double a = weight_of(i);
+    const double total = members > 1 ? std::max(mass - std::abs(a), 0.0) : 0.0;
+    const double square = members > 1 ? std::max(squares - a * a, 0.0) : 0.0;
+    const double v2 = facts.largest2 * square;
+    const double xi =
+        std::sqrt(std::max(v2 + facts.nearest * std::max(total * total - square, 0.0), 0.0));
+    sums.xi += xi;
+    if (r - xi > kEqual * r) sums.lower += 1.0;
+    const double above = std::max(r - std::sqrt(v2), 0.0);
+    const double below = std::max(std::sqrt(v2 * facts.shrink2) - r, 0.0);
+    const double chebyshev = 1.0 - v2 / (r * r);
+    const double tail = 1.0 - std::exp(-0.5 * above * above / v2);
+    sums.model_lower += v2 > 0.0 ? std::max({0.0, chebyshev, tail}) : 1.0;
+    sums.model_upper += v2 > 0.0 ? std::exp(-0.5 * below * below / v2) : 1.0;
+    sums.upper_paper += std::exp(-(r - xi) * (r - xi) / (16.0 * facts.largest2));
+  }
+  return sums;
 }
 
 }  // namespace headgauge

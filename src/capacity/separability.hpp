@@ -8,6 +8,7 @@
 
 #include "capacity/selection_block.hpp"
 #include "headgauge/normalize.hpp"
+#include "kernels/walk_members.hpp"
 
 namespace headgauge {
 
@@ -16,6 +17,16 @@ struct Separation {
   double radius = 0;        // r
   // Which members those are: bit k for the member of rank k. Overwritten by the next call.
   std::span<const std::uint64_t> members;
+  bool exact = false;  // decided in float64
+};
+
+// The bounds of math 3 on the share of distinguishable members of a set.
+struct SeparationBounds {
+  double lower = 0;        // #{xi_i < r} / N
+  double model_lower = 0;  // T2v
+  double model_upper = 0;
+  double lower_paper = 0;  // T2 as printed; undefined where r = 0
+  double upper_paper = 0;
 };
 
 // Decides X_i < r for the members of a row's sets. Comparisons too close for float32 are made again
@@ -27,9 +38,14 @@ class Separator {
              const SelectionSpace& space, const SelectionPlan& plan);
   // The set of size number `size` of the plan; kind is unit or null.
   Separation separate(WalkKind kind, int size);
+  // The bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`. With signed
+  // weights xi is M sum |a_j|, which needs no more than the triangle inequality.
+  SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
+                          bool is_signed);
 
  private:
-  Separation separate_exactly(WalkKind kind, int size, double lowest, double slack);
+  Separation separate_exactly(WalkKind kind, int size);
+  MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
   // What a column is in float64: its weight as separability has it over the length of its vector,
   // and the vector.
   struct Point {
@@ -51,20 +67,5 @@ class Separator {
   std::vector<double> total_;             // s
   std::vector<std::uint64_t> bits_;
 };
-
-// The bounds of math 3 on the share of distinguishable members of a set with these weights.
-struct SeparationBounds {
-  double lower = 0;        // #{xi_i < r} / N
-  double model_lower = 0;  // T2v
-  double model_upper = 0;
-  double lower_paper = 0;  // T2 as printed; undefined where r = 0
-  double upper_paper = 0;
-};
-// `largest` is M, `closest2` delta^2 and `dimension` that of x. With signed weights xi is M sum
-// |a_j|, which needs no more than the triangle inequality.
-SeparationBounds separation_bounds(std::span<const float> weights,
-                                   const SelectionBlock::SetSums& sums, double radius,
-                                   double largest, double closest2, Index dimension,
-                                   bool is_signed);
 
 }  // namespace headgauge

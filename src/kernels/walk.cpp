@@ -93,28 +93,19 @@ void distances(const PackedMatrix& gram, const DistanceWalk* rows, std::size_t c
 // nothing to a float32 sum.
 constexpr float kTiny = 1e-37f;
 
-// Vectors that make up a panel, and panels that walk together: as many as the registers hold, so
-// that additions do not wait for the one before.
+// The vectors of a panel.
 #if HWY_TARGET == HWY_AVX3
 using D = hn::FixedTag<float, 16>;
-constexpr int kPanelVectors = 3;
-constexpr int kPanelsOfOne = 2;
-constexpr int kPanelsOfTwo = 2;
 #elif HWY_TARGET == HWY_AVX2
 using D = hn::FixedTag<float, 8>;
-constexpr int kPanelVectors = 6;
-constexpr int kPanelsOfOne = 2;
-constexpr int kPanelsOfTwo = 1;
 #else
 using D = hn::FixedTag<float, 4>;
-constexpr int kPanelVectors = 12;
-constexpr int kPanelsOfOne = 1;
-constexpr int kPanelsOfTwo = 1;
 #endif
 using DI = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
-constexpr Index kLanes = kWalkColumns / kPanelVectors;
+constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(D()));
+constexpr int C = kWalkColumns / kLanes;
 
 // sum + sqrt(x) for x >= kTiny, to 1e-4 or better: where the estimate of 1 / sqrt(x) is good to 14
 // bits it will do.
@@ -137,7 +128,6 @@ HWY_INLINE M outside(const std::int32_t* rank, int size) {
   return hn::RebindMask(D(), hn::Gt(hn::LoadU(di, rank), hn::Set(di, size - 1)));
 }
 
-template <int C>
 HWY_INLINE void capture_sum(const WalkSum& sum, const WalkRow& row, const V (&total)[C], Index c,
                             int size, Index panel) {
   const D d;
@@ -147,7 +137,7 @@ HWY_INLINE void capture_sum(const WalkSum& sum, const WalkRow& row, const V (&to
     for (int v = 0; v < C; ++v) hn::StoreU(total[v], d, to + v * kLanes);
   }
   if (sum.weight == nullptr) return;
-  HWY_ALIGN float q_columns[C * kLanes];
+  HWY_ALIGN float q_columns[kWalkColumns];
   V lowest = hn::LoadU(d, sum.lowest + c * kWalkLanes);
   for (int v = 0; v < C; ++v) {
     const V w = hn::LoadU(d, sum.weight + column + v * kLanes);
@@ -158,84 +148,78 @@ HWY_INLINE void capture_sum(const WalkSum& sum, const WalkRow& row, const V (&to
   }
   hn::StoreU(lowest, d, sum.lowest + c * kWalkLanes);
   float* inside = sum.inside + c * sum.inside_stride;
-  for (int p = 0; p < C / kPanelVectors; ++p) {
-    const WalkEvent* event = row.events + row.first_event[panel + p];
-    const WalkEvent* last = row.events + row.first_event[panel + p + 1];
-    for (; event != last && event->rank < size; ++event) {
-      inside[event->rank] = q_columns[p * kWalkColumns + event->column];
-    }
+  const WalkEvent* event = row.events + row.first_event[panel];
+  const WalkEvent* last = row.events + row.first_event[panel + 1];
+  for (; event != last && event->rank < size; ++event) {
+    inside[event->rank] = q_columns[event->column];
   }
 }
 
-// One row over the panels that C vectors make up, from number `panel` of the row's panels on.
-template <int C, bool kTwo>
-HWY_NOINLINE void prefix_strip(const PackedMatrix& matrix, const PrefixWalk& walk, Index panel) {
+// One row over one panel, number `panel` of the row's. Members are added to two totals in turn
+// (kTwo: for each of two sums), so that additions do not wait for the one before.
+template <bool kTwo>
+HWY_NOINLINE void prefix_panel(const float* HWY_RESTRICT gram, const PrefixWalk& walk,
+                               Index panel) {
   const D d;
-  constexpr int kPanels = C / kPanelVectors;
-  const float* HWY_RESTRICT gram[kPanels];
-  const WalkEvent* event[kPanels];
-  const WalkEvent* last[kPanels];
-  for (int p = 0; p < kPanels; ++p) {
-    gram[p] = matrix.panel(walk.row.first_panel + panel + p);
-    event[p] = walk.row.events + walk.row.first_event[panel + p];
-    last[p] = walk.row.events + walk.row.first_event[panel + p + 1];
-    if (walk.first.before == nullptr) event[p] = last[p];
-  }
   const std::uint32_t* HWY_RESTRICT member = walk.row.member_rows;
   const float* HWY_RESTRICT first_of = walk.first.coefficient;
   const float* HWY_RESTRICT second_of = walk.second.coefficient;
-  V first[C], second[C];
+  // Where registers are few, two sums are two chains of additions already.
+  constexpr bool kTurns = !kTwo || HWY_TARGET == HWY_AVX3;
+  V first[C], second[C], first_odd[C], second_odd[C];
+  const auto clear = [&](V(&total)[C]) HWY_ATTR {
 #pragma GCC unroll 12
-  for (int v = 0; v < C; ++v) first[v] = second[v] = hn::Zero(d);
+    for (int v = 0; v < C; ++v) total[v] = hn::Zero(d);
+  };
+  clear(first);
+  clear(second);
+  const auto add = [&](int step, V(&to_first)[C], V(&to_second)[C]) HWY_ATTR {
+    const float* HWY_RESTRICT row = gram + member[step] * kWalkColumns;
+    const V x = hn::Set(d, first_of[step]);
+    V y = x;
+    if constexpr (kTwo) y = hn::Set(d, second_of[step]);
+#pragma GCC unroll 12
+    for (int v = 0; v < C; ++v) {
+      const V g = hn::Load(d, row + v * kLanes);
+      to_first[v] = hn::MulAdd(x, g, to_first[v]);
+      if constexpr (kTwo) to_second[v] = hn::MulAdd(y, g, to_second[v]);
+    }
+  };
+  const WalkEvent* event = walk.row.events + walk.row.first_event[panel];
+  const WalkEvent* last = walk.row.events + walk.row.first_event[panel + 1];
+  if (walk.first.before == nullptr) event = last;
   std::size_t capture = 0;
   int step = 0;
   while (true) {
     int stop = capture < walk.captures.size() ? walk.captures[capture] : kUnranked;
-    for (int p = 0; p < kPanels; ++p) {
-      if (event[p] != last[p]) stop = std::min<int>(stop, event[p]->rank);
-    }
+    if (event != last) stop = std::min<int>(stop, event->rank);
     if (stop == kUnranked) return;
-    for (; step < stop; ++step) {
-      const Index row = member[step] * kWalkColumns;
-      const V x = hn::Set(d, first_of[step]);
-      V y = x;
-      if constexpr (kTwo) y = hn::Set(d, second_of[step]);
+    if (kTurns && step + 1 < stop) {
+      clear(first_odd);
+      clear(second_odd);
+      for (; step + 1 < stop; step += 2) {
+        add(step, first, second);
+        add(step + 1, first_odd, second_odd);
+      }
 #pragma GCC unroll 12
       for (int v = 0; v < C; ++v) {
-        const V g = hn::Load(d, gram[v / kPanelVectors] + row + v % kPanelVectors * kLanes);
-        first[v] = hn::MulAdd(x, g, first[v]);
-        if constexpr (kTwo) second[v] = hn::MulAdd(y, g, second[v]);
+        first[v] = hn::Add(first[v], first_odd[v]);
+        if constexpr (kTwo) second[v] = hn::Add(second[v], second_odd[v]);
       }
     }
-    for (int p = 0; p < kPanels; ++p) {
-      if (event[p] == last[p] || event[p]->rank != step) continue;
+    for (; step < stop; ++step) add(step, first, second);
+    if (event != last && event->rank == step) {
       HWY_ALIGN float columns[kWalkColumns];
 #pragma GCC unroll 12
-      for (int v = 0; v < C; ++v) {
-        if (v / kPanelVectors == p) {
-          hn::Store(first[v], d, columns + v % kPanelVectors * kLanes);
-        }
-      }
-      walk.first.before[step] = columns[event[p]->column];
-      ++event[p];
+      for (int v = 0; v < C; ++v) hn::Store(first[v], d, columns + v * kLanes);
+      walk.first.before[step] = columns[event->column];
+      ++event;
     }
     if (capture < walk.captures.size() && walk.captures[capture] == step) {
       const auto c = static_cast<Index>(capture++);
-      capture_sum<C>(walk.first, walk.row, first, c, step, panel);
-      if constexpr (kTwo) capture_sum<C>(walk.second, walk.row, second, c, step, panel);
+      capture_sum(walk.first, walk.row, first, c, step, panel);
+      if constexpr (kTwo) capture_sum(walk.second, walk.row, second, c, step, panel);
     }
-  }
-}
-
-// Panels [panel, panel + kPanels) of the matrix, as far as the row has them.
-template <int kPanels, bool kTwo>
-HWY_INLINE void prefix_panels(const PackedMatrix& gram, const PrefixWalk& walk, Index panel) {
-  const Index first = std::max<Index>(panel - walk.row.first_panel, 0);
-  const Index last = std::min(panel - walk.row.first_panel + kPanels, walk.row.panels);
-  if (last - first == kPanels) {
-    prefix_strip<kPanels * kPanelVectors, kTwo>(gram, walk, first);
-  } else {
-    for (Index p = first; p < last; ++p) prefix_strip<kPanelVectors, kTwo>(gram, walk, p);
   }
 }
 
@@ -249,30 +233,33 @@ Index end_panel(const Walk* rows, std::size_t count) {
   return end;
 }
 
-void prefixes(const PackedMatrix& gram, const PrefixWalk* rows, std::size_t count) {
+// All rows pass a panel while it is in the cache.
+template <class Walk, class Pass>
+HWY_INLINE void pass_panels(const PackedMatrix& gram, const Walk* rows, std::size_t count,
+                            const Pass& pass) {
   const Index end = end_panel(rows, count);
-  // All rows pass a group of panels while it is in the cache.
-  constexpr int kGroup = std::max(kPanelsOfOne, kPanelsOfTwo);
-  for (Index panel = 0; panel < end; panel += kGroup) {
+  for (Index panel = 0; panel < end; ++panel) {
     for (std::size_t r = 0; r < count; ++r) {
-      if (rows[r].second.coefficient == nullptr) {
-        for (Index p = 0; p < kGroup; p += kPanelsOfOne) {
-          prefix_panels<kPanelsOfOne, false>(gram, rows[r], panel + p);
-        }
-      } else {
-        for (Index p = 0; p < kGroup; p += kPanelsOfTwo) {
-          prefix_panels<kPanelsOfTwo, true>(gram, rows[r], panel + p);
-        }
-      }
+      const Index p = panel - rows[r].row.first_panel;
+      if (p >= 0 && p < rows[r].row.panels) pass(gram.panel(panel), rows[r], p);
     }
   }
+}
+
+void prefixes(const PackedMatrix& gram, const PrefixWalk* rows, std::size_t count) {
+  pass_panels(gram, rows, count, [](const float* panel, const PrefixWalk& walk, Index p) HWY_ATTR {
+    if (walk.second.coefficient == nullptr) {
+      prefix_panel<false>(panel, walk, p);
+    } else {
+      prefix_panel<true>(panel, walk, p);
+    }
+  });
 }
 
 // One row over one panel, number `panel` of the row's.
 HWY_NOINLINE void distance_strip(const float* HWY_RESTRICT gram, const DistanceWalk& walk,
                                  Index panel) {
   const D d;
-  constexpr int C = kPanelVectors;
   const Index column = panel * kWalkColumns;
   const std::uint32_t* HWY_RESTRICT member = walk.row.member_rows;
   const float* HWY_RESTRICT coefficient = walk.coefficient;
@@ -337,13 +324,9 @@ HWY_NOINLINE void distance_strip(const float* HWY_RESTRICT gram, const DistanceW
 }
 
 void distances(const PackedMatrix& gram, const DistanceWalk* rows, std::size_t count) {
-  const Index end = end_panel(rows, count);
-  for (Index panel = 0; panel < end; ++panel) {
-    for (std::size_t r = 0; r < count; ++r) {
-      const Index p = panel - rows[r].row.first_panel;
-      if (p >= 0 && p < rows[r].row.panels) distance_strip(gram.panel(panel), rows[r], p);
-    }
-  }
+  pass_panels(gram, rows, count,
+              [](const float* panel, const DistanceWalk& walk, Index p)
+                  HWY_ATTR { distance_strip(panel, walk, p); });
 }
 
 #endif  // HEADGAUGE_PLAIN

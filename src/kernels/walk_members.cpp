@@ -19,29 +19,8 @@ namespace headgauge::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One member, in float64.
-HWY_INLINE void bound_one(double a, const BoundFacts& f, MemberBounds& sums) {
-  const double total = std::max(f.mass - std::abs(a), 0.0);
-  const double square = std::max(f.squares - a * a, 0.0);
-  const double v2 = f.largest2 * square;
-  const double xi =
-      std::sqrt(std::max(v2 + f.nearest * std::max(total * total - square, 0.0), 0.0));
-  sums.xi += xi;
-  if (xi < f.radius) sums.lower += 1.0;
-  if (v2 == 0.0) {
-    sums.model_lower += 1.0;
-    sums.model_upper += 1.0;
-  } else {
-    const double above = std::max(f.radius - std::sqrt(v2), 0.0);
-    const double below = std::max(std::sqrt(v2 * f.shrink2) - f.radius, 0.0);
-    const double tail = 1.0 - std::exp(-0.5 * above * above / v2);
-    const double chebyshev = 1.0 - v2 / (f.radius * f.radius);
-    sums.model_lower += std::max({0.0, tail, chebyshev});
-    sums.model_upper += std::exp(-0.5 * below * below / v2);
-  }
-  const double apart = f.radius - xi;
-  sums.upper_paper += f.largest2 > 0.0 ? std::exp(-apart * apart / (16.0 * f.largest2)) : 1.0;
-}
+// Closer than this float32 cannot tell whether xi_i < r.
+constexpr float kClose = 4e-6f;
 
 #if HEADGAUGE_PLAIN
 
@@ -64,8 +43,41 @@ MemberComparison compare(const float* inside, const float* weight, std::size_t n
 
 MemberBounds bounds(const float* weight, std::size_t n, const BoundFacts& f) {
   MemberBounds sums;
-  for (std::size_t i = 0; i < n; ++i) bound_one(weight[i], f, sums);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = weight[i];
+    const double total = std::max(f.mass - std::abs(a), 0.0);
+    const double square = std::max(f.squares - a * a, 0.0);
+    const double v2 = f.largest2 * square;
+    const double xi =
+        std::sqrt(std::max(v2 + f.nearest * std::max(total * total - square, 0.0), 0.0));
+    sums.xi += xi;
+    if (xi < f.radius) sums.lower += 1.0;
+    sums.close = sums.close || std::abs(xi - f.radius) <= kClose * f.radius;
+    if (v2 == 0.0) {
+      sums.model_lower += 1.0;
+      sums.model_upper += 1.0;
+    } else {
+      const double above = std::max(f.radius - std::sqrt(v2), 0.0);
+      const double below = std::max(std::sqrt(v2 * f.shrink2) - f.radius, 0.0);
+      const double tail = 1.0 - std::exp(-0.5 * above * above / v2);
+      const double chebyshev = 1.0 - v2 / (f.radius * f.radius);
+      sums.model_lower += std::max({0.0, tail, chebyshev});
+      sums.model_upper += std::exp(-0.5 * below * below / v2);
+    }
+    const double apart = f.radius - xi;
+    sums.upper_paper += f.largest2 > 0.0 ? std::exp(-apart * apart / (16.0 * f.largest2)) : 1.0;
+  }
   return sums;
+}
+
+void add_scaled_to(const float* x, std::size_t n, double factor, double* total) {
+  for (std::size_t d = 0; d < n; ++d) total[d] += factor * x[d];
+}
+
+double dot_wide(const float* x, const double* y, std::size_t n) {
+  double sum = 0;
+  for (std::size_t d = 0; d < n; ++d) sum += x[d] * y[d];
+  return sum;
 }
 
 #else
@@ -103,49 +115,96 @@ MemberComparison compare(const float* inside, const float* weight, std::size_t n
   return found;
 }
 
-HWY_INLINE double sum_lanes(VD sum) {
-  return hn::GetLane(hn::SumOfLanes(DD(), sum));
+// f(a) of whole vectors of members, their differences from the sums taken in float64: where one
+// weight is nearly all, the others' sum keeps its digits.
+HWY_INLINE V others(V a, double sum, bool squared) {
+  const D d;
+  const DD dd;
+  const hn::Half<D> half;
+  const VD zero = hn::Zero(dd), all = hn::Set(dd, sum);
+  const auto rest = [&](hn::Vec<hn::Half<D>> part) HWY_ATTR {
+    const VD w = hn::PromoteTo(dd, part);
+    const VD left = squared ? hn::NegMulAdd(w, w, all) : hn::Sub(all, hn::Abs(w));
+    return hn::DemoteTo(half, hn::Max(left, zero));
+  };
+  return hn::Combine(d, rest(hn::UpperHalf(half, a)), rest(hn::LowerHalf(half, a)));
 }
 
 MemberBounds bounds(const float* weight, std::size_t n, const BoundFacts& f) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V zero = hn::Zero(d), one = hn::Set(d, 1.0f);
+  const V radius = hn::Set(d, static_cast<float>(f.radius));
+  const V largest2 = hn::Set(d, static_cast<float>(f.largest2));
+  const V nearest = hn::Set(d, static_cast<float>(f.nearest));
+  const V shrink = hn::Set(d, static_cast<float>(std::sqrt(f.shrink2)));
+  const V inverse_radius2 = hn::Set(d, static_cast<float>(1.0 / (f.radius * f.radius)));
+  const V paper =
+      hn::Set(d, f.largest2 > 0.0 ? static_cast<float>(-1.0 / (16.0 * f.largest2)) : 0.0f);
+  V xi_sum = zero, lower_sum = zero, model_lower = zero, model_upper = zero, upper_paper = zero;
+  bool close = false;
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const auto used = hn::FirstN(d, n - i);
+    const V a = hn::IfThenElseZero(used, hn::LoadU(d, weight + i));
+    const V total = others(a, f.mass, false);
+    const V square = others(a, f.squares, true);
+    const V v2 = hn::Mul(largest2, square);
+    const V cross = hn::Max(hn::NegMulAdd(one, square, hn::Mul(total, total)), zero);
+    const V xi = hn::Sqrt(hn::Max(hn::MulAdd(nearest, cross, v2), zero));
+    const V apart = hn::Sub(radius, xi);
+    const auto near = hn::Le(hn::Abs(apart), hn::Set(d, kClose * static_cast<float>(f.radius)));
+    close = close || !hn::AllFalse(d, hn::And(used, near));
+    const auto alone = hn::Eq(v2, zero);
+    const V v = hn::Sqrt(v2);
+    const V inverse = hn::Div(hn::Set(d, -0.5f), hn::IfThenElse(alone, one, v2));
+    const V above = hn::Max(hn::Sub(radius, v), zero);
+    const V below = hn::Max(hn::MulSub(v, shrink, radius), zero);
+    const V tail = hn::Sub(one, hn::Exp(d, hn::Mul(hn::Mul(above, above), inverse)));
+    const V chebyshev = hn::NegMulAdd(v2, inverse_radius2, one);
+    const V low = hn::IfThenElse(alone, one, hn::Max(zero, hn::Max(tail, chebyshev)));
+    const V high = hn::IfThenElse(alone, one, hn::Exp(d, hn::Mul(hn::Mul(below, below), inverse)));
+    const V printed = hn::Exp(d, hn::Mul(hn::Mul(apart, apart), paper));
+    const auto add = [&](V sum, V value)
+                         HWY_ATTR { return hn::Add(sum, hn::IfThenElseZero(used, value)); };
+    xi_sum = add(xi_sum, xi);
+    lower_sum = add(lower_sum, hn::IfThenElseZero(hn::Gt(apart, zero), one));
+    model_lower = add(model_lower, low);
+    model_upper = add(model_upper, high);
+    upper_paper = add(upper_paper, printed);
+  }
+  const auto sum = [&](V v)
+                       HWY_ATTR { return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v))); };
+  return {sum(xi_sum), sum(lower_sum), sum(model_lower), sum(model_upper), sum(upper_paper), close};
+}
+
+void add_scaled_to(const float* HWY_RESTRICT x, std::size_t n, double factor,
+                   double* HWY_RESTRICT total) {
   const DD d;
   const hn::Rebind<float, DD> narrow;
   const std::size_t lanes = hn::Lanes(d);
-  const VD zero = hn::Zero(d), one = hn::Set(d, 1.0), half = hn::Set(d, -0.5);
-  const VD mass = hn::Set(d, f.mass), squares = hn::Set(d, f.squares);
-  const VD radius = hn::Set(d, f.radius), largest2 = hn::Set(d, f.largest2);
-  const VD nearest = hn::Set(d, f.nearest), shrink2 = hn::Set(d, f.shrink2);
-  const VD inverse_radius2 = hn::Set(d, 1.0 / (f.radius * f.radius));
-  const VD paper = hn::Set(d, f.largest2 > 0.0 ? -1.0 / (16.0 * f.largest2) : 0.0);
-  VD xi_sum = zero, lower_sum = zero, model_lower = zero, model_upper = zero, upper_paper = zero;
+  const VD f = hn::Set(d, factor);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const VD a = hn::PromoteTo(d, hn::LoadU(narrow, weight + i));
-    const VD total = hn::Max(hn::Sub(mass, hn::Abs(a)), zero);
-    const VD square = hn::Max(hn::NegMulAdd(a, a, squares), zero);
-    const VD v2 = hn::Mul(largest2, square);
-    const VD cross = hn::Max(hn::Sub(hn::Mul(total, total), square), zero);
-    const VD xi = hn::Sqrt(hn::Max(hn::MulAdd(nearest, cross, v2), zero));
-    xi_sum = hn::Add(xi_sum, xi);
-    lower_sum = hn::Add(lower_sum, hn::IfThenElseZero(hn::Lt(xi, radius), one));
-    const auto alone = hn::Eq(v2, zero);
-    const VD safe = hn::IfThenElse(alone, one, v2);
-    const VD above = hn::Max(hn::Sub(radius, hn::Sqrt(v2)), zero);
-    const VD below = hn::Max(hn::Sub(hn::Sqrt(hn::Mul(v2, shrink2)), radius), zero);
-    const VD inverse = hn::Div(half, safe);
-    const VD tail = hn::Sub(one, hn::Exp(d, hn::Mul(hn::Mul(above, above), inverse)));
-    const VD chebyshev = hn::NegMulAdd(v2, inverse_radius2, one);
-    const VD low = hn::Max(zero, hn::Max(tail, chebyshev));
-    model_lower = hn::Add(model_lower, hn::IfThenElse(alone, one, low));
-    const VD high = hn::Exp(d, hn::Mul(hn::Mul(below, below), inverse));
-    model_upper = hn::Add(model_upper, hn::IfThenElse(alone, one, high));
-    const VD apart = hn::Sub(radius, xi);
-    upper_paper = hn::Add(upper_paper, hn::Exp(d, hn::Mul(hn::Mul(apart, apart), paper)));
+    const VD v = hn::PromoteTo(d, hn::LoadU(narrow, x + i));
+    hn::StoreU(hn::MulAdd(f, v, hn::LoadU(d, total + i)), d, total + i);
   }
-  MemberBounds sums{sum_lanes(xi_sum), sum_lanes(lower_sum), sum_lanes(model_lower),
-                    sum_lanes(model_upper), sum_lanes(upper_paper)};
-  for (; i < n; ++i) bound_one(weight[i], f, sums);
-  return sums;
+  for (; i < n; ++i) total[i] += factor * x[i];
+}
+
+double dot_wide(const float* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::size_t n) {
+  const DD d;
+  const hn::Rebind<float, DD> narrow;
+  const std::size_t lanes = hn::Lanes(d);
+  VD sum0 = hn::Zero(d), sum1 = sum0;
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    sum0 = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(narrow, x + i)), hn::LoadU(d, y + i), sum0);
+    sum1 = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(narrow, x + i + lanes)),
+                      hn::LoadU(d, y + i + lanes), sum1);
+  }
+  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+  for (; i < n; ++i) sum += x[i] * y[i];
+  return sum;
 }
 
 #endif  // HEADGAUGE_PLAIN
@@ -158,6 +217,8 @@ namespace headgauge {
 
 HWY_EXPORT(compare);
 HWY_EXPORT(bounds);
+HWY_EXPORT(add_scaled_to);
+HWY_EXPORT(dot_wide);
 
 MemberComparison compare_members(std::span<const float> inside, std::span<const float> weight,
                                  float lowest, float relative, float products,
@@ -172,6 +233,18 @@ MemberComparison compare_members(std::span<const float> inside, std::span<const 
 MemberBounds bound_members(std::span<const float> weight, const BoundFacts& facts) {
   ensure_simd_level();
   return HWY_DYNAMIC_DISPATCH(bounds)(weight.data(), weight.size(), facts);
+}
+
+void add_scaled(std::span<const float> x, double factor, std::span<double> total) {
+  assert(total.size() == x.size());
+  ensure_simd_level();
+  HWY_DYNAMIC_DISPATCH(add_scaled_to)(x.data(), x.size(), factor, total.data());
+}
+
+double dot(std::span<const float> x, std::span<const double> y) {
+  assert(y.size() == x.size());
+  ensure_simd_level();
+  return HWY_DYNAMIC_DISPATCH(dot_wide)(x.data(), y.data(), x.size());
 }
 
 }  // namespace headgauge

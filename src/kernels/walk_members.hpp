@@ -27,6 +27,7 @@ struct MemberBounds {
   double model_lower = 0;  // T2v
   double model_upper = 0;
   double upper_paper = 0;  // exp(-(r - xi_i)^2 / (16 M^2))
+  bool close = false;      // some xi_i so close to r that float32 cannot tell which is larger
 };
 struct BoundFacts {
   double mass = 0;      // sum |a_j| over the members
@@ -36,6 +37,11 @@ struct BoundFacts {
   double nearest = 0;   // the largest inner product of two keys, M^2 - delta^2 / 2
   double shrink2 = 0;   // 1 / (1 + 2/d)
 };
+// `weight` is read as far as whole vectors reach.
 MemberBounds bound_members(std::span<const float> weight, const BoundFacts& facts);
+
+// total += factor x, and <x, y>, in float64.
+void add_scaled(std::span<const float> x, double factor, std::span<double> total);
+double dot(std::span<const float> x, std::span<const double> y);
 
 }  // namespace headgauge

@@ -179,6 +179,21 @@ float farthest(const float* gram, const float* norm, const std::int32_t* rank, i
 
 #endif  // HEADGAUGE_PLAIN
 
+// What a panel promises and what is found in it are the same number, rounded differently.
+constexpr float kRounding = 1e-6f;
+
+float search(const float* gram, Index panel_floats, const float* norm, const std::int32_t* rank,
+             const float* promise, Index panels, int size, float scale, float best) {
+  float limit = best + kRounding * (std::abs(best) + scale * scale);
+  for (Index p = 0; p < panels; ++p) {
+    if (promise[p] <= limit) continue;
+    best = std::max(best, farthest(gram + p * panel_floats, norm + p * kWalkColumns,
+                                   rank + p * kWalkColumns, size, scale));
+    limit = best + kRounding * (std::abs(best) + scale * scale);
+  }
+  return best;
+}
+
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -189,6 +204,7 @@ HWY_EXPORT(scale);
 HWY_EXPORT(distance_sum);
 HWY_EXPORT(expected_sums);
 HWY_EXPORT(farthest);
+HWY_EXPORT(search);
 
 ScaledSums scale_weights(std::span<const float> weight, std::span<const float> norm,
                          std::span<float> scaled) {
@@ -217,6 +233,14 @@ float farthest_outside(const float* gram, const float* norm, const std::int32_t*
                        float scale) {
   ensure_simd_level();
   return HWY_DYNAMIC_DISPATCH(farthest)(gram, norm, rank, size, scale);
+}
+
+float search_farthest(const float* gram, Index panel_floats, const float* norm,
+                      const std::int32_t* rank, std::span<const float> promise, int size,
+                      float scale, float best) {
+  ensure_simd_level();
+  return HWY_DYNAMIC_DISPATCH(search)(gram, panel_floats, norm, rank, promise.data(),
+                                      static_cast<Index>(promise.size()), size, scale, best);
 }
 
 }  // namespace headgauge

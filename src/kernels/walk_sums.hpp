@@ -45,4 +45,11 @@ ExpectedSums sum_expected(std::span<const float> weight, std::span<const float> 
 float farthest_outside(const float* gram, const float* norm, const std::int32_t* rank, int size,
                        float scale);
 
+// The largest of `best` and farthest_outside() over `panels` panels, `panel_floats` apart in the
+// Gram matrix; a panel is looked at only if `promise` for it, which is no less, exceeds what was
+// found by more than rounding.
+float search_farthest(const float* gram, Index panel_floats, const float* norm,
+                      const std::int32_t* rank, std::span<const float> promise, int size,
+                      float scale, float best);
+
 }  // namespace headgauge
