@@ -40,6 +40,7 @@ struct Below {
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -188,6 +189,7 @@ Psi psi_double(const float* in, std::size_t n, float second, float scale, double
 
 #endif  // HEADGAUGE_PLAIN
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

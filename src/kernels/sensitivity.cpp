@@ -6,122 +6,20 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/sensitivity_row.hpp"
+#include "kernels/sensitivity_sums.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/targets.hpp"
-
-// One key, `first`, the largest logit, is kept apart from all sums, and the others are weighed
-// against the largest among themselves: G_i = exp((l_i - l_second)/T), a_i = beta G_i / Z with
-// beta = exp((l_second - l_first)/T), Z = 1 + beta sum G. So a row that is all but one-hot keeps
-// its digits however small 1 - max a is.
-//
-// Small steps: a'_i - a_i = a_i (e_i - D)/(1 + D), e_i = expm1(x_i), D = sum a_i e_i. A constant
-// may be taken off all x_i. x_i = (eps/T)(v_i - v_first - mu) with mu the mean of v under a (0
-// where the first key has more than half) leaves no difference of large numbers in small steps.
-// Large steps: two softmaxes, whose difference is as large as they are.
-// Wherever digits were lost all the same, the gain is computed again in float64.
-
-#ifndef HEADGAUGE_SENSITIVITY_SHARED
-#define HEADGAUGE_SENSITIVITY_SHARED
-namespace headgauge {
-
-// Beyond this |x| a step is large. Below, rounding x to float32 costs e^x at most 1e-6.
-constexpr double kLargeStep = 6.0;
-// Squares that are not this part of the terms they were made of have lost too many digits.
-constexpr double kKept = 1.0 / 16.0;
-
-// A logit so far down that its weight is 0 at every temperature above 1e-20.
-constexpr float kNoWeight = -1e30f;
-
-struct Order {
-  std::size_t first = 0;  // position of the largest logit
-  float second = 0;       // the largest of the others
-};
-// Of v_i - v_first.
-struct SlopeRange {
-  float low = 0, high = 0;
-};
-
-// Sums over all keys but the first.
-struct BaseSums {
-  double mass = 0;    // sum G
-  double square = 0;  // sum G^2
-  double slope = 0;   // sum G w, w_i = v_i - v_first
-};
-struct SmallStepSums {  // in units of eps/T
-  double mean = 0;      // sum G e
-  double cross = 0;     // sum G^2 e
-  double square = 0;    // sum (G e)^2
-  double first = 0;     // e of the first key
-};
-struct LargeStepSums {
-  double mass = 0;    // sum G'
-  double square = 0;  // sum G'^2
-  double cross = 0;   // sum G G'
-};
-
-// The row at one temperature.
-struct Base {
-  double temperature = 1;
-  double beta = 1;     // exp((l_second - l_first)/T)
-  double inverse = 1;  // 1/beta; infinite where beta is 0
-  BaseSums sums;
-  double z() const { return 1 + beta * sums.mass; }
-  double mu() const { return beta * sums.mass < 1 ? 0.0 : beta * sums.slope / z(); }
-};
-
-// The gain of a small step, or NaN where too many digits were lost. `slope` is eps/T.
-inline double small_gain(const Base& base, double slope, const SmallStepSums& e) {
-  const double z = base.z();
-  const double d = (e.first + base.beta * e.mean) / z;
-  const double of_first = (e.first * base.sums.mass - e.mean) / z;  // (e_first - D) / beta
-  const double terms = e.square + d * d * base.sums.square;
-  const double square = of_first * of_first + terms - 2 * d * e.cross;
-  if (!(square >= kKept * terms)) return std::numeric_limits<double>::quiet_NaN();
-  return std::sqrt(square) * base.beta / (z * base.temperature * (1 + slope * d));
-}
-
-// Weights a_i = factor G_i for all keys but the first, and a of the first.
-struct Weights {
-  Weights(double inverse, double beta, double mass)
-      : factor(1 / (inverse + mass)), rest(factor * mass), first(1 / (1 + beta * mass)) {}
-  double factor, rest, first;
-};
-
-// Change of the weight of the first key. Where it has the larger part before and after, that is
-// what the others gain or lose.
-inline double first_change(const Weights& before, const Weights& after) {
-  return before.first > 0.5 && after.first > 0.5 ? before.rest - after.rest
-                                                 : after.first - before.first;
-}
-
-// The gain of a large step, or NaN where too many digits were lost. `gap` is l_first - l_second of
-// the moved row.
-inline double large_gain(const Base& base, double gap, double epsilon, const LargeStepSums& moved) {
-  const double lift = gap / base.temperature;
-  const Weights before(base.inverse, base.beta, base.sums.mass);
-  const Weights after(std::exp(lift), std::exp(-lift), moved.mass);
-  const double unit = std::max(before.factor, after.factor);
-  if (unit == 0) return 0.0;
-  const double a = before.factor / unit, b = after.factor / unit;
-  const double first = first_change(before, after) / unit;
-  const double terms = a * a * base.sums.square + b * b * moved.square;
-  const double square = first * first + terms - 2 * a * b * moved.cross;
-  if (!(square >= kKept * terms)) return std::numeric_limits<double>::quiet_NaN();
-  return unit * std::sqrt(square) / epsilon;
-}
-
-}  // namespace headgauge
-#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sensitivity.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -168,47 +66,6 @@ LargeStepSums large_step(const float* weights, const float* moved, std::size_t n
     sums.cross += g * weights[i];
   }
   return sums;
-}
-
-Order find_order(const float* logits, std::size_t n) {
-  Order order;
-  std::size_t second = 1;
-  if (logits[1] > logits[0]) std::swap(order.first, second);
-  for (std::size_t i = 2; i < n; ++i) {
-    if (logits[i] <= logits[second]) continue;
-    second = i;
-    if (logits[i] > logits[order.first]) std::swap(order.first, second);
-  }
-  order.second = logits[second];
-  return order;
-}
-
-SlopeRange relative_to(const float* logits, const double* v, std::size_t n, Order order,
-                       float* fall, float* slope) {
-  SlopeRange range;
-  for (std::size_t i = 0; i < n; ++i) {
-    fall[i] = std::max(logits[i] - order.second, kNoWeight);
-    slope[i] = static_cast<float>(v[i] - v[order.first]);
-    range.low = std::min(range.low, slope[i]);
-    range.high = std::max(range.high, slope[i]);
-  }
-  return range;
-}
-
-double exp_step(const float* logits, const double* v, std::size_t n, double step, double shift,
-                double temperature, double* out) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = std::exp((logits[i] + step * v[i] - shift) / temperature);
-    sum += out[i];
-  }
-  return sum;
-}
-
-double largest_step(const float* logits, const double* v, std::size_t n, double step) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, logits[i] + step * v[i]);
-  return largest;
 }
 
 #else
@@ -294,70 +151,6 @@ HWY_INLINE void each_vector(std::size_t n, Sums& sums, const Body& body) {
     for (; i < end; i += lanes) body(i);
     sums.flush();
   }
-}
-
-// At least two logits.
-Order find_order(const float* logits, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d), whole = n / lanes * lanes;
-  V high = hn::Set(d, -std::numeric_limits<float>::infinity()), next = high;
-  for (std::size_t i = 0; i < whole; i += lanes) {
-    const V x = hn::LoadU(d, logits + i);
-    next = hn::Max(next, hn::Min(high, x));
-    high = hn::Max(high, x);
-  }
-  HWY_ALIGN float best[2 * HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(high, d, best);
-  hn::Store(next, d, best + lanes);
-  float first = -std::numeric_limits<float>::infinity();
-  Order order{0, first};
-  const auto take = [&](float x) {
-    order.second = std::max(order.second, std::min(first, x));
-    first = std::max(first, x);
-  };
-  for (std::size_t i = 0; i < 2 * lanes; ++i) take(best[i]);
-  for (std::size_t i = whole; i < n; ++i) take(logits[i]);
-  const V top = hn::Set(d, first);
-  for (; order.first < whole; order.first += lanes) {
-    const auto found = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, logits + order.first), top));
-    if (found >= 0) {
-      order.first += static_cast<std::size_t>(found);
-      return order;
-    }
-  }
-  while (logits[order.first] != first) ++order.first;
-  return order;
-}
-
-// l_i - l_second and v_i - v_first.
-SlopeRange relative_to(const float* HWY_RESTRICT logits, const double* HWY_RESTRICT v,
-                       std::size_t n, Order order, float* HWY_RESTRICT fall,
-                       float* HWY_RESTRICT slope) {
-  const D d;
-  const DD dd;
-  const hn::Half<D> half;
-  const std::size_t lanes = hn::Lanes(d);
-  const V second = hn::Set(d, order.second), least = hn::Set(d, kNoWeight);
-  const VD of_first = hn::Set(dd, v[order.first]);
-  V low = hn::Zero(d), high = low;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::Store(hn::Max(hn::Sub(hn::LoadU(d, logits + i), second), least), d, fall + i);
-    const auto lower = hn::DemoteTo(half, hn::Sub(hn::LoadU(dd, v + i), of_first));
-    const auto upper = hn::DemoteTo(half, hn::Sub(hn::LoadU(dd, v + i + lanes / 2), of_first));
-    const V w = hn::Combine(d, upper, lower);
-    hn::Store(w, d, slope + i);
-    low = hn::Min(low, w);
-    high = hn::Max(high, w);
-  }
-  SlopeRange range{hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
-  for (; i < n; ++i) {
-    fall[i] = std::max(logits[i] - order.second, kNoWeight);
-    slope[i] = static_cast<float>(v[i] - v[order.first]);
-    range.low = std::min(range.low, slope[i]);
-    range.high = std::max(range.high, slope[i]);
-  }
-  return range;
 }
 
 HWY_INLINE BaseSums weigh(const float* HWY_RESTRICT fall, const float* HWY_RESTRICT slope,
@@ -469,82 +262,43 @@ HWY_INLINE SmallStepSums small_step(const float* weights, const float* slope, st
   return sum_steps(weights, slope, n, mu, WideStep(step));
 }
 
-// (l_i + step v_i), the lanes beyond n being `other`.
-HWY_INLINE VD stepped(const float* logits, const double* v, std::size_t i, VD step) {
-  const hn::Rebind<float, DD> half;
-  return hn::MulAdd(step, hn::LoadU(DD(), v + i), hn::PromoteTo(DD(), hn::LoadU(half, logits + i)));
-}
-
-double exp_step(const float* logits, const double* v, std::size_t n, double step, double shift,
-                double temperature, double* out) {
-  const DD d;
-  const std::size_t lanes = hn::Lanes(d);
-  const VD steps = hn::Set(d, step), shifts = hn::Set(d, shift);
-  const VD scale = hn::Set(d, 1 / temperature);
-  VD sum = hn::Zero(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const VD x = hn::Mul(hn::Sub(stepped(logits, v, i, steps), shifts), scale);
-    const VD e = hn::Exp(d, x);
-    sum = hn::Add(sum, e);
-    hn::StoreU(e, d, out + i);
-  }
-  double total = hn::GetLane(hn::SumOfLanes(d, sum));
-  for (; i < n; ++i) {
-    out[i] = std::exp((logits[i] + step * v[i] - shift) / temperature);
-    total += out[i];
-  }
-  return total;
-}
-
-double largest_step(const float* logits, const double* v, std::size_t n, double step) {
-  const DD d;
-  const std::size_t lanes = hn::Lanes(d);
-  const VD steps = hn::Set(d, step);
-  VD largest = hn::Set(d, -std::numeric_limits<double>::infinity());
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) largest = hn::Max(largest, stepped(logits, v, i, steps));
-  double out = hn::GetLane(hn::MaxOfLanes(d, largest));
-  for (; i < n; ++i) out = std::max(out, logits[i] + step * v[i]);
-  return out;
-}
-
 #endif  // HEADGAUGE_PLAIN
 
 // A row being worked on. All arrays of the workspace are filled up to a multiple of stride() with
 // keys of no weight.
 class RowGains {
  public:
-  RowGains(const float* logits, const double* v, std::size_t n, SensitivityWorkspace& work)
+  RowGains(std::span<const float> logits, std::span<const double> v, SensitivityWorkspace& work)
       : logits_(logits),
         v_(v),
-        n_(n),
-        padded_((n + stride() - 1) / stride() * stride()),
-        work_(work) {
+        padded_((logits.size() + stride() - 1) / stride() * stride()),
+        work_(work),
+        largest_(find_largest(logits)) {
+    const std::size_t n = logits.size();
     work.fall.resize(padded_);
     work.slope.resize(padded_);
     // Weights at this temperature and at the next.
     work.weights.resize(2 * padded_);
-    order_ = find_order(logits, n);
-    range_ = relative_to(logits, v, n, order_, work.fall.data(), work.slope.data());
-    work.fall[order_.first] = kNoWeight;
-    std::fill(work.fall.begin() + n, work.fall.end(), kNoWeight);
-    std::fill(work.slope.begin() + n, work.slope.end(), 0.0f);
+    range_ = start_row(logits, v, largest_, std::span(work.fall).first(n),
+                       std::span(work.slope).first(n));
+    std::fill(work.fall.begin() + static_cast<Index>(n), work.fall.end(), kNoWeight);
+    std::fill(work.slope.begin() + static_cast<Index>(n), work.slope.end(), 0.0f);
   }
 
-  void run(const double* temperatures, std::size_t temperature_count, const double* epsilons,
-           std::size_t epsilon_count, double* gains) {
-    work_.gap.assign(epsilon_count, std::numeric_limits<double>::quiet_NaN());
-    work_.moved.resize(padded_ * epsilon_count);
+  void run(std::span<const double> temperatures, std::span<const double> epsilons,
+           std::span<double> gains) {
+    work_.gap.assign(epsilons.size(), std::numeric_limits<double>::quiet_NaN());
+    work_.moved.resize(padded_ * epsilons.size());
+    std::size_t cell = 0;
     // A temperature ahead, so that the sums are there when they are needed.
     Base next = weigh_at(temperatures[0], 0);
-    for (std::size_t t = 0; t < temperature_count; ++t) {
+    for (std::size_t t = 0; t < temperatures.size(); ++t) {
       const Base base = next;
       const float* weights = work_.weights.data() + t % 2 * padded_;
-      if (t + 1 < temperature_count) next = weigh_at(temperatures[t + 1], (t + 1) % 2);
+      if (t + 1 < temperatures.size()) next = weigh_at(temperatures[t + 1], (t + 1) % 2);
       const double mu = base.mu();
       const double widest = std::max(range_.high - mu, mu - range_.low);
-      for (std::size_t e = 0; e < epsilon_count; ++e) {
+      for (std::size_t e = 0; e < epsilons.size(); ++e) {
         const double step = epsilons[e] / base.temperature;
         double gain;
         if (step * widest <= kLargeStep) {
@@ -556,8 +310,12 @@ class RowGains {
           gain = large_gain(base, work_.gap[e], epsilons[e],
                             large_step(weights, moved, padded_, base.temperature));
         }
-        if (std::isnan(gain)) gain = gain_in_float64(epsilons[e], base.temperature);
-        *gains++ = gain;
+        if (std::isnan(gain)) {
+          ++work_.recomputed;
+          gain = gain_in_float64(logits_, v_, largest_.first, base.temperature, epsilons[e],
+                                 work_.base64, work_.moved64);
+        }
+        gains[cell++] = gain;
       }
     }
   }
@@ -567,74 +325,38 @@ class RowGains {
     Base base;
     base.temperature = temperature;
     base.beta =
-        std::exp((static_cast<double>(order_.second) - logits_[order_.first]) / temperature);
+        std::exp((static_cast<double>(largest_.second) - logits_[largest_.first]) / temperature);
     base.inverse = 1 / base.beta;
     base.sums = weigh(work_.fall.data(), work_.slope.data(), padded_, temperature,
                       work_.weights.data() + buffer * padded_);
     return base;
   }
 
-  // The row moved by eps, once for all temperatures.
+  // The row moved by eps, made once for all temperatures.
   const float* move(std::size_t e, double epsilon) {
-    float* HWY_RESTRICT moved = work_.moved.data() + e * padded_;
-    if (!std::isnan(work_.gap[e])) return moved;
-    const std::size_t first = order_.first;
-    const double largest =
-        std::max(largest_step(logits_, v_, first, epsilon),
-                 largest_step(logits_ + first + 1, v_ + first + 1, n_ - first - 1, epsilon));
-    for (std::size_t i = 0; i < n_; ++i) {
-      moved[i] =
-          static_cast<float>(std::max<double>(logits_[i] + epsilon * v_[i] - largest, kNoWeight));
+    const auto moved = std::span(work_.moved).subspan(e * padded_, padded_);
+    if (std::isnan(work_.gap[e])) {
+      work_.gap[e] = move_row(logits_, v_, epsilon, largest_.first, moved.first(logits_.size()));
+      std::fill(moved.begin() + static_cast<Index>(logits_.size()), moved.end(), kNoWeight);
     }
-    moved[first] = kNoWeight;
-    std::fill(moved + n_, moved + padded_, kNoWeight);
-    work_.gap[e] = logits_[first] + epsilon * v_[first] - largest;
-    return moved;
+    return moved.data();
   }
 
-  double gain_in_float64(double epsilon, double temperature) {
-    ++work_.recomputed;
-    const std::size_t first = order_.first;
-    work_.base64.resize(n_);
-    work_.moved64.resize(n_);
-    double* HWY_RESTRICT a = work_.base64.data();
-    double* HWY_RESTRICT b = work_.moved64.data();
-    const double shift = largest_step(logits_, v_, n_, epsilon);
-    exp_step(logits_, v_, n_, 0.0, logits_[first], temperature, a);
-    exp_step(logits_, v_, n_, epsilon, shift, temperature, b);
-    const double first_before = a[first], first_after = b[first];
-    a[first] = b[first] = 0;
-    double mass_before = 0, mass_after = 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      mass_before += a[i];
-      mass_after += b[i];
-    }
-    const double z = first_before + mass_before, z_after = first_after + mass_after;
-    Weights before(first_before, 0, mass_before), after(first_after, 0, mass_after);
-    before.first = first_before / z;
-    after.first = first_after / z_after;
-    double square = first_change(before, after) * first_change(before, after);
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double change = b[i] * after.factor - a[i] * before.factor;
-      square += change * change;
-    }
-    return std::sqrt(square) / epsilon;
-  }
-
-  const float* logits_;
-  const double* v_;
-  std::size_t n_, padded_;
+  std::span<const float> logits_;
+  std::span<const double> v_;
+  std::size_t padded_;
   SensitivityWorkspace& work_;
-  Order order_;
+  LargestLogits largest_;
   SlopeRange range_;
 };
 
-void row_gains(const float* logits, const double* v, std::size_t n, const double* temperatures,
-               std::size_t temperature_count, const double* epsilons, std::size_t epsilon_count,
-               SensitivityWorkspace& work, double* gains) {
-  RowGains(logits, v, n, work).run(temperatures, temperature_count, epsilons, epsilon_count, gains);
+void row_gains(std::span<const float> logits, std::span<const double> v,
+               std::span<const double> temperatures, std::span<const double> epsilons,
+               SensitivityWorkspace& work, std::span<double> gains) {
+  RowGains(logits, v, work).run(temperatures, epsilons, gains);
 }
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -648,13 +370,11 @@ void softmax_sensitivity(std::span<const float> logits, std::span<const double> 
                          SensitivityWorkspace& work, std::span<double> gains) {
   assert(gains.size() == temperatures.size() * epsilons.size() && v.size() == logits.size());
   ensure_simd_level();
-  if (logits.size() < 2) {
+  if (gains.empty() || logits.size() < 2) {
     std::ranges::fill(gains, 0.0);
     return;
   }
-  HWY_DYNAMIC_DISPATCH(row_gains)
-  (logits.data(), v.data(), logits.size(), temperatures.data(), temperatures.size(),
-   epsilons.data(), epsilons.size(), work, gains.data());
+  HWY_DYNAMIC_DISPATCH(row_gains)(logits, v, temperatures, epsilons, work, gains);
 }
 
 }  // namespace headgauge

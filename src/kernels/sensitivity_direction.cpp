@@ -19,6 +19,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -115,6 +116,7 @@ void make_direction(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double
   for (std::size_t i = 0; i < n; ++i) z[i] *= scale;
 }
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
