@@ -62,11 +62,12 @@ const std::vector<MetricInfo>& sensitivity_metrics() {
   return all;
 }
 
-void require_positive(const char* option, std::span<const double> values) {
+// Far beyond anything of use, and within what float32 can hold.
+void require_in_range(const char* option, std::span<const double> values) {
   for (double value : values) {
-    if (std::isfinite(value) && value > 0) continue;
+    if (value >= 1e-9 && value <= 1e9) continue;
     throw UsageError(
-        fault(option, "finite numbers above 0", fmt::format("{}", value), "correct the list"));
+        fault(option, "numbers from 1e-9 to 1e9", fmt::format("{}", value), "correct the list"));
   }
 }
 
@@ -103,8 +104,8 @@ class SensitivityMeasure final : public Measure {
     if (temperatures_.empty()) {
       for (int i = 0; i < 31; ++i) temperatures_.push_back(std::pow(10.0, -2 + 0.1 * i));
     }
-    require_positive("--temperatures", temperatures_);
-    require_positive("--epsilons", epsilons_);
+    require_in_range("--temperatures", temperatures_);
+    require_in_range("--epsilons", epsilons_);
   }
 
   const std::vector<MetricInfo>& metrics() const override { return sensitivity_metrics(); }

@@ -8,7 +8,7 @@
 
 namespace headgauge {
 
-// UsageError unless every temperature and every epsilon is positive.
+// UsageError unless every temperature and every epsilon is from 1e-9 to 1e9.
 std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options, int slots);
 
 // ||w((l + eps v)/T) - w(l/T)||_2 / eps for any rule w, in float64; gains as in
