@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/file.hpp"
+#include "cli/usage.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
@@ -59,24 +60,37 @@ std::vector<int> parse_integers(const std::string& list, const std::string& opti
 void InputOptions::add_to(CLI::App& command) {
   command
       .add_option("MODEL", model,
-                  "A checkpoint folder, a .safetensors file beside its config.json, a name in the "
-                  "Hugging Face cache, or a dump file")
+                  "A checkpoint folder, a .safetensors file beside its config.json, a\n"
+                  "name in the Hugging Face cache, or a dump file")
+      ->option_text(" ")
       ->required();
-  auto* text = command.add_option("--text", texts, "UTF-8 texts; each file is a document");
-  command.add_option("--tokens", tokens, "Files of whitespace-separated token ids")->excludes(text);
+  auto* text = command.add_option("--text", texts, "UTF-8 texts; each file is a document")
+                   ->option_text("FILE...")
+                   ->check(some_text("a file"))
+                   ->group("Input");
   command
-      .add_option("--lengths", lengths_text,
-                  "Context lengths, such as 32,64,128, or auto: doubling from 32 to 1024 as far "
-                  "as they fit")
-      ->capture_default_str();
+      .add_option("--tokens", tokens, "Files of whitespace-separated token ids, in place of text")
+      ->option_text("FILE...")
+      ->check(some_text("a file"))
+      ->excludes(text)
+      ->group("Input");
   command
       .add_option("--x", x,
-                  "The vectors that distances are taken between: token embeddings, "
-                  "hidden states entering the layer, or the head's values")
-      ->check(CLI::IsMember({"embedding", "hidden", "value"}))
-      ->capture_default_str();
-  command.add_option("--threads", threads, "Threads (default: as many as there are cores)")
-      ->check(CLI::PositiveNumber);
+                  "Vectors that distances are taken between: token embeddings (the\n"
+                  "default), hidden states that enter the layer, or values of the head")
+      ->option_text("embedding|hidden|value")
+      ->check(one_of({"embedding", "hidden", "value"}))
+      ->group("Input");
+  command
+      .add_option("--lengths", lengths_text,
+                  "Context lengths such as 32,64,128; auto, the default, doubles from 32\n"
+                  "to 1024 as far as they fit")
+      ->option_text("L,L...|auto")
+      ->group("What is measured");
+  command.add_option("--threads", threads, "Default: as many as there are cores")
+      ->option_text("T")
+      ->check(whole_number(1))
+      ->group("Running");
 }
 
 void InputOptions::resolve() {
@@ -93,9 +107,11 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   const SourceOptions source{options.x_source(), options.threads};
   if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
   if (options.texts.empty() && options.tokens.empty()) {
-    throw UsageError(fault("headgauge", "a text to measure on", "neither --text nor --tokens",
-                           "add --text FILE"));
+    throw UsageError(
+        fault("scan", "a text to measure on", "neither --text nor --tokens", "add --text FILE"));
   }
+  // An unknown family or a config that makes no sense is told before a long text is tokenised.
+  static_cast<void>(summarize_model(Checkpoint(model)));
   return make_model_source(model, load_documents(options, model), source);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/print.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
 
@@ -63,7 +64,7 @@ int inspect(const std::string& name, bool json) {
   const Facts facts =
       model.kind == ResolvedModel::Kind::dump ? inspect_dump(model) : inspect_checkpoint(model);
   if (json) {
-    fmt::print("{}\n", facts.dump(2));
+    print("{}\n", facts.dump(2));
     return 0;
   }
   for (const auto& [key, value] : facts.items()) {
@@ -75,7 +76,7 @@ int inspect(const std::string& name, bool json) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.get<int>(), type);
       }
     }
-    fmt::print("{:<15} {}\n", key, text);
+    print("{:<15} {}\n", key, text);
   }
   return 0;
 }
@@ -86,7 +87,7 @@ void add_inspect(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("inspect", "Show what a checkpoint or dump file holds");
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("MODEL", *model, "As for scan")->required();
+  command->add_option("MODEL", *model, "As for headgauge scan")->option_text(" ")->required();
   command->add_flag("--json", *json, "Print JSON");
   command->footer("Example: headgauge inspect demo/model");
   command->callback([=, &action] { action = [=] { return inspect(*model, *json); }; });

@@ -1,8 +1,14 @@
+#include <csignal>
 #include <cstdio>
+#include <iostream>
+#include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/print.hpp"
+#include "cli/usage.hpp"
 #include "headgauge/base.hpp"
 
 namespace {
@@ -12,19 +18,36 @@ int fail(int code, const std::string& message) {
   return code;
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
+// CLI11's own, with one empty line between the groups of options where it has two.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (auto at = help.find("\n\n\n"); at != help.npos; at = help.find("\n\n\n", at)) {
+      help.erase(at, 1);
+    }
+    return help;
+  }
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using headgauge::ErrorKind;
+  // A file that outgrows the limit of the process is an error to tell, not to die of.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
   app.name("headgauge");
-  app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION);
+  app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION, "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("OPTIONS", "options");
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->column_width(26);
+  app.group("Commands");
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
   app.footer(
       "Example: headgauge scan gpt2 --text book.txt --out results\n"
       "Each command has its own --help.");
@@ -35,12 +58,19 @@ int main(int argc, char** argv) {
   headgauge::cli::add_inspect(app, action);
   headgauge::cli::add_phantom(app, action);
   try {
-    app.parse(argc, argv);
-    return action();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(static_cast<int>(ErrorKind::usage),
-                first_line(error.what()) + "; see headgauge --help");
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) {
+        return fail(static_cast<int>(ErrorKind::usage), headgauge::cli::usage_message(app, error));
+      }
+      app.exit(error);  // prints what --help and --version ask for
+      std::cout.flush();
+      action = [] { return 0; };
+    }
+    const int code = action();
+    headgauge::cli::flush_text();
+    return code;
   } catch (const headgauge::Error& error) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {

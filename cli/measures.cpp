@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/print.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
 
@@ -39,19 +40,19 @@ int list_measures(bool json, const std::string& group) {
       continue;
     }
     if (metric.group != last_group) {
-      fmt::print("{}{}\n", last_group.empty() ? "" : "\n", metric.group);
+      print("{}{}\n", last_group.empty() ? "" : "\n", metric.group);
       last_group = metric.group;
     }
-    fmt::print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
-               dims_text(metric), metric.by_position ? " + _by_position" : "", metric.meaning,
-               metric.formula, metric.source);
+    print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
+          dims_text(metric), metric.by_position ? " + _by_position" : "", metric.meaning,
+          metric.formula, metric.source);
   }
   if (!any) {
     std::string known;
     for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
     throw UsageError(fault("--group", "one of " + known, "\"" + group + "\"", "correct the name"));
   }
-  if (json) fmt::print("{}\n", list.dump(2));
+  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 
@@ -73,11 +74,11 @@ int list_normalizers(bool json) {
                       {"signed", traits.is_signed},
                       {"lipschitz", lipschitz}});
     } else {
-      fmt::print("{}:{}\n    {}\n    {}\n    sup ||J||_2 = {}\n", info.name, info.parameters,
-                 info.formula, info.source, traits.lipschitz);
+      print("{}:{}\n    {}\n    {}\n    sup ||J||_2 = {}\n", info.name, info.parameters,
+            info.formula, info.source, traits.lipschitz);
     }
   }
-  if (json) fmt::print("{}\n", list.dump(2));
+  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 
@@ -88,7 +89,7 @@ void add_measures(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
   auto group = std::make_shared<std::string>();
   command->add_flag("--json", *json, "Print JSON");
-  command->add_option("--group", *group, "Only the metrics of this group");
+  command->add_option("--group", *group, "Only the metrics of this group")->option_text("GROUP");
   command->footer("Example: headgauge measures --group weights");
   command->callback([=, &action] { action = [=] { return list_measures(*json, *group); }; });
 }

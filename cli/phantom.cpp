@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/print.hpp"
+#include "cli/usage.hpp"
 #include "headgauge/model.hpp"
 
 namespace headgauge::cli {
@@ -11,18 +13,21 @@ void add_phantom(CLI::App& app, Action& action) {
       "phantom", "Write a checkpoint whose heads have known statistics, with the expected values");
   auto folder = std::make_shared<std::string>();
   auto strength = std::make_shared<double>(4.0);
-  command->add_option("DIR", *folder, "Folder to write; made if need be")->required();
+  command->add_option("DIR", *folder, "Folder to write; made if need be")
+      ->option_text(" ")
+      ->required();
   command
       ->add_option("--strength", *strength,
-                   "Logit of the key that a head prefers; all others have logit 0")
-      ->capture_default_str();
+                   "Logit of the key that a head prefers (default 4); all others have logit 0")
+      ->option_text("S")
+      ->check(positive_number());
   command->footer(
       "Example: headgauge phantom ghost --strength 6\n"
       "         headgauge scan ghost --tokens ghost/tokens.txt --lengths 32,64,128");
   command->callback([=, &action] {
     action = [=] {
       write_phantom(*folder, *strength);
-      fmt::print(
+      print(
           "Written: {0}/config.json, model.safetensors, tokens.txt, repeated.txt, expected.json\n"
           "Its heads: 0.0 uniform, 0.1 sink, 0.2 previous token, 0.3 same token, 0.4 one-hot\n"
           "Next: headgauge scan {0} --tokens {0}/tokens.txt --lengths 32,64,128\n",

@@ -1,20 +1,23 @@
 // headgauge scan: measure every head, print the table, write the files.
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
+#include "cli/out_folder.hpp"
+#include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
 #include "cli/table.hpp"
+#include "cli/table_style.hpp"
+#include "cli/usage.hpp"
+#include "headgauge/measure.hpp"
 #include "headgauge/scan.hpp"
 #include "scan/summary.hpp"
 
@@ -34,65 +37,119 @@ struct ScanCommand {
   std::string sort;
 };
 
-void add_options(CLI::App& command, ScanCommand& options) {
-  options.input.add_to(command);
-  MeasureOptions& measure = options.scan.measure;
-  command.add_option("--top-n", options.top_n, "Sizes N of the selected sets")
-      ->capture_default_str();
+constexpr const char* kWhat = "What is measured";
+constexpr const char* kSensitivity = "Sensitivity";
+constexpr const char* kCritical = "Distances and critical N";
+constexpr const char* kRunning = "Running";
+constexpr const char* kOutput = "Output";
+
+void add_choices(CLI::App& command, ScanCommand& options) {
+  command
+      .add_option("--top-n", options.top_n, "Sizes of the selected sets (default 1,5,10,20,100)")
+      ->option_text("N,N...")
+      ->group(kWhat);
   command
       .add_option("--measures", options.scan.measures,
-                  "Groups: weights, distance, separability, sensitivity, cooperation, model "
-                  "(default: all that the model allows)")
-      ->delimiter(',');
-  command.add_option("--layers", options.scan.layers, "Only these layers: 0-3,5");
-  command.add_option("--heads", options.scan.heads, "Only these heads, as layer.head: 3.5,7.*");
+                  "Groups of metrics: weights, distance, separability, sensitivity,\n"
+                  "cooperation, model (default: all that the model allows)")
+      ->option_text("GROUP,GROUP...")
+      ->delimiter(',')
+      ->group(kWhat);
+  command.add_option("--layers", options.scan.layers, "Only these layers, such as 0-3,5")
+      ->option_text("LIST")
+      ->check(some_text("layers such as 0-3,5"))
+      ->group(kWhat);
+  command.add_option("--heads", options.scan.heads, "Only these heads, as layer.head: 3.5,7.*")
+      ->option_text("LIST")
+      ->check(some_text("heads such as 3.5,7.*"))
+      ->group(kWhat);
   command
       .add_option("--normalizer", options.scan.normalizer,
-                  "The rule that turns scores to weights; see headgauge normalizers")
-      ->capture_default_str();
+                  "The rule from scores to weights (default softmax); headgauge normalizers\n"
+                  "lists them")
+      ->option_text("NAME[:KEY=VALUE]")
+      ->group(kWhat);
+  command
+      .add_option("--queries", options.queries,
+                  "Rows measured in each position bin (default: all up to length 8192,\n"
+                  "else 64)")
+      ->option_text("K|all")
+      ->group(kWhat);
+}
+
+void add_details(CLI::App& command, ScanCommand& options) {
+  MeasureOptions& measure = options.scan.measure;
   command
       .add_option("--direction", options.direction,
-                  "Direction of the sensitivity test: random (the paper's) or top2 (between the "
-                  "two largest logits)")
-      ->check(CLI::IsMember({"random", "top2"}))
-      ->capture_default_str();
+                  "Where the logits are moved: random (the paper's, the default) or top2\n"
+                  "(the two largest apart)")
+      ->option_text("random|top2")
+      ->check(one_of({"random", "top2"}))
+      ->group(kSensitivity);
   command
       .add_option("--temperatures", measure.temperatures,
-                  "Temperatures of the sensitivity test (default: 31 from 0.01 to 10)")
+                  "Temperatures (default: 31 from 0.01 to 10)")
+      ->option_text("T,T...")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  command.add_option("--epsilons", measure.epsilons, "Step sizes of the sensitivity test")
+      ->check(positive_number())
+      ->group(kSensitivity);
+  command.add_option("--epsilons", measure.epsilons, "Sizes of the step (default 0.001,0.1,10)")
+      ->option_text("E,E...")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->default_str("0.001,0.1,10");
-  command.add_option("--critical-max", measure.critical_max, "Largest N searched for critical N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(positive_number())
+      ->group(kSensitivity);
+  command
+      .add_option("--critical-max", measure.critical_max,
+                  "Largest N searched for critical N (default 128)")
+      ->option_text("N")
+      ->check(whole_number(1))
+      ->group(kCritical);
   command
       .add_option("--critical-level", measure.critical_level,
-                  "Level of the Kolmogorov-Smirnov test for critical N")
-      ->check(CLI::Range(1e-12, 0.999))
-      ->capture_default_str();
+                  "Level of its Kolmogorov-Smirnov test (default 0.01)")
+      ->option_text("P")
+      ->check(positive_number(1))
+      ->group(kCritical);
   command
       .add_option("--unit-sphere", measure.unit_sphere,
-                  "Separability on vectors scaled to length 1 (the theorem's assumption)")
-      ->default_str("true");
+                  "Separability on vectors scaled to length 1, as the theorem assumes\n"
+                  "(default true)")
+      ->option_text("true|false")
+      ->check(one_of({"true", "false"}))
+      ->group(kCritical);
   command
       .add_option("--expected-draws", measure.expected_draws,
-                  "Check the expected distance against this many random sets per row (0: off)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--queries", options.queries,
-                     "Rows measured in each position bin, or all (default: all up to length 8192, "
-                     "else 64)");
-  command.add_option("--seed", options.scan.seed, "Seed of every random draw")
-      ->capture_default_str();
-  command.add_option("--out", options.out, "Folder for results.json and heads.csv");
-  command.add_flag("--json", options.json, "Print results.json instead of the table");
-  command.add_flag("--quiet", options.quiet, "No progress and no notices");
+                  "Check the expected distance against this many random sets per row\n"
+                  "(default 0: off)")
+      ->option_text("K")
+      ->check(whole_number(0))
+      ->group(kCritical);
+}
+
+void add_output(CLI::App& command, ScanCommand& options) {
+  command.add_option("--seed", options.scan.seed, "Seed of every random draw (default 0)")
+      ->option_text("S")
+      ->check(seed_number())
+      ->group(kRunning);
+  command
+      .add_option("--out", options.out, "Folder for results.json and heads.csv; made if need be")
+      ->option_text("DIR")
+      ->check(some_text("a folder"))
+      ->group(kOutput);
+  command.add_flag("--json", options.json, "Print results.json in place of the table")
+      ->group(kOutput);
   command.add_option("--top", options.top, "Show only the first K heads of the table")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--sort", options.sort, "Sort the table by this metric, largest first");
+      ->option_text("K")
+      ->check(whole_number(1))
+      ->group(kOutput);
+  command
+      .add_option("--sort", options.sort,
+                  "Sort the table by this metric, largest first; headgauge measures lists\n"
+                  "them")
+      ->option_text("METRIC")
+      ->check(some_text("a metric"))
+      ->group(kOutput);
+  command.add_flag("--quiet", options.quiet, "No progress and no notices")->group(kOutput);
 }
 
 void resolve(ScanCommand& options) {
@@ -107,69 +164,104 @@ void resolve(ScanCommand& options) {
   if (options.queries == "all") {
     scan.queries = 0;
   } else if (!options.queries.empty()) {
-    const auto values = parse_integers(options.queries, "--queries");
-    if (values.size() != 1 || values.front() < 1) {
-      throw UsageError(fault("--queries", "a number of at least 1, or all",
-                             "\"" + options.queries + "\"", "correct the number"));
+    const std::string unfit = whole_number(1)(options.queries);
+    if (!unfit.empty()) {
+      throw UsageError("--queries: " + unfit + "; give all, or a number");
     }
-    scan.queries = values.front();
+    scan.queries = std::stoi(options.queries);
   }
 }
 
-// Makes the folder before the work begins, so that an unwritable one is told at once.
-void prepare_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || access(folder.c_str(), W_OK) != 0) {
-    throw ResourceError(fault(folder, "a folder that can be written",
-                              error ? error.message() : std::strerror(errno),
-                              "choose another --out"));
+// Refuses a --sort that the table could not follow, before the work begins: what the results will
+// hold is known from the measures.
+void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::string& sort) {
+  if (sort.empty()) return;
+  Results results;
+  results.set_coord("top_n", std::vector<double>(scan.measure.top_n.begin(),  //
+                                                 scan.measure.top_n.end()));
+  for (const char* dim : {"layer", "head", "length", "temperature", "epsilon"}) {
+    results.set_coord(dim, std::vector<double>{});
   }
+  for (const auto& measure : make_measures(scan.measures, scan.measure, source, 1)) {
+    for (const MetricInfo& metric : measure->metrics()) {
+      std::vector<std::string> dims;
+      if (metric.kind == MetricKind::row_mean) dims = {"layer", "head", "length"};
+      if (metric.kind == MetricKind::row_longest) dims = {"layer", "head"};
+      if (metric.kind == MetricKind::hidden) continue;
+      dims.insert(dims.end(), metric.dims.begin(), metric.dims.end());
+      results.add_metric(metric.name, dims, metric.unit);
+    }
+  }
+  require_sortable(results, sort);
+}
+
+// The width of the terminal that a stream is, if it is one.
+std::optional<std::size_t> terminal_width(int descriptor) {
+  if (isatty(descriptor) == 0) return std::nullopt;
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : std::size_t{80};
+}
+
+void print_table(const Results& results, const ScanCommand& options) {
+  const auto width = terminal_width(STDOUT_FILENO);
+  TableOptions table;
+  const char* no_color = std::getenv("NO_COLOR");
+  table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
+  table.top = options.top;
+  table.sort = options.sort;
+  print_text(render_table(results, table));
+  for (const std::string& line : summarize(results)) {
+    // Broken between words on a terminal; a line each where something else reads them.
+    print_text((width ? wrapped(line, std::min<std::size_t>(*width, 100), 2) : line) + "\n");
+  }
+  if (!options.out.empty()) {
+    print("\nWritten: {}, {}\n", results_path(options.out), heads_csv_path(options.out));
+  }
+}
+
+[[noreturn]] void report_interruption(const Results& results, const std::string& out) {
+  const std::string layers = fmt::format("{} {}", results.layers_done,
+                                         results.layers_done == 1 ? "layer was" : "layers were");
+  if (results.layers_done == 0) {
+    throw InterruptedError("interrupted before the first layer was finished; nothing was saved");
+  }
+  if (out.empty()) {
+    throw InterruptedError("interrupted; " + layers +
+                           " finished but not saved, there being no --out");
+  }
+  throw InterruptedError("interrupted; " + layers + " finished and saved in " + results_path(out) +
+                         ", marked partial");
 }
 
 int run(ScanCommand& options) {
   resolve(options);
-  const StopOnSignal signal;
-  if (!options.out.empty()) prepare_folder(options.out);
+  const auto width = terminal_width(STDERR_FILENO);
+  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.quiet);
+  std::optional<OutFolder> folder;
+  if (!options.out.empty()) folder.emplace(options.out);
   const auto source = open_source(options.input);
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  ProgressBar progress(stderr, terminal);
+  check_sort(options.scan, source->info(), options.sort);
+  ProgressBar progress(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
   Results results =
-      scan(*source, options.scan, options.quiet ? nullptr : &progress, signal.token());
+      scan(*source, options.scan, options.quiet ? nullptr : &progress, signal->token());
   progress.clear();
   results.settings["text"] = options.input.texts;
   results.settings["tokens"] = options.input.tokens;
   results.settings["out"] = options.out;
 
-  if (!options.out.empty()) {
-    write_results(results, options.out + "/results.json");
-    write_heads_csv(results, options.out + "/heads.csv");
-  }
-  if (results.partial) {
-    throw InterruptedError(
-        options.out.empty()
-            ? fmt::format("interrupted after {} of {} layers; nothing was kept (no --out)",
-                          results.layers_done, source->info().layers)
-            : fmt::format("interrupted after {} of {} layers, which {}/results.json holds",
-                          results.layers_done, source->info().layers, options.out));
-  }
+  signal->hold();
+  const bool nothing = results.partial && results.layers_done == 0;
+  if (folder && !nothing) folder->save(results);
+  if (results.partial) report_interruption(results, options.out);
+  // All is safe; from here on Ctrl-C just ends the printing.
+  signal.reset();
   if (options.json) {
-    fmt::print("{}", results_text(results));
+    print_text(results_text(results));
   } else {
-    TableOptions table;
-    table.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-    table.top = options.top;
-    table.sort = options.sort;
-    fmt::print("{}", render_table(results, table));
-    for (const std::string& line : summarize(results)) fmt::print("{}\n", line);
-    if (!options.out.empty()) {
-      fmt::print("\nWritten: {0}/results.json, {0}/heads.csv\n", options.out);
-    }
+    print_table(results, options);
   }
-  if (std::fflush(stdout) != 0) {
-    throw ResourceError(fault("standard output", "to write the results", std::strerror(errno),
-                              "check the disk or the pipe"));
-  }
+  flush_text();
   if (!options.quiet) {
     for (const std::string& notice : results.notices) {
       fmt::print(stderr, "headgauge: note: {}\n", notice);
@@ -183,11 +275,13 @@ int run(ScanCommand& options) {
 void add_scan(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("scan", "Measure every head of a model on a text");
   auto options = std::make_shared<ScanCommand>();
-  add_options(*command, *options);
+  options->input.add_to(*command);
+  add_choices(*command, *options);
+  add_details(*command, *options);
+  add_output(*command, *options);
   command->footer(
       "Example: headgauge scan demo/model --text demo/text.txt --out demo/out\n"
-      "         headgauge scan gpt2 --text book.txt --lengths 256,1024 --measures weights --top "
-      "20");
+      "         headgauge scan gpt2 --text book.txt --measures weights --sort entropy --top 20");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

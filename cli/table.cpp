@@ -59,7 +59,7 @@ class Table {
  public:
   Table(const Results& results, const TableOptions& options)
       : results_(results), options_(options), paint_(options.color) {
-    check_sort();
+    if (!options.sort.empty()) require_sortable(results, options.sort);
     heads_ = measured_heads(results);
     measured_ = heads_.size();
     sort_heads();
@@ -87,7 +87,6 @@ class Table {
   }
 
  private:
-  void check_sort() const;
   void sort_heads();
   void choose_columns();
   void place_flags();
@@ -113,13 +112,6 @@ std::string short_name(const std::string& flag) {
   const auto info = std::find_if(flag_infos().begin(), flag_infos().end(),
                                  [&](const FlagInfo& known) { return known.name == flag; });
   return info == flag_infos().end() ? flag : info->short_name;
-}
-
-void Table::check_sort() const {
-  if (options_.sort.empty()) return;
-  if (results_.metric(options_.sort) != nullptr && is_of_head(results_, options_.sort)) return;
-  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(sortable(results_), ", ")),
-                         "\"" + options_.sort + "\"", "choose one of these"));
 }
 
 void Table::sort_heads() {
@@ -285,6 +277,12 @@ std::string Table::flag_legend() const {
 }
 
 }  // namespace
+
+void require_sortable(const Results& results, const std::string& metric) {
+  if (results.metric(metric) != nullptr && is_of_head(results, metric)) return;
+  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(sortable(results), ", ")),
+                         "\"" + metric + "\"", "choose one of these"));
+}
 
 std::string render_table(const Results& results, const TableOptions& options) {
   const Table table(results, options);

@@ -18,4 +18,7 @@ struct TableOptions {
 // are.
 std::string render_table(const Results& results, const TableOptions& options);
 
+// What render_table() throws, for results whose cells need not be there yet.
+void require_sortable(const Results& results, const std::string& metric);
+
 }  // namespace headgauge::cli

@@ -45,4 +45,26 @@ std::string shortened(std::string_view text, std::size_t width) {
   return clean;
 }
 
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string out;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t wide = text_width(word);
+    if (out.empty()) {
+      used = wide;
+    } else if (used + 1 + wide <= width) {
+      out += ' ';
+      used += 1 + wide;
+    } else {
+      out += "\n" + std::string(indent, ' ');
+      used = indent + wide;
+    }
+    out += word;
+  }
+  return out;
+}
+
 }  // namespace headgauge::cli

@@ -25,5 +25,8 @@ std::size_t text_width(std::string_view text);
 // At most `width` characters, the last an ellipsis if something was cut. Control characters, which
 // could move the cursor, become "?".
 std::string shortened(std::string_view text, std::size_t width);
+// Text broken between words into lines of at most `width` characters where that is possible; all
+// but the first are indented.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace headgauge::cli

@@ -1,0 +1,31 @@
+// The folder of --out and the files in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge::cli {
+
+std::string results_path(const std::string& folder);
+std::string heads_csv_path(const std::string& folder);
+
+// Made and tried before the work begins, so that a folder that cannot be written is told at once
+// (ResourceError). What was made and stays empty goes again.
+class OutFolder {
+ public:
+  explicit OutFolder(std::string path);
+  ~OutFolder();
+  OutFolder(const OutFolder&) = delete;
+  OutFolder& operator=(const OutFolder&) = delete;
+
+  void save(const Results& results) const;
+
+ private:
+  std::string path_;
+  std::vector<std::filesystem::path> made_;  // innermost first
+};
+
+}  // namespace headgauge::cli

@@ -1,0 +1,23 @@
+// What is asked of option values, and what is said about a command line that cannot be read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace headgauge::cli {
+
+// Validators whose messages say what was expected and what was found.
+CLI::Validator whole_number(long long least, long long most = std::numeric_limits<int>::max());
+CLI::Validator seed_number();
+// Finite and above 0; `below` is the first value that is too large.
+CLI::Validator positive_number(double below = std::numeric_limits<double>::infinity());
+CLI::Validator one_of(std::vector<std::string> words);
+// Any text but none: an empty one is mostly a variable of a script that is not set.
+CLI::Validator some_text(std::string what);
+
+// One line for an error of the parser, with the command whose --help helps.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace headgauge::cli

@@ -1,0 +1,107 @@
+"""Runs headgauge as a user would: HEADGAUGE_BINARY, or the release build."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("HEADGAUGE_BINARY") or ROOT / "build/release/headgauge")
+GOLDEN = ROOT / "tests/golden/data"
+DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data")
+SECONDS = 120  # after which a run is given up; none should need a tenth of it
+
+USAGE, BAD_INPUT, UNSUPPORTED, RESOURCE, INTERRUPTED = 2, 3, 4, 5, 130
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The test's own environment without what would change what headgauge prints or finds."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGINGFACE_", "XDG_"))}
+    kept.pop("NO_COLOR", None)
+    return {**kept, "LC_ALL": "C.UTF-8", **changes}
+
+
+def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None) -> Finished:
+    """`limits`: resource limits of the run, such as {resource.RLIMIT_FSIZE: 4096}."""
+
+    def limit() -> None:
+        for which, value in (limits or {}).items():
+            resource.setrlimit(which, (value, resource.getrlimit(which)[1]))
+
+    done = subprocess.run(
+        [str(BINARY), *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=env or environment(),
+        preexec_fn=limit if limits else None,
+        timeout=SECONDS,
+    )
+    return Finished(
+        done.returncode, (done.stdout or b"").decode(), done.stderr.decode("utf-8", "replace")
+    )
+
+
+def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
+    """Everything under a folder: sizes of files, and what is a folder."""
+    return {
+        str(path.relative_to(folder)): (0 if path.is_dir() else path.stat().st_size, path.is_dir())
+        for path in folder.rglob("*")
+    }
+
+
+class CommandTest(unittest.TestCase):
+    """Tests with a folder of their own, in which the commands run."""
+
+    def setUp(self) -> None:
+        if not BINARY.exists():
+            self.fail(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
+        holder = tempfile.TemporaryDirectory(prefix="headgauge-")
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name).resolve()
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def ids(self, count: int, vocabulary: int = 41, name: str = "ids.txt") -> Path:
+        """A file of token ids that do not repeat with a short period."""
+        return self.write(name, " ".join(str(i * i * 7 % vocabulary) for i in range(count)) + "\n")
+
+    def succeed(self, *arguments, **options) -> Finished:
+        done = run(*arguments, cwd=self.folder, **options)
+        self.assertEqual(done.code, 0, f"{arguments}: {done.err}")
+        return done
+
+    def refuse(self, code: int, *arguments, says=(), form: bool = True, **options) -> str:
+        """The message of a run that must fail: with this exit code and one line, with nothing on
+        stdout, and with no file made or changed."""
+        before = files_in(self.folder)
+        done = run(*arguments, cwd=self.folder, **options)
+        told = f"{arguments} said: {done.err!r}"
+        self.assertEqual(done.code, code, told)
+        self.assertTrue(done.err.startswith("headgauge: "), told)
+        self.assertTrue(done.err.endswith("\n"), told)
+        self.assertEqual(done.err.count("\n"), 1, told)
+        self.assertEqual(done.out, "", told)
+        if form:  # where: expected E, found F; what to do
+            self.assertRegex(done.err, r"^headgauge: .+: expected .+, found .+; .+\n$", told)
+        for part in (says,) if isinstance(says, str) else says:
+            self.assertIn(part, done.err, told)
+        self.assertEqual(files_in(self.folder), before, told)
+        return done.err
