@@ -39,12 +39,6 @@ namespace headgauge::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr Index kPanel = PackedMatrix::kPanel;
-// Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache; the
-// blocks add up in c in order.
-constexpr Index kDepth = 256;
-// Rows of A that stay in the L2 cache while all panels pass by, in floats.
-constexpr Index kBlockOfA = 256 * 1024;
-
 #if HEADGAUGE_PLAIN
 
 void multiply(const Product& t) {
@@ -74,6 +68,12 @@ float dot_product(const float* x, const float* y, std::size_t n) {
 }
 
 #else
+
+// Sums run over kDepth rows of B at a time, so that a block of a panel stays in the L1 cache; the
+// blocks add up in c in order.
+constexpr Index kDepth = 256;
+// Rows of A that stay in the L2 cache while all panels pass by, in floats.
+constexpr Index kBlockOfA = 256 * 1024;
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;

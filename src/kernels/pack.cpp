@@ -100,7 +100,6 @@ HWY_EXPORT(transpose_panel);
 
 namespace {
 
-constexpr Index kPanel = PackedMatrix::kPanel;
 // Rows are read in strips that stay in the cache while they are dealt out to the panels.
 constexpr Index kRowsAtATime = 16;
 
