@@ -32,7 +32,9 @@ void DistanceRows::measure(const RowBlock& rows, const SelectionBlock& block,
   for (Index r = 0; r < block.rows(); ++r) {
     measure_sizes(r, is_signed, block, *space.gram, plan, cross, cells, sink);
   }
+  if (!space.gram->has_products()) return;
   if (plan.critical > 0) measure_critical(block, *space.gram, plan.critical, cells, sink);
+  if (plan.draws > 0) measure_sampled(rows, block, *space.gram, plan, cells, sink);
 }
 
 std::span<float> DistanceRows::projection(const SelectionBlock::Line& line, Index row) {
@@ -62,8 +64,16 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   }
   GemmOptions options;
   options.col_end = end;
-  gemm({gathered_.data(), count, inner}, gram.products(), {projection_.data(), count, stride_},
-       options);
+  const MatrixView<const float> weights(gathered_.data(), count, inner);
+  const MatrixView<float> projected(projection_.data(), count, stride_);
+  if (gram.projects()) {
+    grow(context_vectors_, count * gram.dimension());
+    const MatrixView<float> context(context_vectors_.data(), count, gram.dimension());
+    gemm(weights, gram.unit_rows(), context);
+    gemm(context, gram.unit_columns(), projected, options);
+  } else {
+    gemm(weights, gram.products(), projected, options);
+  }
   total_square_.assign(at(count), 0.0);
   for (Index r = 0; r < count; ++r) {
     const auto& line = block.line(r);
@@ -88,7 +98,8 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock
   DistanceFacts facts;
   facts.n = line.n;
   facts.is_signed = is_signed;
-  cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
+  const bool has_cross = gram.has_products();
+  if (has_cross) cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
   int member = 0;
   const auto attention = block.member_weights(row, WalkKind::null);
   for (int s = 0; s < line.sizes; ++s) {
@@ -104,7 +115,7 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock
     facts.scaled_rest =
         std::max(line.scaled_mass - block.set_sums(row, WalkKind::scaled, s).mass, 0.0);
     facts.set_norm = std::sqrt(set_square);
-    facts.cross = cross.largest(size, line.rank, scratch_);
+    facts.cross = has_cross ? cross.largest(size, line.rank, scratch_) : kUndefined;
     const double distance = sum_distances(line.scaled, line.rank, products.row(s), size,
                                           static_cast<float>(set_square));
     const ExpectedSums expected =
@@ -117,6 +128,26 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock
     sink.set(row, cells.expected_upper, s, expected.upper);
     sink.set(row, cells.expected_context, s, expected.context);
     sink.set(row, cells.margin, s, distance / static_cast<double>(line.n - size));
+  }
+}
+
+void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& block,
+                                   const Gram& gram, const SelectionPlan& plan,
+                                   const DistanceCells& cells, SizedSink& sink) {
+  const HeadInput& head = *rows.head;
+  for (Index r = 0; r < block.rows(); ++r) {
+    const auto& line = block.line(r);
+    if (line.sizes == 0) continue;
+    const RandomStream random(
+        plan.seed, RandomDomain::monte_carlo_subset,
+        static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+        static_cast<std::uint32_t>(rows.rows[at(r)].query + (Index{head.document} << 20)));
+    const auto sizes = std::span(plan.sizes).first(at(line.sizes));
+    const auto estimates = sampled_.draw(line, gram, sizes, plan.draws, random);
+    for (int s = 0; s < line.sizes; ++s) {
+      sink.set(r, cells.sampled, s, estimates[at(s)].mean);
+      sink.set(r, cells.sampled_variance, s, estimates[at(s)].variance);
+    }
   }
 }
 

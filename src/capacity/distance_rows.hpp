@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capacity/distance.hpp"
+#include "capacity/sampled.hpp"
 #include "capacity/selection_block.hpp"
 #include "capacity/sized_sink.hpp"
 
@@ -21,7 +22,8 @@ struct DistanceCells {
 // Works out the rows of one block after another; one for each thread.
 class DistanceRows {
  public:
-  // `block` has been walked. Sets every metric of the group for its rows.
+  // `block` has been walked. Sets every metric of the group for its rows; without a Gram matrix
+  // those that need distances between all keys are left undefined.
   void measure(const RowBlock& rows, const SelectionBlock& block, const SelectionSpace& space,
                const SelectionPlan& plan, const CrossDistance& cross, const DistanceCells& cells,
                SizedSink& sink);
@@ -33,6 +35,8 @@ class DistanceRows {
                      const DistanceCells& cells, SizedSink& sink);
   void measure_critical(const SelectionBlock& block, const Gram& gram, int depth,
                         const DistanceCells& cells, SizedSink& sink);
+  void measure_sampled(const RowBlock& rows, const SelectionBlock& block, const Gram& gram,
+                       const SelectionPlan& plan, const DistanceCells& cells, SizedSink& sink);
   // <x_j, Y> / |x_j| by column of a row's panels; +inf where there is no key.
   std::span<float> projection(const SelectionBlock::Line& line, Index row);
 
@@ -42,7 +46,9 @@ class DistanceRows {
   std::vector<double> total_square_;         // |Y|^2, by row
   AlignedVector<float> distance_, context_;  // rows x critical x lanes
   std::vector<DistanceWalk> walks_;
+  AlignedVector<float> context_vectors_;  // Y, rows x dimension
   CrossDistance::Scratch scratch_;
+  SampledDistances sampled_;
 };
 
 }  // namespace headgauge

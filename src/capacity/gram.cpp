@@ -25,7 +25,7 @@ double norm_of(std::span<const float> x) {
 
 }  // namespace
 
-Gram::Gram(const Vectors& x, Index length, ThreadPool& pool) {
+Gram::Gram(const Vectors& x, Index length, ThreadPool& pool, std::size_t limit) {
   number_rows(x, length);
   units_ = Matrix<float>(rows(), x.dimension());
   row_norms_.resize(source_row_.size());
@@ -42,7 +42,17 @@ Gram::Gram(const Vectors& x, Index length, ThreadPool& pool) {
   for (std::size_t j = 0; j < row_of_.size(); ++j) {
     norms_[j] = static_cast<float>(row_norms_[row_of_[j]]);
   }
-  fill(pool);
+  const auto size = static_cast<std::size_t>(rows() * padded(length)) * sizeof(float);
+  has_products_ = size <= limit;
+  if (has_products_) {
+    products_ = PackedMatrix(rows(), columns());
+    pool.for_each(panels(), [&](Index p) { compute_panel(p, products_.panel(p)); });
+  }
+  projects_ = !has_products_ || rows() * columns() > (rows() + columns()) * dimension();
+  if (projects_) {
+    unit_rows_ = PackedMatrix::pack_rows(units_);
+    unit_columns_ = PackedMatrix::pack_transposed(units_by_position(0, columns()));
+  }
 }
 
 void Gram::number_rows(const Vectors& x, Index length) {
@@ -62,63 +72,118 @@ void Gram::number_rows(const Vectors& x, Index length) {
   rows_before_.push_back(rows());
 }
 
-void Gram::fill(ThreadPool& pool) {
-  products_ = PackedMatrix(rows(), columns());
-  pool.for_each(panels(), [&](Index p) {
-    const Index first = p * kPanel;
-    const Index width = std::min(kPanel, columns() - first);
-    Matrix<float> keys(width, dimension());
-    for (Index j = 0; j < width; ++j) {
-      std::ranges::copy(units_.row(row_of(first + j)), keys.row(j).begin());
-    }
-    float* panel = products_.panel(p);
-    gemm(units_, PackedMatrix::pack_transposed(keys), {panel, rows(), kPanel});
-    // A unit vector's product with itself is 1 by definition, whatever was rounded.
-    for (Index j = 0; j < width; ++j) {
-      const std::uint32_t row = row_of(first + j);
-      panel[row * kPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
-    }
-  });
+Matrix<float> Gram::units_by_position(Index first, Index count) const {
+  Matrix<float> keys(count, dimension());
+  for (Index j = 0; j < count; ++j) {
+    std::ranges::copy(units_.row(row_of(first + j)), keys.row(j).begin());
+  }
+  return keys;
+}
+
+void Gram::compute_panel(Index p, float* out) const {
+  const Index first = p * kPanel;
+  const Index width = std::min(kPanel, columns() - first);
+  gemm(units_, PackedMatrix::pack_transposed(units_by_position(first, width)),
+       {out, rows(), kPanel});
+  // A unit vector's product with itself is 1 by definition, whatever was rounded.
+  for (Index j = 0; j < width; ++j) {
+    const std::uint32_t row = row_of(first + j);
+    out[row * kPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
+  }
+}
+
+float Gram::product(Index row, Index position) const {
+  if (!has_products_) return dot(unit(row), unit(row_of(position)));
+  const Index panel = position / kPanel;
+  return products_.panel(panel)[(row - panel) * kPanel + position];
 }
 
 std::size_t Gram::bytes(Index rows, Index columns, Index dimension) {
-  const auto floats = rows * padded(columns) + rows * dimension + 4 * columns;
-  return static_cast<std::size_t>(floats) * sizeof(float);
+  const auto products = static_cast<std::size_t>(rows * padded(columns)) * sizeof(float);
+  const bool kept = products <= kLimit;
+  Index floats = rows * dimension + 4 * columns;
+  if (!kept || rows * columns > (rows + columns) * dimension) {
+    floats += (rows + columns) * dimension;
+  }
+  return (kept ? products : 0) + static_cast<std::size_t>(floats) * sizeof(float);
 }
+
+namespace {
+
+// closest[e] for e in one panel, the pairs (i, e - 1) alone.
+void nearest_before(const Gram& gram, Index panel, const float* products, bool unit_sphere,
+                    std::span<double> closest) {
+  const Index first = panel * kPanel;
+  const Index width = std::min(kPanel, gram.columns() - first);
+  const auto norm_of_row = [&](Index row) {
+    const double norm = gram.row_norms()[static_cast<std::size_t>(row)];
+    return static_cast<float>(unit_sphere && norm > 0.0 ? 1.0 : norm);
+  };
+  float norm[kPanel] = {}, nearest[kPanel];
+  std::ranges::fill(nearest, std::numeric_limits<float>::infinity());
+  for (Index j = 0; j < width; ++j) norm[j] = norm_of_row(gram.row_of(first + j));
+  // Rows that stand for positions before the panel, then those that begin in it.
+  const Index before = gram.rows_before(first);
+  for (Index row = 0; row < gram.rows_before(first + width); ++row) {
+    const float own = norm_of_row(row);
+    Index j = 0;
+    if (row >= before) {
+      while (j < width && gram.rows_before(first + j) <= row) ++j;
+    }
+    for (; j < width; ++j) {
+      const float square =
+          own * own + norm[j] * norm[j] - 2.0f * own * norm[j] * products[row * kPanel + j];
+      nearest[j] = std::min(nearest[j], square);
+    }
+  }
+  for (Index j = 0; j < width; ++j) {
+    const Index position = first + j;
+    const bool repeated = gram.row_of(position) < gram.rows_before(position);
+    closest[static_cast<std::size_t>(position) + 1] = repeated ? 0.0 : std::max(0.0f, nearest[j]);
+  }
+}
+
+// The same for windows: pairs among the last `window` positions.
+std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_sphere) {
+  const Index length = gram.columns();
+  const auto norm = [&](std::uint32_t row) {
+    const double n = gram.row_norms()[row];
+    return unit_sphere && n > 0.0 ? 1.0 : n;
+  };
+  std::vector<double> closest(static_cast<std::size_t>(length) + 1, kInfinite);
+  // nearest[i]: the smallest distance from i to a later position so far.
+  std::vector<double> nearest(static_cast<std::size_t>(length), kInfinite);
+  for (Index j = 0; j < length; ++j) {
+    double best = kInfinite;
+    const std::uint32_t row = gram.row_of(j);
+    for (Index i = std::max<Index>(0, j + 1 - window); i < j; ++i) {
+      const double a = norm(row), b = norm(gram.row_of(i));
+      const double square = gram.row_of(i) == row
+                                ? 0.0
+                                : std::max(0.0, a * a + b * b - 2.0 * a * b * gram.product(row, i));
+      double& near = nearest[static_cast<std::size_t>(i)];
+      near = std::min(near, square);
+      best = std::min(best, near);
+    }
+    closest[static_cast<std::size_t>(j) + 1] = best;
+  }
+  return closest;
+}
+
+}  // namespace
 
 std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
                                   ThreadPool& pool) {
-  const Index length = gram.columns();
-  const auto norm = [&](Index j) {
-    const double n = gram.row_norms()[gram.row_of(j)];
-    return unit_sphere ? (n > 0.0 ? 1.0 : 0.0) : n;
-  };
-  const auto distance2 = [&](Index i, Index j, std::uint32_t row_i) {
-    if (row_i == gram.row_of(j)) return 0.0;
-    const double a = norm(i), b = norm(j);
-    return std::max(0.0, a * a + b * b - 2.0 * a * b * gram.product(row_i, j));
-  };
-  std::vector<double> closest(static_cast<std::size_t>(length) + 1, kInfinite);
-  if (window > 0 && window < length) {
-    // nearest[i]: the smallest distance from i to a later position so far.
-    std::vector<double> nearest(static_cast<std::size_t>(length), kInfinite);
-    for (Index j = 0; j < length; ++j) {
-      double best = kInfinite;
-      const std::uint32_t row = gram.row_of(j);
-      for (Index i = std::max<Index>(0, j + 1 - window); i < j; ++i) {
-        double& near = nearest[static_cast<std::size_t>(i)];
-        near = std::min(near, distance2(j, i, row));
-        best = std::min(best, near);
-      }
-      closest[static_cast<std::size_t>(j) + 1] = best;
+  if (window > 0 && window < gram.columns()) return closest_in_window(gram, window, unit_sphere);
+  std::vector<double> closest(static_cast<std::size_t>(gram.columns()) + 1, kInfinite);
+  pool.for_each(gram.panels(), [&](Index p) {
+    if (gram.has_products()) {
+      nearest_before(gram, p, gram.products().panel(p), unit_sphere, closest);
+      return;
     }
-    return closest;
-  }
-  pool.for_each(length, [&](Index j) {
-    double best = kInfinite;
-    const std::uint32_t row = gram.row_of(j);
-    for (Index i = 0; i < j; ++i) best = std::min(best, distance2(j, i, row));
-    closest[static_cast<std::size_t>(j) + 1] = best;
+    AlignedVector<float> panel(static_cast<std::size_t>(gram.rows() * kPanel));
+    gram.compute_panel(p, panel.data());
+    nearest_before(gram, p, panel.data(), unit_sphere, closest);
   });
   for (std::size_t e = 1; e < closest.size(); ++e) {
     closest[e] = std::min(closest[e], closest[e - 1]);

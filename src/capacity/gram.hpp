@@ -1,6 +1,7 @@
 // The unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) between the distinct vectors (rows) and
 // the positions of a text (columns), in panels of 48 columns: the products that distances and
-// separability are made of, computed once for all heads that share x (math 2, 3).
+// separability are made of, computed once for all heads that share x (math 2, 3). Where it would
+// not fit in memory there are the unit vectors alone, to project sums onto.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,22 @@ namespace headgauge {
 class Gram {
  public:
   Gram() = default;
-  // Over the first `length` vectors of x.
-  Gram(const Vectors& x, Index length, ThreadPool& pool);
+  // Over the first `length` vectors of x. The matrix is left out where it would take more than
+  // `limit` bytes.
+  Gram(const Vectors& x, Index length, ThreadPool& pool, std::size_t limit = kLimit);
+  static constexpr std::size_t kLimit = std::size_t{320} << 20;
 
   Index rows() const { return static_cast<Index>(source_row_.size()); }
   Index columns() const { return static_cast<Index>(row_of_.size()); }
   Index dimension() const { return units_.cols(); }
-  Index panels() const { return products_.panels(); }
+  Index panels() const { return (columns() + PackedMatrix::kPanel - 1) / PackedMatrix::kPanel; }
+  bool has_products() const { return has_products_; }
   const PackedMatrix& products() const { return products_; }
+  // For a sum of vectors Y = A U, U the unit vectors: whether (A U) U^T costs less than A (U U^T),
+  // U by row and U^T by position.
+  bool projects() const { return projects_; }
+  const PackedMatrix& unit_rows() const { return unit_rows_; }
+  const PackedMatrix& unit_columns() const { return unit_columns_; }
 
   // Rows are numbered by first appearance: the first `rows_before(p)` are those of positions < p.
   std::uint32_t row_of(Index position) const { return row_of_[static_cast<std::size_t>(position)]; }
@@ -37,10 +46,9 @@ class Gram {
   bool has_zero() const { return has_zero_; }
   // Whether every position has a vector of its own, so that rows are positions.
   bool all_distinct() const { return rows() == columns(); }
-  float product(Index row, Index position) const {
-    const Index panel = position / PackedMatrix::kPanel;
-    return products_.panel(panel)[(row - panel) * PackedMatrix::kPanel + position];
-  }
+  float product(Index row, Index position) const;
+  // Panel p of the matrix, worked out anew into `out` (rows x 48).
+  void compute_panel(Index p, float* out) const;
   // x_i / |x_i| of a row; zero where x_i is.
   std::span<const float> unit(Index row) const { return units_.row(row); }
   MatrixView<const float> units() const { return units_.view(); }
@@ -52,7 +60,7 @@ class Gram {
 
  private:
   void number_rows(const Vectors& x, Index length);
-  void fill(ThreadPool& pool);
+  Matrix<float> units_by_position(Index first, Index count) const;
 
   std::vector<std::uint32_t> row_of_;
   std::vector<Index> rows_before_;
@@ -60,8 +68,11 @@ class Gram {
   AlignedVector<float> norms_;
   std::vector<double> row_norms_;
   bool has_zero_ = false;
+  bool has_products_ = false;
+  bool projects_ = false;
   Matrix<float> units_;
   PackedMatrix products_;
+  PackedMatrix unit_rows_, unit_columns_;
 };
 
 // delta^2 of Assumption 2 (math 3) by the number of positions: entry e is the smallest squared

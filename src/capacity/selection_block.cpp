@@ -68,7 +68,9 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   line.n = row.n();
   line.first_panel = row.keys.begin / kPanel;
   line.panels = whole(row.keys.end, kPanel) / kPanel - line.first_panel;
-  line.critical = static_cast<int>(std::min<Index>(plan_->critical, line.n - 1));
+  if (gram.has_products()) {
+    line.critical = static_cast<int>(std::min<Index>(plan_->critical, line.n - 1));
+  }
   line.sizes =
       static_cast<int>(std::ranges::lower_bound(plan_->sizes, line.n) - plan_->sizes.begin());
   int members = line.critical;
@@ -212,7 +214,7 @@ WalkSum SelectionBlock::sum_of(Index row, WalkKind kind) {
   WalkSum sum;
   sum.coefficient = member_weights(row, kind).data();
   if (resolve(kind) == WalkKind::scaled && plan_->distance) {
-    sum.stored = stored_.data() + row * sizes_ * stride_;
+    sum.stored = stored_.data() + row * sizes_ * stride_ + line(row).first_panel * kPanel;
     sum.stored_stride = stride_;
     if (plan_->critical > 0) sum.before = before_.data() + row * depth_;
   }
@@ -227,21 +229,27 @@ WalkSum SelectionBlock::sum_of(Index row, WalkKind kind) {
 }
 
 void SelectionBlock::walk() {
-  prefix_.clear();
   // Where separability is measured on the vectors as they are, one sum serves both.
   const bool one = !plan_->distance || (plan_->separability && !plan_->unit_sphere);
-  for (Index r = 0; r < rows(); ++r) {
-    if (line(r).member.empty()) continue;
-    PrefixWalk walk;
-    walk.row = walk_row(r);
-    walk.captures = captures(r);
-    walk.first = sum_of(r, one ? WalkKind::unit : WalkKind::scaled);
-    if (!one && plan_->separability) walk.second = sum_of(r, WalkKind::unit);
-    prefix_.push_back(walk);
+  if (space_->gram->has_products()) {
+    prefix_.clear();
+    for (Index r = 0; r < rows(); ++r) {
+      if (line(r).member.empty()) continue;
+      PrefixWalk walk;
+      walk.row = walk_row(r);
+      walk.captures = captures(r);
+      walk.first = sum_of(r, one ? WalkKind::unit : WalkKind::scaled);
+      if (!one && plan_->separability) walk.second = sum_of(r, WalkKind::unit);
+      prefix_.push_back(walk);
+    }
+    walk_prefixes(space_->gram->products(), prefix_);
+    if (plan_->critical > 0) square_critical();
+  } else {
+    if (plan_->distance) project_sums(WalkKind::scaled, 0, rows(), stored_.data(), stride_);
+    if (plan_->separability) project_separations(WalkKind::unit);
   }
-  walk_prefixes(space_->gram->products(), prefix_);
-  if (plan_->critical > 0) square_critical();
   if (!plan_->separability) return;
+  if (!space_->null->has_products()) return project_separations(WalkKind::null);
   prefix_.clear();
   for (Index r = 0; r < rows(); ++r) {
     const Line& l = line(r);
@@ -254,6 +262,54 @@ void SelectionBlock::walk() {
     prefix_.push_back(walk);
   }
   walk_prefixes(space_->null->products(), prefix_);
+}
+
+// s_N itself, then its products with all unit vectors. Columns before a row's first panel and
+// beyond its last are worked out as well, and not read.
+void SelectionBlock::project_sums(WalkKind kind, Index first, Index count, float* to,
+                                  Index to_stride) {
+  const Gram& gram = kind == WalkKind::null ? *space_->null : *space_->gram;
+  const Index dimension = gram.dimension();
+  set_vectors_.assign(at(count * sizes_ * dimension), 0.0f);
+  for (Index r = 0; r < count; ++r) {
+    const Line& l = line(first + r);
+    const std::span<const float> weights = member_weights(first + r, kind);
+    const auto& member = kind == WalkKind::null ? l.member : l.member_row;
+    int k = 0;
+    for (int s = 0; s < l.sizes; ++s) {
+      float* sum = set_vectors_.data() + (r * sizes_ + s) * dimension;
+      if (s > 0) std::copy_n(sum - dimension, dimension, sum);
+      for (; k < plan_->sizes[at(s)]; ++k) {
+        const float* unit = gram.unit(member[at(k)]).data();
+        for (Index d = 0; d < dimension; ++d) sum[d] += weights[at(k)] * unit[d];
+      }
+    }
+  }
+  GemmOptions options;
+  options.col_end = std::min(stride_, gram.columns());
+  gemm({set_vectors_.data(), count * sizes_, dimension}, gram.unit_columns(),
+       {to, count * sizes_, stride_, to_stride}, options);
+}
+
+void SelectionBlock::project_separations(WalkKind kind) {
+  constexpr Index kRows = 8;  // that are projected together
+  grow(again_, kRows * sizes_ * stride_);
+  for (Index first = 0; first < rows(); first += kRows) {
+    const Index count = std::min(kRows, rows() - first);
+    project_sums(kind, first, count, again_.data(), stride_);
+    prefix_.clear();
+    for (Index r = 0; r < count; ++r) {
+      PrefixWalk walk;
+      walk.row = walk_row(first + r);
+      walk.captures = captures(first + r);
+      walk.first = sum_of(first + r, kind);
+      walk.first.stored =
+          again_.data() + r * sizes_ * stride_ + line(first + r).first_panel * kPanel;
+      walk.first.stored_stride = stride_;
+      prefix_.push_back(walk);
+    }
+    capture_prefixes(prefix_);
+  }
 }
 
 // |s_N|^2 = |s_{N-1}|^2 + w_N (w_N + 2 <s_{N-1}, u_N>), |u_N| = 1.
@@ -271,12 +327,13 @@ void SelectionBlock::square_critical() {
 
 MatrixView<const float> SelectionBlock::products(Index row) const {
   const Line& l = line(row);
-  return {stored_.data() + row * sizes_ * stride_, l.sizes, l.panels * kPanel, stride_};
+  const float* from = stored_.data() + row * sizes_ * stride_ + l.first_panel * kPanel;
+  return {from, l.sizes, l.panels * kPanel, stride_};
 }
 
 double SelectionBlock::set_square(Index row, int size) const {
   const Line& l = line(row);
-  const float* products_of = stored_.data() + (row * sizes_ + size) * stride_;
+  const float* products_of = products(row).row(size).data();
   const float* weight = member_weight_[0].data() + row * depth_;
   const auto first = static_cast<std::uint32_t>(l.first_panel * kPanel);
   const std::uint32_t* member = l.member.data();
@@ -307,7 +364,12 @@ SelectionBlock::Separations SelectionBlock::separations(Index row, WalkKind kind
 MatrixView<const float> SelectionBlock::sums_again(Index row, WalkKind kind) {
   const Line& l = line(row);
   const Index columns = l.panels * kPanel;
-  grow(again_, l.sizes * columns);
+  const Gram& gram = kind == WalkKind::null ? *space_->null : *space_->gram;
+  grow(again_, sizes_ * stride_);
+  if (!gram.has_products()) {
+    project_sums(kind, row, 1, again_.data(), stride_);
+    return {again_.data() + l.first_panel * kPanel, l.sizes, columns, stride_};
+  }
   PrefixWalk walk;
   walk.row = walk_row(row);
   walk.captures = captures(row);
@@ -315,7 +377,6 @@ MatrixView<const float> SelectionBlock::sums_again(Index row, WalkKind kind) {
   walk.first.coefficient = member_weights(row, kind).data();
   walk.first.stored = again_.data();
   walk.first.stored_stride = columns;
-  const Gram& gram = kind == WalkKind::null ? *space_->null : *space_->gram;
   walk_prefixes(gram.products(), {&walk, 1});
   return {again_.data(), l.sizes, columns};
 }

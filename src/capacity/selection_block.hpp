@@ -22,6 +22,8 @@ struct SelectionPlan {
   bool distance = true;
   bool separability = true;
   bool unit_sphere = true;  // separability on x / |x|
+  int draws = 0;            // random sets a row to check the expected distance with
+  std::uint64_t seed = 0;
   int depth() const { return std::max(critical, sizes.empty() ? 0 : sizes.back()); }
 };
 
@@ -105,6 +107,9 @@ class SelectionBlock {
   void sort_events(Index r);
   void add_up_members(Index r);
   void square_critical();
+  // The sums of a kind at every size, by projection: `to` is rows x sizes x columns.
+  void project_sums(WalkKind kind, Index first, Index count, float* to, Index to_stride);
+  void project_separations(WalkKind kind);
   // Kind unit stands for the vectors as they are where that is asked for.
   WalkKind resolve(WalkKind kind) const;
   const Walked& walked(WalkKind kind) const { return walked_[kind == WalkKind::null ? 1 : 0]; }
@@ -130,6 +135,7 @@ class SelectionBlock {
   AlignedVector<float> critical_square_;               // rows x depth
   AlignedVector<float> stored_;                        // rows x sizes x columns
   AlignedVector<float> again_;
+  AlignedVector<float> set_vectors_;  // rows x sizes x dimension
   std::vector<PrefixWalk> prefix_;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "capacity/cooperation.hpp"
+#include "capacity/coordinates.hpp"
 #include "capacity/critical.hpp"
 #include "capacity/distance_rows.hpp"
 #include "capacity/gram.hpp"
@@ -38,6 +39,8 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   plan.critical = groups.distance ? critical_depth(options) : 0;
   plan.separability = groups.separability || groups.cooperation;
   plan.unit_sphere = options.unit_sphere;
+  plan.draws = options.expected_draws;
+  plan.seed = options.seed;
   return plan;
 }
 
@@ -67,6 +70,7 @@ class SelectionMeasure : public Measure {
   };
 
   void number_cells();
+  void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, SizedSink& sink);
 
   MeasureOptions options_;
@@ -85,6 +89,7 @@ class SelectionMeasure : public Measure {
   std::unique_ptr<Gram> null_;
   std::map<Index, std::vector<double>> closest_;  // by window
   SelectionSpace space_;
+  bool left_out_ = false;  // some Gram matrix did not fit
 
   std::vector<Workspace> workspaces_;
   std::optional<Cooperation> cooperation_;
@@ -161,7 +166,8 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   }
   if (!gram_ || key_ == 0 || head.x.key != key_ || length != length_) {
     gram_ = std::make_unique<Gram>(head.x, length, pool);
-    if (plan_.distance) cross_ = CrossDistance(*gram_, pool);
+    if (plan_.distance && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
+    left_out_ = left_out_ || !gram_->has_products();
     closest_.clear();
     key_ = head.x.key;
     length_ = length;
@@ -238,7 +244,35 @@ void SelectionMeasure::end_layer(int layer, const LayerStatistics& statistics, T
 
 void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Results& results) {
   if (groups_.distance) derive_critical(layers, options_, plan_.critical, results);
+  if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
+  if (groups_.distance && left_out_) {
+    results.notices.push_back(
+        "The products of all vectors x would not fit in memory: critical N and "
+        "distance_bound_paper are left out, and distance_bound is its simpler half.");
+  }
   if (cooperation_) cooperation_->derive(results);
+}
+
+// The Monte-Carlo error of the mean: draws of different rows are independent.
+void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
+                                            Results& results) const {
+  const std::vector<int> heads = coordinate_numbers(results, "head");
+  MetricArray& metric = results.add_metric("expected_distance_sampled_error",
+                                           {"layer", "head", "length", "top_n"}, "1");
+  std::size_t cell = 0;
+  for (const LayerStatistics* layer : layers) {
+    for (const int head : heads) {
+      for (std::size_t length = 0; length < options_.lengths.size(); ++length) {
+        for (std::size_t place = 0; place < options_.top_n.size(); ++place, ++cell) {
+          const CellStatistics variance =
+              layer->at("expected_distance_sampled_variance", head, static_cast<Index>(length),
+                        static_cast<Index>(place));
+          if (variance.rows == 0) continue;
+          metric.values[cell] = std::sqrt(variance.mean / static_cast<double>(variance.rows));
+        }
+      }
+    }
+  }
 }
 
 std::size_t SelectionMeasure::bytes(const SourceInfo& source, Index longest) const {

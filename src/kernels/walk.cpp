@@ -21,6 +21,20 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 #if HEADGAUGE_PLAIN
 
+// q of one capture of a sum over the 48 columns of panel number `panel` of the row's.
+void capture_q(const WalkSum& sum, const WalkRow& row, const float* total, Index c, int size,
+               Index panel) {
+  const Index column = panel * kWalkColumns;
+  for (Index j = 0; j < kWalkColumns; ++j) {
+    const float w = sum.weight[column + j];
+    const float q = w * (w - 2.0f * total[j]);
+    const std::int32_t rank = row.rank[column + j];
+    float& lowest = sum.lowest[c * kWalkLanes + j % kWalkLanes];
+    if (rank >= size) lowest = std::min(lowest, q);
+    if (rank >= 0 && rank < size) sum.inside[c * sum.inside_stride + rank] = q;
+  }
+}
+
 void prefix_panel(const float* gram, const PrefixWalk& walk, Index panel) {
   const Index column = panel * kWalkColumns;
   const WalkEvent* events = walk.row.events + walk.row.first_event[panel];
@@ -36,16 +50,10 @@ void prefix_panel(const float* gram, const PrefixWalk& walk, Index panel) {
       }
       if (capture < walk.captures.size() && walk.captures[capture] == step) {
         const auto c = static_cast<Index>(capture++);
-        for (Index j = 0; j < kWalkColumns; ++j) {
-          if (sum->stored != nullptr) sum->stored[c * sum->stored_stride + column + j] = total[j];
-          if (sum->weight == nullptr) continue;
-          const float w = sum->weight[column + j];
-          const float q = w * (w - 2.0f * total[j]);
-          const std::int32_t rank = walk.row.rank[column + j];
-          float& lowest = sum->lowest[c * kWalkLanes + j % kWalkLanes];
-          if (rank >= step) lowest = std::min(lowest, q);
-          if (rank >= 0 && rank < step) sum->inside[c * sum->inside_stride + rank] = q;
+        if (sum->stored != nullptr) {
+          std::copy_n(total, kWalkColumns, sum->stored + c * sum->stored_stride + column);
         }
+        if (sum->weight != nullptr) capture_q(*sum, walk.row, total, c, step, panel);
       }
       if (capture == walk.captures.size() && (sum->before == nullptr || event == last)) break;
       const float* row = gram + walk.row.member_rows[step] * kWalkColumns;
@@ -58,6 +66,19 @@ void prefixes(const PackedMatrix& gram, const PrefixWalk* rows, std::size_t coun
   for (std::size_t r = 0; r < count; ++r) {
     for (Index p = 0; p < rows[r].row.panels; ++p) {
       prefix_panel(gram.panel(rows[r].row.first_panel + p), rows[r], p);
+    }
+  }
+}
+
+void captures(const PrefixWalk* rows, std::size_t count) {
+  for (std::size_t r = 0; r < count; ++r) {
+    const WalkSum& sum = rows[r].first;
+    for (std::size_t c = 0; c < rows[r].captures.size(); ++c) {
+      const auto capture = static_cast<Index>(c);
+      for (Index p = 0; p < rows[r].row.panels; ++p) {
+        capture_q(sum, rows[r].row, sum.stored + capture * sum.stored_stride + p * kWalkColumns,
+                  capture, rows[r].captures[c], p);
+      }
     }
   }
 }
@@ -256,6 +277,26 @@ void prefixes(const PackedMatrix& gram, const PrefixWalk* rows, std::size_t coun
   });
 }
 
+void captures(const PrefixWalk* rows, std::size_t count) {
+  const D d;
+  for (std::size_t r = 0; r < count; ++r) {
+    WalkSum sum = rows[r].first;
+    sum.stored = nullptr;
+    for (std::size_t c = 0; c < rows[r].captures.size(); ++c) {
+      const auto capture = static_cast<Index>(c);
+      const float* from = rows[r].first.stored + capture * sum.stored_stride;
+      for (Index p = 0; p < rows[r].row.panels; ++p) {
+        V total[C];
+#pragma GCC unroll 12
+        for (int v = 0; v < C; ++v) {
+          total[v] = hn::LoadU(d, from + p * kWalkColumns + v * kLanes);
+        }
+        capture_sum(sum, rows[r].row, total, capture, rows[r].captures[c], p);
+      }
+    }
+  }
+}
+
 // One row over one panel, number `panel` of the row's.
 HWY_NOINLINE void distance_strip(const float* HWY_RESTRICT gram, const DistanceWalk& walk,
                                  Index panel) {
@@ -338,11 +379,17 @@ HWY_AFTER_NAMESPACE();
 namespace headgauge {
 
 HWY_EXPORT(prefixes);
+HWY_EXPORT(captures);
 HWY_EXPORT(distances);
 
 void walk_prefixes(const PackedMatrix& gram, std::span<const PrefixWalk> rows) {
   ensure_simd_level();
   HWY_DYNAMIC_DISPATCH(prefixes)(gram, rows.data(), rows.size());
+}
+
+void capture_prefixes(std::span<const PrefixWalk> rows) {
+  ensure_simd_level();
+  HWY_DYNAMIC_DISPATCH(captures)(rows.data(), rows.size());
 }
 
 void walk_distances(const PackedMatrix& gram, std::span<const DistanceWalk> rows) {

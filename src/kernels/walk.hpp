@@ -57,13 +57,15 @@ struct WalkSum {
 
 struct PrefixWalk {
   WalkRow row;
-  std::span<const int> captures;  // sizes N, ascending, at least one
+  std::span<const int> captures;  // sizes N, ascending
   WalkSum first;
   WalkSum second;  // walks along if it has coefficients; no `before` of its own
 };
 
 // Walks every row through its panels.
 void walk_prefixes(const PackedMatrix& gram, std::span<const PrefixWalk> rows);
+// The captures of a walk whose sums were worked out otherwise: first.stored is read.
+void capture_prefixes(std::span<const PrefixWalk> rows);
 
 // For every N = 1..steps the sums over the columns of
 //   distance: ||y_j - s_N|| for j outside I_N,     y_j = w_j u_j, u_j the unit vector
