@@ -16,6 +16,7 @@
 #include "scan/output.hpp"
 #include "scan/plan.hpp"
 #include "scan/statistics.hpp"
+#include "scan/summary.hpp"
 
 namespace headgauge {
 namespace {
@@ -219,6 +220,13 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   if (wants_loss && !stopped) write_loss(source, plan, results);
   if (wants_loss) forward_seconds += loss.seconds();
   results.flags = find_flags(results);
+  const std::size_t measured_heads = measured.layers.size() * measured.heads.size();
+  if (results.metric("critical_n") != nullptr && !critical_n_can_reject(results, measured_heads)) {
+    results.notices.push_back(
+        fmt::format("critical_n: {} heads are too few for the Kolmogorov-Smirnov test to reject "
+                    "anything at this level; read critical_n_head instead",
+                    measured_heads));
+  }
   results.timings = {
       {"forward_s", forward_seconds}, {"measure_s", measure_seconds}, {"total_s", total.seconds()}};
   if (progress != nullptr) progress->update("done", last_layer + 1, last_layer + 1);

@@ -189,6 +189,7 @@ MaybeLine Summary::growth() const {
 }
 
 MaybeLine Summary::critical() const {
+  if (!critical_n_can_reject(results_, heads_.size())) return std::nullopt;
   const auto whole = find_cell(results_, "critical_n", {});
   const auto searched = results_.settings.find("critical_max");
   if (!whole || searched == results_.settings.end() || !searched->is_number()) return std::nullopt;
@@ -264,12 +265,12 @@ MaybeLine Summary::separability() const {
   length(line.say(" of ")).say(", ");
   if (judged) {
     flag_count(line, "saturated", "tells its", "tell their");
-    line.say(" keys apart no better than random vectors; furthest above is ");
+    line.say(" keys apart no better than random vectors; against these ");
   } else {
-    line.say("the share of keys told apart is furthest above that of random vectors in ");
+    line.say("by the share of keys told apart, against that of random vectors, ");
   }
-  compare(line, *most);
-  return compare(line.say(", furthest below "), *least).say(".").done();
+  compare(line, *most).say(" does best");
+  return compare(line.say(", "), *least).say(" worst.").done();
 }
 
 MaybeLine Summary::spread() const {
@@ -329,6 +330,13 @@ MaybeLine Summary::advice() const {
 }
 
 }  // namespace
+
+bool critical_n_can_reject(const Results& results, std::size_t heads) {
+  const auto level = results.settings.find("critical_level");
+  const double threshold =
+      level != results.settings.end() && level->is_number() ? level->get<double>() : 0.01;
+  return 2 * std::exp(-static_cast<double>(heads)) < threshold;
+}
 
 std::vector<SummaryLine> summary_lines(const Results& results) {
   constexpr std::size_t kLines = 5;

@@ -28,6 +28,10 @@ struct SummaryLine {
   std::vector<std::string> heads;  // "layer.head" as they stand in the text
 };
 
+// Whether the test behind critical N could reject anything with so many heads: the asymptotic p of
+// two samples of n that do not overlap at all is about 2 exp(-n), which must be below the level.
+bool critical_n_can_reject(const Results& results, std::size_t heads);
+
 // At most five lines, fewer where the results hold too little. Results::flags must be filled in.
 std::vector<SummaryLine> summary_lines(const Results& results);
 

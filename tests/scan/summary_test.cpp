@@ -104,8 +104,7 @@ TEST(Summary, FiveLinesInPlainWords) {
       " (critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
       "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than random vectors;"
-      " furthest above is head 1.0 (0.98 against 0.47), furthest below head 0.0 (0.21 against"
-      " 0.44).",
+      " against these head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.",
       "At L = 1024, keep at most 61 keys (N below 6 %) per query, but more for head 0.0 (462 keys"
       " for 90 % of its weight); stay above T = 0.1, where the gradient of head 1.2 is 0.60 (0.06"
       " at T = 1)."};
@@ -128,6 +127,15 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   expect_every_number_is_in_the_results(r);
   EXPECT_NE(summarize(r)[2].find("0 of 6 heads get there by N = 128; head 0.0 spreads 90 %"),
             std::string::npos);
+}
+
+TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
+  Results r = scanned_results();
+  EXPECT_TRUE(critical_n_can_reject(r, 6));
+  EXPECT_FALSE(critical_n_can_reject(r, 5));
+  r.settings["critical_level"] = 0.001;
+  for (const std::string& line : summarize(r))
+    EXPECT_EQ(line.find("critical N"), std::string::npos);
 }
 
 TEST(Summary, SaysWhatIsNotThere) {
@@ -159,9 +167,8 @@ TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   r.flags = find_flags(r);
   expect_every_number_is_in_the_results(r);
   EXPECT_EQ(summarize(r)[3],
-            "At N = 20 of L = 1024, the share of keys told apart is furthest above that of random "
-            "vectors in head 1.0 (0.98 against 0.47), furthest below head 0.0 (0.21 against "
-            "0.44).");
+            "At N = 20 of L = 1024, by the share of keys told apart, against that of random "
+            "vectors, head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.");
 }
 
 // Only the weights group, as for a dump of scores.
