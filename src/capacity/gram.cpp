@@ -25,7 +25,7 @@ double norm_of(std::span<const float> x) {
 
 }  // namespace
 
-Gram::Gram(const Vectors& x, Index length, ThreadPool& pool, std::size_t limit) {
+Gram::Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool) {
   number_rows(x, length);
   units_ = Matrix<float>(rows(), x.dimension());
   row_norms_.resize(source_row_.size());
@@ -98,9 +98,9 @@ float Gram::product(Index row, Index position) const {
   return products_.panel(panel)[(row - panel) * kPanel + position];
 }
 
-std::size_t Gram::bytes(Index rows, Index columns, Index dimension) {
+std::size_t Gram::bytes(Index rows, Index columns, Index dimension, std::size_t limit) {
   const auto products = static_cast<std::size_t>(rows * padded(columns)) * sizeof(float);
-  const bool kept = products <= kLimit;
+  const bool kept = products <= limit;
   Index floats = rows * dimension + 4 * columns;
   if (!kept || rows * columns > (rows + columns) * dimension) {
     floats += (rows + columns) * dimension;

@@ -19,8 +19,7 @@ class Gram {
   Gram() = default;
   // Over the first `length` vectors of x. The matrix is left out where it would take more than
   // `limit` bytes.
-  Gram(const Vectors& x, Index length, ThreadPool& pool, std::size_t limit = kLimit);
-  static constexpr std::size_t kLimit = std::size_t{320} << 20;
+  Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool);
 
   Index rows() const { return static_cast<Index>(source_row_.size()); }
   Index columns() const { return static_cast<Index>(row_of_.size()); }
@@ -56,7 +55,7 @@ class Gram {
   Index source_row(Index row) const { return source_row_[static_cast<std::size_t>(row)]; }
 
   // Bytes of such a matrix.
-  static std::size_t bytes(Index rows, Index columns, Index dimension);
+  static std::size_t bytes(Index rows, Index columns, Index dimension, std::size_t limit);
 
  private:
   void number_rows(const Vectors& x, Index length);

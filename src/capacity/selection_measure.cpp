@@ -46,7 +46,8 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
 
 class SelectionMeasure : public Measure {
  public:
-  SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots);
+  SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots,
+                   std::size_t gram_limit);
 
   const std::vector<MetricInfo>& metrics() const override { return metrics_; }
   MeasureNeeds needs() const override;
@@ -75,6 +76,7 @@ class SelectionMeasure : public Measure {
 
   MeasureOptions options_;
   SelectionGroups groups_;
+  std::size_t gram_limit_;
   SelectionPlan plan_;
   std::vector<MetricInfo> metrics_;
   DistanceCells distance_cells_;
@@ -95,9 +97,11 @@ class SelectionMeasure : public Measure {
   std::optional<Cooperation> cooperation_;
 };
 
-SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots)
+SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots,
+                                   std::size_t gram_limit)
     : options_(options),
       groups_(groups),
+      gram_limit_(gram_limit),
       plan_(make_plan(options, groups)),
       metrics_(selection_metrics(options, groups)),
       workspaces_(at(std::max(slots, 1))) {
@@ -165,7 +169,7 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
     if (l <= head.length()) length = std::min<Index>(head.x.size(), l);
   }
   if (!gram_ || key_ == 0 || head.x.key != key_ || length != length_) {
-    gram_ = std::make_unique<Gram>(head.x, length, pool);
+    gram_ = std::make_unique<Gram>(head.x, length, gram_limit_, pool);
     if (plan_.distance && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
     left_out_ = left_out_ || !gram_->has_products();
     closest_.clear();
@@ -180,7 +184,7 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
       const Matrix<float> points = sphere_points(options_.seed, gram_->dimension(), length, pool);
       Vectors z;
       z.rows = points;
-      null_ = std::make_unique<Gram>(z, length, pool);
+      null_ = std::make_unique<Gram>(z, length, gram_limit_, pool);
     }
     space_.null = null_.get();
     const Index window = head.visibility.window();
@@ -287,8 +291,8 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
   const SelectionPlan plan = make_plan(options, groups);
   const auto sizes = static_cast<Index>(plan.sizes.size());
   // At worst all tokens are distinct.
-  std::size_t bytes = Gram::bytes(longest, longest, dimension);
-  if (plan.separability) bytes += Gram::bytes(longest, longest, dimension);
+  std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
+  if (plan.separability) bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
   if (plan.distance) bytes += CrossDistance::bytes(longest, longest);
   // Columns of a block: weights, ranks, projections and stored sums; then the members of its rows.
   const Index rows = std::clamp<Index>((Index{1} << 18) / std::max<Index>(longest, 1), 16, 64);
@@ -305,9 +309,9 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
 
 std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
-                                                int slots) {
+                                                int slots, std::size_t gram_limit) {
   static_cast<void>(source);
-  return std::make_unique<SelectionMeasure>(options, groups, slots);
+  return std::make_unique<SelectionMeasure>(options, groups, slots, gram_limit);
 }
 
 }  // namespace headgauge

@@ -17,10 +17,13 @@ struct SelectionGroups {
   bool cooperation = true;  // unions over the heads of a layer; brings separability in, hidden
 };
 
+// The largest matrix of products between the vectors of a text that is kept, in bytes.
+inline constexpr std::size_t kGramLimit = std::size_t{320} << 20;
+
 // The source must have x. `slots` is the number of threads that observe() is called from.
 std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
-                                                int slots);
+                                                int slots, std::size_t gram_limit = kGramLimit);
 
 // Memory that such a measure holds at its peak: Gram matrices, the sets of a layer, workspaces.
 // `longest` is the longest context, `dimension` that of x.

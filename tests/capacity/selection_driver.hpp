@@ -2,11 +2,11 @@
 // values of every row: a small stand-in for the engine.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -51,9 +51,9 @@ using RowValues = std::map<std::string, Matrix<double>, std::less<>>;
 class SelectionDriver {
  public:
   SelectionDriver(const MeasureOptions& options, SelectionGroups groups, int threads = 1,
-                  std::string_view rule = "softmax")
-      : pool_(threads), normalizer_(make_normalizer(rule)) {
-    measure_ = make_selection_measure(options, SourceInfo{}, groups, threads);
+                  std::size_t gram_limit = kGramLimit)
+      : pool_(threads), normalizer_(make_normalizer("softmax")) {
+    measure_ = make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit);
   }
 
   RowValues run(const MadeHead& made, Index block_rows = 64) {
