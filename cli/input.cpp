@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
 
-std::string sha256_of_file(const std::string& path) {
-  const std::string bytes = headgauge::read_text(path);
+std::string sha256_of(const std::string& bytes) {
   return sha256_hex(std::as_bytes(std::span(bytes)));
 }
 
@@ -22,11 +21,14 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back({path, tokenizer.encode(read_text_file(path)), sha256_of_file(path)});
+      // Read once: a pipe has nothing left for a second time.
+      const std::string bytes = read_text(path);
+      documents.push_back({path, tokenizer.encode(parse_text(bytes, path)), sha256_of(bytes)});
     }
   }
   for (const std::string& path : options.tokens) {
-    documents.push_back({path, read_token_ids(path), sha256_of_file(path)});
+    const std::string bytes = read_text(path);
+    documents.push_back({path, parse_token_ids(bytes, path), sha256_of(bytes)});
   }
   const auto longest =
       options.lengths.empty()
@@ -106,7 +108,7 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x_source(), options.threads};
   if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
-  if (options.texts.empty() && options.tokens.empty()) {
+  if (!options.has_text()) {
     throw UsageError(
         fault("scan", "a text to measure on", "neither --text nor --tokens", "add --text FILE"));
   }

@@ -24,6 +24,7 @@ struct InputOptions {
   // Parses what add_to() left as text; throws UsageError.
   void resolve();
   XSource x_source() const;
+  bool has_text() const { return !texts.empty() || !tokens.empty(); }
 };
 
 // The model or dump with its documents, cut to the longest length asked for.

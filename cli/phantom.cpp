@@ -10,7 +10,7 @@ namespace headgauge::cli {
 
 void add_phantom(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "phantom", "Write a checkpoint whose heads have known statistics, with the expected values");
+      "phantom", "Write a model whose heads have known statistics, with the expected values");
   auto folder = std::make_shared<std::string>();
   auto strength = std::make_shared<double>(4.0);
   command->add_option("DIR", *folder, "Folder to write; made if need be")

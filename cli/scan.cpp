@@ -250,6 +250,10 @@ int run(ScanCommand& options) {
   results.settings["tokens"] = options.input.tokens;
   results.settings["out"] = options.out;
 
+  if (source->info().family == "dump" && options.input.has_text()) {
+    results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
+  }
+
   signal->hold();
   const bool nothing = results.partial && results.layers_done == 0;
   if (folder && !nothing) folder->save(results);

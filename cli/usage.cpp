@@ -63,7 +63,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& wo
       words, {}, [&](const std::string& other) { return edits(word, other); });
   if (nearest == words.end()) return "";
   const std::size_t distance = edits(word, *nearest);
-  const bool near = distance < kNear && 2 * distance < nearest->size();
+  const bool near = distance < kNear && 2 * distance <= nearest->size();
   return near ? " (did you mean " + *nearest + "?)" : "";
 }
 

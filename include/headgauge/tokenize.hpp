@@ -48,11 +48,15 @@ class Tokenizer {
 // The text of a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
 // that gives the offset of the first byte that is not UTF-8, or says that the file is empty.
 std::string read_text_file(const std::string& path);
+// The same of bytes that were read already; `path` is for messages.
+std::string parse_text(std::string bytes, const std::string& path);
 
 // The ids of a file of whitespace-separated decimal numbers. Throws BadInputError that gives line
 // and column (both from 1, the column in bytes) of what is not a token id, or says that the file
 // is empty.
 std::vector<int> read_token_ids(const std::string& path);
+// The same of text that was read already; `path` is for messages.
+std::vector<int> parse_token_ids(std::string_view text, const std::string& path);
 
 // Throws BadInputError that names the first id outside [0, vocabulary) and where it stands;
 // `where` is the file or document that the ids came from.

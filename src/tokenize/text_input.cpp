@@ -43,7 +43,10 @@ int parse_id(std::string_view word, const std::string& where) {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-  std::string text = read_text(path);
+  return parse_text(read_text(path), path);
+}
+
+std::string parse_text(std::string text, const std::string& path) {
   if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
     const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
     throw BadInputError(fault(path + " byte " + std::to_string(at), "UTF-8 text",
@@ -60,7 +63,10 @@ std::string read_text_file(const std::string& path) {
 }
 
 std::vector<int> read_token_ids(const std::string& path) {
-  const std::string text = read_text(path);
+  return parse_token_ids(read_text(path), path);
+}
+
+std::vector<int> parse_token_ids(std::string_view text, const std::string& path) {
   std::vector<int> ids;
   std::size_t line = 1, line_start = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -73,7 +79,7 @@ std::vector<int> read_token_ids(const std::string& path) {
     }
     std::size_t end = at;
     while (end < text.size() && !is_space(text[end])) ++end;
-    const std::string_view word = std::string_view(text).substr(at, end - at);
+    const std::string_view word = text.substr(at, end - at);
     ids.push_back(parse_id(word, path + " line " + std::to_string(line) + " column " +
                                      std::to_string(at - line_start + 1)));
     at = end;

@@ -1,0 +1,134 @@
+"""Ctrl-C: what was finished is saved, and is what a complete run would have said."""
+
+from __future__ import annotations
+
+import csv
+import signal
+import sys
+import unittest
+
+from checkpoints import make_gpt2
+from command import INTERRUPTED, ROOT, CommandTest
+from terminal import Terminal
+
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate  # noqa: E402
+
+LAYERS = 24
+STOPPING = "Stopping after this head"
+
+
+class InterruptTest(CommandTest):
+    def start(self, *options) -> Terminal:
+        return Terminal("scan", "model", "--tokens", "ids.txt", *options, cwd=self.folder)
+
+    def interrupt(self, *options, at: str, by: int = signal.SIGINT) -> list[str]:
+        """Runs until `at` is shown, interrupts, and returns the lines that stay on the screen."""
+        terminal = self.start(*options)
+        terminal.read_until(at)
+        terminal.process.send_signal(by)
+        code = terminal.finish()
+        self.assertEqual(code, INTERRUPTED, terminal.shown)
+        return terminal.messages()
+
+
+class ManyLayers(InterruptTest):
+    """Each layer takes long enough that the run is far from its end when it is interrupted."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        make_gpt2(self.folder / "model", layers=LAYERS, heads=2, width=16, positions=320)
+        self.ids(320)
+
+    def test_finished_layers_are_saved_and_have_the_bits_of_a_complete_run(self) -> None:
+        # Layers are counted from 0: at layer 2 and above, two at least are finished.
+        messages = self.interrupt("--out", "out", at=r"measuring layer ([2-9]|\d\d)\b")
+        partial = validate(self.folder / "out/results.json")
+        done = partial["layers_done"]
+        self.assertTrue(partial["partial"])
+        self.assertGreaterEqual(done, 2)
+        self.assertLess(done, LAYERS)
+        self.assertEqual(partial["coords"]["layer"], list(range(done)))
+        self.assertLessEqual(len(messages), 3, messages)
+        self.assertEqual(
+            messages[-1],
+            f"headgauge: interrupted; {done} layers were finished and saved in "
+            "out/results.json, marked partial",
+        )
+        with (self.folder / "out/heads.csv").open(newline="") as file:
+            self.assertEqual({int(row["layer"]) for row in csv.DictReader(file)}, set(range(done)))
+        self.assertEqual(
+            sorted(path.name for path in (self.folder / "out").iterdir()),
+            ["heads.csv", "results.json"],
+        )
+
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "whole", "--quiet")
+        whole = validate(self.folder / "whole/results.json")
+        self.assertFalse(whole["partial"])
+        self.assertEqual(whole["layers_done"], LAYERS)
+        compared = 0
+        for name, metric in partial["metrics"].items():
+            if metric["dims"][:1] != ["layer"]:
+                continue  # of the whole model, or of the layers there are
+            for key in ("values", "stderr", "rows"):
+                if key in metric:
+                    self.assertEqual(metric[key], whole["metrics"][name][key][:done], name)
+                    compared += 1
+        self.assertGreater(compared, 100)
+        flags = [flag for flag in whole["flags"] if flag["layer"] < done]
+        self.assertEqual(partial["flags"], flags)
+        # The loss needs all layers.
+        self.assertIn("loss", whole["metrics"])
+        self.assertNotIn("loss", partial["metrics"])
+
+    def test_without_out_nothing_is_kept(self) -> None:
+        before = sorted(self.folder.rglob("*"))
+        for by in (signal.SIGINT, signal.SIGTERM):
+            messages = self.interrupt(at=r"measuring layer [1-9]", by=by)
+            self.assertRegex(
+                messages[-1],
+                r"^headgauge: interrupted; \d+ layers? (was|were) finished but not saved, "
+                r"there being no --out$",
+            )
+            self.assertLessEqual(len(messages), 3, messages)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+
+class OneLayer(InterruptTest):
+    def setUp(self) -> None:
+        super().setUp()
+        make_gpt2(self.folder / "model", layers=1, heads=8, width=64, positions=1024)
+        self.ids(1024)
+
+    def test_before_the_first_layer_is_finished(self) -> None:
+        messages = self.interrupt("--out", "made/out", at="measuring layer 0")
+        self.assertEqual(
+            messages[-1],
+            "headgauge: interrupted before the first layer was finished; nothing was saved",
+        )
+        self.assertFalse((self.folder / "made").exists())
+
+    def test_results_of_an_earlier_run_are_not_overwritten_by_nothing(self) -> None:
+        old = self.write("out/results.json", "old")
+        self.interrupt("--out", "out", at="measuring layer 0")
+        self.assertEqual(old.read_text(), "old")
+        self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [old.name])
+
+
+class OneHead(InterruptTest):
+    def test_a_second_signal_ends_it_at_once(self) -> None:
+        # One head of seconds: the first signal would wait for its end.
+        make_gpt2(self.folder / "model", layers=1, heads=1, width=16, positions=4096)
+        self.ids(4096)
+        terminal = self.start("--lengths", "4096", "--out", "out")
+        terminal.read_until("measuring layer 0")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read_until(STOPPING)
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
+        self.assertIn("headgauge: stopped at once; nothing was saved", terminal.messages())
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+"""Where the output goes and cannot go: full disks, unwritable folders, closed streams."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import unittest
+
+from checkpoints import copy_golden
+from command import BINARY, RESOURCE, CommandTest, environment, files_in, run
+
+
+class OutputTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(64)
+        self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
+
+
+class Folder(OutputTest):
+    def test_is_made_with_its_parents(self) -> None:
+        self.succeed(*self.scan, "--out", "new/deep/out/")
+        made = {name for name in files_in(self.folder) if name.startswith("new/")}
+        files = {"new/deep/out/results.json", "new/deep/out/heads.csv"}
+        self.assertEqual(made, {"new/deep", "new/deep/out"} | files)
+
+    def test_of_an_earlier_run_is_overwritten(self) -> None:
+        self.write("out/results.json", "old")
+        self.write("out/notes.txt", "mine")
+        self.succeed(*self.scan, "--out", "out")
+        self.assertTrue((self.folder / "out/results.json").read_text().startswith("{"))
+        self.assertEqual((self.folder / "out/notes.txt").read_text(), "mine")
+
+    def test_that_cannot_be_made(self) -> None:
+        self.refuse(RESOURCE, *self.scan, "--out", "ids.txt", says="ids.txt")
+        self.refuse(RESOURCE, *self.scan, "--out", "ids.txt/out", says="ids.txt/out")
+        self.refuse(RESOURCE, *self.scan, "--out", "/proc/out", says="/proc/out")
+
+    def test_that_cannot_be_written_is_told_before_the_work(self) -> None:
+        # /proc takes no files, even from root. That the model is not there is found later.
+        arguments = ("scan", "nowhere", "--tokens", "ids.txt", "--out", "/proc")
+        self.refuse(RESOURCE, *arguments, says="/proc/results.json")
+        (self.folder / "out/results.json").mkdir(parents=True)
+        self.refuse(RESOURCE, *self.scan, "--out", "out", says=("out/results.json", "directory"))
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_without_permission(self) -> None:
+        (self.folder / "out").mkdir(mode=0o555)
+        self.refuse(RESOURCE, *self.scan, "--out", "out", says="Permission denied")
+
+
+class FullDisk(OutputTest):
+    def test_a_file_that_may_not_grow(self) -> None:
+        for limit in (0, 4096):
+            limits = {resource.RLIMIT_FSIZE: limit}
+            says = ("out/results.json", "File too large", "free some space")
+            self.refuse(RESOURCE, *self.scan, "--out", "out", limits=limits, says=says)
+
+    def test_an_earlier_file_stays_whole(self) -> None:
+        old = self.write("out/results.json", "old")
+        limits = {resource.RLIMIT_FSIZE: 4096}
+        self.refuse(RESOURCE, *self.scan, "--out", "out", limits=limits)
+        self.assertEqual(old.read_text(), "old")
+
+    def test_a_full_file_system(self) -> None:
+        # A tiny file system of its own, gone when the shell is.
+        (self.folder / "disk").mkdir()
+        script = (
+            "mount -t tmpfs -o size=16k none disk || exit 77; "
+            f"'{BINARY}' {' '.join(self.scan)} --out disk/out; code=$?; ls -A disk; exit $code"
+        )
+        unshare = shutil.which("unshare")
+        if unshare is None:
+            self.skipTest("no unshare")
+        done = subprocess.run(
+            [unshare, "--mount", "sh", "-c", script],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if done.returncode in (1, 77):
+            self.skipTest(f"no mount here: {done.stderr.strip()}")
+        self.assertEqual(done.returncode, RESOURCE, done.stderr)
+        self.assertRegex(done.stderr, r"^headgauge: disk/out/results.json: .*No space left .*\n$")
+        self.assertEqual(done.stdout, "", "nothing may be left on the disk")
+
+
+class Streams(OutputTest):
+    def test_a_full_stdout(self) -> None:
+        for arguments in (
+            self.scan,
+            (*self.scan, "--json"),
+            ("measures",),
+            ("measures", "--json"),
+            ("normalizers",),
+            ("inspect", "model"),
+            ("--help",),
+            ("scan", "--help"),
+            ("--version",),
+        ):
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                says = ("standard output", "No space left")
+                self.refuse(RESOURCE, *arguments, stdout=full, says=says)
+
+    def test_what_is_in_files_stays_when_stdout_is_full(self) -> None:
+        with open("/dev/full", "wb") as full:
+            done = run(*self.scan, "--out", "out", stdout=full, cwd=self.folder)
+        self.assertEqual(done.code, RESOURCE)
+        self.assertEqual(
+            sorted(os.listdir(self.folder / "out")), ["heads.csv", "results.json"]
+        )
+
+    def test_a_reader_that_leaves_early(self) -> None:
+        done = subprocess.run(
+            ["sh", "-c", f"'{BINARY}' measures | head -n 1"], capture_output=True, text=True
+        )
+        self.assertEqual((done.stdout, done.stderr), ("weights\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,285 @@
+"""Scans that succeed: what is printed, what is written, and that options do what they say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+from checkpoints import copy_golden
+from command import DATA, ROOT, CommandTest
+
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate  # noqa: E402
+
+CAPP = DATA / "models/capp-gpt"
+WIDEST = 100
+ESCAPE = "\x1b"
+
+
+def cells(metric: dict) -> list:
+    """The values of a metric, flat."""
+
+    def flat(part):
+        return [cell for item in part for cell in flat(item)] if isinstance(part, list) else [part]
+
+    return flat(metric["values"])
+
+
+def is_of_layer(metric: dict) -> bool:
+    return metric["dims"][:1] == ["layer"]
+
+
+class ScanTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(123)
+
+    def scan(self, *options, out: str = "out") -> dict:
+        """The results of a scan of the tiny model, from the file."""
+        self.succeed("scan", "model", "--tokens", "ids.txt", *options, "--out", out, "--quiet")
+        return validate(self.folder / out / "results.json")
+
+
+class Files(ScanTest):
+    def test_results_and_heads_agree(self) -> None:
+        results = self.scan()
+        coords = results["coords"]
+        self.assertEqual(coords["layer"], [0, 1])
+        self.assertEqual(coords["head"], [0, 1, 2, 3])
+        self.assertEqual(coords["length"], [32, 64, 123])
+        self.assertFalse(results["partial"])
+        self.assertEqual(results["model"]["family"], "gpt2")
+        self.assertEqual(results["text"]["tokens"], [123])
+        self.assertEqual(results["settings"]["seed"], 0)
+        with (self.folder / "out/heads.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        named = [(int(r["layer"]), int(r["head"]), int(r["length"])) for r in rows]
+        self.assertEqual(
+            named,
+            [(l, h, n) for l in coords["layer"] for h in coords["head"] for n in coords["length"]],
+        )
+        of_heads = {
+            name: cells(metric)
+            for name, metric in results["metrics"].items()
+            if metric["dims"] == ["layer", "head", "length"]
+        }
+        self.assertEqual(list(rows[0]), ["layer", "head", "length", *of_heads])
+        self.assertGreater(len(of_heads), 15)
+        for name, values in of_heads.items():
+            column = [float(r[name]) if r[name] else None for r in rows]
+            self.assertEqual(column, values, name)
+
+    def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
+        listed = json.loads(self.succeed("measures", "--json").out)
+        declared = {m["name"]: m["unit"] for m in listed}
+        declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
+        metrics = self.scan()["metrics"]
+        self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
+
+    def test_json_is_the_file(self) -> None:
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--out", "out", "--json")
+        done = self.succeed(*arguments)
+        self.assertEqual(done.out, (self.folder / "out/results.json").read_text())
+
+    def test_without_out_nothing_is_written(self) -> None:
+        before = sorted(self.folder.rglob("*"))
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_same_bits_on_any_number_of_threads(self) -> None:
+        results = [self.scan("--threads", n, out=f"out{n}") for n in (1, 2, 7)]
+        for other in results[1:]:
+            for key in ("coords", "metrics", "flags", "notices"):
+                self.assertEqual(other[key], results[0][key], key)
+        # ... and another seed is seen, so that the comparison is one.
+        drawn = self.scan("--seed", 1, out="other")["metrics"]
+        self.assertNotEqual(drawn["sensitivity"], results[0]["metrics"]["sensitivity"])
+
+    def test_many_threads_are_no_reason_for_noise(self) -> None:
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--threads", "64")
+        self.assertEqual(done.err, "")
+
+
+class Table(ScanTest):
+    def test_reads_well_where_it_is_piped(self) -> None:
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "out")
+        self.assertEqual(done.err, "")
+        self.assertNotIn(ESCAPE, done.out)
+        lines = done.out.splitlines()
+        written = lines[-1]
+        self.assertEqual(written, "Written: out/results.json, out/heads.csv")
+        summary = lines[-7:-2]
+        self.assertEqual((lines[-8], lines[-2]), ("", ""))
+        for line in lines[:-7]:
+            self.assertLessEqual(len(line), WIDEST, line)
+        for line in summary:
+            self.assertRegex(line, r"\bhead \d\.\d\b")
+            self.assertRegex(line, r"\bL = \d+")
+
+    def heads_shown(self, *options) -> list[str]:
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", *options)
+        return re.findall(r"(?m)^ *(\d+\.\d+)  ", self.succeed(*arguments).out)
+
+    def test_shows_every_head_or_the_first_of_them_sorted(self) -> None:
+        every = [f"{layer}.{head}" for layer in (0, 1) for head in range(4)]
+        self.assertEqual(self.heads_shown(), every)
+        self.assertEqual(self.heads_shown("--top", "3"), every[:3])
+        entropy = self.scan("--measures", "weights")["metrics"]["entropy"]["values"]
+        at_longest = {f"{l}.{h}": entropy[l][h][-1] for l in (0, 1) for h in range(4)}
+        ranking = sorted(every, key=lambda name: -at_longest[name])
+        self.assertNotEqual(ranking, every)
+        self.assertEqual(self.heads_shown("--sort", "entropy"), ranking)
+        self.assertEqual(self.heads_shown("--sort", "entropy", "--top", "2"), ranking[:2])
+
+    def test_quiet_says_nothing_on_stderr(self) -> None:
+        # A dump has notices; --quiet silences them.
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--quiet")
+        self.assertEqual(done.err, "")
+        self.assertNotEqual(done.out, "")
+
+
+class Choices(ScanTest):
+    def test_measures(self) -> None:
+        listed = json.loads(self.succeed("measures", "--json").out)
+        group_of = {m["name"]: m["group"] for m in listed}
+        for groups in (["weights"], ["model"], ["weights", "sensitivity"], ["cooperation"]):
+            results = self.scan("--measures", ",".join(groups))
+            found = {group_of[n.removesuffix("_by_position")] for n in results["metrics"]}
+            self.assertEqual(found, set(groups))
+        self.assertEqual(results["settings"]["measures"], ["cooperation"])
+
+    def test_a_group_by_itself_gives_the_same_bits(self) -> None:
+        every = self.scan()["metrics"]
+        for group in ("weights", "distance", "separability", "sensitivity", "cooperation"):
+            for name, metric in self.scan("--measures", group)["metrics"].items():
+                self.assertEqual(metric, every[name], name)
+
+    def test_layers_and_heads(self) -> None:
+        every = self.scan()
+        some = self.scan("--layers", "1")
+        self.assertEqual(some["coords"]["layer"], [1])
+        for name, metric in some["metrics"].items():
+            if is_of_layer(metric):
+                self.assertEqual(metric["values"], every["metrics"][name]["values"][1:], name)
+        self.assertEqual({flag["layer"] for flag in some["flags"]} - {1}, set())
+
+        entropy = self.scan("--heads", "0.2,1.*")["metrics"]["entropy"]["values"]
+        whole = every["metrics"]["entropy"]["values"]
+        self.assertEqual(entropy[0][2], whole[0][2])
+        self.assertEqual(entropy[1], whole[1])
+        for head in (0, 1, 3):
+            self.assertEqual(entropy[0][head], [None, None, None])
+
+    def test_lengths_and_top_n(self) -> None:
+        results = self.scan("--lengths", "100,10,100", "--top-n", "3,2")
+        self.assertEqual(results["coords"]["length"], [10, 100])
+        self.assertEqual(results["coords"]["top_n"], [2, 3])
+        # The shortest lengths there are.
+        for length in ("1", "2"):
+            self.scan("--lengths", length)
+
+    def test_queries(self) -> None:
+        some = self.scan("--queries", "8")
+        self.assertEqual(some["settings"]["queries"], 8)
+        every = self.scan("--queries", "all")
+        rows = every["metrics"]["entropy"]["rows"][0][0]
+        self.assertEqual(rows, [32, 64, 123])
+        fewer = some["metrics"]["entropy"]["rows"][0][0]
+        self.assertTrue(all(a < b for a, b in zip(fewer, rows)), fewer)
+        # The model runs over every row all the same.
+        self.assertEqual(some["metrics"]["loss"], every["metrics"]["loss"])
+
+    def test_x(self) -> None:
+        by_x = {}
+        for x in ("embedding", "hidden", "value"):
+            results = self.scan("--x", x)
+            self.assertEqual(results["settings"]["x"], x)
+            by_x[x] = results["metrics"]
+        for name in ("distance", "separability"):
+            values = [cells(by_x[x][name]) for x in by_x]
+            self.assertNotEqual(values[0], values[1])
+            self.assertNotEqual(values[1], values[2])
+        self.assertEqual(by_x["embedding"]["entropy"], by_x["value"]["entropy"])
+
+    def test_direction(self) -> None:
+        random, top2 = (
+            self.scan("--direction", d, "--measures", "sensitivity") for d in ("random", "top2")
+        )
+        self.assertEqual(top2["settings"]["direction"], "top2")
+        names = ("sensitivity", "sensitivity_top2")
+        self.assertNotEqual(*(r["metrics"]["sensitivity"] for r in (random, top2)))
+        # The flag's own measurement does not depend on the direction that was asked for.
+        self.assertEqual(*(r["metrics"]["sensitivity_top2"] for r in (random, top2)), names)
+
+    def test_temperatures_and_epsilons(self) -> None:
+        results = self.scan("--temperatures", "0.5,2", "--epsilons", "0.01")
+        self.assertEqual(results["coords"]["temperature"], [0.5, 2])
+        self.assertEqual(results["coords"]["epsilon"], [0.01])
+
+    def test_several_documents(self) -> None:
+        self.write("other.txt", "7 6 5 4 3 2 1 0 " * 12)
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", "other.txt", "--json")
+        results = json.loads(done.out)
+        self.assertEqual(results["text"]["names"], ["ids.txt", "other.txt"])
+        self.assertEqual(results["text"]["tokens"], [123, 96])
+        self.assertEqual(results["coords"]["length"], [32, 64, 123])
+        # The second is too short to take part at 123.
+        self.assertEqual(results["metrics"]["entropy"]["rows"][0][0], [64, 128, 123])
+
+    def test_a_pipe_for_a_file(self) -> None:
+        """As <(command) gives one to a shell."""
+        import subprocess
+
+        from command import BINARY, environment
+
+        script = f"'{BINARY}' scan model --tokens /dev/stdin --json --measures weights < ids.txt"
+        piped = f"cat ids.txt | '{BINARY}' scan model --tokens /dev/stdin --json --measures weights"
+        texts = []
+        for line in (script, piped):
+            done = subprocess.run(["sh", "-c", line], cwd=self.folder, env=environment(),
+                                  capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts.append(json.loads(done.stdout)["text"])
+        self.assertEqual(*texts)
+
+
+class Models(CommandTest):
+    def test_text_of_a_real_model(self) -> None:
+        if not CAPP.exists():
+            self.skipTest(f"{CAPP} is not there")
+        parts = ["geometry_prismatic", "holes_normal", "external_threads_no", "tolerance_medium",
+                 "batch_size_small", "<SOS>", "Milling", "Drilling", "<EOC>"]  # fmt: skip
+        self.write("parts.txt", " ".join(parts * 5) + "\n")
+        done = self.succeed("scan", CAPP, "--text", "parts.txt", "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["text"]["tokens"], [45])
+        self.assertEqual(results["coords"]["length"], [32, 45])
+        self.assertEqual(len(results["coords"]["layer"]) * len(results["coords"]["head"]), 16)
+        # The table shows the entropy of every head.
+        entropy = results["metrics"]["entropy_normalized"]["values"]
+        rows = re.findall(r"(?m)^ *(\d)\.(\d)  +(\S+) ", done.out)
+        self.assertEqual(len(rows), 16)
+        for layer, head, shown in rows:
+            self.assertAlmostEqual(float(shown), entropy[int(layer)][int(head)][-1], delta=0.00501)
+
+    def test_phantom(self) -> None:
+        self.succeed("phantom", "ghost", "--strength", "6")
+        arguments = ("scan", "ghost", "--tokens", "ghost/tokens.txt", "--lengths", "32,64,128")
+        self.succeed(*arguments, "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        uniform = results["metrics"]["entropy_normalized"]["values"][0][0]
+        for value in uniform:
+            self.assertAlmostEqual(value, 1, delta=1e-5)
+
+    def test_phantom_that_cannot_be_written(self) -> None:
+        self.write("file", "")
+        self.refuse(5, "phantom", "file/ghost", says="file/ghost")
+
+
+if __name__ == "__main__":
+    unittest.main()

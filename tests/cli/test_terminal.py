@@ -1,0 +1,83 @@
+"""What a person at a terminal sees: colours, a bar that goes again, lines that fit."""
+
+from __future__ import annotations
+
+import re
+import unittest
+
+from checkpoints import copy_golden, make_gpt2
+from command import CommandTest, environment
+from terminal import Terminal
+
+ESCAPE = "\x1b"
+
+
+def without_codes(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
+
+
+class TerminalTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(123)
+
+    def show(self, *options, model: str = "model", **terminal) -> Terminal:
+        arguments = ("scan", model, "--tokens", "ids.txt", *options)
+        shown = Terminal(*arguments, cwd=self.folder, **terminal)
+        self.assertEqual(shown.finish(), 0, shown.shown)
+        return shown
+
+    def test_the_table_has_colours(self) -> None:
+        shown = self.show("--quiet", stdout=True).shown
+        self.assertIn(f"{ESCAPE}[1m", shown)
+        piped = self.succeed("scan", "model", "--tokens", "ids.txt", "--quiet").out
+        table = [line for line in piped.splitlines() if re.match(r" *\d\.\d  ", line)]
+        self.assertEqual(len(table), 8)
+        for row in table:
+            self.assertIn(row, without_codes(shown))
+
+    def test_no_color(self) -> None:
+        env = environment(NO_COLOR="1")
+        self.assertNotIn(ESCAPE, self.show("--quiet", stdout=True, env=env).shown)
+        # Set, but to nothing, does not count (no-color.org).
+        env = environment(NO_COLOR="")
+        self.assertIn(ESCAPE, self.show("--quiet", stdout=True, env=env).shown)
+
+    def test_lines_fit(self) -> None:
+        for columns, widest in ((200, 100), (120, 100)):
+            shown = without_codes(self.show("--quiet", stdout=True, columns=columns).shown)
+            for line in shown.splitlines():
+                self.assertLessEqual(len(line), widest, line)
+
+    def test_the_summary_is_broken_between_words(self) -> None:
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--quiet")
+        piped = self.succeed(*arguments).out.rstrip().split("\n")[-5:]
+        shown = without_codes(self.show("--quiet", stdout=True, columns=60).shown)
+        joined = re.sub(r"\r?\n  (?=\S)", " ", shown).replace("\r\n", "\n")
+        for line in piped:
+            self.assertIn(line, joined)
+
+    def test_a_bar_that_goes_again(self) -> None:
+        make_gpt2(self.folder / "deep", layers=8, heads=2, width=16, positions=320)
+        self.ids(320)
+        run = self.show("--measures", "weights", "--threads", "1", model="deep")
+        self.assertRegex(run.shown, r"measuring layer 0 \[\.+\] +0 %")
+        self.assertTrue(run.shown.endswith(f"\r{ESCAPE}[K"), run.shown[-80:])
+        self.assertEqual(run.messages(), [])
+
+    def test_the_bar_fits_a_narrow_terminal(self) -> None:
+        run = self.show(columns=30)
+        for line in re.split("[\r\n]", without_codes(run.shown)):
+            self.assertLess(len(line), 30, line)
+
+    def test_quiet_has_no_bar(self) -> None:
+        self.assertEqual(self.show("--quiet").shown, "")
+
+    def test_no_bar_elsewhere(self) -> None:
+        done = self.succeed("scan", "model", "--tokens", "ids.txt")
+        self.assertNotIn(ESCAPE, done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,211 @@
+"""Command lines that make no sense, and the help that prevents them."""
+
+from __future__ import annotations
+
+import json
+import re
+import unittest
+
+from checkpoints import copy_golden
+from command import ROOT, USAGE, CommandTest
+
+COMMANDS = ("scan", "measures", "normalizers", "inspect", "phantom")
+WIDEST = 100
+DOCUMENT = ROOT / "docs/cli.md"
+
+
+class UsageTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(64)
+
+    def refuse_usage(self, *arguments, says=()) -> None:
+        self.refuse(USAGE, *arguments, says=says)
+
+    def refuse_scan(self, *options, says=()) -> None:
+        """With --out: a run that is refused leaves no folder behind."""
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--out", "made/out")
+        self.refuse_usage(*arguments, *options, says=says)
+
+
+class Commands(UsageTest):
+    def test_no_command(self) -> None:
+        self.refuse_usage(says=(*COMMANDS, "headgauge --help"))
+
+    def test_an_unknown_command(self) -> None:
+        self.refuse_usage("bogus", says='"bogus"')
+        self.refuse_usage("scna", says='"scna" (did you mean scan?)')
+        self.refuse_usage("", says='""')
+
+    def test_an_unknown_option(self) -> None:
+        self.refuse_usage("--bogus", says='"--bogus"')
+        self.refuse_scan("--nonsense", "3", says=('"--nonsense"', "headgauge scan --help"))
+        self.refuse_scan("--length", "32", says='"--length" (did you mean --lengths?)')
+        # The value of an unknown option must not pass for MODEL in silence.
+        self.refuse_usage("scan", "--nonsense", says='"--nonsense"')
+
+    def test_something_missing(self) -> None:
+        self.refuse_usage("scan", says="expected MODEL, found none")
+        self.refuse_usage("inspect", says="expected MODEL, found none")
+        self.refuse_usage("phantom", says="expected DIR, found none")
+        self.refuse_usage("scan", "model", "--tokens", says="--tokens")
+        self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", says="--out")
+
+    def test_something_too_much(self) -> None:
+        self.refuse_usage("measures", "weights", says='"weights"')
+        self.refuse_usage("inspect", "model", "other", says='"other"')
+        self.refuse_scan("--top", "1", "--top", "2", says="--top")
+
+    def test_text(self) -> None:
+        self.refuse_usage("scan", "model", says=("--text", "--tokens"))
+        self.refuse_scan("--text", "ids.txt", says=("--text", "--tokens"))
+
+
+class Values(UsageTest):
+    def test_values_that_make_no_sense(self) -> None:
+        for option, *values in (
+            ("--lengths", "0", "-1", "abc", "32,", "1.5", "99999999999", ""),
+            ("--top-n", "0", "-1", "abc", "1,,5", ""),
+            ("--layers", "99", "0-2", "1-0", "x", "-1", ",", ""),
+            ("--heads", "3", "0.9", "9.0", "x.y", "0.1,", ""),
+            ("--measures", "nonsense", "weights,nonsense", ""),
+            ("--sort", "nonsense", ""),
+            ("--normalizer", "nonsense", "softmax:nonsense=1", "softmax:t=0", ""),
+            ("--x", "nonsense", ""),
+            ("--direction", "nonsense", ""),
+            ("--temperatures", "0", "-1", "nan", "inf", "1,x", ""),
+            ("--epsilons", "0", "-1", "nan", "inf", ""),
+            ("--critical-max", "0", "x", ""),
+            ("--critical-level", "0", "1", "nan", ""),
+            ("--unit-sphere", "maybe", ""),
+            ("--expected-draws", "-1", "x", ""),
+            ("--queries", "0", "-1", "some", ""),
+            ("--threads", "0", "-1", "1.5", "many", ""),
+            ("--seed", "-1", "x", "18446744073709551616", ""),
+            ("--top", "0", "-1", ""),
+        ):
+            for value in values:
+                with self.subTest(f"{option}={value}"):
+                    self.refuse_scan(f"{option}={value}", says=option)
+        # A variable of a script that is not set must not mean "write nothing" in silence.
+        self.refuse_usage("scan", "model", "--tokens", "ids.txt", "--out", "", says="--out")
+
+    def test_a_message_says_what_would_do(self) -> None:
+        self.refuse_scan("--measures", "nonsense", says=("weights", "sensitivity", '"nonsense"'))
+        self.refuse_scan("--normalizer", "nonsense", says=("softmax", '"nonsense"'))
+        self.refuse_scan("--layers", "2", says="from 0 to 1")
+        self.refuse_scan("--heads", "1.4", says="from 0 to 3")
+
+    def test_sort_is_checked_against_what_will_be_measured(self) -> None:
+        self.refuse_scan("--sort", "loss", says=("entropy", "separability"))
+        self.refuse_scan("--sort", "entropy_by_position", says='"entropy_by_position"')
+        self.refuse_scan("--sort", "distance", "--measures", "weights", says="entropy")
+        self.refuse_scan("--sort", "separability", "--top-n", "1,50", says="entropy")
+
+    def test_layers_and_heads_with_nothing_in_common(self) -> None:
+        self.refuse_scan("--layers", "0", "--heads", "1.2", says="none in common")
+
+    def test_other_commands(self) -> None:
+        self.refuse_usage("measures", "--group", "nonsense", says=("weights", '"nonsense"'))
+        for strength in ("0", "-1", "nan", "inf", "x"):
+            self.refuse_usage("phantom", "made", f"--strength={strength}", says="--strength")
+
+
+class Help(UsageTest):
+    def help_of(self, *command) -> str:
+        done = self.succeed(*command, "--help")
+        self.assertEqual(done.err, "")
+        return done.out
+
+    def test_every_command_has_help_with_an_example(self) -> None:
+        for command in ((), *((name,) for name in COMMANDS)):
+            with self.subTest(command):
+                text = self.help_of(*command)
+                self.assertIn(f"Example: headgauge {' '.join(command)}", text)
+                self.assertNotIn("\n\n\n", text)
+                for line in text.splitlines():
+                    self.assertLessEqual(len(line), WIDEST, line)
+
+    def test_the_overview_names_every_command(self) -> None:
+        text = self.help_of()
+        for name in COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {name} +\S")
+
+    def test_examples_parse(self) -> None:
+        """They name files that are not here; that is the only complaint about them."""
+        for name in COMMANDS:
+            for line in re.findall(r"headgauge .*", self.help_of(name).split("Example: ")[1]):
+                done = self.run_line(line)
+                with self.subTest(line):
+                    self.assertIn(done.code, (0, 3), done.err)
+
+    def run_line(self, line: str):
+        from command import environment, run
+
+        arguments = line.split()[1:]
+        env = environment(HOME=str(self.folder))
+        return run(*arguments, cwd=self.folder, env=env)
+
+    def test_version(self) -> None:
+        self.assertRegex(self.succeed("--version").out, r"^headgauge \d+\.\d+\.\d+\n$")
+
+    def test_the_document_has_every_option_and_no_other(self) -> None:
+        text = DOCUMENT.read_text()
+        for name in COMMANDS:
+            section = re.search(rf"(?ms)^## {name}$.*?(?=^## |\Z)", text)
+            self.assertIsNotNone(section, name)
+            there = set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z-]+)", self.help_of(name)))
+            told = set(re.findall(r"(?m)^\| `(--[a-z-]+)", section.group()))
+            self.assertEqual(told, there - {"--help"}, name)
+
+
+class Lists(UsageTest):
+    def test_measures(self) -> None:
+        listed = json.loads(self.succeed("measures", "--json").out)
+        names = [metric["name"] for metric in listed]
+        self.assertEqual(len(names), len(set(names)))
+        text = self.succeed("measures").out
+        for metric in listed:
+            for key in ("name", "group", "unit", "formula", "source", "meaning"):
+                self.assertTrue(metric[key], metric)
+                self.assertIn(metric[key], text)
+            self.assertRegex(metric["name"], r"^[a-z][a-z0-9_]*$")
+
+    def test_measures_of_a_group(self) -> None:
+        every = json.loads(self.succeed("measures", "--json").out)
+        groups = {metric["group"] for metric in every}
+        self.assertEqual(
+            groups, {"weights", "distance", "separability", "sensitivity", "cooperation", "model"}
+        )
+        for group in groups:
+            some = json.loads(self.succeed("measures", "--group", group, "--json").out)
+            self.assertEqual(some, [metric for metric in every if metric["group"] == group])
+
+    def test_normalizers(self) -> None:
+        listed = json.loads(self.succeed("normalizers", "--json").out)
+        self.assertIn("softmax", [rule["name"] for rule in listed])
+        text = self.succeed("normalizers").out
+        for rule in listed:
+            self.assertIn(rule["name"], text)
+            self.assertTrue(rule["formula"] and rule["source"], rule)
+
+    def test_inspect(self) -> None:
+        facts = json.loads(self.succeed("inspect", "model", "--json").out)
+        expected = {"family": "gpt2", "layers": 2, "heads": 4, "kv_heads": 4, "head_dim": 5,
+                    "width": 20, "vocabulary": 41, "positions": 128}  # fmt: skip
+        self.assertEqual({key: facts[key] for key in expected}, expected)
+        text = self.succeed("inspect", "model").out
+        for key, value in expected.items():
+            self.assertRegex(text, rf"(?m)^{key} +{value}$")
+        # The weights themselves may be named, too.
+        same = json.loads(self.succeed("inspect", "model/model.safetensors", "--json").out)
+        self.assertEqual(same["weights_sha256"], facts["weights_sha256"])
+
+    def test_inspect_of_shards(self) -> None:
+        copy_golden("sharded", self.folder / "sharded")
+        self.assertEqual(json.loads(self.succeed("inspect", "sharded", "--json").out)["files"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
