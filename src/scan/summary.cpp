@@ -14,6 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kSink = 0.3;  // as for the flag of that name
+constexpr double kHalfToken = 0.5;
 
 // Puts a line together piece by piece and keeps the record of its numbers.
 class Line {
@@ -140,24 +141,29 @@ MaybeLine Summary::roles() const {
   length(line.say("At ")).say(sink->cell.value > kSink ? ", " : ", no head is a sink: ");
   line.head(sink->head).say(sink->cell.value > kSink ? " rests on" : " has most on");
   line.say(" the first token (").number(sink->cell).say(" of its weight)");
-  const auto distance = [&](const HeadName& h) -> std::optional<double> {
-    return sharp(h) ? std::optional(value("attention_distance", h)) : std::nullopt;
+  // Sharp heads by how far back they look: at themselves, nearby, far.
+  const auto back = [&](const HeadName& h) {
+    return sharp(h) ? value("attention_distance", h) : kUndefined;
   };
-  const auto previous = best([&](const HeadName& h) -> std::optional<double> {
-    const auto d = distance(h);
-    return d ? std::optional(-std::abs(*d - 1)) : std::nullopt;
+  const auto mention = [&](const HeadName& h, std::string_view what) {
+    line.say(", ").head(h).say(what).say(" (");
+    line.number(*cell("attention_distance", h)).say(" back)");
+  };
+  const auto self = best([&](const HeadName& h) -> std::optional<double> {
+    return back(h) < kHalfToken ? std::optional(-back(h)) : std::nullopt;
   });
-  if (previous) {
-    const bool looks_at_it = std::abs(*distance(*previous) - 1) < 0.5;
-    line.say(", ").head(*previous);
-    line.say(looks_at_it ? " looks at the previous token (" : " is the most local sharp one (");
-    line.number(*cell("attention_distance", *previous)).say(" back)");
+  if (self) mention(*self, " looks at itself");
+  const auto near = best([&](const HeadName& h) -> std::optional<double> {
+    return back(h) >= kHalfToken ? std::optional(-back(h)) : std::nullopt;
+  });
+  if (near) {
+    const bool previous = std::abs(back(*near) - 1) < kHalfToken;
+    mention(*near, previous ? " looks at the previous token" : " is the most local sharp one");
   }
-  const auto far = best(distance);
-  if (far && far->text() != previous->text()) {
-    line.say(", ").head(*far).say(" selects from furthest away (");
-    line.number(*cell("attention_distance", *far)).say(" back)");
-  }
+  const auto far = best([&](const HeadName& h) -> std::optional<double> {
+    return back(h) >= kHalfToken ? std::optional(back(h)) : std::nullopt;
+  });
+  if (far && far->text() != near->text()) mention(*far, " selects from furthest away");
   return line.say(".").done();
 }
 
@@ -201,23 +207,31 @@ MaybeLine Summary::critical() const {
   const bool found = whole->value >= 1 && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");
   if (found) {
-    line.say("the top ").whole(*whole).say(" keys (").number(*share, 100).say(" %) carry");
+    line.say("the top-N set carries the context vector from N = ").whole(*whole).say(" on (");
+    line.number(*share, 100).say(" % of the keys");
   } else {
     line.say("no top-N set up to ");
-    range().say(" carries");
+    range().say(" carries the context vector (");
   }
-  line.say(" the context vector (critical N, reading \"context\"); one by one ");
+  line.say(found ? "; critical N, reading \"context\")" : "critical N, reading \"context\")");
 
-  // -1 stands for none in the range searched.
+  // -1 stands for none in the range searched; without standard errors no head was judged.
   std::size_t reached = 0;
-  for (const HeadName& head : heads_) reached += value("critical_n_head", head) >= 1;
+  std::size_t judged = 0;
+  for (const HeadName& head : heads_) {
+    reached += value("critical_n_head", head) >= 1;
+    judged += cell("critical_n_head", head).has_value();
+  }
   const auto first = best([&](const HeadName& h) -> std::optional<double> {
     const double n = value("critical_n_head", h);
     return n >= 1 ? std::optional(-n) : std::nullopt;
   });
-  line.whole("heads.critical_n_head", static_cast<double>(reached)).say(" of ");
-  line.whole("heads", static_cast<double>(heads_.size())).say(" heads get there by ");
-  range();
+  if (judged > 0) {
+    line.say("; one by one ").whole("heads.critical_n_head", static_cast<double>(reached));
+    line.say(" of ").whole("heads", static_cast<double>(heads_.size()));
+    line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
+    range();
+  }
   if (first) {
     line.say(", first ").head(*first).say(" (");
     line.whole(*cell("critical_n_head", *first)).say(")");

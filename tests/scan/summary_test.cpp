@@ -98,10 +98,10 @@ TEST(Summary, FiveLinesInPlainWords) {
   const std::vector<std::string> expected{
       "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum);"
       " the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
-      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 0.2 looks at the"
-      " previous token (1.04 back), head 1.0 selects from furthest away (232 back).",
-      "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector"
-      " (critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
+      "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 1.1 looks at"
+      " itself (0.10 back), head 0.2 looks at the previous token (1.04 back), head 1.0 selects from furthest away (232 back).",
+      "At L = 1024, tested over all heads, the top-N set carries the context vector from N = 11"
+      " on (1.07 % of the keys; critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
       "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than random vectors;"
       " against these head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.",
@@ -138,6 +138,16 @@ TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
     EXPECT_EQ(line.find("critical N"), std::string::npos);
 }
 
+TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
+  Results r = scanned_results();
+  for (double& value : r.metric("critical_n_head")->values) value = kUndefined;
+  expect_every_number_is_in_the_results(r);
+  EXPECT_EQ(summarize(r)[2],
+            "At L = 1024, tested over all heads, the top-N set carries the context vector from N = "
+            "11 on (1.07 % of the keys; critical N, reading \"context\"); head 0.0 spreads 90 % of "
+            "its weight over 462 keys.");
+}
+
 TEST(Summary, SaysWhatIsNotThere) {
   Results r = scanned_results();
   for (double& value : r.metric("sink_weight")->values) value *= .1;
@@ -153,7 +163,7 @@ TEST(Summary, SaysWhatIsNotThere) {
 TEST(Summary, NamesTheOnlySharpHeadOnce) {
   Results r = scanned_results();
   MetricArray& entropy = *r.metric("entropy_normalized");
-  for (std::size_t cell : {1, 3, 7, 9, 11}) entropy.values[cell] = .9;  // all but head 0.2
+  for (std::size_t cell : {1u, 3u, 7u, 9u, 11u}) entropy.values[cell] = .9;  // all but head 0.2
   r.flags = find_flags(r);
   EXPECT_EQ(
       summarize(r)[1],
