@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -77,6 +78,12 @@ int main(int argc, char** argv) {
     return fail(static_cast<int>(ErrorKind::resource),
                 "out of memory; use shorter --lengths, fewer --measures, or --queries");
   } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+      return fail(static_cast<int>(ErrorKind::resource),
+                  headgauge::fault("threads", "one more thread", system->code().message(),
+                                   "use fewer --threads, or allow more memory"));
+    }
     return fail(70, std::string("internal error: ") + error.what());
   }
 }

@@ -309,11 +309,12 @@ MaybeLine Summary::largest_key() const {
 
 MaybeLine Summary::advice() const {
   const auto widest = largest("mass_90");
-  if (!widest) return std::nullopt;
   const int longest = *longest_length(results_);
   const double limit = std::ceil(0.06 * longest) - 1;
+  if (!widest || limit < 1) return std::nullopt;  // of so few keys the rule leaves none
   Line line;
-  length(line.say("At ")).say(", keep at most ").whole("limit", limit).say(" keys (N below ");
+  length(line.say("At ")).say(", keep at most ").whole("limit", limit);
+  line.say(limit == 1 ? " key (N below " : " keys (N below ");
   line.rule("6").say(" %) per query");
   line.say(widest->cell.value > limit ? ", but more for " : "; that is enough even for ");
   line.head(widest->head).say(" (").number(widest->cell).say(" keys for ").rule("90");

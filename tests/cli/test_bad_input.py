@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 import struct
 import unittest
 
 from checkpoints import change_config, copy_golden, gpt2_shapes, make_gpt2, read_weights
 from checkpoints import write_weights
-from command import BAD_INPUT, DATA, RESOURCE, UNSUPPORTED, CommandTest, environment
+from command import BAD_INPUT, DATA, RESOURCE, UNSUPPORTED, CommandTest, environment, run
 
 CAPP = DATA / "models/capp-gpt"
 
@@ -336,6 +337,20 @@ class Memory(BadInputTest):
         message = self.refuse_scan(" GB of memory", " GB available", code=RESOURCE, model="huge")
         figure = float(message.split("expected ")[1].split(" GB")[0])
         self.assertGreater(figure, 4000)
+
+    def test_whatever_the_limit_a_run_is_done_or_refused(self) -> None:
+        codes = set()
+        for megabytes in (*range(20, 60, 4), 4000):
+            limits = {resource.RLIMIT_AS: megabytes << 20}
+            if run("--version", limits=limits).code != 0:
+                continue  # not even the program itself fits
+            arguments = ("scan", "model", "--tokens", "ids.txt", "--quiet")
+            done = run(*arguments, cwd=self.folder, limits=limits)
+            told = f"{megabytes} MB: exit {done.code}, {done.err!r}"
+            self.assertIn(done.code, (0, RESOURCE), told)
+            self.assertEqual(done.err.count("\n"), 0 if done.code == 0 else 1, told)
+            codes.add(done.code)
+        self.assertEqual(codes, {0, RESOURCE})
 
 
 if __name__ == "__main__":

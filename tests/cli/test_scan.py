@@ -153,11 +153,15 @@ class Choices(ScanTest):
             self.assertEqual(found, set(groups))
         self.assertEqual(results["settings"]["measures"], ["cooperation"])
 
-    def test_a_group_by_itself_gives_the_same_bits(self) -> None:
+    def test_a_group_by_itself_gives_the_same_values(self) -> None:
         every = self.scan()["metrics"]
         for group in ("weights", "distance", "separability", "sensitivity", "cooperation"):
             for name, metric in self.scan("--measures", group)["metrics"].items():
-                self.assertEqual(metric, every[name], name)
+                self.assertEqual(metric.get("rows"), every[name].get("rows"), name)
+                for alone, together in zip(cells(metric), cells(every[name])):
+                    # Not to the bit: what others need may be computed in another order.
+                    same = alone == together or abs(alone - together) <= 1e-5 * abs(together)
+                    self.assertTrue(same, f"{name}: {alone} and {together}")
 
     def test_layers_and_heads(self) -> None:
         every = self.scan()
