@@ -207,13 +207,14 @@ MaybeLine Summary::critical() const {
   const bool found = whole->value >= 1 && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");
   if (found) {
-    line.say("the top-N set carries the context vector from N = ").whole(*whole).say(" on (");
-    line.number(*share, 100).say(" % of the keys");
+    const bool one = whole->value == 1;
+    line.say("the top ").whole(*whole).say(one ? " key (" : " keys (");
+    line.number(*share, 100).say(one ? " %) carries" : " %) carry");
   } else {
     line.say("no top-N set up to ");
-    range().say(" carries the context vector (");
+    range().say(" carries");
   }
-  line.say(found ? "; critical N, reading \"context\")" : "critical N, reading \"context\")");
+  line.say(" the context vector (critical N, reading \"context\")");
 
   // -1 stands for none in the range searched; without standard errors no head was judged.
   std::size_t reached = 0;

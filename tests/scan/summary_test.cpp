@@ -99,9 +99,10 @@ TEST(Summary, FiveLinesInPlainWords) {
       "At L = 1024, 1 of 6 heads averages instead of selecting (entropy above 0.95 of its maximum);"
       " the flattest is head 0.0 (1.00), the sharpest head 1.1 (0.00).",
       "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 1.1 looks at"
-      " itself (0.10 back), head 0.2 looks at the previous token (1.04 back), head 1.0 selects from furthest away (232 back).",
-      "At L = 1024, tested over all heads, the top-N set carries the context vector from N = 11"
-      " on (1.07 % of the keys; critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
+      " itself (0.10 back), head 0.2 looks at the previous token (1.04 back), head 1.0"
+      " selects from furthest away (232 back).",
+      "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector"
+      " (critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
       "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than random vectors;"
       " against these head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.",
@@ -142,10 +143,10 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
   Results r = scanned_results();
   for (double& value : r.metric("critical_n_head")->values) value = kUndefined;
   expect_every_number_is_in_the_results(r);
-  EXPECT_EQ(summarize(r)[2],
-            "At L = 1024, tested over all heads, the top-N set carries the context vector from N = "
-            "11 on (1.07 % of the keys; critical N, reading \"context\"); head 0.0 spreads 90 % of "
-            "its weight over 462 keys.");
+  EXPECT_EQ(
+      summarize(r)[2],
+      "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector "
+      "(critical N, reading \"context\"); head 0.0 spreads 90 % of its weight over 462 keys.");
 }
 
 TEST(Summary, SaysWhatIsNotThere) {
