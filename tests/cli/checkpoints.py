@@ -100,3 +100,22 @@ def make_gpt2(
         with path.open("r+b") as file:
             file.truncate(path.stat().st_size + end)
     return folder
+
+
+def make_dump(path: Path, layers: int, heads: int, length: int, width: int, **extra) -> Path:
+    """A dump of random queries and keys; `extra` are more tensors, as name -> (shape, values)."""
+    draw = random.Random(2)
+    tensors: dict[str, tuple[list[int], list[float]]] = {}
+    for layer in range(layers):
+        for part in ("q", "k"):
+            values = [draw.gauss(0, 1) for _ in range(heads * length * width)]
+            tensors[f"layers.{layer}.{part}"] = ([heads, length, width], values)
+    tensors |= extra
+    header: Header = {"__metadata__": {"format": "headgauge.dump/1", "causal": "true"}}
+    data = array("f")
+    for name, (shape, values) in tensors.items():
+        offsets = [4 * len(data), 4 * (len(data) + len(values))]
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": offsets}
+        data.extend(values)
+    write_weights(path, header, data.tobytes())
+    return path

@@ -28,7 +28,8 @@ class Finished:
 
 def environment(**changes: str) -> dict[str, str]:
     """The test's own environment without what would change what headgauge prints or finds."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGINGFACE_", "XDG_"))}
+    caches = ("HF_", "HUGGINGFACE_", "XDG_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(caches)}
     kept.pop("NO_COLOR", None)
     return {**kept, "LC_ALL": "C.UTF-8", **changes}
 

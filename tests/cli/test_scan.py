@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
+import subprocess
 import sys
 import unittest
-from pathlib import Path
 
-from checkpoints import copy_golden
-from command import DATA, ROOT, CommandTest
+from checkpoints import copy_golden, make_dump
+from command import BINARY, DATA, ROOT, CommandTest, environment
 
 sys.path.insert(0, str(ROOT / "tests/results"))
 from schema import validate  # noqa: E402
@@ -136,12 +137,6 @@ class Table(ScanTest):
         self.assertEqual(self.heads_shown("--sort", "entropy"), ranking)
         self.assertEqual(self.heads_shown("--sort", "entropy", "--top", "2"), ranking[:2])
 
-    def test_quiet_says_nothing_on_stderr(self) -> None:
-        # A dump has notices; --quiet silences them.
-        done = self.succeed("scan", "model", "--tokens", "ids.txt", "--quiet")
-        self.assertEqual(done.err, "")
-        self.assertNotEqual(done.out, "")
-
 
 class Choices(ScanTest):
     def test_measures(self) -> None:
@@ -237,10 +232,6 @@ class Choices(ScanTest):
 
     def test_a_pipe_for_a_file(self) -> None:
         """As <(command) gives one to a shell."""
-        import subprocess
-
-        from command import BINARY, environment
-
         script = f"'{BINARY}' scan model --tokens /dev/stdin --json --measures weights < ids.txt"
         piped = f"cat ids.txt | '{BINARY}' scan model --tokens /dev/stdin --json --measures weights"
         texts = []
@@ -283,6 +274,57 @@ class Models(CommandTest):
     def test_phantom_that_cannot_be_written(self) -> None:
         self.write("file", "")
         self.refuse(5, "phantom", "file/ghost", says="file/ghost")
+
+
+class Dumps(CommandTest):
+    """Dump files: no config, no tokens, and only what is in them."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        make_dump(self.folder / "dump.safetensors", layers=2, heads=3, length=80, width=4)
+
+    def test_what_is_not_there_is_said_after_success(self) -> None:
+        done = self.succeed("scan", "dump.safetensors", "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["coords"]["length"], [32, 64, 80])
+        self.assertIn("entropy", results["metrics"])
+        for absent in ("distance", "separability", "union_coverage", "loss"):
+            self.assertNotIn(absent, results["metrics"])
+        self.assertGreater(len(results["notices"]), 0)
+        told = [f"headgauge: note: {notice}" for notice in results["notices"]]
+        self.assertEqual(done.err.splitlines(), told)
+        self.assertRegex(done.out, r"(?m)^ *1\.2  ")
+
+    def test_quiet_says_nothing_on_stderr(self) -> None:
+        done = self.succeed("scan", "dump.safetensors", "--quiet")
+        self.assertEqual(done.err, "")
+        self.assertNotEqual(done.out, "")
+
+    def test_tokens_that_are_not_needed_are_not_ignored_in_silence(self) -> None:
+        self.write("ids.txt", "1 2 3")
+        done = self.succeed("scan", "dump.safetensors", "--tokens", "ids.txt")
+        self.assertIn("note: --text and --tokens were not read", done.err)
+
+    def test_inspect(self) -> None:
+        facts = json.loads(self.succeed("inspect", "dump.safetensors", "--json").out)
+        self.assertEqual((facts["kind"], facts["layers"], facts["heads"]), ("dump", 2, 3))
+        self.assertEqual((facts["length"], facts["head_dim"]), (80, 4))
+
+    def test_what_cannot_be_measured_on_it(self) -> None:
+        self.refuse(3, "scan", "dump.safetensors", "--lengths", "81", says=("80", "found 81"))
+        self.refuse(2, "scan", "dump.safetensors", "--sort", "distance", says="entropy")
+
+    def test_damaged(self) -> None:
+        path = self.folder / "dump.safetensors"
+        for extra, *says in (
+            ({"layers.2.q": ([3, 80, 4], [0.5] * 960)}, "layers.2.k"),
+            ({"layers.1.k": ([3, 79, 4], [0.5] * 948)}, "layers.1.k"),
+            ({"layers.1.key": ([3, 80, 4], [0.5] * 960)}, "layers.1.key"),
+            ({"layers.1.k": ([3, 80, 4], [0.5] * 959 + [math.nan])}, "layers.1.k", "NaN", "959"),
+        ):
+            make_dump(path, layers=2, heads=3, length=80, width=4, **extra)
+            with self.subTest(says):
+                self.refuse(3, "scan", "dump.safetensors", "--out", "out", says=says)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,14 @@ class TerminalTest(CommandTest):
         self.assertTrue(run.shown.endswith(f"\r{ESCAPE}[K"), run.shown[-80:])
         self.assertEqual(run.messages(), [])
 
+    def test_the_bar_is_gone_before_the_table(self) -> None:
+        run = self.show(stdout=True, columns=120, env=environment(NO_COLOR="1"))
+        self.assertIn("measuring layer 0", run.shown)
+        piped = self.succeed("scan", "model", "--tokens", "ids.txt").out.splitlines()
+        messages = run.messages()
+        self.assertEqual(messages[0], piped[0])
+        self.assertTrue(messages[0].startswith("model "))
+
     def test_the_bar_fits_a_narrow_terminal(self) -> None:
         run = self.show(columns=30)
         for line in re.split("[\r\n]", without_codes(run.shown)):

@@ -7,7 +7,7 @@ import re
 import unittest
 
 from checkpoints import copy_golden
-from command import ROOT, USAGE, CommandTest
+from command import ROOT, USAGE, CommandTest, Finished, environment, run
 
 COMMANDS = ("scan", "measures", "normalizers", "inspect", "phantom")
 WIDEST = 100
@@ -140,9 +140,7 @@ class Help(UsageTest):
                 with self.subTest(line):
                     self.assertIn(done.code, (0, 3), done.err)
 
-    def run_line(self, line: str):
-        from command import environment, run
-
+    def run_line(self, line: str) -> Finished:
         arguments = line.split()[1:]
         env = environment(HOME=str(self.folder))
         return run(*arguments, cwd=self.folder, env=env)
