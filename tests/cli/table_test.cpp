@@ -212,5 +212,14 @@ TEST(TableStyle, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(shortened("caf\u00e9s", 4), "caf\u2026");
 }
 
+TEST(Wrapped, BreaksBetweenWordsAndIndentsWhatFollows) {
+  EXPECT_EQ(wrapped("one two three", 100, 2), "one two three");
+  EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("one two three", 6, 2), "one\n  two\n  three");
+  EXPECT_EQ(wrapped("one unbreakable", 5, 1), "one\n unbreakable") << "a long word is left whole";
+  EXPECT_EQ(wrapped("\u00e4\u00f6 \u00fc", 4, 0), "\u00e4\u00f6 \u00fc") << "characters, not bytes";
+  EXPECT_EQ(wrapped("", 10, 2), "");
+}
+
 }  // namespace
 }  // namespace headgauge::cli
