@@ -3,95 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <regex>
 
 #include "scan/scanned_results.hpp"
+#include "scan/summary_facts.hpp"
 
 namespace headgauge {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Every number in a line as it stands there, head names left out.
-std::vector<std::string> numbers_in(const SummaryLine& line) {
-  std::string text = line.text;
-  for (const std::string& head : line.heads) {
-    const std::string name = "head " + head;
-    const std::size_t at = text.find(name);
-    EXPECT_NE(at, std::string::npos) << name;
-    if (at != std::string::npos) text.replace(at, name.size(), "head");
-  }
-  const std::regex number("[0-9]+(\\.[0-9]+)?");
-  std::vector<std::string> list;
-  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
-    list.push_back(it->str());
-  }
-  return list;
-}
-
-// The value of a fact, looked up in the file's own JSON.
-double value_in(const Json& file, const Fact& fact) {
-  const std::string& name = fact.metric;
-  if (name == "rule") return fact.value;
-  if (name == "heads") return file["coords"]["layer"].size() * file["coords"]["head"].size();
-  if (name == "limit") {
-    const int longest = file["coords"]["length"].back();
-    int n = 0;
-    while ((n + 1) * 100 < 6 * longest) ++n;  // the largest N below 6 % of L
-    return n;
-  }
-  const std::size_t dot = name.find('.');
-  if (dot != std::string::npos) {
-    const std::string part = name.substr(0, dot), key = name.substr(dot + 1);
-    if (part == "coords") return file["coords"][key][static_cast<std::size_t>(fact.cell.at(0))];
-    if (part == "settings") return file["settings"][key];
-    if (part == "heads") {
-      int count = 0;
-      for (const Json& layer : file["metrics"][key]["values"]) {
-        for (const Json& head : layer) count += !head.back().is_null() && head.back() >= 1;
-      }
-      return count;
-    }
-    if (part == "flags") {
-      return static_cast<double>(
-          std::count_if(file["flags"].begin(), file["flags"].end(),
-                        [&](const Json& flag) { return flag["name"] == key; }));
-    }
-  }
-  const Json* cell = &file["metrics"][name]["values"];
-  for (const Index i : fact.cell) cell = &cell->at(static_cast<std::size_t>(i));
-  return cell->get<double>();
-}
-
-// How many units of its last digit a text is off.
-double digits_off(const std::string& text, double value) {
-  const std::size_t dot = text.find('.');
-  const auto decimals = dot == std::string::npos ? 0 : text.size() - dot - 1;
-  return std::abs(std::stod(text) - value) * std::pow(10.0, static_cast<double>(decimals));
-}
-
-void expect_every_number_is_in_the_results(const Results& results) {
-  const Json file = to_json(results);
-  for (const SummaryLine& line : summary_lines(results)) {
-    SCOPED_TRACE(line.text);
-    std::vector<std::string> texts;
-    for (const Fact& fact : line.facts) {
-      texts.push_back(fact.text);
-      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.metric;
-      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.metric;
-    }
-    EXPECT_EQ(numbers_in(line), texts) << "a number without a fact, or in another order";
-    EXPECT_GE(line.facts.size(), 1u);
-    EXPECT_GE(line.heads.size(), 1u);
-    const bool names_length =
-        std::any_of(line.facts.begin(), line.facts.end(), [&](const Fact& fact) {
-          return fact.metric == "coords.length" &&
-                 fact.cell == std::vector<Index>{results.coord_size("length") - 1};
-        });
-    EXPECT_TRUE(names_length);
-  }
-}
 
 // clang-format off
 TEST(Summary, FiveLinesInPlainWords) {
@@ -114,18 +31,18 @@ TEST(Summary, FiveLinesInPlainWords) {
 // clang-format on
 
 TEST(Summary, EveryNumberIsInTheResults) {
-  expect_every_number_is_in_the_results(scanned_results());
+  testing::expect_every_number_is_in_the_results(scanned_results());
 }
 
 TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   Results r = scanned_results();
   r.metric("critical_n")->values[1] = -1;
   r.metric("critical_fraction")->values[1] = kUndefined;
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_NE(summarize(r)[2].find("no top-N set up to N = 128"), std::string::npos);
   std::fill(r.metric("critical_n_head")->values.begin(), r.metric("critical_n_head")->values.end(),
             -1);
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_NE(summarize(r)[2].find("0 of 6 heads get there by N = 128; head 0.0 spreads 90 %"),
             std::string::npos);
 }
@@ -142,7 +59,7 @@ TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
 TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
   Results r = scanned_results();
   for (double& value : r.metric("critical_n_head")->values) value = kUndefined;
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(
       summarize(r)[2],
       "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector "
@@ -154,7 +71,7 @@ TEST(Summary, SaysWhatIsNotThere) {
   for (double& value : r.metric("sink_weight")->values) value *= .1;
   for (double& value : r.metric("attention_distance")->values) value += 30;
   r.flags = find_flags(r);
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(summarize(r)[1],
             "At L = 1024, no head is a sink: head 0.1 has most on the first token (0.07 of its "
             "weight), head 1.1 is the most local sharp one (30.1 back), head 1.0 selects from "
@@ -176,7 +93,7 @@ TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   Results r = scanned_results();
   r.metric("separability")->stderr_.clear();
   r.flags = find_flags(r);
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(summarize(r)[3],
             "At N = 20 of L = 1024, by the share of keys told apart, against that of random "
             "vectors, head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.");
@@ -192,7 +109,7 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
     if (weights) r.metrics.emplace_back(name, metric);
   }
   r.flags = find_flags(r);
-  expect_every_number_is_in_the_results(r);
+  testing::expect_every_number_is_in_the_results(r);
   const auto lines = summarize(r);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(
