@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
-#include "capacity/batch_means.hpp"
 #include "capacity/coordinates.hpp"
+#include "capacity/layer_rows.hpp"
 
 namespace headgauge {
 namespace {
@@ -207,11 +207,11 @@ void Cooperation::end_layer(int layer, const LayerStatistics& statistics, Thread
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   const std::vector<double> ratio = ratios(statistics);
 
-  std::vector<BatchRow> rows;
+  std::vector<LayerRow> rows;
   for (const Group& group : groups) {
     rows.push_back({group.front().document, group.front().query, group.front().n});
   }
-  const BatchMeans means(rows, options_.lengths, document_lengths_);
+  const LayerRows means(rows, options_.lengths, document_lengths_);
 
   const Index sizes = count_sizes(), lengths = count_lengths();
   Matrix<double> coverage(static_cast<Index>(groups.size()), sizes);

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "heads/batch_means.hpp"
 
 namespace headgauge {
-
-inline constexpr Index kBlockRows = 64;
 
 // A run of rows of one tile that lie in the same block and the same bin.
 struct Segment {

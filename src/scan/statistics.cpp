@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "heads/batch_means.hpp"
+
 namespace headgauge {
 
 CellLayout::CellLayout(std::span<const std::unique_ptr<Measure>> measures) {
@@ -56,103 +58,35 @@ void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const dou
   }
 }
 
-namespace {
-
-// A set of batches, each with a sum and a weight, and what their ratio estimator needs.
-class Batches {
- public:
-  void add(double sum, double weight) {
-    if (weight <= 0) return;
-    sums_.push_back(sum);
-    weights_.push_back(weight);
-    total_ += sum;
-    weight_ += weight;
-  }
-  std::size_t size() const { return sums_.size(); }
-  double total() const { return total_; }
-  double weight() const { return weight_; }
-  // Standard error of total/weight: sqrt(K/(K-1) sum (s_b - w_b m)^2) / W; K/W sums of batches.
-  double standard_error() const {
-    const std::size_t k = sums_.size();
-    if (k < 4) return kUndefined;
-    const double mean = total_ / weight_;
-    double squares = 0;
-    for (std::size_t b = 0; b < k; ++b) {
-      const double deviation = sums_[b] - weights_[b] * mean;
-      squares += deviation * deviation;
-    }
-    return std::sqrt(squares * static_cast<double>(k) / static_cast<double>(k - 1)) / weight_;
-  }
-
- private:
-  std::vector<double> sums_;
-  std::vector<double> weights_;
-  double total_ = 0;
-  double weight_ = 0;
-};
-
-}  // namespace
-
 CellStatistics HeadAccumulator::reduce(Index cell, Index first_bin, Index last_bin) const {
-  CellStatistics result;
-  Batches blocks;
-  Batches documents;
+  BatchMeans means;
   const Index edge = plan_.edges()[static_cast<std::size_t>(last_bin - 1)];
   for (std::size_t d = 0; d < sums_.size(); ++d) {
     const DocumentPlan& document = plan_.documents()[d];
     if (document.length < edge) continue;
-    Batches in_document;
-    Index block = -1;
-    Sum sum;
     const Sum* sums = sums_[d].data() + cell;
     for (const Tile& tile : document.tiles) {
       for (std::size_t s = 0; s < tile.segments.size(); ++s) {
         const Segment& segment = tile.segments[s];
         if (segment.bin < first_bin || segment.bin >= last_bin) continue;
-        if (segment.block != block) {
-          in_document.add(sum.value, sum.weight);
-          blocks.add(sum.value, sum.weight);
-          sum = Sum{};
-          block = segment.block;
-        }
         const Sum& part = sums[(tile.first_segment + static_cast<Index>(s)) * cells_];
-        sum.value += part.value;
-        sum.weight += part.weight;
-        result.rows += part.rows;
+        means.add(static_cast<Index>(d), segment.block, part.value, part.weight, part.rows);
       }
     }
-    in_document.add(sum.value, sum.weight);
-    blocks.add(sum.value, sum.weight);
-    documents.add(in_document.total(), in_document.weight());
   }
-  if (result.rows == 0) return result;
-  result.mean = blocks.total() / blocks.weight();
-  result.standard_error =
-      documents.size() >= 4 ? documents.standard_error() : blocks.standard_error();
-  return result;
+  return means.finish();
 }
 
 CellStatistics series_statistics(std::span<const std::vector<double>> documents, Index count) {
-  CellStatistics result;
-  Batches blocks;
-  Batches whole;
-  for (const std::vector<double>& values : documents) {
+  BatchMeans means;
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    const std::vector<double>& values = documents[d];
     if (static_cast<Index>(values.size()) < count) continue;
-    double total = 0;
-    for (Index first = 0; first < count; first += kBlockRows) {
-      const Index last = std::min(count, first + kBlockRows);
-      double sum = 0;
-      for (Index i = first; i < last; ++i) sum += values[static_cast<std::size_t>(i)];
-      blocks.add(sum, static_cast<double>(last - first));
-      total += sum;
+    for (Index i = 0; i < count; ++i) {
+      means.add(static_cast<Index>(d), i / kBlockRows, values[static_cast<std::size_t>(i)], 1.0, 1);
     }
-    whole.add(total, static_cast<double>(count));
-    result.rows += count;
   }
-  if (result.rows == 0) return result;
-  result.mean = blocks.total() / blocks.weight();
-  result.standard_error = whole.size() >= 4 ? whole.standard_error() : blocks.standard_error();
-  return result;
+  return means.finish();
 }
 
 LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads)

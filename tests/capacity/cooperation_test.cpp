@@ -1,0 +1,158 @@
+// Unions over the heads of a layer and overlaps of their sets, against brute force.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "capacity/made_heads.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kHeads = 3;
+
+// Means of the separability of each head, from the rows that the driver kept.
+class KeptStatistics : public LayerStatistics {
+ public:
+  KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options)
+      : rows_(rows), options_(options) {}
+  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override {
+    CellStatistics cell;
+    double sum = 0;
+    for (const auto& document : rows_) {
+      const Matrix<double>& values = document[static_cast<std::size_t>(head)].find(metric)->second;
+      const Index end = options_.lengths[static_cast<std::size_t>(length)];
+      if (values.rows() < end) continue;
+      for (Index r = 0; r < end; ++r) {
+        if (std::isnan(values(r, inner))) continue;
+        sum += values(r, inner);
+        ++cell.rows;
+      }
+    }
+    if (cell.rows > 0) cell.mean = sum / static_cast<double>(cell.rows);
+    return cell;
+  }
+  Index heads() const override { return kHeads; }
+
+ private:
+  const std::vector<std::vector<RowValues>>& rows_;
+  const MeasureOptions& options_;
+};
+
+MadeHead head_of(int document, int head) {
+  HeadKind kind;
+  kind.length = document == 0 ? 200 : 64;
+  kind.dimension = 8;
+  kind.sharpness = 1.5;
+  kind.vocabulary = 40;
+  kind.drift = 0.7;
+  kind.seed = static_cast<std::uint64_t>(10 * document + (head == 2 ? 0 : head));
+  MadeHead made = make_head(kind);
+  // Heads 0 and 2 look at nearly the same keys.
+  if (head == 2) {
+    for (Index i = 0; i < kind.length; ++i) made.logits(i, i) += 2.0f;
+  }
+  made.head = head;
+  made.document = document;
+  return made;
+}
+
+TEST(Cooperation, UnionsAndOverlapsAgreeWithBruteForce) {
+  MeasureOptions options;
+  options.top_n = {5, 1, 12};
+  options.lengths = {64, 200};
+  options.critical_max = 1;
+  SelectionDriver driver(options, {true, true, true}, 2);
+  std::vector<std::vector<RowValues>> rows(2);
+  std::vector<std::vector<MadeHead>> heads(2);
+  for (int document = 0; document < 2; ++document) {
+    for (int head = 0; head < kHeads; ++head) {
+      heads[static_cast<std::size_t>(document)].push_back(head_of(document, head));
+      rows[static_cast<std::size_t>(document)].push_back(
+          driver.run(heads[static_cast<std::size_t>(document)].back()));
+    }
+  }
+  const KeptStatistics statistics(rows, options);
+  driver.measure().end_layer(0, statistics, driver.pool());
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::vector<double>{0, 1, 2});
+  results.set_coord("length", std::vector<double>{64, 200});
+  results.set_coord("top_n", std::vector<double>{5, 1, 12});
+  const std::vector<const LayerStatistics*> layers{&statistics};
+  driver.measure().derive(layers, results);
+
+  double overlap[kHeads][kHeads] = {};
+  int overlap_rows = 0;
+  for (Index l = 0; l < 2; ++l) {
+    const Index length = options.lengths[static_cast<std::size_t>(l)];
+    for (Index place = 0; place < 3; ++place) {
+      const auto size = static_cast<std::size_t>(options.top_n[static_cast<std::size_t>(place)]);
+      double coverage = 0, independent = 0, mean_p = 0;
+      std::int64_t count = 0;
+      for (Index h = 0; h < kHeads; ++h) {
+        mean_p += statistics.at("separability", h, l, place).mean / kHeads;
+      }
+      for (int document = 0; document < 2; ++document) {
+        const auto& own = heads[static_cast<std::size_t>(document)];
+        // A text shorter than the length does not contribute to it.
+        if (own[0].length() < length) continue;
+        for (Index q = static_cast<Index>(size); q < length; ++q) {
+          std::map<std::size_t, double> missed;
+          std::set<std::size_t> told;
+          std::vector<std::set<std::size_t>> tops;
+          for (Index h = 0; h < kHeads; ++h) {
+            const oracle::Row row = oracle_row(own[static_cast<std::size_t>(h)], q);
+            const oracle::Separation found = oracle::separate(row, row.points, size);
+            for (std::size_t k = 0; k < size; ++k) {
+              const double p = statistics.at("separability", h, l, place).mean;
+              missed.try_emplace(row.order[k], 1.0).first->second *= 1.0 - p;
+              if (found.apart[k]) told.insert(row.order[k]);
+            }
+            tops.emplace_back(row.order.begin(), row.order.begin() + std::min<Index>(10, q + 1));
+          }
+          coverage += static_cast<double>(told.size()) / static_cast<double>(missed.size());
+          double covered = 0;
+          for (const auto& [key, miss] : missed) covered += 1.0 - miss;
+          independent += covered / static_cast<double>(missed.size());
+          ++count;
+          if (l == 1 && size == 12) {
+            // Rows n > 10 of the longest length, here those from n = 13 on; the rest below.
+            ++overlap_rows;
+            for (Index i = 0; i < kHeads; ++i) {
+              for (Index j = 0; j < kHeads; ++j) {
+                std::vector<std::size_t> both;
+                std::ranges::set_intersection(tops[static_cast<std::size_t>(i)],
+                                              tops[static_cast<std::size_t>(j)],
+                                              std::back_inserter(both));
+                const auto shared = static_cast<double>(both.size());
+                overlap[i][j] += shared / (20.0 - shared);
+              }
+            }
+          }
+        }
+      }
+      const auto cell = static_cast<std::size_t>(
+          results.flat_index(*results.metric("union_coverage"), std::array<Index, 3>{0, l, place}));
+      const auto& told = *results.metric("union_coverage");
+      EXPECT_NEAR(told.values[cell], coverage / static_cast<double>(count), 1e-9);
+      EXPECT_EQ(told.rows[cell], count);
+      EXPECT_EQ(std::isnan(told.stderr_[cell]), length < 200);  // four blocks of 64 rows
+      EXPECT_NEAR(results.at("union_coverage_independent", {0, l, place}),
+                  independent / static_cast<double>(count), 1e-9);
+      EXPECT_NEAR(results.at("union_coverage_paper", {0, l, place}),
+                  1.0 - std::pow(1.0 - mean_p, 3.0), 1e-12);
+    }
+  }
+  // Rows n = 11 and 12 are in the library's mean too.
+  for (const auto& [a, b] : {std::pair<Index, Index>(0, 2), std::pair<Index, Index>(2, 0)}) {
+    EXPECT_EQ(results.at("top_overlap_partner", {0, a}), static_cast<double>(b));
+    EXPECT_NEAR(results.at("top_overlap", {0, a}), overlap[a][b] / overlap_rows, 0.01);
+  }
+  EXPECT_GT(results.at("top_overlap", {0, 0}), 0.6);
+  EXPECT_LT(results.at("top_overlap", {0, 1}), 0.5);
+}
+
+}  // namespace
+}  // namespace headgauge
