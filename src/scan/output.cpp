@@ -1,5 +1,7 @@
 #include "scan/output.hpp"
 
+#include <algorithm>
+
 namespace headgauge {
 namespace {
 
@@ -104,6 +106,17 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       }
     });
   }
+}
+
+std::vector<std::string> drop_whole_model_metrics(Results& results) {
+  std::vector<std::string> dropped;
+  std::erase_if(results.metrics, [&](const auto& entry) {
+    const auto& [name, metric] = entry;
+    if (std::ranges::find(metric.dims, "layer") != metric.dims.end()) return false;
+    dropped.push_back(name);
+    return true;
+  });
+  return dropped;
 }
 
 void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {

@@ -25,6 +25,10 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results);
 
+// Removes every metric without a dim `layer` and returns their names: from some of the layers they
+// would be wrong, not just incomplete.
+std::vector<std::string> drop_whole_model_metrics(Results& results);
+
 // What `settings` of results.json says of the options that scan() knows.
 void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results);
 

@@ -200,6 +200,7 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   Results results;
   results.partial = stopped;
   results.layers_done = static_cast<int>(tables.size());
+  const bool layers_missing = tables.size() < measured.layers.size();
   measured.layers.resize(tables.size());
   results.tool = {{"name", "headgauge"},
                   {"version", HEADGAUGE_VERSION},
@@ -216,7 +217,14 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   write_row_metrics(measured, plan, layout, views, selection, results);
   const std::vector<const LayerStatistics*> statistics(views.begin(), views.end());
   for (const auto& measure : measures) measure->derive(statistics, results);
+  std::vector<std::string> dropped;
+  if (layers_missing) dropped = drop_whole_model_metrics(results);
   const Stopwatch loss;
+  if (stopped && wants_loss) dropped.push_back("loss");
+  if (!dropped.empty()) {
+    results.notices.push_back(fmt::format(
+        "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
+  }
   if (wants_loss && !stopped) write_loss(source, plan, results);
   if (wants_loss) forward_seconds += loss.seconds();
   results.flags = find_flags(results);

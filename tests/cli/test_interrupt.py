@@ -68,8 +68,7 @@ class ManyLayers(InterruptTest):
         self.assertEqual(whole["layers_done"], LAYERS)
         compared = 0
         for name, metric in partial["metrics"].items():
-            if metric["dims"][:1] != ["layer"]:
-                continue  # of the whole model, or of the layers there are
+            self.assertEqual(metric["dims"][:1], ["layer"], name)
             for key in ("values", "stderr", "rows"):
                 if key in metric:
                     self.assertEqual(metric[key], whole["metrics"][name][key][:done], name)
@@ -77,9 +76,14 @@ class ManyLayers(InterruptTest):
         self.assertGreater(compared, 100)
         flags = [flag for flag in whole["flags"] if flag["layer"] < done]
         self.assertEqual(partial["flags"], flags)
-        # The loss needs all layers.
-        self.assertIn("loss", whole["metrics"])
-        self.assertNotIn("loss", partial["metrics"])
+        # What is of the whole model needs all layers, and one notice says so.
+        of_model = [n for n, m in whole["metrics"].items() if "layer" not in m["dims"]]
+        self.assertEqual(set(whole["metrics"]) - set(partial["metrics"]), set(of_model))
+        told = [n for n in partial["notices"] if n.startswith("interrupted: ")]
+        self.assertEqual(len(told), 1, partial["notices"])
+        for name in [*of_model, "critical_n", "sensitivity_max", "loss"]:
+            self.assertRegex(told[0], rf"\b{name}\b")
+            self.assertIn(name, whole["metrics"])
 
     def test_without_out_nothing_is_kept(self) -> None:
         before = sorted(self.folder.rglob("*"))

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -98,7 +99,16 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   EXPECT_TRUE(part.partial);
   EXPECT_EQ(part.layers_done, 1);
   ASSERT_EQ(part.coord_size("layer"), 1);
-  EXPECT_EQ(part.metric("loss"), nullptr);
+  // What is of the whole model cannot be told from some of its layers.
+  EXPECT_NE(full.metric("critical_n"), nullptr);
+  EXPECT_NE(full.metric("sensitivity_max"), nullptr);
+  for (const auto& [name, metric] : part.metrics) EXPECT_EQ(metric.dims[0], "layer") << name;
+  const auto& notices = part.notices;
+  EXPECT_EQ(std::ranges::count(notices,
+                               "interrupted: what is of the whole model is left out (critical_n, "
+                               "critical_fraction, critical_ks_d, critical_ks_p, sensitivity_max, "
+                               "loss)"),
+            1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
     const MetricArray& found = *part.metric(metric);
     for (std::size_t i = 0; i < found.values.size(); ++i) {
