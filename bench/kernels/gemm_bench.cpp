@@ -66,8 +66,7 @@ void causal_scores(benchmark::State& state) {
   for (auto _ : state) {
     packed.assign_transposed(keys);
     for (Index row = 0; row < length; row += 64) {
-      gemm(queries.view().block(row, 64, 0, d), packed, tile,
-           {.alpha = 0.125f, .col_end = row + 64});
+      gemm(queries.view().block(row, 64, 0, d), packed, tile, {.col_end = row + 64});
       benchmark::DoNotOptimize(tile.data());
       benchmark::ClobberMemory();
     }

@@ -29,10 +29,10 @@ class PackedMatrix {
   static PackedMatrix pack_transposed(MatrixView<const float> bt);
   static PackedMatrix pack_transposed(MatrixView<const std::uint16_t> bt, HalfType type);
 
-  // The same, into the memory this matrix already has.
+  // The same, into the memory this matrix already has; `scale` times the values.
   void assign_rows(MatrixView<const float> b);
   void assign_rows(MatrixView<const std::uint16_t> b, HalfType type);
-  void assign_transposed(MatrixView<const float> bt);
+  void assign_transposed(MatrixView<const float> bt, float scale = 1.0f);
   void assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type);
 
   Index rows() const { return rows_; }
@@ -53,7 +53,6 @@ class PackedMatrix {
 };
 
 struct GemmOptions {
-  float alpha = 1.0f;
   std::span<const float> bias = {};  // added to every row; b.cols() values, or empty
   bool accumulate = false;           // add to c instead of overwriting it
   // Only columns [col_begin, col_end) of c are computed and written; -1: to the last. A causal
@@ -65,7 +64,7 @@ struct GemmOptions {
   Index b_row = 0;
 };
 
-// c = alpha a b + bias, or c += alpha a b + bias. a is m x k, c is m x b.cols() (or at least
+// c = a b + bias, or c += a b + bias. a is m x k, c is m x b.cols() (or at least
 // col_end columns wide); a may be narrower than b is tall, see b_row. a and c must not overlap.
 void gemm(MatrixView<const float> a, const PackedMatrix& b, MatrixView<float> c,
           const GemmOptions& options = {});

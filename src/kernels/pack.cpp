@@ -35,13 +35,15 @@ HWY_INLINE V8 pairs_upper(V8 x, V8 y) {
   return hn::BitCast(d, out);
 }
 
-// out[i, j] = in[j, i] for 8 x 8 floats.
-HWY_INLINE void transpose_block(const float* HWY_RESTRICT in, Index in_stride,
+// out[i, j] = scale in[j, i] for 8 x 8 floats.
+HWY_INLINE void transpose_block(const float* HWY_RESTRICT in, Index in_stride, float scale,
                                 float* HWY_RESTRICT out, Index out_stride) {
   const D8 d;
   V8 a[8], b[8];
 #pragma GCC unroll 8
-  for (int j = 0; j < 8; ++j) a[j] = hn::LoadU(d, in + j * in_stride);
+  for (int j = 0; j < 8; ++j) {
+    a[j] = hn::Mul(hn::LoadU(d, in + j * in_stride), hn::Set(d, scale));
+  }
 #pragma GCC unroll 4
   for (int j = 0; j < 8; j += 2) {
     b[j] = hn::InterleaveLower(d, a[j], a[j + 1]);
@@ -67,25 +69,27 @@ constexpr Index kBlock = 8;
 
 constexpr Index kBlock = 1;
 
-HWY_INLINE void transpose_block(const float* in, Index, float* out, Index) {
-  *out = *in;
+HWY_INLINE void transpose_block(const float* in, Index, float scale, float* out, Index) {
+  *out = scale * *in;
 }
 
 #endif
 
-// One panel: panel[i, j] = in[j, i] for j < width, zero in the other columns.
-void transpose_panel(const float* in, Index in_stride, Index width, Index rows, float* panel) {
+// One panel: panel[i, j] = scale in[j, i] for j < width, zero in the other columns.
+void transpose_panel(const float* in, Index in_stride, Index width, Index rows, float scale,
+                     float* panel) {
   constexpr Index kPanel = PackedMatrix::kPanel;
   if (width < kPanel) std::fill_n(panel, rows * kPanel, 0.0f);
   const Index whole_width = width / kBlock * kBlock, whole_rows = rows / kBlock * kBlock;
-  for (Index i = 0; i < whole_rows; i += kBlock) {
-    for (Index j = 0; j < whole_width; j += kBlock) {
-      transpose_block(in + j * in_stride + i, in_stride, panel + i * kPanel + j, kPanel);
+  // Rows of `in` may lie a power of two apart, where few of them fit in the cache together.
+  for (Index j = 0; j < whole_width; j += kBlock) {
+    for (Index i = 0; i < whole_rows; i += kBlock) {
+      transpose_block(in + j * in_stride + i, in_stride, scale, panel + i * kPanel + j, kPanel);
     }
   }
   for (Index j = 0; j < width; ++j) {
     for (Index i = j < whole_width ? whole_rows : 0; i < rows; ++i) {
-      panel[i * kPanel + j] = in[j * in_stride + i];
+      panel[i * kPanel + j] = scale * in[j * in_stride + i];
     }
   }
 }
@@ -139,13 +143,13 @@ void PackedMatrix::assign_rows(MatrixView<const std::uint16_t> b, HalfType type)
   }
 }
 
-void PackedMatrix::assign_transposed(MatrixView<const float> bt) {
+void PackedMatrix::assign_transposed(MatrixView<const float> bt, float scale) {
   ensure_simd_level();
   resize(bt.cols(), bt.rows());
   for (Index p = 0; p < panels(); ++p) {
     const Index width = std::min(kPanel, cols_ - p * kPanel);
     HWY_DYNAMIC_DISPATCH(transpose_panel)
-    (bt.data() + p * kPanel * bt.stride(), bt.stride(), width, rows_,
+    (bt.data() + p * kPanel * bt.stride(), bt.stride(), width, rows_, scale,
      data_.data() + p * rows_ * kPanel);
   }
 }
@@ -158,7 +162,7 @@ void PackedMatrix::assign_transposed(MatrixView<const std::uint16_t> bt, HalfTyp
     const Index width = std::min(kPanel, cols_ - p * kPanel);
     for (Index j = 0; j < width; ++j) widen(bt.row(p * kPanel + j), type, wide.row(j));
     HWY_DYNAMIC_DISPATCH(transpose_panel)
-    (wide.data(), rows_, width, rows_, data_.data() + p * rows_ * kPanel);
+    (wide.data(), rows_, width, rows_, 1.0f, data_.data() + p * rows_ * kPanel);
   }
 }
 

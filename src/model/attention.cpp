@@ -22,7 +22,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
   work.tiles.resize(static_cast<std::size_t>(pool.threads()));
   pool.for_each(kv_heads, [&](Index kv) {
     const auto head = std::ranges::find(heads, static_cast<int>(kv), &HeadInput::kv_head);
-    work.keys[static_cast<std::size_t>(kv)].assign_transposed(head->keys);
+    work.keys[static_cast<std::size_t>(kv)].assign_transposed(head->keys, head->scale);
     work.values[static_cast<std::size_t>(kv)].assign_rows(head->values);
   });
   const Index tiles = (length + kTileRows - 1) / kTileRows;
@@ -38,7 +38,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
     const MatrixView<float> tile(buffer.data(), rows, end, buffer.cols());
     const auto kv = static_cast<std::size_t>(head.kv_head);
     gemm(head.queries.block(first, rows, 0, head.queries.cols()), work.keys[kv], tile,
-         {.alpha = head.scale, .col_begin = begin, .col_end = end});
+         {.col_begin = begin, .col_end = end});
     for (Index r = 0; r < rows; ++r) {
       const KeyRange keys = head.visibility.range(first + r, length);
       const auto row = tile.row(r);

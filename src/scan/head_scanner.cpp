@@ -18,6 +18,9 @@ MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys
   return {memory.data(), rows, keys, stride};
 }
 
+// Rows that are scored and weighed together: their logits stay in the L2 cache between the two.
+constexpr Index kScoredRows = 16;
+
 }  // namespace
 
 HeadScanner::HeadScanner(const Normalizer& normalizer,
@@ -41,30 +44,63 @@ std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads) {
   return sizeof(float) * (keys + 2 * tile * static_cast<std::size_t>(threads));
 }
 
-void HeadScanner::score(const HeadInput& head, const Tile& tile, Index keys,
-                        Workspace& work) const {
-  const auto rows = static_cast<Index>(tile.queries.size());
-  const auto query = [&](Index r) { return tile.queries[static_cast<std::size_t>(r)]; };
-  const MatrixView<float> logits = work.logits;
+void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, Index count,
+                        Index keys, Workspace& work) const {
+  const auto query = [&](Index r) { return tile.queries[static_cast<std::size_t>(first + r)]; };
+  const MatrixView<float> logits = work.logits.block(first, count, 0, keys);
   if (!head.scores.empty()) {
-    for (Index r = 0; r < rows; ++r) {
+    for (Index r = 0; r < count; ++r) {
       const auto from = head.scores.row(query(r));
       std::copy_n(from.begin(), keys, logits.row(r).begin());
     }
   } else {
     const Index d = head.queries.cols();
-    if (work.queries.cols() != d) work.queries = Matrix<float>(kBlockRows, d);
-    for (Index r = 0; r < rows; ++r) {
-      const auto from = head.queries.row(query(r));
-      std::copy(from.begin(), from.end(), work.queries.row(r).begin());
+    MatrixView<const float> queries;
+    if (query(count - 1) - query(0) == count - 1) {
+      queries = head.queries.block(query(0), count, 0, d);
+    } else {
+      if (work.queries.cols() != d) work.queries = Matrix<float>(kScoredRows, d);
+      for (Index r = 0; r < count; ++r) {
+        std::ranges::copy(head.queries.row(query(r)), work.queries.row(r).begin());
+      }
+      queries = std::as_const(work.queries).view().block(0, count, 0, d);
     }
-    gemm(work.queries.view().block(0, rows, 0, d), packed_, logits,
-         {.alpha = head.scale, .col_end = keys});
+    gemm(queries, packed_, logits, {.col_end = keys});
   }
   if (head.softcap > 0) {
-    for (Index r = 0; r < rows; ++r) {
+    for (Index r = 0; r < count; ++r) {
       for (float& l : logits.row(r)) l = head.softcap * std::tanh(l / head.softcap);
     }
+  }
+}
+
+void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
+  Row& row = work.rows[static_cast<std::size_t>(r)];
+  const auto n = static_cast<std::size_t>(row.n());
+  row.logits = work.logits.row(r).subspan(static_cast<std::size_t>(row.keys.begin), n);
+  std::span<float> weights;
+  if (needs_.weights) {
+    const auto all = work.weights.row(r);
+    weights = all.subspan(static_cast<std::size_t>(row.keys.begin), n);
+    std::fill(all.begin() + row.keys.end, all.end(), 0.0f);
+  }
+  row.sums = normalizer_.weigh(row.logits, {row.n(), row.query}, weights);
+  row.weights = weights;
+  if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
+    const auto bad = std::find_if(row.logits.begin(), row.logits.end(),
+                                  [](float l) { return !std::isfinite(l); });
+    throw BadInputError(
+        fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
+              fmt::format("{} at query {}, key {}", bad == row.logits.end() ? NAN : *bad, row.query,
+                          row.keys.begin + (bad - row.logits.begin())),
+              "check the weights or the dump"));
+  }
+  if (needs_.top > 0) {
+    const auto out = std::span<std::uint32_t>(work.top).subspan(
+        static_cast<std::size_t>(r * needs_.top), static_cast<std::size_t>(needs_.top));
+    // A rule that keeps the order is ranked by its logits: weights underflow to equal zeros.
+    const Index found = select_top(row.logits, needs_.top, out, work.select);
+    row.top = out.first(static_cast<std::size_t>(found));
   }
 }
 
@@ -80,40 +116,18 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
   work.rows.assign(static_cast<std::size_t>(rows), Row{});
 
-  score(head, tile, keys, work);
   bool from_zero = true;
   for (Index r = 0; r < rows; ++r) {
     Row& row = work.rows[static_cast<std::size_t>(r)];
     row.query = tile.queries[static_cast<std::size_t>(r)];
     row.keys = head.visibility.range(row.query, length);
     from_zero = from_zero && row.keys.begin == 0;
-    const auto n = static_cast<std::size_t>(row.n());
-    row.logits = work.logits.row(r).subspan(static_cast<std::size_t>(row.keys.begin), n);
-    const RowContext context{row.n(), row.query};
-    std::span<float> weights;
-    if (needs_.weights) {
-      const auto all = work.weights.row(r);
-      weights = all.subspan(static_cast<std::size_t>(row.keys.begin), n);
-      std::fill(all.begin() + row.keys.end, all.end(), 0.0f);
-    }
-    row.sums = normalizer_.weigh(row.logits, context, weights);
-    row.weights = weights;
-    if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
-      const auto bad = std::find_if(row.logits.begin(), row.logits.end(),
-                                    [](float l) { return !std::isfinite(l); });
-      throw BadInputError(
-          fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
-                fmt::format("{} at query {}, key {}", bad == row.logits.end() ? NAN : *bad,
-                            row.query, row.keys.begin + (bad - row.logits.begin())),
-                "check the weights or the dump"));
-    }
-    if (needs_.top > 0) {
-      const auto out = std::span<std::uint32_t>(work.top).subspan(
-          static_cast<std::size_t>(r * needs_.top), static_cast<std::size_t>(needs_.top));
-      // A rule that keeps the order is ranked by its logits: weights underflow to equal zeros.
-      const Index found = select_top(row.logits, needs_.top, out, work.select);
-      row.top = out.first(static_cast<std::size_t>(found));
-    }
+  }
+  for (Index first = 0; first < rows; first += kScoredRows) {
+    const Index count = std::min(kScoredRows, rows - first);
+    score(head, tile, first, count, work.rows[static_cast<std::size_t>(first + count - 1)].keys.end,
+          work);
+    for (Index r = first; r < first + count; ++r) weigh(head, r, work);
   }
 
   RowBlock block{&head, &normalizer_, work.rows, {}};
@@ -134,7 +148,7 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   if (layout_.cells() == 0) return;
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
-    packed_.assign_transposed(head.keys.block(0, length, 0, head.keys.cols()));
+    packed_.assign_transposed(head.keys.block(0, length, 0, head.keys.cols()), head.scale);
     packed_of_ = keys_of;
   }
   for (const auto& measure : measures_) measure->begin_head(head, pool_);

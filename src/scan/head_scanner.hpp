@@ -29,7 +29,7 @@ class HeadScanner {
 
  private:
   struct Workspace {
-    Matrix<float> queries;  // gathered rows x d
+    Matrix<float> queries;  // rows scored together x d
     AlignedVector<float> logit_memory;
     AlignedVector<float> weight_memory;
     MatrixView<float> logits;  // of the present tile: rows x keys
@@ -40,7 +40,11 @@ class HeadScanner {
     TopWorkspace select;
   };
 
-  void score(const HeadInput& head, const Tile& tile, Index keys, Workspace& work) const;
+  // Logits of rows [first, first + count) of the tile against the first `keys` keys.
+  void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
+             Workspace& work) const;
+  // Weights, sums and top keys of row r of the tile.
+  void weigh(const HeadInput& head, Index r, Workspace& work) const;
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
 
   const Normalizer& normalizer_;

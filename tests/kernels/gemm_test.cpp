@@ -33,7 +33,7 @@ Matrix<float> transposed(const Matrix<float>& m) {
 constexpr float kSentinel = 1e30f;
 
 // Compares every element with the sum in float64. A sum of k products in any order, in float32, is
-// off by at most k roundings of the sum of the terms' magnitudes; alpha, bias and c add three.
+// off by at most k roundings of the sum of the terms' magnitudes; bias and c add two.
 void expect_product(const Matrix<float>& a, const Matrix<float>& b, const Matrix<float>& before,
                     const Matrix<float>& c, const GemmOptions& options) {
   const Index end = options.col_end < 0 ? b.cols() : options.col_end;
@@ -45,7 +45,7 @@ void expect_product(const Matrix<float>& a, const Matrix<float>& b, const Matrix
       }
       double sum = 0.0, magnitude = 0.0;
       for (Index k = 0; k < a.cols(); ++k) {
-        const double term = double(options.alpha) * a(i, k) * b(options.b_row + k, j);
+        const double term = double(a(i, k)) * b(options.b_row + k, j);
         sum += term;
         magnitude += std::abs(term);
       }
@@ -57,7 +57,7 @@ void expect_product(const Matrix<float>& a, const Matrix<float>& b, const Matrix
         sum += before(i, j);
         magnitude += std::abs(before(i, j));
       }
-      ASSERT_NEAR(c(i, j), sum, double(a.cols() + 3) * kRounding * magnitude)
+      ASSERT_NEAR(c(i, j), sum, double(a.cols() + 2) * kRounding * magnitude)
           << a.rows() << "x" << a.cols() << "x" << b.cols() << " at " << i << "," << j;
     }
   }
@@ -95,10 +95,8 @@ TEST_P(Gemm, ScalesAddsAndKeepsToItsColumns) {
                               {129, 130},
                               {30, 30}}) {
       for (const bool with_bias : {false, true}) {
-        GemmOptions options{.alpha = 0.125f * 1.1f,
-                            .accumulate = accumulate,
-                            .col_begin = range.first,
-                            .col_end = range.second};
+        GemmOptions options{
+            .accumulate = accumulate, .col_begin = range.first, .col_end = range.second};
         if (with_bias) options.bias = bias;
         Matrix<float> c = random_matrix(13, 130, 4);
         const Matrix<float> before = c;
@@ -142,7 +140,7 @@ TEST_P(Gemm, ARowHasTheSameBitsWhateverTheSplit) {
   const auto bias = normals(200, 7);
   const PackedMatrix packed = PackedMatrix::pack_rows(b);
   Matrix<float> whole(37, 200);
-  gemm(a, packed, whole, {.alpha = 0.3f, .bias = bias});
+  gemm(a, packed, whole, {.bias = bias});
   for (const Index step : {1, 2, 3, 5, 8, 11, 36}) {
     Matrix<float> parts(37, 200);
     for (Index row = 0; row < 37; row += step) {
@@ -150,7 +148,7 @@ TEST_P(Gemm, ARowHasTheSameBitsWhateverTheSplit) {
       // The columns are split as well.
       for (const auto& range : {std::pair<Index, Index>{0, 61}, {61, 200}}) {
         gemm(a.view().block(row, rows, 0, 700), packed, parts.view().block(row, rows, 0, 200),
-             {.alpha = 0.3f, .bias = bias, .col_begin = range.first, .col_end = range.second});
+             {.bias = bias, .col_begin = range.first, .col_end = range.second});
       }
     }
     ASSERT_EQ(std::memcmp(whole.data(), parts.data(), 37 * 200 * sizeof(float)), 0) << step;
@@ -183,6 +181,8 @@ TEST_P(Gemm, EveryWayOfPackingGivesTheSamePanels) {
       // assign_* must clear what an earlier, larger matrix left behind.
       PackedMatrix reused = PackedMatrix::pack_rows(random_matrix(80, 200, 1));
       reused.assign_transposed(transposed(b));
+      PackedMatrix doubled;
+      doubled.assign_transposed(transposed(b), 2.0f);
       const PackedMatrix packed[] = {PackedMatrix::pack_rows(b),
                                      PackedMatrix::pack_transposed(transposed(b)),
                                      PackedMatrix::pack_rows(half, HalfType::bf16),
@@ -194,6 +194,8 @@ TEST_P(Gemm, EveryWayOfPackingGivesTheSamePanels) {
           for (Index j = 0; j < p.panels() * 48; ++j) {
             ASSERT_EQ(p.panel(j / 48)[i * 48 + j % 48], j < n ? b(i, j) : 0.0f)
                 << k << "x" << n << " at " << i << "," << j;
+            ASSERT_EQ(doubled.panel(j / 48)[i * 48 + j % 48],
+                      2.0f * p.panel(j / 48)[i * 48 + j % 48]);
           }
         }
       }

@@ -111,8 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "unscaled-inverse-layer", "upcast", "sharp", "inner-narrow", "inner-wide",
                       "epsilon", "defaults", "special-ids", "no-prefix", "untied", "f16", "bf16",
                       "sharded", "sharded-no-prefix", "buffers-f32", "buffers-bool", "mixed"),
-    [](const auto& info) {
-      std::string name = info.param;
+    [](const auto& tested) {
+      std::string name = tested.param;
       for (char& c : name) c = c == '-' ? '_' : c;
       return name;
     });

@@ -74,8 +74,8 @@ TEST_P(Phantom, EveryExpectedValueIsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strengths, Phantom, ::testing::Values(1.0, 4.0, 12.0),
-                         [](const auto& info) {
-                           return "strength_" + std::to_string(static_cast<int>(info.param));
+                         [](const auto& tested) {
+                           return "strength_" + std::to_string(static_cast<int>(tested.param));
                          });
 
 TEST(PhantomFlags, NameTheHeadsThatWereBuiltIn) {
