@@ -24,6 +24,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
@@ -243,6 +244,7 @@ bool select_few(const float*, std::size_t, std::size_t, std::uint32_t*) {
 
 #endif
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

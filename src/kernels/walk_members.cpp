@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -209,6 +210,7 @@ double dot_wide(const float* HWY_RESTRICT x, const double* HWY_RESTRICT y, std::
 
 #endif  // HEADGAUGE_PLAIN
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

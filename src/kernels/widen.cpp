@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
+namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -59,6 +60,7 @@ void widen_row(const std::uint16_t* in, bool bf16, float* out, std::size_t n) {
   for (; i < n; ++i) out[i] = bf16 ? widen_bf16(in[i]) : widen_f16(in[i]);
 }
 
+}  // namespace
 }  // namespace headgauge::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -101,6 +101,37 @@ class Includes(unittest.TestCase):
                 self.assertTrue(include.startswith("headgauge/"), f"{path.name}: {include}")
 
 
+class Kernels(unittest.TestCase):
+    """Every kernel is compiled once a target into the same namespaces: two functions of one name in
+    two files would be one to the linker (ODR), unless they are in unnamed namespaces."""
+
+    OPENED = "namespace headgauge::HWY_NAMESPACE {\n"
+    CLOSED = "}  // namespace headgauge::HWY_NAMESPACE"
+    FUNCTION = r"^(?:HWY_\w+ )?(?:inline )?[\w:<>]+[ *&]+(\w+)\("
+    NAME = re.compile(FUNCTION + r"|^(?:struct|class) (\w+)", re.M)
+
+    def exported(self, text: str) -> set[str]:
+        """What a file defines for each target with external linkage."""
+        block = text.partition(self.OPENED)[2].partition(self.CLOSED)[0]
+        if block.lstrip().startswith("namespace {"):
+            return set()
+        return {function or kind for function, kind in self.NAME.findall(block)}
+
+    def test_no_two_files_define_the_same_name(self) -> None:
+        home: dict[str, str] = {}
+        for path in sorted((ROOT / "src/kernels").glob("*.cpp")):
+            for name in self.exported(path.read_text()):
+                self.assertNotIn(name, home, f"{path.name} and {home.get(name)} define {name}()")
+                home[name] = path.name
+
+    def test_the_rule_itself(self) -> None:
+        code = "struct S {\n};\nHWY_INLINE V near(V x) {\n}\nfloat* far(int n) {\n  go(1);\n}"
+        open_ = f"{self.OPENED}\n{code}\n{self.CLOSED}"
+        self.assertEqual(self.exported(open_), {"S", "near", "far"})
+        hidden = f"{self.OPENED}namespace {{\n{code}\n}}\n{self.CLOSED}"
+        self.assertEqual(self.exported(hidden), set())
+
+
 class Files(unittest.TestCase):
     def test_no_file_holds_two_ideas(self) -> None:
         lengths = {str(p.relative_to(ROOT)): p.read_text().count("\n") for p in sources()}
