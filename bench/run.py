@@ -4,7 +4,7 @@
     python3 bench/run.py [--quick] [--model DIR]
 
 Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
-random weights, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
+random weights and 16384 positions, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
 by $HEADGAUGE_PEER_PYTHON (default: this interpreter).
 """
 
@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "bench"
 PEER_PYTHON = os.environ.get("HEADGAUGE_PEER_PYTHON", sys.executable)
 LENGTH = 1024
+LONG = 4096
+LONGEST = 16384
 THREADS = 2
 
 
@@ -51,9 +53,10 @@ def engine(level: str, heads: int, lengths: str) -> None:
         if row["figure"] == "entropy set":
             line(where, f"{row['of_roof']:.2f} of the roof", bar(row["of_roof"], 0.75, True))
         else:
-            limit = limits[row["figure"]][0 if level == "avx512" else 1]
             ratio = row["to_entropy_set"]
-            line(where, f"{ratio:.2f} x entropy set", bar(ratio, limit, False))
+            limit = limits.get(row["figure"])
+            verdict = bar(ratio, limit[0 if level == "avx512" else 1], False) if limit else ""
+            line(where, f"{ratio:.2f} x entropy set", verdict)
         first = base.setdefault((row["threads"], row["figure"]), row["ns_per_score"])
         if row["ns_per_score"] is not first:
             ratio = row["ns_per_score"] / first
@@ -98,6 +101,11 @@ def has_torch() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def at(length: int) -> tuple[str, str]:
+    """The options that measure at one length only."""
+    return ("--lengths", str(length))
+
+
 def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
     weights = sum(f.stat().st_size for f in model.glob("*.safetensors")) / 2**20
     print(f"\nGPT-2 small's shape, random weights ({weights:.0f} MB), L = {LENGTH}")
@@ -107,22 +115,33 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
         total = suite[level]["total_s"]
         line(f"paper A's algorithms, all 144 heads, {level}", f"{total:.2f} s",
              bar(total, limit, False))
-    entropy = scan(model, tokens, "avx512", "--measures", "weights")
-    line("entropy scan: peak memory above the weights", f"{entropy['peak_mb'] - weights:.0f} MB",
-         bar(entropy["peak_mb"] - weights, 300, False))
+    entropy = {}
+    for length, limit, rows in ((LENGTH, 300, ()), (LONG, None, ()), (LONGEST, 1024, ("64",))):
+        options = (*at(length), "--measures", "weights", *(("--queries", *rows) if rows else ()))
+        entropy[length] = scan(model, tokens, "avx512", *options)
+        above = entropy[length]["peak_mb"] - weights
+        line(f"entropy scan, L = {length}{', sampled queries' if rows else ''}",
+             f"{entropy[length]['total_s']:.2f} s")
+        line("  peak memory above the weights", f"{above:.0f} MB",
+             bar(above, limit, False) if limit else "")
     if not has_torch():
         print("  rivals left out: torch and transformers are not installed")
         return
-    forward = scan(model, tokens, "avx512", "--measures", "model")
+    forward = scan(model, tokens, "avx512", *at(LENGTH), "--measures", "model")
     sdpa = peer("forward_sdpa.py", model, tokens)
     if sdpa:
-        ratio = sdpa["seconds"] / forward["total_s"]
+        ratio = sdpa["seconds"] / forward["forward_s"]
         line("forward pass: PyTorch sdpa / headgauge", f"{ratio:.2f} x", bar(ratio, 1, True))
-    eager = peer("eager_entropy.py", model, tokens)
-    if eager:
-        ratio = eager["seconds"] / entropy["total_s"]
-        line("entropy of all heads: eager PyTorch / headgauge", f"{ratio:.2f} x",
-             bar(ratio, 3, True))
+    for length, limit in ((LENGTH, 3), (LONG, 8)):
+        if quick and length > LENGTH:
+            continue
+        eager = peer("eager_entropy.py", model, tokens, "--length", str(length), "--runs",
+                     "3" if length == LENGTH else "1")
+        if eager:
+            ratio = eager["seconds"] / entropy[length]["total_s"]
+            line(f"entropy of all heads, L = {length}: eager PyTorch / headgauge",
+                 f"{ratio:.2f} x", bar(ratio, limit, True))
+            line("  peak memory of eager PyTorch", f"{eager['peak_rss_mb']:.0f} MB")
     naive = None if quick else peer("paper_naive.py", model, tokens)
     if naive:
         ratio = naive["seconds"] / suite["avx512"]["total_s"]
@@ -140,11 +159,11 @@ def main() -> None:
     if not (args.model / "model.safetensors").exists():
         subprocess.run(
             [sys.executable, ROOT / "tests/golden/random_checkpoint.py", args.model, "--size",
-             "small", "--layers", "12", "--vocab", "50257", "--positions", "1024"],
+             "small", "--layers", "12", "--vocab", "50257", "--positions", str(LONGEST)],
             check=True,
         )
     tokens = BUILD / "tokens.txt"
-    write_tokens(tokens, LENGTH)
+    write_tokens(tokens, LONGEST)
     whole_scans(args.model, tokens, args.quick)
 
 

@@ -16,6 +16,7 @@
 #include "headgauge/headgauge.hpp"
 #include "kernels/peak.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/top.hpp"
 #include "scan/head_scanner.hpp"
 
 namespace headgauge {
@@ -26,19 +27,20 @@ constexpr Index kWidth = 768;
 constexpr Index kDistinct = 4;  // heads with data of their own; more would only cost memory
 
 // mass, entropy, effective_tokens, participation_ratio, max_weight, jacobian_frobenius,
-// logit_range: what follows from the sums of a row, without its weights.
+// logit_range: what follows from the sums of a row, without its weights. Then mass_90 or the top
+// keys, if wanted.
 class EntropySet final : public Measure {
  public:
-  explicit EntropySet(int top) : top_(top) {
+  explicit EntropySet(int top, bool mass_90) : top_(top), mass_90_(mass_90) {
     for (const char* name : {"mass", "entropy", "effective_tokens", "participation_ratio",
-                             "max_weight", "jacobian_frobenius", "logit_range"}) {
+                             "max_weight", "jacobian_frobenius", "logit_range", "mass_90"}) {
       MetricInfo info;
       info.name = name;
       metrics_.push_back(info);
     }
   }
   const std::vector<MetricInfo>& metrics() const override { return metrics_; }
-  MeasureNeeds needs() const override { return {.weights = top_ > 0, .top = top_}; }
+  MeasureNeeds needs() const override { return {.weights = top_ > 0 || mass_90_, .top = top_}; }
   Index dim_size(std::string_view) const override { return 1; }
   void observe(const RowBlock& block, int, RowSink& sink) override {
     for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
@@ -53,11 +55,16 @@ class EntropySet final : public Measure {
                std::sqrt(std::max(0.0, a * a * sums.rest_mass * sums.rest_mass +
                                            q2 * (1 + 2 * a * a + q2) - 2 * sums.rest_cube)));
       sink.set(r, 6, sums.max_logit - sums.min_logit);
+      if (!mass_90_) continue;
+      const auto weights = block.rows[static_cast<std::size_t>(r)].weights;
+      sink.set(r, 7, static_cast<double>(mass_quantile(weights, 0.9, select_)));
     }
   }
 
  private:
   int top_;
+  bool mass_90_;
+  thread_local static inline TopWorkspace select_;
   std::vector<MetricInfo> metrics_;
 };
 
@@ -147,12 +154,13 @@ void run(Index heads, int threads, Index length) {
     const char* name;
     double best = 1e300;
   };
-  Figure figures[] = {{"entropy set"}, {"with top 100"}, {"with distances at five N"}};
+  Figure figures[] = {
+      {"entropy set"}, {"with mass_90"}, {"with top 100"}, {"with distances at five N"}};
   for (int round = 0; round < 3; ++round) {  // in turns, so that drift hits all alike
-    for (int f = 0; f < 3; ++f) {
+    for (int f = 0; f < 4; ++f) {
       std::vector<std::unique_ptr<Measure>> measures;
-      measures.push_back(std::make_unique<EntropySet>(f == 0 ? 0 : 100));
-      if (f == 2) {
+      measures.push_back(std::make_unique<EntropySet>(f >= 2 ? 100 : 0, f == 1));
+      if (f == 3) {
         options.critical_max = 0;
         measures.push_back(make_selection_measure(options, source, {true, true, false}, threads));
       }
