@@ -1,10 +1,9 @@
 // The folder of --out and the files in it.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
+#include "base/file.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {
@@ -17,15 +16,12 @@ std::string heads_csv_path(const std::string& folder);
 class OutFolder {
  public:
   explicit OutFolder(std::string path);
-  ~OutFolder();
-  OutFolder(const OutFolder&) = delete;
-  OutFolder& operator=(const OutFolder&) = delete;
 
   void save(const Results& results) const;
 
  private:
   std::string path_;
-  std::vector<std::filesystem::path> made_;  // innermost first
+  MadeFolder made_;
 };
 
 }  // namespace headgauge::cli

@@ -87,12 +87,17 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
+  if (descriptor_ < 0) return;
   // Without fsync a crash soon after the rename may leave the new name with no bytes in it.
   // Special files (a terminal, a pipe) cannot be synced and say EINVAL.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 && errno != EINTR) fail(errno);
+}
+
+void AtomicFile::commit() {
+  finish();
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   temporary_.clear();
@@ -114,6 +119,24 @@ void AtomicFile::discard() noexcept {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
+}
+
+MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+    made_.push_back(at);
+  }
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw ResourceError(fault(path, "a folder that can be written", error.message(), advice));
+  }
+}
+
+MadeFolder::~MadeFolder() {
+  std::error_code kept;  // for there is something in it
+  for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, kept);
 }
 
 void write_atomically(const std::string& path, std::string_view bytes) {

@@ -1,10 +1,10 @@
+#include "checkpoint/safetensors_writer.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
 #include "checkpoint/strict_json.hpp"
-#include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
 namespace {
@@ -26,8 +26,9 @@ void require_size(const std::string& path, const TensorData& tensor) {
 
 }  // namespace
 
-void write_safetensors(const std::string& path, std::span<const TensorData> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+void put_safetensors(AtomicFile& file, std::span<const TensorData> tensors,
+                     const std::map<std::string, std::string>& metadata) {
+  const std::string& path = file.path();
   std::vector<const TensorData*> order;
   for (const TensorData& tensor : tensors) {
     require_size(path, tensor);
@@ -57,11 +58,14 @@ void write_safetensors(const std::string& path, std::span<const TensorData> tens
   const std::uint64_t length = text.size();
   char length_bytes[8];
   std::memcpy(length_bytes, &length, 8);
-  write_atomically(path, [&](AtomicFile& file) {
-    file.write({length_bytes, 8});
-    file.write(text);
-    for (const TensorData* tensor : order) file.write(as_text(tensor->bytes));
-  });
+  file.write({length_bytes, 8});
+  file.write(text);
+  for (const TensorData* tensor : order) file.write(as_text(tensor->bytes));
+}
+
+void write_safetensors(const std::string& path, std::span<const TensorData> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  write_atomically(path, [&](AtomicFile& file) { put_safetensors(file, tensors, metadata); });
 }
 
 TensorData float_tensor(std::string name, std::vector<Index> shape, std::span<const float> values) {

@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
+#include <deque>
 
 #include "base/file.hpp"
+#include "checkpoint/safetensors_writer.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
 
@@ -87,7 +88,7 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
   }
 }
 
-void write_weights(const std::string& folder, double strength) {
+void put_weights(AtomicFile& file, double strength) {
   AttentionBuilder attention;
   for (Index h = 0; h < kHeads; ++h) {
     build_head(attention, h, kPhantomHeads[static_cast<std::size_t>(h)], strength);
@@ -127,7 +128,7 @@ void write_weights(const std::string& folder, double strength) {
   // All logits zero: the loss is log(vocabulary).
   add("ln_f.weight", {kWidth}, zeros);
   add("ln_f.bias", {kWidth}, zeros);
-  write_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}});
+  put_safetensors(file, tensors, {{"format", "pt"}});
 }
 
 nlohmann::ordered_json phantom_config() {
@@ -177,12 +178,11 @@ void write_phantom(const std::string& folder, double strength) {
     throw UsageError(fault("--strength", "a number above 0 and at most 80",
                            fmt::format("{}", strength), "choose a logit such as 4"));
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw ResourceError(
-        fault(folder, "a folder that can be made", error.message(), "choose another folder"));
-  }
+  const MadeFolder made(folder, "choose another folder");
+  std::deque<AtomicFile> files;  // none appears before all are complete
+  const auto begin = [&](const std::string& name) -> AtomicFile& {
+    return files.emplace_back(folder + "/" + name);
+  };
   // Every token once, in an order without meaning; and the first half twice over.
   std::vector<int> distinct, repeated;
   for (Index i = 0; i < kPhantomTokens; ++i) {
@@ -197,7 +197,7 @@ void write_phantom(const std::string& folder, double strength) {
     expected["heads"].push_back({{"layer", 0}, {"head", h}, {"kind", phantom_head_name(kind)}});
   }
   const auto add = [&](const char* file, std::span<const int> tokens) {
-    write_atomically(folder + "/" + file, ids_text(tokens));
+    begin(file).write(ids_text(tokens));
     expected["documents"].push_back({{"tokens", file},
                                      {"lengths", kPhantomLengths},
                                      {"top_n", kPhantomTopN},
@@ -205,9 +205,11 @@ void write_phantom(const std::string& folder, double strength) {
   };
   add("tokens.txt", distinct);
   add("repeated.txt", repeated);
-  write_weights(folder, strength);
-  write_atomically(folder + "/expected.json", expected.dump(1) + "\n");
-  write_atomically(folder + "/config.json", phantom_config().dump(2) + "\n");
+  put_weights(begin("model.safetensors"), strength);
+  begin("expected.json").write(expected.dump(1) + "\n");
+  begin("config.json").write(phantom_config().dump(2) + "\n");
+  for (AtomicFile& file : files) file.finish();
+  for (AtomicFile& file : files) file.commit();
 }
 
 }  // namespace headgauge

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import resource
 import subprocess
 import sys
 import unittest
@@ -274,6 +275,20 @@ class Models(CommandTest):
     def test_phantom_that_cannot_be_written(self) -> None:
         self.write("file", "")
         self.refuse(5, "phantom", "file/ghost", says="file/ghost")
+
+    def test_phantom_on_a_full_disk_leaves_nothing(self) -> None:
+        self.write("old/config.json", "old")
+        self.write("old/tokens.txt", "old")
+        # Room for the texts, not for the weights or for what comes after them.
+        for room in (0, 4096, 1 << 20):
+            limits = {resource.RLIMIT_FSIZE: room}
+            for folder in ("made/ghost", "old"):
+                told = self.refuse(5, "phantom", folder, says="free some space", limits=limits)
+                self.assertTrue(told.startswith(f"headgauge: {folder}/"), told)
+            self.assertEqual((self.folder / "old/tokens.txt").read_text(), "old")
+        self.succeed("phantom", "old")
+        made = ["config.json", "expected.json", "model.safetensors", "repeated.txt", "tokens.txt"]
+        self.assertEqual(sorted(path.name for path in (self.folder / "old").iterdir()), made)
 
 
 class Dumps(CommandTest):
