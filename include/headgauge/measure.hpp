@@ -34,7 +34,7 @@ struct MetricInfo {
   std::vector<std::string> dims;  // see MetricKind
   std::string unit;               // "nats", "keys", "1" ...
   std::string formula;
-  std::string source;        // "paper A, Thm 1.1; math 2" and the like
+  std::string source;        // "paper A, Thm 1.1; docs/mathematics.md 2"
   std::string meaning;       // one line for a user: how to read it
   bool by_position = false;  // has a NAME_by_position twin
 };

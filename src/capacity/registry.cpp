@@ -28,7 +28,7 @@ std::vector<MetricInfo> all_metrics() {
   loss.dims = {"length"};
   loss.unit = "nats";
   loss.formula = "mean of -log p(x_{t+1} | x_1..x_t) over t = 1..L-1";
-  loss.source = "math 7a";
+  loss.source = "docs/mathematics.md 7a";
   loss.meaning = "how well the model predicts this text: a sanity figure";
   metrics.push_back(loss);
   return metrics;

@@ -118,7 +118,7 @@ class Softmax final : public Normalizer {
 
 NormalizerInfo softmax_info() {
   return {"softmax", "a_i = exp(l_i/t) / sum_j exp(l_j/t)", "t=1",
-          "the rule of Vaswani et al. 2017; paper A, eq. of section 2; math N1"};
+          "the rule of Vaswani et al. 2017; paper A, eq. of section 2; docs/mathematics.md N1"};
 }
 
 std::unique_ptr<Normalizer> make_softmax(RuleParameters& parameters) {

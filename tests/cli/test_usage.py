@@ -170,6 +170,16 @@ class Lists(UsageTest):
                 self.assertIn(metric[key], text)
             self.assertRegex(metric["name"], r"^[a-z][a-z0-9_]*$")
 
+    def test_sources_name_the_page_and_what_is_on_it(self) -> None:
+        page = (ROOT / "docs/mathematics.md").read_text()
+        text = self.succeed("measures").out + self.succeed("normalizers").out
+        self.assertNotRegex(text, r"\bmath [0-9A-Z]")
+        cited = set(re.findall(r"docs/mathematics\.md ([^\s,;]+)", text))
+        self.assertGreater(len(cited), 10)
+        for place in cited:
+            heading = re.escape(place)
+            self.assertRegex(page, rf"(?m)^## {heading}\. |\*\*{heading}\*\*", place)
+
     def test_measures_of_a_group(self) -> None:
         every = json.loads(self.succeed("measures", "--json").out)
         groups = {metric["group"] for metric in every}
