@@ -1,0 +1,140 @@
+"""Options that change the numbers: whole scans of a tiny model and of dumps against the reference.
+
+tests/agreement compares scans with the default options; here it is every option, on a model so
+small that each takes a second.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import unittest
+
+from checkpoints import copy_golden, make_dump
+from command import ROOT, CommandTest
+
+COMPARE = ROOT / "tests/reference/compare.py"
+BRIEF = ("--temperatures", "0.1,1")  # 31 of them are compared elsewhere
+
+
+class AgreementTest(CommandTest):
+    def compare(self, *reference) -> None:
+        command = [sys.executable, COMPARE, "out/results.json", *reference]
+        done = subprocess.run(
+            list(map(str, command)), cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"[1-9]\d* agree, 0 do not")
+
+
+class Models(AgreementTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(123)
+        self.write("other.txt", " ".join(str(i * i * 5 % 41) for i in range(97)))
+
+    def agree(self, *options, texts: tuple[str, ...] = ("ids.txt",)) -> dict:
+        arguments = ("scan", "model", "--tokens", *texts, *BRIEF, *options)
+        self.succeed(*arguments, "--out", "out", "--quiet")
+        self.compare("--model", "model", "--tokens", *texts)
+        return json.loads((self.folder / "out/results.json").read_text())
+
+    def test_x(self) -> None:
+        for x in ("hidden", "value"):
+            with self.subTest(x):
+                self.agree("--x", x, "--lengths", "40,123")
+
+    def test_vectors_as_they_are(self) -> None:
+        self.agree("--unit-sphere", "false", "--x", "hidden")
+
+    def test_direction(self) -> None:
+        self.agree("--direction", "top2", "--epsilons", "0.001,3")
+
+    def test_seed_and_critical_n(self) -> None:
+        self.agree("--seed", 7, "--critical-max", 10, "--critical-level", 0.3)
+
+    def test_lengths_and_sizes(self) -> None:
+        self.agree("--lengths", "1,2,33,122", "--top-n", "2,3,64")
+
+    def test_choice_of_heads(self) -> None:
+        self.agree("--heads", "0.2,1.*")
+
+    def test_several_documents(self) -> None:
+        results = self.agree("--lengths", "40,97,123", texts=("ids.txt", "other.txt"))
+        self.assertEqual(results["text"]["tokens"], [123, 97])
+
+    def test_standard_errors_from_documents(self) -> None:
+        """Four of them are the batches."""
+        names = ["ids.txt", "other.txt"]
+        for i in range(3):
+            names.append(self.ids(70 + i, vocabulary=37 - i, name=f"more{i}.txt").name)
+        results = self.agree("--lengths", "10,64", texts=tuple(names))
+        self.assertIsNotNone(results["metrics"]["entropy"]["stderr"][0][0][0])
+
+
+class Dumps(AgreementTest):
+    def agree(self, *options, **extra) -> dict:
+        make_dump(self.folder / "dump.safetensors", 2, 4, 80, 6, **extra)
+        arguments = ("scan", "dump.safetensors", *BRIEF, *options)
+        self.succeed(*arguments, "--out", "out", "--quiet")
+        self.compare("--dump", "dump.safetensors")
+        return json.loads((self.folder / "out/results.json").read_text())["metrics"]
+
+    @staticmethod
+    def draw(*shape: int) -> tuple[list[int], list[float]]:
+        generator, size = random.Random(len(shape)), 1
+        for n in shape:
+            size *= n
+        return list(shape), [generator.gauss(0, 1) for _ in range(size)]
+
+    def test_queries_and_keys(self) -> None:
+        self.assertNotIn("distance", self.agree())
+
+    def test_with_vectors(self) -> None:
+        self.assertIn("distance", self.agree(x=self.draw(80, 5)))
+
+    def test_with_values(self) -> None:
+        values = {f"layers.{layer}.v": self.draw(4, 80, 5) for layer in (0, 1)}
+        self.assertIn("distance", self.agree("--x", "value", **values))
+
+
+class Sampled(CommandTest):
+    """--expected-draws, which the reference does not know: the samples lie between the bounds."""
+
+    def test_expected_draws(self) -> None:
+        copy_golden("plain", self.folder / "model")
+        self.ids(123)
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--json")
+        options = ("--lengths", "64,123", "--top-n", "1,5,20", "--critical-max", 2)
+        drawn = json.loads(self.succeed(*arguments, *options, "--expected-draws", 200).out)
+        self.assertEqual(drawn["settings"]["expected_draws"], 200)
+        metrics = drawn["metrics"]
+        names = ("expected_distance", "expected_distance_sampled",
+                 "expected_distance_sampled_error", "expected_distance_upper")  # fmt: skip
+        for name in names:
+            self.assertEqual(metrics[name]["dims"], ["layer", "head", "length", "top_n"], name)
+        cells = 0
+        for layer in range(2):
+            for head in range(4):
+                for length in range(2):
+                    for size in range(3):
+                        lower, mean, error, upper = (
+                            metrics[name]["values"][layer][head][length][size] for name in names
+                        )
+                        cells += 1
+                        self.assertGreater(error, 0)
+                        self.assertGreaterEqual(mean + 4 * error, lower)
+                        self.assertLessEqual(mean - 4 * error, upper)
+        self.assertEqual(cells, 48)
+        # They are drawn only when asked for, and then change nothing else.
+        without = json.loads(self.succeed(*arguments, *options).out)["metrics"]
+        self.assertNotIn("expected_distance_sampled", without)
+        for name, metric in without.items():
+            self.assertEqual(metric, metrics[name], name)
+
+
+if __name__ == "__main__":
+    unittest.main()
