@@ -13,6 +13,7 @@ namespace {
 
 constexpr Index kChunk = 64;  // groups of rows that one task handles
 constexpr std::size_t kBits = 64;
+constexpr float kTie = 1e-4f;  // weights nearer than this share of them are tied (math 7a)
 
 std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -53,6 +54,16 @@ class KeyNotes {
 };
 
 }  // namespace
+
+// How many of the leading keys of a row lie above the first one left out, not tied with it.
+int count_clear(const Row& row, int size) {
+  if (row.n() <= size) return 0;
+  const auto weight = [&](int rank) { return std::abs(row.weights[row.top[at(rank)]]); };
+  const float limit = (1 + kTie) * weight(size);
+  int clear = 0;
+  while (clear < size && weight(clear) > limit) ++clear;
+  return clear;
+}
 
 // What one row of the layer gives, and where a task works it out.
 struct Cooperation::RowValues {
@@ -96,6 +107,7 @@ void Cooperation::begin_row(int slot, const Row& row) {
   kept.n = row.n();
   kept.members = shelf.members.size();
   kept.flags = shelf.flags.size();
+  kept.clear = count_clear(row, kOverlapSize);
   std::size_t wanted = at(kOverlapSize);
   for (const int size : sizes_) {
     if (size < row.n()) wanted = std::max(wanted, at(size));
@@ -158,11 +170,13 @@ void Cooperation::observe_group(Group group, std::span<const double> ratios,
   std::size_t pair = 0;
   for (std::size_t i = 0; i < group.size(); ++i) {
     notes.clear();
-    for (const std::uint32_t key : members_of(group[i], kOverlapSize)) notes.add(key);
+    for (const std::uint32_t key : members_of(group[i], group[i].clear)) notes.add(key);
     for (std::size_t j = i + 1; j < group.size(); ++j) {
       double both = 0;
-      for (const std::uint32_t key : members_of(group[j], kOverlapSize)) both += notes.has(key);
-      out.overlap[pair++] += both / (2.0 * kOverlapSize - both);
+      for (const std::uint32_t key : members_of(group[j], group[j].clear)) both += notes.has(key);
+      const double either = group[i].clear + group[j].clear - both;
+      // Heads that put no key above the rest agree on none.
+      out.overlap[pair++] += either > 0 ? both / either : 0.0;
     }
   }
 }
@@ -325,6 +339,7 @@ void Cooperation::derive(Results& results) const {
         const auto found = layers_[layer].overlap.find(heads[h]);
         if (found == layers_[layer].overlap.end()) continue;
         const auto& [mean, other] = found->second;
+        if (partner && mean <= 0) continue;  // no head selects any key that this one does
         metric.values[layer * heads.size() + h] = partner ? other : mean;
       }
     }

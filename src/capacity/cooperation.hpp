@@ -14,7 +14,9 @@ namespace headgauge {
 
 class Cooperation {
  public:
-  static constexpr int kOverlapSize = 10;  // sets that top_overlap compares
+  static constexpr int kOverlapSize = 10;  // keys that top_overlap compares, at most
+  // What a row must give: the first key left out tells which of those before it are tied with it.
+  static constexpr int kDepth = kOverlapSize + 1;
 
   // `sizes` are the distinct N of options.top_n, ascending.
   Cooperation(const MeasureOptions& options, std::vector<int> sizes, int slots);
@@ -42,6 +44,7 @@ class Cooperation {
     Index n = 0;
     std::size_t members = 0;  // first of them in the shelf
     std::size_t flags = 0;    // first word
+    int clear = 0;            // leading members that top_overlap compares
   };
   // What one thread has kept.
   struct Shelf {

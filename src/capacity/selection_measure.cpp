@@ -152,7 +152,7 @@ void SelectionMeasure::number_cells() {
 
 MeasureNeeds SelectionMeasure::needs() const {
   int top = plan_.depth();
-  if (groups_.cooperation) top = std::max(top, Cooperation::kOverlapSize);
+  if (groups_.cooperation) top = std::max(top, Cooperation::kDepth);
   return {true, top};
 }
 

@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kHeads = 3;
+constexpr Index kHeads = 3;  // of the larger test
 
 // Means of the separability of each head, from the rows that the driver kept.
 class KeptStatistics : public LayerStatistics {
@@ -56,6 +56,94 @@ MadeHead head_of(int document, int head) {
   made.head = head;
   made.document = document;
   return made;
+}
+
+// Of the ten largest weights those not tied with the eleventh.
+std::set<std::size_t> clear_top(const oracle::Row& row) {
+  std::set<std::size_t> keys;
+  if (row.order.size() <= 10) return keys;
+  for (std::size_t k = 0; k < 10; ++k) {
+    if (row.a[row.order[k]] > 1.0001 * row.a[row.order[10]]) keys.insert(row.order[k]);
+  }
+  return keys;
+}
+
+// What a layer of these heads, each `length` tokens long, gives.
+Results layer_of(const std::vector<MadeHead>& heads) {
+  MeasureOptions options;
+  options.top_n = {1};
+  options.lengths = {static_cast<int>(heads[0].length())};
+  options.critical_max = 1;
+  SelectionDriver driver(options, {false, true, true}, 1);
+  std::vector<std::vector<RowValues>> rows(1);
+  std::vector<double> numbers;
+  for (const MadeHead& head : heads) {
+    rows[0].push_back(driver.run(head));
+    numbers.push_back(head.head);
+  }
+  const KeptStatistics statistics(rows, options);
+  driver.measure().end_layer(0, statistics, driver.pool());
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", numbers);
+  results.set_coord("length", std::vector<double>{static_cast<double>(options.lengths[0])});
+  results.set_coord("top_n", std::vector<double>{1});
+  driver.measure().derive(std::vector<const LayerStatistics*>{&statistics}, results);
+  return results;
+}
+
+// A head whose logits are all 0 but for what `raise` does to those of a row.
+template <class Raise>
+MadeHead flat_head(int number, Index length, const Raise& raise) {
+  HeadKind kind;
+  kind.length = length;
+  kind.dimension = 4;
+  MadeHead made = make_head(kind);
+  for (Index q = 0; q < length; ++q) {
+    std::ranges::fill(made.logits.row(q), 0.0f);
+    raise(q, made.logits.row(q));
+  }
+  made.head = number;
+  return made;
+}
+
+TEST(Cooperation, KeysTiedWithOnesLeftOutAreNoAgreement) {
+  const auto none = [](Index, std::span<float>) {};
+  const auto first = [](Index, std::span<float> row) { row[0] = 4; };
+  const auto self = [](Index q, std::span<float> row) { row[static_cast<std::size_t>(q)] = 4; };
+  const auto first_and_self = [&](Index q, std::span<float> row) {
+    first(q, row);
+    self(q, row);
+  };
+  // The order of the tied keys, which any two heads share, counts for nothing.
+  Results r = layer_of({flat_head(0, 40, none), flat_head(1, 40, none), flat_head(2, 40, self)});
+  for (Index h = 0; h < 3; ++h) {
+    EXPECT_EQ(r.at("top_overlap", {0, h}), 0) << h;
+    EXPECT_TRUE(std::isnan(r.at("top_overlap_partner", {0, h}))) << h;
+  }
+  r = layer_of({flat_head(0, 40, first), flat_head(1, 40, self), flat_head(2, 40, first_and_self),
+                flat_head(3, 40, first)});
+  EXPECT_NEAR(r.at("top_overlap", {0, 0}), 1, 1e-12);
+  EXPECT_EQ(r.at("top_overlap_partner", {0, 0}), 3);
+  EXPECT_NEAR(r.at("top_overlap", {0, 1}), 0.5, 1e-12);
+  EXPECT_EQ(r.at("top_overlap_partner", {0, 1}), 2);
+}
+
+TEST(Cooperation, RowsOfTenKeysOrLessAreNotCompared) {
+  // The same key in the first ten rows, different ones in the eleventh; then the other way round.
+  for (const bool agree_late : {false, true}) {
+    const auto raised = [&](int key) {
+      return [=](Index q, std::span<float> row) {
+        row[(q >= 10) == agree_late ? 0 : static_cast<std::size_t>(std::min<Index>(key, q))] = 4;
+      };
+    };
+    const Results r = layer_of({flat_head(0, 11, raised(3)), flat_head(1, 11, raised(5))});
+    EXPECT_NEAR(r.at("top_overlap", {0, 0}), agree_late ? 1 : 0, 1e-12);
+  }
+  const Results none =
+      layer_of({flat_head(0, 10, [](Index, std::span<float> row) { row[0] = 4; }),
+                flat_head(1, 10, [](Index, std::span<float> row) { row[0] = 4; })});
+  EXPECT_TRUE(std::isnan(none.at("top_overlap", {0, 0})));
 }
 
 TEST(Cooperation, UnionsAndOverlapsAgreeWithBruteForce) {
@@ -110,7 +198,7 @@ TEST(Cooperation, UnionsAndOverlapsAgreeWithBruteForce) {
               missed.try_emplace(row.order[k], 1.0).first->second *= 1.0 - p;
               if (found.apart[k]) told.insert(row.order[k]);
             }
-            tops.emplace_back(row.order.begin(), row.order.begin() + std::min<Index>(10, q + 1));
+            tops.push_back(clear_top(row));
           }
           coverage += static_cast<double>(told.size()) / static_cast<double>(missed.size());
           double covered = 0;
@@ -127,7 +215,10 @@ TEST(Cooperation, UnionsAndOverlapsAgreeWithBruteForce) {
                                               tops[static_cast<std::size_t>(j)],
                                               std::back_inserter(both));
                 const auto shared = static_cast<double>(both.size());
-                overlap[i][j] += shared / (20.0 - shared);
+                const auto either = static_cast<double>(tops[static_cast<std::size_t>(i)].size() +
+                                                        tops[static_cast<std::size_t>(j)].size()) -
+                                    shared;
+                overlap[i][j] += either > 0 ? shared / either : 0.0;
               }
             }
           }

@@ -110,9 +110,10 @@ def assemble(results: dict[int, LayerResult], settings: Settings) -> dict[str, M
             grid.setdefault(name, {})[(i,)] = cell
     for name, placed in grid.items():
         metrics[name] = spread(name, placed, shape if "head" in dims_of(name) else shape[:1])
-    if "union_coverage_paper" in metrics:  # a function of other means, not a mean of rows
-        paper = metrics["union_coverage_paper"]
-        metrics["union_coverage_paper"] = Metric(paper.dims, paper.values)
+    for name in ("union_coverage_paper", "top_overlap", "top_overlap_partner"):
+        if name in metrics:  # a function of other means, not a mean of rows
+            bare = metrics[name]
+            metrics[name] = Metric(bare.dims, bare.values, doubt=bare.doubt)
     if walks:
         metrics |= critical_metrics(walks, shape, settings)
     if "sensitivity" in metrics:

@@ -25,6 +25,7 @@ GROUPS: dict[str, list[str]] = {
         "logit_range",
         "scaled_weight_min",
         "scaled_weight_max",
+        "visible_keys",
     ],
     "distance": [
         "selected_mass",
@@ -53,6 +54,7 @@ GROUPS: dict[str, list[str]] = {
     ],
     "sensitivity": [
         "sensitivity",
+        "sensitivity_top2",
         "sensitivity_bound",
         "sensitivity_bound_paper",
         "sensitivity_max",
@@ -61,7 +63,13 @@ GROUPS: dict[str, list[str]] = {
         "jacobian_bound",
         "jacobian_bound_paper",
     ],
-    "cooperation": ["union_coverage", "union_coverage_independent", "union_coverage_paper"],
+    "cooperation": [
+        "union_coverage",
+        "union_coverage_independent",
+        "union_coverage_paper",
+        "top_overlap",
+        "top_overlap_partner",
+    ],
     "model": ["loss"],
 }
 NEEDS_POINTS = {"distance", "separability", "cooperation"}
@@ -79,6 +87,9 @@ _DIMS: dict[str, tuple[str, ...]] = {
     "sensitivity_bound": (*_HEAD, "temperature", "epsilon"),
     "sensitivity_bound_paper": (*_HEAD, "temperature", "epsilon"),
     "sensitivity_max": ("temperature", "epsilon"),
+    "sensitivity_top2": _HEAD,
+    "top_overlap": _HEAD,
+    "top_overlap_partner": _HEAD,
     "loss": ("length",),
 }
 _GROUP_DIMS: dict[str, tuple[str, ...]] = {
@@ -117,6 +128,10 @@ _SINGLE = {
     "critical_fraction_head": Tolerance(0.0, absolute=1e-12),
     "sensitivity": Tolerance(5e-3, 1e-3),
     "sensitivity_max": Tolerance(5e-3, 1e-3),
+    "sensitivity_top2": Tolerance(5e-3, 1e-3),
+    "top_overlap": Tolerance(0.0, absolute=2e-3),
+    "top_overlap_partner": EQUAL,
+    "visible_keys": Tolerance(1e-12, 1.0),
     "sensitivity_bound": Tolerance(1e-12, 1.0),
     "sensitivity_bound_paper": Tolerance(1e-12, 1.0),
     "separability_lower_paper": Tolerance(1e-2, 1.0),
@@ -155,9 +170,11 @@ def dims_of(name: str) -> tuple[str, ...]:
 
 
 def has_twin(name: str) -> bool:
-    """Row averages of the first three groups exist by position too; critical N does not."""
+    """Row averages of the first three groups exist by position too; critical N does not, and the
+    number of keys is known there."""
     group = group_of(name)
-    return group in ("weights", "distance", "separability") and not name.startswith("critical")
+    left_out = name.startswith("critical") or name == "visible_keys"
+    return group in ("weights", "distance", "separability") and not left_out
 
 
 def expected_metrics(groups: list[str], points: bool, loss: bool) -> list[str]:

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from assembly import Cells, LayerResult, Walk, assemble, loss_metric
 from averages import Mean, RowIndex, position_edges, row_mean, stack
 from catalogue import TWIN, has_twin
-from cooperation import union_coverage, union_independent, union_paper
+from cooperation import (
+    OVERLAP,
+    clear_top,
+    partners,
+    union_coverage,
+    union_independent,
+    union_paper,
+)
 from critical import critical_n_head
 from distance import distance_rows
 from geometry import Cloud, Points
@@ -34,6 +41,7 @@ class HeadRows:
 
     values: dict[str, Array]
     chosen: dict[int, tuple[Array, Array]]  # by N: members (R, N), and whether X_i < r
+    top: tuple[Array, Array]  # the ten largest weights (R, 10), and whether they count as chosen
 
 
 class Oracle:
@@ -57,15 +65,16 @@ class Oracle:
 
     def document_rows(
         self, number: int, layer: int, head: int, points: Points | None
-    ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]]]:
-        """Row values of one head in one document."""
+    ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]], list[tuple[Array, Array]]]:
+        """Row values of one head in one document, its sets and its top ten."""
         document, s = self.documents[number], self.settings
         needs_null = self._wants("separability") or self._wants("cooperation")
         null = self._null(document.point_width(layer)) if points and needs_null else None
-        parts, chosen = [], []
+        parts, chosen, tops = [], [], []
         logits = document.logits(layer, head)
         for block in row_blocks(logits, document.visible, s.depth):
             part: dict[str, Array] = {}
+            tops.append(clear_top(block))
             if self._wants("weights"):
                 part |= weight_rows(block)
             if self._wants("sensitivity"):
@@ -74,6 +83,8 @@ class Oracle:
                 if s.direction == "random":
                     v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
                 part["sensitivity"] = sensitivity_rows(block, v, s.temperatures, s.epsilons)
+                steepest = sensitivity_rows(block, top2_directions(block), [1.0], [1e-3])
+                part["sensitivity_top2"] = steepest[:, 0, 0]
             if points is not None and self._wants("distance"):
                 part |= distance_rows(block, points, s.top_n, s.depth)
             if points is not None and null is not None:
@@ -81,15 +92,16 @@ class Oracle:
                 part |= found
                 chosen.append(sets)
             parts.append(part)
-        return concatenate(parts), chosen
+        return concatenate(parts), chosen, tops
 
     def head_rows(self, layer: int, head: int, shared: list[Points | None] | None) -> HeadRows:
-        values, blocks = [], []
+        values, blocks, tops = [], [], []
         for number, document in enumerate(self.documents):
             points = shared[number] if shared is not None else document.points(layer, head)
-            rows, chosen = self.document_rows(number, layer, head, points)
+            rows, chosen, top = self.document_rows(number, layer, head, points)
             values.append(rows)
             blocks += chosen
+            tops += top
         joined = {
             size: (
                 np.concatenate([b[size][0] for b in blocks]),
@@ -97,7 +109,8 @@ class Oracle:
             )
             for size in (self.settings.top_n if blocks else [])
         }
-        return HeadRows(concatenate(values), joined)
+        top = np.concatenate([t[0] for t in tops]), np.concatenate([t[1] for t in tops])
+        return HeadRows(concatenate(values), joined, top)
 
     def by_length(self, values: Array, lengths: list[int] | None = None) -> Mean:
         """Means over rows t <= L, one entry for each length."""
@@ -114,7 +127,7 @@ class Oracle:
         """The means of a head, and what critical N needs: means for every N, and the head's own."""
         s, cells, walks = self.settings, {}, {}
         for name, values in rows.values.items():
-            if name == "sensitivity":
+            if name in ("sensitivity", "sensitivity_top2"):
                 longest = self.by_length(values, [s.longest])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
             elif not name.endswith(("_walk", DOUBT)):
@@ -151,7 +164,19 @@ class Oracle:
         together: Cells = {}
         if self._wants("cooperation") and all(rows.chosen for rows in found.values()):
             together = self.cooperation_cells(list(found.values()), list(cells.values()))
+            self.add_partners(found, cells)
         return cells, walks, together
+
+    def add_partners(self, found: dict[int, HeadRows], cells: dict[int, Cells]) -> None:
+        """top_overlap and its partner, at the longest length, into the cells of the heads."""
+        visible = np.concatenate([d.visible for d in self.documents])
+        rows = self.index.up_to(self.settings.longest) & (visible > OVERLAP)
+        tops = [rows_of.top for rows_of in found.values()]
+        none, zero = np.asarray(np.nan), np.asarray(0)
+        for head, partner in zip(found, partners(tops, list(found), rows), strict=True):
+            cells[head]["top_overlap"] = Mean(np.asarray(partner.overlap), none, zero)
+            doubt = np.asarray(partner.doubt)
+            cells[head]["top_overlap_partner"] = Mean(np.asarray(partner.head), none, zero, doubt)
 
     def cooperation_cells(self, rows: list[HeadRows], cells: list[Cells]) -> Cells:
         s = self.settings

@@ -31,8 +31,8 @@ class Settings:
 
     @property
     def depth(self) -> int:
-        """How many of the largest weights of a row are needed."""
-        return max(2, self.critical_max, *self.top_n)
+        """How many of the largest weights of a row are needed: for top_overlap eleven."""
+        return max(11, self.critical_max, *self.top_n)
 
 
 @dataclass

@@ -151,6 +151,37 @@ class Scan(unittest.TestCase):
         paper = 1.0 - (1.0 - shares.mean()) ** 2
         self.assertAlmostEqual(self.metrics["union_coverage_paper"].values[0, 1, 1], paper)
 
+    def test_overlap_of_heads(self) -> None:
+        shares = []
+        for document, t in self.rows(16):
+            if t <= 10:
+                continue
+            chosen = []
+            for head in range(2):
+                _, a, _ = self.row(0, head, document, t)
+                limit = sorted(a, reverse=True)[10] * 1.0001
+                chosen.append({j for j in range(t) if a[j] > limit})
+            both, either = chosen[0] & chosen[1], chosen[0] | chosen[1]
+            shares.append(len(both) / len(either) if either else 0.0)
+        self.assertEqual(len(shares), 6)
+        found = self.metrics["top_overlap"].values[0]
+        self.assertAlmostEqual(found[0], self.mean(shares))
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(self.metrics["top_overlap_partner"].values.tolist(), [[1, 0], [1, 0]])
+
+    def test_step_between_the_two_best_keys(self) -> None:
+        gains = []
+        for document, t in self.rows(16):
+            logits, a, _ = self.row(1, 0, document, t)
+            if t < 2:
+                continue
+            best, second = np.argsort(-logits)[:2]
+            moved = logits.copy()
+            moved[best] += 1e-3 * math.sqrt(0.5)
+            moved[second] -= 1e-3 * math.sqrt(0.5)
+            gains.append(float(np.linalg.norm(softmax(moved) - a)) / 1e-3)
+        self.assertAlmostEqual(self.metrics["sensitivity_top2"].values[1, 0], self.mean(gains))
+
     def test_critical_n_of_a_head(self) -> None:
         """Every N up to min(L - 1, critical-max) is tried, against this head's own errors."""
         oracle = Oracle(self.documents, self.settings)
@@ -195,6 +226,10 @@ class Scan(unittest.TestCase):
         metrics["separability"]["values"][0][0][0][0] = None
         metrics["jacobian_bound"]["dims"] = ["head", "layer", "length"]
         metrics["critical_n"]["values"][0] += 1
+        metrics["visible_keys"]["values"][1][1][0] += 1
+        metrics["sensitivity_top2"]["values"][0][1] *= 1.01
+        metrics["top_overlap"]["values"][1][0] += 0.01
+        metrics["top_overlap_partner"]["values"][1][0] = 0
         del metrics["mass_90_by_position"]
         self.assertEqual(
             set(self.failures(wrong)),
@@ -206,6 +241,10 @@ class Scan(unittest.TestCase):
                 "jacobian_bound",
                 "critical_n",
                 "mass_90_by_position",
+                "visible_keys",
+                "sensitivity_top2",
+                "top_overlap",
+                "top_overlap_partner",
             },
         )
 

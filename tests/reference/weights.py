@@ -75,4 +75,5 @@ def weight_rows(block: RowBlock) -> dict[str, Array]:
         "logit_range": block.logits.max(axis=1) - low_logit,
         "scaled_weight_min": n * lowest,
         "scaled_weight_max": n * a.max(axis=1),
+        "visible_keys": n,
     }
