@@ -18,6 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HEADGAUGE_BUILD", ROOT / "build/release"))
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", ROOT / "../shared/data"))
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate  # noqa: E402
+
 PROGRAM = BUILD / "headgauge"
 PRINT_TOKEN_IDS = BUILD / "tests/tokenize/print_token_ids"
 
@@ -47,6 +50,7 @@ class Agreement(unittest.TestCase):
 
     def agree(self, model: Path, tokens: list[Path], *options: str) -> None:
         run(PROGRAM, "scan", model, "--tokens", *tokens, "--out", self.folder, "--quiet", *options)
+        validate(self.folder / "results.json")
         table = run(
             sys.executable,
             ROOT / "tests/reference/compare.py",
@@ -60,6 +64,7 @@ class Agreement(unittest.TestCase):
         )
         print(f"\n{self.id()}\n{table}", flush=True)
         self.assertIn("effective_tokens", table)
+        self.assertNotIn("not checked", table)
 
     def test_demo_model(self) -> None:
         model = ROOT / "demo/model"

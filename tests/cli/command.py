@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate, validate_text  # noqa: E402
+
 BINARY = Path(os.environ.get("HEADGAUGE_BINARY") or ROOT / "build/release/headgauge")
 GOLDEN = ROOT / "tests/golden/data"
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data")
@@ -73,11 +77,21 @@ class CommandTest(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="headgauge-")
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name).resolve()
+        self.written: dict[Path, bytes] = {}
+        self.addCleanup(self.validate_results)
+
+    def validate_results(self) -> None:
+        """Whatever a test was about: no results.json that headgauge left breaks the format."""
+        for folder, _, files in os.walk(self.folder):
+            path = Path(folder, "results.json")
+            if path.name in files and path.read_bytes() != self.written.get(path):
+                validate(path)
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.written[path] = path.read_bytes()
         return path
 
     def ids(self, count: int, vocabulary: int = 41, name: str = "ids.txt") -> Path:
@@ -87,6 +101,8 @@ class CommandTest(unittest.TestCase):
     def succeed(self, *arguments, **options) -> Finished:
         done = run(*arguments, cwd=self.folder, **options)
         self.assertEqual(done.code, 0, f"{arguments}: {done.err}")
+        if arguments[0] == "scan" and "--json" in arguments:
+            validate_text(done.out, "what --json prints")
         return done
 
     def refuse(self, code: int, *arguments, says=(), form: bool = True, **options) -> str:

@@ -23,7 +23,11 @@ class InvalidResults(AssertionError):
 
 def validate(path: str | Path) -> dict:
     """The parsed file; InvalidResults if it breaks the format in any way."""
-    text = Path(path).read_text(encoding="utf-8")
+    return validate_text(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+def validate_text(text: str, path: str) -> dict:
+    """The same for a text that is no file, such as what `scan --json` prints."""
     document = json.loads(text, parse_constant=_refuse)
     faults = list(faults_of(document))
     if faults:
