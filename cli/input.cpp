@@ -35,7 +35,8 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
           ? kLongestAuto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) {
-    if (document.tokens.size() > longest) document.tokens.resize(longest);
+    document.total = document.tokens.size();
+    if (document.total > longest) document.tokens.resize(longest);
   }
   return documents;
 }

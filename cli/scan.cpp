@@ -249,6 +249,14 @@ int run(ScanCommand& options) {
   results.settings["text"] = options.input.texts;
   results.settings["tokens"] = options.input.tokens;
   results.settings["out"] = options.out;
+  results.settings["json"] = options.json;
+  if (options.top > 0) {
+    results.settings["top"] = options.top;
+  } else {
+    results.settings["top"] = "all";
+  }
+  results.settings["sort"] = options.sort;
+  results.settings["quiet"] = options.quiet;
 
   if (source->info().family == "dump" && options.input.has_text()) {
     results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");

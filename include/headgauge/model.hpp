@@ -15,7 +15,8 @@ namespace headgauge {
 struct Document {
   std::string name;
   std::vector<int> tokens;
-  std::string sha256;  // of the file it came from
+  std::string sha256;     // of the file it came from
+  std::size_t total = 0;  // tokens of the whole text, where `tokens` are the first of more
 };
 
 struct SourceOptions {

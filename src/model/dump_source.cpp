@@ -49,7 +49,10 @@ class DumpSource final : public HeadSource {
     results.model["causal"] = dump_.causal();
     results.model["scale"] = dump_.scale();
     results.model["weights_sha256"] = weights_sha256_;
-    results.text = {{"names", {info_.name}}, {"sha256", {nullptr}}, {"tokens", {dump_.length()}}};
+    results.text = {{"names", {info_.name}},
+                    {"sha256", {nullptr}},
+                    {"tokens", {dump_.length()}},
+                    {"tokens_total", {dump_.length()}}};
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {

@@ -111,6 +111,7 @@ class Gpt2Source final : public HeadSource {
       results.text["names"].push_back(document.name);
       results.text["sha256"].push_back(document.sha256);
       results.text["tokens"].push_back(document.tokens.size());
+      results.text["tokens_total"].push_back(document.total);
     }
   }
 
@@ -182,6 +183,7 @@ class Gpt2Source final : public HeadSource {
     Index longest = 0, total = 0;
     for (Document& document : documents_) {
       const auto limit = static_cast<std::size_t>(config_.positions);
+      document.total = std::max(document.total, document.tokens.size());
       if (document.tokens.size() > limit) document.tokens.resize(limit);
       const auto length = static_cast<Index>(document.tokens.size());
       info_.documents.push_back(length);

@@ -47,6 +47,37 @@ class ScanTest(CommandTest):
         return validate(self.folder / out / "results.json")
 
 
+class Settings(ScanTest):
+    def options(self) -> set[str]:
+        """Every long option of scan, as settings are named."""
+        text = self.succeed("scan", "--help").out
+        named = re.findall(r"(?m)^ +(?:-h,)?--([a-z0-9-]+)", text)
+        return {name.replace("-", "_") for name in named} - {"help"}
+
+    def test_every_option_has_one_key(self) -> None:
+        options = self.options()
+        self.assertIn("critical_max", options)
+        settings = self.scan()["settings"]
+        self.assertEqual(set(settings), options | {"command"})
+        self.assertEqual((settings["top"], settings["sort"]), ("all", ""))
+        self.assertEqual((settings["json"], settings["quiet"]), (False, True))
+
+    def test_what_was_asked_for_is_there(self) -> None:
+        asked = ("--top", "3", "--sort", "entropy", "--json")
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", *asked)
+        settings = json.loads(done.out)["settings"]
+        told = {key: settings[key] for key in ("top", "sort", "json", "quiet")}
+        self.assertEqual(told, {"top": 3, "sort": "entropy", "json": True, "quiet": False})
+
+    def test_a_long_text_tells_what_it_has_and_what_was_read(self) -> None:
+        # The model has 128 positions.
+        self.ids(200, name="long.txt")
+        for lengths, read in (("32", [32, 32]), ("auto", [123, 128])):
+            results = self.scan("long.txt", "--lengths", lengths)
+            self.assertEqual(results["text"]["tokens"], read)
+            self.assertEqual(results["text"]["tokens_total"], [123, 200])
+
+
 class Files(ScanTest):
     def test_results_and_heads_agree(self) -> None:
         results = self.scan()
@@ -302,6 +333,8 @@ class Dumps(CommandTest):
         done = self.succeed("scan", "dump.safetensors", "--out", "out")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["length"], [32, 64, 80])
+        self.assertEqual(results["text"]["tokens"], [80])
+        self.assertEqual(results["text"]["tokens_total"], [80])
         self.assertIn("entropy", results["metrics"])
         for absent in ("distance", "separability", "union_coverage", "loss"):
             self.assertNotIn(absent, results["metrics"])
