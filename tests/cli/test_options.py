@@ -67,11 +67,11 @@ class Models(AgreementTest):
         self.assertEqual(results["text"]["tokens"], [123, 97])
 
     def test_standard_errors_from_documents(self) -> None:
-        """Four of them are the batches."""
+        """Four are the batches; each is longer than a block of 64 rows, the batch of fewer."""
         names = ["ids.txt", "other.txt"]
         for i in range(3):
-            names.append(self.ids(70 + i, vocabulary=37 - i, name=f"more{i}.txt").name)
-        results = self.agree("--lengths", "10,64", texts=tuple(names))
+            names.append(self.ids(100 + i, vocabulary=37 - i, name=f"more{i}.txt").name)
+        results = self.agree("--lengths", "10,97", texts=tuple(names))
         self.assertIsNotNone(results["metrics"]["entropy"]["stderr"][0][0][0])
 
 
