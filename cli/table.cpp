@@ -71,6 +71,11 @@ class Table {
   }
 
   std::string text() const {
+    if (columns_.empty() && results_.flags.empty()) {
+      return "Nothing was measured that this table shows: that is of the groups weights, distance "
+             "and\n"
+             "separability. The rest is in results.json: add --out DIR, or --json.\n\n";
+    }
     std::string out = header();
     for (std::size_t h = 0; h < heads_.size(); ++h) {
       const bool new_layer =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <thread>
 
 #include "base/memory.hpp"
@@ -36,6 +37,24 @@ class Stopwatch {
 
 Index longest_document(const SourceInfo& source) {
   return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
+}
+
+// All groups that the source allows, if none was asked for. Of those asked for, what it does not
+// allow is absent; where that leaves nothing there is nothing to do.
+void resolve_measures(ScanOptions& options, const SourceInfo& source) {
+  const auto allowed = [&](const std::string& group) {
+    const bool needs_x = group == "distance" || group == "separability" || group == "cooperation";
+    return (source.has_x || !needs_x) && (source.has_loss || group != "model");
+  };
+  std::vector<std::string> possible;
+  std::ranges::copy_if(measure_groups(), std::back_inserter(possible), allowed);
+  if (options.measures.empty()) options.measures = possible;
+  if (std::ranges::any_of(options.measures, allowed)) return;
+  throw UnsupportedError(
+      fault("--measures",
+            fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
+            fmt::format("{}", fmt::join(options.measures, ", ")),
+            "distance, separability and cooperation need the vectors x, model needs the logits"));
 }
 
 // Fills in every default and checks what can be checked before work begins.
@@ -80,13 +99,7 @@ ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   if (options.threads < 1) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
-  if (options.measures.empty()) {
-    for (const std::string& group : measure_groups()) {
-      const bool needs_x = group == "distance" || group == "separability" || group == "cooperation";
-      if ((needs_x && !source.has_x) || (group == "model" && !source.has_loss)) continue;
-      options.measures.push_back(group);
-    }
-  }
+  resolve_measures(options, source);
   if (!options.queries) options.queries = longest > kLongestWithAllRows ? kSampledQueries : 0;
   return options;
 }
@@ -134,8 +147,8 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   const auto measures = make_measures(options.measures, options.measure, info, pool.threads());
   const CellLayout layout(measures);
   const RowPlan plan(options.lengths, info.documents, *options.queries, options.seed);
-  const bool wants_loss =
-      info.has_loss && std::ranges::find(options.measures, "model") != options.measures.end();
+  const bool asks_loss = std::ranges::find(options.measures, "model") != options.measures.end();
+  const bool wants_loss = info.has_loss && asks_loss;
 
   std::size_t bytes =
       info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads());
@@ -210,6 +223,9 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
                    {"heads", info.heads}, {"kv_heads", info.kv_heads}, {"head_dim", info.head_dim}};
   source.describe(results);
   results.notices = info.notices;
+  if (asks_loss && !info.has_loss) {
+    results.notices.push_back("there is no loss: " + info.name + " gives no logits");
+  }
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);
   std::vector<const LayerTable*> views;

@@ -172,6 +172,22 @@ TEST(Table, ColumnsWithoutAnyValueAreLeftOut) {
   EXPECT_NE(table.find("sep."), std::string::npos);
 }
 
+TEST(Table, WithoutAnyColumnOrFlagASentenceStandsInItsPlace) {
+  Results results = scanned_results();
+  std::erase_if(results.metrics, [](const auto& entry) {
+    return entry.first != "sensitivity" && entry.first != "loss";
+  });
+  const std::string flagged = render_table(results, {});
+  EXPECT_FALSE(heads_in(flagged).empty());  // there are flags to show
+  results.flags.clear();
+  const std::string table = render_table(results, {});
+  EXPECT_NE(table.find("Nothing was measured that this table shows"), std::string::npos) << table;
+  EXPECT_NE(table.find("loss, nats"), std::string::npos) << table;
+  EXPECT_EQ(table.find(".head"), std::string::npos) << table;
+  std::erase_if(results.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });
+  EXPECT_EQ(render_table(results, {}), table);  // not even a head
+}
+
 TEST(Table, HeadsThatWereNotMeasuredHaveNoRow) {
   Results r = scanned_results();
   for (auto& [name, metric] : r.metrics) {

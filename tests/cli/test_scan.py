@@ -302,6 +302,9 @@ class Models(CommandTest):
         uniform = results["metrics"]["entropy_normalized"]["values"][0][0]
         for value in uniform:
             self.assertAlmostEqual(value, 1, delta=1e-5)
+        # Each token stands once: the heads that look for its copies and at itself agree.
+        redundant = {f["head"]: f["partner"] for f in results["flags"] if f["name"] == "redundant"}
+        self.assertEqual(redundant, {3: 4, 4: 3})
 
     def test_phantom_that_cannot_be_written(self) -> None:
         self.write("file", "")
@@ -361,6 +364,17 @@ class Dumps(CommandTest):
     def test_what_cannot_be_measured_on_it(self) -> None:
         self.refuse(3, "scan", "dump.safetensors", "--lengths", "81", says=("80", "found 81"))
         self.refuse(2, "scan", "dump.safetensors", "--sort", "distance", says="entropy")
+        for asked in ("distance", "model", "separability,cooperation,model"):
+            says = (asked.replace(",", ", "), "weights, sensitivity", "need the vectors x")
+            self.refuse(4, "scan", "dump.safetensors", "--measures", asked, says=says)
+        self.refuse(2, "scan", "dump.safetensors", "--measures", "distanse", says="distanse")
+
+    def test_of_what_was_asked_for_the_rest_is_measured(self) -> None:
+        asked = ("--measures", "weights,distance,model")
+        done = self.succeed("scan", "dump.safetensors", *asked)
+        self.assertIn("note: the dump holds no x", done.err)
+        self.assertIn("note: there is no loss: dump.safetensors gives no logits", done.err)
+        self.assertRegex(done.out, r"(?m)^ *1\.2  ")
 
     def test_damaged(self) -> None:
         path = self.folder / "dump.safetensors"
