@@ -2,124 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <optional>
-#include <string_view>
+#include "scan/summary_lines.hpp"
 
-#include "results/longest.hpp"
+namespace headgauge::summary {
 
-namespace headgauge {
-namespace {
-
-constexpr double kSink = 0.3;  // as for the flag of that name
 constexpr double kHalfToken = 0.5;
-
-// Puts a line together piece by piece and keeps the record of its numbers.
-class Line {
- public:
-  Line& say(std::string_view words) {
-    line_.text += words;
-    return *this;
-  }
-  Line& head(const HeadName& name) {
-    line_.heads.push_back(name.text());
-    return say("head ").say(line_.heads.back());
-  }
-  Line& number(const Cell& cell, double scale = 1) {
-    return fact({rounded(cell.value * scale), cell.metric, cell.index, cell.value, scale});
-  }
-  // A number that is whole by nature.
-  Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {
-    return fact({fmt::format("{:.0f}", value), metric, std::move(cell), value, 1});
-  }
-  Line& whole(const Cell& cell) { return whole(cell.metric, cell.value, cell.index); }
-  Line& rule(const char* text) { return fact({text, "rule", {}, std::stod(text), 1}); }
-  Line& fact(Fact fact) {
-    line_.text += fact.text;
-    line_.facts.push_back(std::move(fact));
-    return *this;
-  }
-  SummaryLine done() { return std::move(line_); }
-
- private:
-  SummaryLine line_;
-};
-
-struct HeadCell {
-  HeadName head;
-  Cell cell;
-};
-
-using MaybeLine = std::optional<SummaryLine>;
-
-class Summary {
- public:
-  explicit Summary(const Results& results) : results_(results), heads_(measured_heads(results)) {}
-
-  bool possible() const { return longest_length(results_).has_value() && !heads_.empty(); }
-  MaybeLine dispersion() const;
-  MaybeLine roles() const;
-  MaybeLine growth() const;
-  MaybeLine critical() const;
-  MaybeLine separability() const;
-  MaybeLine spread() const;
-  MaybeLine largest_key() const;
-  MaybeLine advice() const;
-
- private:
-  using Score = std::function<std::optional<double>(const HeadName&)>;
-
-  std::optional<Cell> cell(std::string_view metric, const HeadName& head) const {
-    return find_cell(results_, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
-  }
-  double value(std::string_view metric, const HeadName& head) const {
-    const auto found = cell(metric, head);
-    return found ? found->value : kUndefined;
-  }
-  // The head of the highest score; the first of equal ones.
-  std::optional<HeadName> best(const Score& score) const {
-    std::optional<HeadName> found;
-    double highest = 0;
-    for (const HeadName& head : heads_) {
-      const auto s = score(head);
-      if (!s || std::isnan(*s) || (found && *s <= highest)) continue;
-      found = head;
-      highest = *s;
-    }
-    return found;
-  }
-  std::optional<HeadCell> extreme(std::string_view metric, double sign) const {
-    const auto head = best([&](const HeadName& h) { return sign * value(metric, h); });
-    if (!head) return std::nullopt;
-    return HeadCell{*head, *cell(metric, *head)};
-  }
-  std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
-  std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
-
-  Line& length(Line& line) const {
-    const Index last = results_.coord_size("length") - 1;
-    return line.say("L = ").whole("coords.length", *longest_length(results_), {last});
-  }
-  // "1 of 6 heads ONE" or "2 of 6 heads MANY".
-  Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
-    const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),
-                                 [&](const Flag& f) { return f.name == flag; });
-    line.whole(std::string("flags.") + flag, static_cast<double>(n)).say(" of ");
-    line.whole("heads", static_cast<double>(heads_.size()));
-    return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
-  }
-  // A head that selects by content or place: neither flat nor resting on the first token.
-  bool sharp(const HeadName& head) const {
-    const double entropy = value("entropy_normalized", head);
-    const double sink = value("sink_weight", head);
-    return entropy < 0.5 && !(sink > kSink);
-  }
-
-  const Results& results_;
-  std::vector<HeadName> heads_;
-};
 
 MaybeLine Summary::dispersion() const {
   const auto flattest = largest("entropy_normalized");
@@ -308,44 +195,9 @@ MaybeLine Summary::largest_key() const {
   return line.say(" on average.").done();
 }
 
-MaybeLine Summary::advice() const {
-  const auto widest = largest("mass_90");
-  const int longest = *longest_length(results_);
-  const double limit = std::ceil(0.06 * longest) - 1;
-  if (!widest || limit < 1) return std::nullopt;  // of so few keys the rule leaves none
-  Line line;
-  length(line.say("At ")).say(", keep at most ").whole("limit", limit);
-  line.say(limit == 1 ? " key (N below " : " keys (N below ");
-  line.rule("6").say(" %) per query");
-  line.say(widest->cell.value > limit ? ", but more for " : "; that is enough even for ");
-  line.head(widest->head).say(" (").number(widest->cell).say(" keys for ").rule("90");
-  line.say(" % of its weight)");
+}  // namespace headgauge::summary
 
-  const auto hot = find_label(results_, "temperature", 0.1);
-  const auto model = find_label(results_, "temperature", 1.0);
-  const auto gradient = [&](const HeadName& h, Index temperature) {
-    return find_cell(results_, "sensitivity",
-                     {{"layer", h.layer_index},
-                      {"head", h.head_index},
-                      {"temperature", temperature},
-                      {"epsilon", 0}});
-  };
-  const auto touchy = hot && model ? best([&](const HeadName& h) -> std::optional<double> {
-    const auto g = gradient(h, *hot);
-    return g && gradient(h, *model) ? std::optional(g->value) : std::nullopt;
-  })
-                                   : std::nullopt;
-  if (touchy) {
-    line.say("; stay above T = ").rule("0.1").say(", where the gradient of ").head(*touchy);
-    line.say(" is ").number(*gradient(*touchy, *hot)).say(" (");
-    line.number(*gradient(*touchy, *model)).say(" at T = ").rule("1").say(")");
-  } else {
-    line.say("; stay above T = ").rule("0.1");
-  }
-  return line.say(".").done();
-}
-
-}  // namespace
+namespace headgauge {
 
 bool critical_n_can_reject(const Results& results, std::size_t heads) {
   const auto level = results.settings.find("critical_level");
@@ -356,11 +208,11 @@ bool critical_n_can_reject(const Results& results, std::size_t heads) {
 
 std::vector<SummaryLine> summary_lines(const Results& results) {
   constexpr std::size_t kLines = 5;
-  const Summary summary(results);
+  const summary::Summary summary(results);
   if (!summary.possible()) return {};
   // In the order of the text; `spare` lines stand in for those that the results cannot support.
   struct Candidate {
-    MaybeLine line;
+    std::optional<SummaryLine> line;
     bool spare;
   };
   std::vector<Candidate> candidates{

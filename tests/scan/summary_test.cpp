@@ -127,6 +127,28 @@ TEST(Summary, AdviceDoesNotAskForMoreKeysThanAreNeeded) {
   EXPECT_NE(summarize(r)[4].find("that is enough even for head 0.0 (50.0 keys"), std::string::npos);
 }
 
+TEST(Summary, AdviceOnTemperatureDependsOnTheGradients) {
+  Results r = scanned_results();
+  const auto advice = [&] {
+    testing::expect_every_number_is_in_the_results(r);
+    const std::string line = summarize(r)[4];
+    return line.substr(line.find("; ") + 2);
+  };
+  for (double& g : r.metric("sensitivity")->values) g *= .1;
+  EXPECT_EQ(advice(),
+            "stay above T = 0.1, for at T = 1 already head 1.2 has a gradient of 0.30 between its "
+            "two best keys.");
+  for (double& g : r.metric("sensitivity_top2")->values) g *= .5;
+  EXPECT_EQ(
+      advice(),
+      "the gradients leave room down to T = 0.1: at most 0.06 there, in head 1.2 (0.01 at T = "
+      "1).");
+  std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity_top2"; });
+  EXPECT_EQ(advice().find("stay above"), std::string::npos);
+  std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });
+  EXPECT_EQ(summarize(r)[4].find("T = "), std::string::npos) << summarize(r)[4];
+}
+
 TEST(Summary, NothingMeasuredNothingSaid) {
   EXPECT_TRUE(summarize(Results{}).empty());
   Results r = scanned_results();
