@@ -8,6 +8,7 @@
 #include "cli/print.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -31,6 +32,15 @@ Facts inspect_dump(const ResolvedModel& model) {
   return facts;
 }
 
+// What scores are multiplied with, in terms of the sizes that are shown and the layer from 0.
+std::string scale_text(const ModelSummary& summary) {
+  const std::string by_dimension = summary.scaled_by_dimension ? "sqrt(head_dim)" : "";
+  const std::string by_layer = summary.scaled_by_layer ? "(layer + 1)" : "";
+  if (by_dimension.empty() && by_layer.empty()) return "1";
+  const bool both = !by_dimension.empty() && !by_layer.empty();
+  return "1/" + (both ? "(" + by_dimension + " " + by_layer + ")" : by_dimension + by_layer);
+}
+
 Facts inspect_checkpoint(const ResolvedModel& model) {
   const Checkpoint checkpoint(model);
   const ModelSummary summary = summarize_model(checkpoint);
@@ -46,6 +56,10 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
                  {"vocabulary", summary.vocabulary},
                  {"positions", summary.positions},
                  {"parameters", summary.parameters},
+                 {"activation", summary.activation},
+                 {"attention_scale", scale_text(summary)},
+                 {"tokenizer", tokenizer_kind(model.folder)},
+                 {"prefix", summary.prefix},
                  {"files", model.weights.size()},
                  {"tensors", checkpoint.names().size()},
                  {"bytes", checkpoint.bytes()}};
@@ -69,6 +83,7 @@ int inspect(const std::string& name, bool json) {
   }
   for (const auto& [key, value] : facts.items()) {
     std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (key == "prefix" && text.empty()) text = "none";
     if (key == "bytes") text = format_bytes(value.get<std::size_t>());
     if (key == "types") {
       text.clear();

@@ -46,13 +46,18 @@ struct ModelSummary {
   Index vocabulary = 0;
   Index positions = 0;  // longest context
   std::int64_t parameters = 0;
+  std::string activation;           // as config.json names it
+  bool scaled_by_dimension = true;  // scores are divided by sqrt(head_dim)
+  bool scaled_by_layer = false;     // and by the layer's number, from 1
+  std::string prefix;               // before the names of the tensors
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 
 // Writes a GPT-2 checkpoint of one layer whose five heads have statistics in closed form (uniform,
 // sink, previous token, same token, one-hot; docs/phantom.md), with tokens.txt, repeated.txt and
 // expected.json, into `folder`, which is made if need be. `strength` > 0 is the logit of the key
-// that a head prefers; all others have logit 0. Throws ResourceError where a file cannot be written.
+// that a head prefers; all others have logit 0. Throws ResourceError where a file cannot be
+// written.
 void write_phantom(const std::string& folder, double strength);
 
 // The model_type values that make_model_source knows.

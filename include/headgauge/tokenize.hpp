@@ -45,6 +45,10 @@ class Tokenizer {
   std::unique_ptr<Impl> impl_;
 };
 
+// What Tokenizer::load() would read, for people: "BPE (tokenizer.json)", "BPE (vocab.json,
+// merges.txt)", "none". Nothing is checked.
+std::string tokenizer_kind(const std::string& folder);
+
 // The text of a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
 // that gives the offset of the first byte that is not UTF-8, or says that the file is empty.
 std::string read_text_file(const std::string& path);

@@ -30,6 +30,7 @@ struct Gpt2Config {
   bool scale_weights = true;
   bool scale_by_layer = false;
   bool tied = true;
+  std::string activation_name;
   Activation activation = nullptr;
 
   explicit Gpt2Config(const ConfigReader& config)
@@ -42,9 +43,9 @@ struct Gpt2Config {
         epsilon(config.get_or("layer_norm_epsilon", 1e-5)),
         scale_weights(config.get_or("scale_attn_weights", true)),
         scale_by_layer(config.get_or("scale_attn_by_inverse_layer_idx", false)),
-        tied(config.get_or("tie_word_embeddings", true)) {
-    const auto name = config.get_or<std::string>("activation_function", "gelu_new");
-    activation = find_activation(name, config.where("activation_function"));
+        tied(config.get_or("tie_word_embeddings", true)),
+        activation_name(config.get_or<std::string>("activation_function", "gelu_new")),
+        activation(find_activation(activation_name, config.where("activation_function"))) {
     if (width % heads != 0) {
       throw BadInputError(fault(config.where("n_embd"),
                                 fmt::format("a multiple of n_head = {}", heads),
@@ -177,6 +178,7 @@ class Gpt2Source final : public HeadSource {
     info_.layers = config_.layers;
     info_.heads = info_.kv_heads = config_.heads;
     info_.head_dim = config_.head_dim();
+    info_.x_dim = x_ == XSource::value ? config_.head_dim() : d;
     info_.max_length = config_.positions;
     info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
     info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
@@ -340,6 +342,10 @@ ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   summary.width = config.width;
   summary.vocabulary = config.vocabulary;
   summary.positions = config.positions;
+  summary.activation = config.activation_name;
+  summary.scaled_by_dimension = config.scale_weights;
+  summary.scaled_by_layer = config.scale_by_layer;
+  summary.prefix = tensor_prefix(checkpoint);
   const std::int64_t d = config.width, f = config.inner;
   const std::int64_t block = 4 * d * d + 2 * d * f + 9 * d + f;
   summary.parameters = config.layers * block + 2 * d +

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -81,6 +82,19 @@ Tokenizer Tokenizer::load(const std::string& folder) {
                               "fetch the file again, or give token ids (--tokens)"));
   }
   return Tokenizer(std::move(impl));
+}
+
+std::string tokenizer_kind(const std::string& folder) {
+  const std::filesystem::path root(folder);
+  const auto json = root / "tokenizer.json";
+  if (is_there(json)) {
+    const auto tree = nlohmann::json::parse(read_text(json.string()), nullptr, false);
+    const nlohmann::json::json_pointer type("/model/type");
+    const bool told = tree.is_object() && tree.contains(type) && tree[type].is_string();
+    return (told ? tree[type].get<std::string>() : "unknown kind") + " (tokenizer.json)";
+  }
+  const bool pair = is_there(root / "vocab.json") && is_there(root / "merges.txt");
+  return pair ? "BPE (vocab.json, merges.txt)" : "none";
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {

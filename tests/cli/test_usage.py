@@ -206,9 +206,50 @@ class Lists(UsageTest):
         text = self.succeed("inspect", "model").out
         for key, value in expected.items():
             self.assertRegex(text, rf"(?m)^{key} +{value}$")
+        told = {"activation": "gelu_new", "attention_scale": "1/sqrt(head_dim)",
+                "tokenizer": "none", "prefix": "transformer."}  # fmt: skip
+        self.assertEqual({key: facts[key] for key in told}, told)
+        for key, value in told.items():
+            self.assertRegex(text, rf"(?m)^{key} +{re.escape(value)}$")
         # The weights themselves may be named, too.
         same = json.loads(self.succeed("inspect", "model/model.safetensors", "--json").out)
         self.assertEqual(same["weights_sha256"], facts["weights_sha256"])
+
+    def test_inspect_of_what_a_config_switches(self) -> None:
+        config = self.folder / "model/config.json"
+        whole = json.loads(config.read_text())
+        for by_dimension, by_layer, scale in (
+            (False, False, "1"),
+            (False, True, "1/(layer + 1)"),
+            (True, True, "1/(sqrt(head_dim) (layer + 1))"),
+        ):
+            config.write_text(json.dumps({
+                **whole,
+                "activation_function": "relu",
+                "scale_attn_weights": by_dimension,
+                "scale_attn_by_inverse_layer_idx": by_layer,
+            }))  # fmt: skip
+            facts = json.loads(self.succeed("inspect", "model", "--json").out)
+            self.assertEqual((facts["activation"], facts["attention_scale"]), ("relu", scale))
+
+    def test_inspect_of_tokenizers_and_prefixes(self) -> None:
+        def kind() -> str:
+            return json.loads(self.succeed("inspect", "model", "--json").out)["tokenizer"]
+
+        self.write("model/vocab.json", "{}")
+        self.assertEqual(kind(), "none")
+        self.write("model/merges.txt", "")
+        self.assertEqual(kind(), "BPE (vocab.json, merges.txt)")
+        for text, expected in (
+            ('{"model": {"type": "WordPiece"}}', "WordPiece"),
+            ('{"model": {}}', "unknown kind"),
+            ("[", "unknown kind"),
+        ):
+            self.write("model/tokenizer.json", text)
+            self.assertEqual(kind(), expected + " (tokenizer.json)")
+        copy_golden("sharded-no-prefix", self.folder / "bare")
+        self.assertEqual(json.loads(self.succeed("inspect", "bare", "--json").out)["prefix"], "")
+        self.assertRegex(self.succeed("inspect", "bare").out, "(?m)^prefix +none$")
 
     def test_inspect_of_shards(self) -> None:
         copy_golden("sharded", self.folder / "sharded")
