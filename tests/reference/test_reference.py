@@ -148,6 +148,7 @@ class Rows(unittest.TestCase):
                 "logit_range": logits.max() - logits.min(),
                 "scaled_weight_min": t * ordered[-1],
                 "scaled_weight_max": t * ordered[0],
+                "visible_keys": t,
             }
             if t >= 2:
                 rest = a[1:] / a[1:].sum()
