@@ -1,3 +1,6 @@
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -7,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
@@ -32,12 +36,22 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+// Each thread's own heap sets 64 MB of addresses aside, whatever it holds: nothing where they are
+// free, too much where the address space is limited.
+void share_one_heap_under_a_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    mallopt(M_ARENA_MAX, 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using headgauge::ErrorKind;
   // A file that outgrows the limit of the process is an error to tell, not to die of.
   std::signal(SIGXFSZ, SIG_IGN);
+  share_one_heap_under_a_limit();
   CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
   app.name("headgauge");
   app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION, "Print the version");
@@ -76,7 +90,9 @@ int main(int argc, char** argv) {
     return fail(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
     return fail(static_cast<int>(ErrorKind::resource),
-                "out of memory; use shorter --lengths, fewer --measures, or --queries");
+                headgauge::fault("memory", "enough for the model and the texts",
+                                 headgauge::format_bytes(headgauge::available_memory()) + " left",
+                                 "use a smaller model or shorter texts, or allow more memory"));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {

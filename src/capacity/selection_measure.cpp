@@ -169,6 +169,8 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
     if (l <= head.length()) length = std::min<Index>(head.x.size(), l);
   }
   if (!gram_ || key_ == 0 || head.x.key != key_ || length != length_) {
+    cross_ = {};  // not two of them at once
+    gram_.reset();
     gram_ = std::make_unique<Gram>(head.x, length, gram_limit_, pool);
     if (plan_.distance && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
     left_out_ = left_out_ || !gram_->has_products();
@@ -181,6 +183,7 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   space_.x = head.x;
   if (plan_.separability) {
     if (!null_ || null_->columns() < length || null_->dimension() != gram_->dimension()) {
+      null_.reset();
       const Matrix<float> points = sphere_points(options_.seed, gram_->dimension(), length, pool);
       Vectors z;
       z.rows = points;

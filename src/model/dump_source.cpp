@@ -77,6 +77,7 @@ class DumpSource final : public HeadSource {
     info_.causal = dump_.causal();
     info_.has_values = dump_.value_dim() > 0;
     info_.has_x = by_value_ ? info_.has_values : dump_.x_dim() > 0;
+    info_.x_dim = by_value_ ? dump_.value_dim() : dump_.x_dim();
     info_.has_loss = false;
     info_.documents = {dump_.length()};
     info_.layer_types.assign(dump_.layers().size(), "full_attention");

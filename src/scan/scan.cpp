@@ -120,6 +120,13 @@ void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
   }
 }
 
+constexpr const char* kLessMemory =
+    "use shorter --lengths, fewer --measures, or --queries to sample rows";
+
+// `estimate`: the memory that it takes, known before the work begins.
+Results scan_within(HeadSource& source, const ScanOptions& given, Progress* progress,
+                    const std::stop_token& stop, std::size_t& estimate);
+
 }  // namespace
 
 std::vector<int> auto_lengths(Index tokens, Index max_length) {
@@ -138,6 +145,21 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
 
 Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
              std::stop_token stop) {
+  std::size_t estimate = 0;
+  try {
+    return scan_within(source, given, progress, stop, estimate);
+  } catch (const std::bad_alloc&) {
+    // Another process took it, or the estimate was too low.
+    throw ResourceError(fault("scan of " + source.info().name,
+                              format_bytes(estimate) + " of memory, by estimate",
+                              "that the system ran out of it", kLessMemory));
+  }
+}
+
+namespace {
+
+Results scan_within(HeadSource& source, const ScanOptions& given, Progress* progress,
+                    const std::stop_token& stop, std::size_t& estimate) {
   const Stopwatch total;
   const SourceInfo& info = source.info();
   const ScanOptions options = resolve(given, info);
@@ -150,12 +172,6 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   const bool asks_loss = std::ranges::find(options.measures, "model") != options.measures.end();
   const bool wants_loss = info.has_loss && asks_loss;
 
-  std::size_t bytes =
-      info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads());
-  for (const auto& measure : measures) bytes += measure->bytes(info, plan.longest());
-  require_memory(bytes, "scan of " + info.name,
-                 "use shorter --lengths, fewer --measures, or --queries to sample rows");
-
   Measured measured;
   for (int layer = 0; layer < info.layers; ++layer) {
     if (selection.layer(layer)) measured.layers.push_back(layer);
@@ -166,6 +182,13 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
       measured.heads.push_back(head);
     }
   }
+
+  // A table of statistics for each layer, then the same once more as results.
+  estimate = info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads()) +
+             static_cast<std::size_t>(info.heads) * HeadAccumulator::bytes(plan, layout.cells()) +
+             2 * measured.layers.size() * LayerTable::bytes(plan, layout, info.heads);
+  for (const auto& measure : measures) estimate += measure->bytes(info, plan.longest());
+  require_memory(estimate, "scan of " + info.name, kLessMemory);
 
   HeadScanner scanner(*normalizer, measures, layout, plan, pool);
   std::vector<HeadAccumulator> accumulators;
@@ -256,5 +279,7 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
   if (progress != nullptr) progress->update("done", last_layer + 1, last_layer + 1);
   return results;
 }
+
+}  // namespace
 
 }  // namespace headgauge

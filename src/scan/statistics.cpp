@@ -37,6 +37,12 @@ HeadAccumulator::HeadAccumulator(const RowPlan& plan, Index cells) : plan_(plan)
   }
 }
 
+std::size_t HeadAccumulator::bytes(const RowPlan& plan, Index cells) {
+  Index sums = 0;
+  for (const DocumentPlan& document : plan.documents()) sums += document.segments * cells;
+  return static_cast<std::size_t>(sums) * sizeof(Sum);
+}
+
 void HeadAccumulator::clear() {
   for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), Sum{});
 }
@@ -98,6 +104,11 @@ LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index head
     per_head_ += copies * range.count;
   }
   statistics_.resize(static_cast<std::size_t>(per_head_ * heads));
+}
+
+std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Index heads) {
+  const auto copies = static_cast<Index>(plan.lengths().size() + plan.edges().size());
+  return static_cast<std::size_t>(layout.cells() * copies * heads) * sizeof(CellStatistics);
 }
 
 Index LayerTable::slot(const CellRange& range, Index length) const {

@@ -42,6 +42,7 @@ class CellLayout {
 class HeadAccumulator {
  public:
   HeadAccumulator(const RowPlan& plan, Index cells);
+  static std::size_t bytes(const RowPlan& plan, Index cells);
   // `values` is rows of the tile x cells; NaN where undefined.
   void add(Index document, const Tile& tile, MatrixView<const double> values);
   void clear();
@@ -69,6 +70,7 @@ CellStatistics series_statistics(std::span<const std::vector<double>> documents,
 class LayerTable : public LayerStatistics {
  public:
   LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads);
+  static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
   // Reads the accumulator of a finished head into the table.
   void fill(Index head, const HeadAccumulator& accumulator);
   CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override;

@@ -353,6 +353,26 @@ class Memory(BadInputTest):
             codes.add(done.code)
         self.assertEqual(codes, {0, RESOURCE})
 
+    def test_the_estimate_is_enough_for_the_work(self) -> None:
+        """What fits by the estimate fits: no scan that began runs out of memory."""
+        make_gpt2(self.folder / "long", 2, 2, 16, 4096)
+        self.ids(4096, name="many.txt")
+        scan = ("scan", "long", "--tokens", "many.txt", "--lengths", "4096", "--queries", "2")
+        for groups, least in (("distance", 90), ("distance,separability,cooperation", 160)):
+            codes = set()
+            for megabytes in range(least, least + 80, 10):
+                limits = {resource.RLIMIT_AS: megabytes << 20}
+                arguments = (*scan, "--measures", groups, "--x", "value", "--quiet")
+                done = run(*arguments, "--threads", "2", cwd=self.folder, limits=limits)
+                told = f"{groups}, {megabytes} MB: exit {done.code}, {done.err!r}"
+                codes.add(done.code)
+                if done.code == 0:
+                    break
+                self.assertEqual(done.code, RESOURCE, told)
+                figure = r"long: expected \d+ MB of memory, found \d+ MB available; "
+                self.assertRegex(done.err, figure, told)
+            self.assertEqual(codes, {0, RESOURCE}, groups)
+
 
 if __name__ == "__main__":
     unittest.main()
