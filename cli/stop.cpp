@@ -29,7 +29,7 @@ StopOnSignal::StopOnSignal(bool announce) {
   // Blocked here and so in all threads made later; the watcher alone takes them.
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  watcher_ = std::jthread([this, announce](std::stop_token ended) {
+  watcher_ = std::jthread([this, announce](const std::stop_token& ended) {
     const sigset_t signals = stop_signals();
     const timespec tenth{0, 100'000'000};
     while (!ended.stop_requested()) {

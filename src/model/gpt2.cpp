@@ -264,8 +264,8 @@ class Gpt2Source final : public HeadSource {
       head.keys = qkv.block(0, length, width + h * d, d);
       head.values = qkv.block(0, length, 2 * width + h * d, d);
       head.scale = config_.scale(layer);
-      const auto document_key = static_cast<std::uint64_t>(document + 1);
-      const auto layer_key = static_cast<std::uint64_t>(layer + 1) << 20;
+      const auto document_key = static_cast<std::uint64_t>(document) + 1;
+      const auto layer_key = (static_cast<std::uint64_t>(layer) + 1) << 20;
       switch (x_) {
         case XSource::embedding:
           head.x = {state.distinct, state.row_of, document_key};

@@ -62,10 +62,9 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
                        std::sqrt(static_cast<double>(kHeadDim));
   for (Index i = 0; i < kPhantomTokens; ++i) {
     switch (kind) {
-      case PhantomHead::uniform:
-        break;  // all queries and keys zero
-      case PhantomHead::sink:
-        break;  // below
+      case PhantomHead::uniform:  // all queries and keys zero
+      case PhantomHead::sink:     // below
+        break;
       case PhantomHead::previous_token:
         build.connect(position_input(i), build.query(head, i), query);
         if (i + 1 < kPhantomTokens) {
