@@ -33,8 +33,8 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   SelectionPlan plan;
   plan.sizes = options.top_n;
   std::ranges::sort(plan.sizes);
-  const auto repeated = std::ranges::unique(plan.sizes);
-  plan.sizes.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(plan.sizes.begin(), plan.sizes.end());
+  plan.sizes.erase(repeated, plan.sizes.end());
   plan.distance = groups.distance;
   plan.critical = groups.distance ? critical_depth(options) : 0;
   plan.separability = groups.separability || groups.cooperation;

@@ -62,8 +62,8 @@ ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   const Index tokens = longest_document(source);
   if (options.lengths.empty()) options.lengths = auto_lengths(tokens, source.max_length);
   std::ranges::sort(options.lengths);
-  const auto repeated = std::ranges::unique(options.lengths);
-  options.lengths.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(options.lengths.begin(), options.lengths.end());
+  options.lengths.erase(repeated, options.lengths.end());
   if (options.lengths.front() < 1) {
     throw UsageError(fault("--lengths", "lengths of at least 1",
                            std::to_string(options.lengths.front()), "correct the list"));
@@ -84,8 +84,8 @@ ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   }
   MeasureOptions& measure = options.measure;
   std::ranges::sort(measure.top_n);
-  const auto twice = std::ranges::unique(measure.top_n);
-  measure.top_n.erase(twice.begin(), twice.end());
+  const auto twice = std::unique(measure.top_n.begin(), measure.top_n.end());
+  measure.top_n.erase(twice, measure.top_n.end());
   if (measure.top_n.empty() || measure.top_n.front() < 1) {
     throw UsageError(fault("--top-n", "set sizes of at least 1",
                            measure.top_n.empty() ? "none" : std::to_string(measure.top_n.front()),
