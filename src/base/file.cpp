@@ -4,11 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
@@ -27,13 +31,23 @@ std::string parent(const std::string& path) {
 
 }  // namespace
 
+void fail_to_read(const std::string& path, int error, std::size_t size) {
+  if (error == EMFILE || error == ENFILE) {
+    throw ResourceError(fault(path, "one more file to open", error_text(error),
+                              "allow more open files (ulimit -n)"));
+  }
+  if (error == ENOMEM) {
+    const std::string needed = size > 0 ? format_bytes(size) + " of memory" : "memory";
+    throw ResourceError(fault(path, needed + " for the file", error_text(error),
+                              "allow more memory (ulimit -v) or use a smaller file"));
+  }
+  throw BadInputError(fault(path, "a readable file", error_text(error),
+                            error == ENOENT ? "check the path" : "check what the path names"));
+}
+
 std::string read_text(const std::string& path) {
-  const auto fail = [&](int error) -> BadInputError {
-    return BadInputError(fault(path, "a readable file", error_text(error),
-                               error == ENOENT ? "check the path" : "check what the path names"));
-  };
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw fail(errno);
+  if (descriptor < 0) fail_to_read(path, errno);
   struct Closer {
     int descriptor;
     ~Closer() { ::close(descriptor); }
@@ -41,16 +55,24 @@ std::string read_text(const std::string& path) {
 
   std::string bytes;
   struct stat status {};
+  std::size_t size = 0;
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    bytes.reserve(static_cast<std::size_t>(status.st_size));
+    size = static_cast<std::size_t>(status.st_size);
   }
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t n = ::read(descriptor, buffer, sizeof buffer);
-    if (n == 0) return bytes;
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw fail(errno);
-    bytes.append(buffer, static_cast<std::size_t>(n));
+  try {
+    bytes.reserve(size);
+    char buffer[1 << 16];
+    for (;;) {
+      const ssize_t n = ::read(descriptor, buffer, sizeof buffer);
+      if (n == 0) return bytes;
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail_to_read(path, errno, size);
+      bytes.append(buffer, static_cast<std::size_t>(n));
+    }
+  } catch (const std::bad_alloc&) {
+    fail_to_read(path, ENOMEM, std::max(size, bytes.size()));
+  } catch (const std::length_error&) {  // more bytes than any memory has
+    fail_to_read(path, ENOMEM, size);
   }
 }
 

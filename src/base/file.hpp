@@ -1,7 +1,9 @@
-// Whole files in and out. Reading fails with BadInputError, writing with ResourceError; both name
-// the path and say what the system said.
+// Whole files in and out. Reading fails with BadInputError, or ResourceError where the system has
+// no more memory or open files to give; writing with ResourceError. All name the path and say what
+// the system said.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -9,6 +11,10 @@
 #include <vector>
 
 namespace headgauge {
+
+// Throws what it means that a file could not be read: `error` is an errno, `size` the file's bytes
+// where they are known.
+[[noreturn]] void fail_to_read(const std::string& path, int error, std::size_t size = 0);
 
 // The bytes of a file, which may be a pipe.
 std::string read_text(const std::string& path);

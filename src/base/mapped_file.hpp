@@ -8,8 +8,9 @@
 namespace headgauge {
 
 // The bytes stay valid as long as the object lives. Throws BadInputError where the path names no
-// regular file that can be read. (A file that another process shortens while it is mapped ends
-// this one with SIGBUS: the system's price for not copying.)
+// regular file that can be read, ResourceError where the system has no room for it. (A file that
+// another process shortens while it is mapped ends this one with SIGBUS: the system's price for not
+// copying.)
 class MappedFile {
  public:
   explicit MappedFile(std::string path);

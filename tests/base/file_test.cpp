@@ -59,6 +59,29 @@ class FullDisk {
   void (*handler_)(int) = nullptr;
 };
 
+// No file can be opened while this lives.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit{0, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Reading, TooManyOpenFilesIsNoFaultOfTheFile) {
+  const TemporaryFolder folder("file-many");
+  const std::string path = folder / "a";
+  write_atomically(path, "x");
+  const NoMoreFiles none;
+  expect_error(ErrorKind::resource, path, "ulimit -n", [&] { read_text(path); });
+  expect_error(ErrorKind::resource, path, "ulimit -n", [&] { MappedFile file(path); });
+}
+
 TEST(AtomicFile, AppearsWholeUnderItsName) {
   const TemporaryFolder folder("file-whole");
   const std::string path = folder / "a.txt";

@@ -339,6 +339,17 @@ class Memory(BadInputTest):
         figure = float(message.split("expected ")[1].split(" GB")[0])
         self.assertGreater(figure, 4000)
 
+    def test_a_file_that_cannot_be_mapped_is_refused_with_its_size(self) -> None:
+        try:
+            make_gpt2(self.folder / "large", 2, 64, 4096, 1024, sparse=True)
+        except OSError as error:
+            self.skipTest(f"no sparse files here: {error}")
+        limits = {resource.RLIMIT_AS: 400 << 20}
+        says = ("large/model.safetensors: expected 1.6 GB of memory", "Cannot allocate memory")
+        arguments = ("scan", "large", "--tokens", "ids.txt")
+        self.refuse(RESOURCE, *arguments, says=says, limits=limits)
+        self.refuse(RESOURCE, "inspect", "large", says=says, limits=limits)
+
     def test_whatever_the_limit_a_run_is_done_or_refused(self) -> None:
         codes = set()
         for megabytes in (*range(20, 60, 4), 4000):
