@@ -15,38 +15,99 @@ namespace {
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-// The value in kB of a "Name:  123 kB" line.
-std::size_t read_kilobytes(const char* path, const std::string& name) {
+// The number after the word `name`, which begins a line.
+std::size_t read_entry(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
   while (file >> word) {
     std::size_t value = 0;
-    if (word == name && file >> value) return value * 1024;
+    if (word == name && file >> value) return value;
+    file.clear();
     std::getline(file, word);
   }
   return kUnlimited;
 }
 
-std::size_t read_number(const char* path) {
+// The value of a "Name:  123 kB" line.
+std::size_t read_kilobytes(const std::string& path, const std::string& name) {
+  const std::size_t value = read_entry(path, name);
+  return value == kUnlimited ? kUnlimited : value * 1024;
+}
+
+std::size_t read_number(const std::string& path) {
   std::ifstream file(path);
   std::size_t value = 0;
   return file >> value ? value : kUnlimited;
 }
 
+std::size_t difference(std::size_t a, std::size_t b) {
+  return a > b ? a - b : 0;
+}
+
+// What the files of a kind of control group are called.
+struct GroupFiles {
+  const char* mount;
+  const char* limit;
+  const char* used;
+  const char* inactive;  // in memory.stat: file pages, which are dropped when memory is short
+  const char* active;
+};
+constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file",
+                               "active_file"};
+constexpr GroupFiles kVersion1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                               "memory.usage_in_bytes", "total_inactive_file", "total_active_file"};
+
+std::size_t left_in_group(const std::string& folder, const GroupFiles& files) {
+  const std::size_t limit = read_number(folder + "/" + files.limit);
+  const std::size_t used = read_number(folder + "/" + files.used);
+  if (limit == kUnlimited || used == kUnlimited) return limit;
+  std::size_t held = used;
+  for (const char* name : {files.inactive, files.active}) {
+    const std::size_t pages = read_entry(folder + "/memory.stat", name);
+    if (pages != kUnlimited) held = difference(held, pages);
+  }
+  return difference(limit, held);
+}
+
+// The group of this process as a line of /proc/self/cgroup ("0::/a/b", "4:memory:/a/b") names it;
+// "/" where none does.
+std::string own_group(const std::string& root, bool version1) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto first = line.find(':');
+    const auto second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool fits = version1 ? controllers.find(",memory,") != controllers.npos
+                               : line.compare(0, second, "0:") == 0;
+    if (fits) return line.substr(second + 1);
+  }
+  return "/";
+}
+
+// The least that the group or one of those around it has left. Inside a container the group's own
+// path may not be there; the mount is the container's then.
+std::size_t left_in_groups(const std::string& root, const GroupFiles& files, bool version1) {
+  std::string group = own_group(root, version1);
+  std::size_t left = kUnlimited;
+  for (;;) {
+    left = std::min(left, left_in_group(root + files.mount + group, files));
+    if (group.empty()) return left;
+    group.erase(group.rfind('/') == group.npos ? 0 : group.rfind('/'));
+  }
+}
+
 }  // namespace
 
-std::size_t available_memory() {
-  std::size_t available = read_kilobytes("/proc/meminfo", "MemAvailable:");
-  const std::size_t group_limit = read_number("/sys/fs/cgroup/memory.max");
-  if (group_limit != kUnlimited) {
-    const std::size_t used = read_number("/sys/fs/cgroup/memory.current");
-    available = std::min(available, group_limit > used ? group_limit - used : 0);
-  }
+std::size_t available_memory(const std::string& root) {
+  std::size_t available = read_kilobytes(root + "/proc/meminfo", "MemAvailable:");
+  available = std::min(available, left_in_groups(root, kVersion2, false));
+  available = std::min(available, left_in_groups(root, kVersion1, true));
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::size_t used = read_kilobytes("/proc/self/status", "VmSize:");
-    const auto cap = static_cast<std::size_t>(limit.rlim_cur);
-    available = std::min(available, used < cap ? cap - used : 0);
+    available = std::min(available, difference(static_cast<std::size_t>(limit.rlim_cur), used));
   }
   return available;
 }
