@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <deque>
+#include <filesystem>
+#include <system_error>
 
 #include "base/file.hpp"
 #include "checkpoint/safetensors_writer.hpp"
@@ -21,6 +23,8 @@ constexpr Index kHeadDim = kPhantomTokens;
 constexpr Index kWidth = kHeads * kHeadDim;
 constexpr Index kInner = 8;
 constexpr double kEpsilon = 1e-5;
+constexpr const char* kExpectedFile = "expected.json";
+constexpr const char* kExpectedFormat = "headgauge.phantom/1";
 
 // c_attn of one layer, built from linear maps of the one-hot pair.
 class AttentionBuilder {
@@ -154,6 +158,25 @@ std::string ids_text(std::span<const int> ids) {
   return text;
 }
 
+// A folder that holds a model is overwritten only if that is a phantom, as its expected.json says.
+void refuse_other_models(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string path = folder + "/" + name;
+    if (!fs::exists(path, unknown)) continue;
+    const std::string expected = folder + "/" + kExpectedFile;
+    if (fs::is_regular_file(expected, unknown)) {
+      const auto json = nlohmann::json::parse(read_text(expected), nullptr, false);
+      const auto format = json.is_object() ? json.find("format") : json.end();
+      if (format != json.end() && *format == kExpectedFormat) continue;
+    }
+    throw UsageError(fault(path, "a folder without a model, or with a phantom's",
+                           std::string("a ") + name + " that is no phantom's",
+                           "choose another folder"));
+  }
+}
+
 }  // namespace
 
 const char* phantom_head_name(PhantomHead head) {
@@ -177,6 +200,7 @@ void write_phantom(const std::string& folder, double strength) {
     throw UsageError(fault("--strength", "a number above 0 and at most 80",
                            fmt::format("{}", strength), "choose a logit such as 4"));
   }
+  refuse_other_models(folder);
   const MadeFolder made(folder, "choose another folder");
   std::deque<AtomicFile> files;  // none appears before all are complete
   const auto begin = [&](const std::string& name) -> AtomicFile& {
@@ -190,7 +214,7 @@ void write_phantom(const std::string& folder, double strength) {
   for (Index i = 0; i < kPhantomTokens; ++i) {
     repeated.push_back(distinct[static_cast<std::size_t>(i % (kPhantomTokens / 2))]);
   }
-  nlohmann::ordered_json expected = {{"format", "headgauge.phantom/1"}, {"strength", strength}};
+  nlohmann::ordered_json expected = {{"format", kExpectedFormat}, {"strength", strength}};
   for (Index h = 0; h < kHeads; ++h) {
     const PhantomHead kind = kPhantomHeads[static_cast<std::size_t>(h)];
     expected["heads"].push_back({{"layer", 0}, {"head", h}, {"kind", phantom_head_name(kind)}});
@@ -205,7 +229,7 @@ void write_phantom(const std::string& folder, double strength) {
   add("tokens.txt", distinct);
   add("repeated.txt", repeated);
   put_weights(begin("model.safetensors"), strength);
-  begin("expected.json").write(expected.dump(1) + "\n");
+  begin(kExpectedFile).write(expected.dump(1) + "\n");
   begin("config.json").write(phantom_config().dump(2) + "\n");
   for (AtomicFile& file : files) file.finish();
   for (AtomicFile& file : files) file.commit();

@@ -311,7 +311,7 @@ class Models(CommandTest):
         self.refuse(5, "phantom", "file/ghost", says="file/ghost")
 
     def test_phantom_on_a_full_disk_leaves_nothing(self) -> None:
-        self.write("old/config.json", "old")
+        self.succeed("phantom", "old", "--strength", "2")
         self.write("old/tokens.txt", "old")
         # Room for the texts, not for the weights or for what comes after them.
         for room in (0, 4096, 1 << 20):
@@ -323,6 +323,18 @@ class Models(CommandTest):
         self.succeed("phantom", "old")
         made = ["config.json", "expected.json", "model.safetensors", "repeated.txt", "tokens.txt"]
         self.assertEqual(sorted(path.name for path in (self.folder / "old").iterdir()), made)
+
+
+    def test_phantom_leaves_a_model_that_is_none_alone(self) -> None:
+        for name in ("config.json", "model.safetensors"):
+            self.write(f"real-{name}/{name}", "precious")
+            says = (f"real-{name}/{name}", "choose another folder")
+            self.refuse(2, "phantom", f"real-{name}", says=says)
+            # Nor does a file of the phantom's name alone make it one.
+            for expected in ("{}", "[]", "no json", '{"format": "something/1"}'):
+                self.write(f"real-{name}/expected.json", expected)
+                self.refuse(2, "phantom", f"real-{name}", says=says)
+            self.assertEqual((self.folder / f"real-{name}" / name).read_text(), "precious")
 
 
 class Dumps(CommandTest):
