@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <thread>
 #include <unordered_map>
 
@@ -72,6 +74,28 @@ struct Gpt2Config {
 // Hugging Face's GPT2LMHeadModel puts "transformer." before the names of GPT2Model.
 std::string tensor_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
+}
+
+// Tensors of layers that the config does not know: half a model would be measured in silence.
+void refuse_further_layers(const Checkpoint& checkpoint, const Gpt2Config& config) {
+  const std::string prefix = tensor_prefix(checkpoint) + "h.";
+  int first = std::numeric_limits<int>::max();
+  std::string_view found;
+  for (const std::string_view name : checkpoint.names()) {
+    if (!name.starts_with(prefix)) continue;
+    int layer = -1;
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, layer);
+    if (error != std::errc{} || stop == end || *stop != '.' || layer < config.layers) continue;
+    if (layer >= first) continue;
+    first = layer;
+    found = name;
+  }
+  if (found.empty()) return;
+  throw BadInputError(fault(checkpoint.config().where("n_layer"),
+                            fmt::format("more than {}, for there is \"{}\"", first, found),
+                            std::to_string(config.layers),
+                            "weights and config must come from the same model"));
 }
 
 struct Gpt2Layer {
@@ -334,6 +358,7 @@ class Gpt2Source final : public HeadSource {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   const Gpt2Config config(checkpoint.config());
+  refuse_further_layers(checkpoint, config);
   ModelSummary summary;
   summary.family = "gpt2";
   summary.layers = config.layers;

@@ -12,8 +12,7 @@ ConfigReader made_config() {
   return ConfigReader(R"({"n_layer": 12, "eps": 1e-5, "one": 1, "tied": true, "name": "gpt2",
     "n_inner": null, "big": 4294967296, "huge": 18446744073709551615, "fraction": 12.5,
     "whole": 12.0, "zero": 0, "minus": -3, "ids": [1, -2], "kinds": ["a", "b"],
-    "mixed": [1, "a"], "rope": {"factor": 2, "low": null, "deeper": {"x": "y"}},
-    "twice": 1, "twice": 2})",
+    "mixed": [1, "a"], "rope": {"factor": 2, "low": null, "deeper": {"x": "y"}}})",
                       "folder/config.json");
 }
 
@@ -30,7 +29,17 @@ TEST(ConfigReader, ReadsEveryType) {
   EXPECT_EQ(config.get<std::vector<std::string>>("kinds"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(config.get_size("n_layer"), 12);
   EXPECT_EQ(config.get_size("zero", 0, 0), 0);
-  EXPECT_EQ(config.get<int>("twice"), 2);  // as Python's json
+}
+
+TEST(ConfigReader, RefusesAFieldThatStandsTwice) {
+  for (const char* text : {R"({"n_layer": 1, "n_layer": 2})", R"({"rope": {"a": 1, "a": 1}})"}) {
+    try {
+      const ConfigReader config(text, "folder/config.json");
+      ADD_FAILURE() << text;
+    } catch (const BadInputError& error) {
+      EXPECT_NE(std::string(error.what()).find("twice"), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(ConfigReader, TakesNullForMissing) {

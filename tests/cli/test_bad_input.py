@@ -125,6 +125,17 @@ class Config(BadInputTest):
                 change_config(self.model, **changes)
                 self.refuse_scan("model/config.json: field ", found)
 
+    def test_fewer_layers_than_the_weights_have(self) -> None:
+        change_config(self.model, n_layer=1)
+        says = ("config.json: field n_layer", "more than 1", '"transformer.h.1.attn.c_attn.bias"')
+        self.refuse_scan(*says)
+        self.refuse(BAD_INPUT, "inspect", "model", says=says)
+
+    def test_a_field_that_stands_twice(self) -> None:
+        path = self.model / "config.json"
+        path.write_text(path.read_text().replace("{", '{"n_layer": 1, ', 1))
+        self.refuse_scan("model/config.json", 'the name "n_layer" twice')
+
     def test_an_unknown_activation_is_named(self) -> None:
         change_config(self.model, activation_function="mystery")
         message = self.refuse_scan("activation_function", '"mystery"', code=UNSUPPORTED)
