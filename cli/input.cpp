@@ -1,10 +1,15 @@
 #include "cli/input.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/file.hpp"
 #include "cli/usage.hpp"
+#include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
@@ -39,6 +44,28 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
     if (document.total > longest) document.tokens.resize(longest);
   }
   return documents;
+}
+
+// Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
+// for should not depend on the length.
+void require_length(const std::vector<Document>& documents, const std::vector<int>& lengths,
+                    Index positions) {
+  if (lengths.empty()) return;
+  const Index longest = *std::ranges::max_element(lengths);
+  if (longest > positions) return;  // no text would do: a later message says so
+  for (const Document& document : documents) {
+    const auto tokens = static_cast<Index>(document.total);
+    if (tokens >= longest) continue;
+    std::string advice = "give a longer text";
+    if (tokens >= 2) {  // of fewer nothing can be measured
+      advice = fmt::format("possible are {}; or {}",
+                           fmt::join(auto_lengths(tokens, positions), ", "), advice);
+    }
+    throw BadInputError(fault(
+        document.name, fmt::format("--lengths of at most {}, for it has {} tokens", tokens, tokens),
+        std::to_string(longest),
+        documents.size() == 1 ? advice : advice + ", leave this one out, or use --lengths auto"));
+  }
 }
 
 }  // namespace
@@ -114,8 +141,10 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
         fault("scan", "a text to measure on", "neither --text nor --tokens", "add --text FILE"));
   }
   // An unknown family or a config that makes no sense is told before a long text is tokenised.
-  static_cast<void>(summarize_model(Checkpoint(model)));
-  return make_model_source(model, load_documents(options, model), source);
+  const ModelSummary summary = summarize_model(Checkpoint(model));
+  std::vector<Document> documents = load_documents(options, model);
+  require_length(documents, options.lengths, summary.positions);
+  return make_model_source(model, std::move(documents), source);
 }
 
 }  // namespace headgauge::cli

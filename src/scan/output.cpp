@@ -1,6 +1,9 @@
 #include "scan/output.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 namespace headgauge {
 namespace {
@@ -117,6 +120,33 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
     return true;
   });
   return dropped;
+}
+
+std::vector<std::string> short_document_notices(const RowPlan& plan, const SourceInfo& source,
+                                                const Results& results) {
+  std::vector<std::string> notices;
+  const auto names = results.text.find("names");
+  for (std::size_t d = 0; d < source.documents.size(); ++d) {
+    const Index tokens = source.documents[d];
+    if (tokens >= plan.longest()) continue;
+    const bool named = names != results.text.end() && d < names->size() && (*names)[d].is_string();
+    int reached = 0;
+    for (const int length : plan.lengths()) {
+      if (length <= tokens) reached = length;
+    }
+    notices.push_back(fmt::format(
+        "{} has {} token{} and takes part {}",
+        named ? (*names)[d].get<std::string>() : fmt::format("document {}", d + 1), tokens,
+        tokens == 1 ? "" : "s",
+        reached > 0 ? fmt::format("only up to length {}", reached) : "at none of the lengths"));
+  }
+  return notices;
+}
+
+std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
+  std::vector<int> beyond;
+  std::ranges::copy_if(top_n, std::back_inserter(beyond), [=](int n) { return n >= longest; });
+  return beyond;
 }
 
 void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {

@@ -29,6 +29,13 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
 // would be wrong, not just incomplete.
 std::vector<std::string> drop_whole_model_metrics(Results& results);
 
+// A sentence for each document that is too short for some of the lengths. Results::text names them.
+std::vector<std::string> short_document_notices(const RowPlan& plan, const SourceInfo& source,
+                                                const Results& results);
+
+// The set sizes that no row can have, for a set leaves at least one key out.
+std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest);
+
 // What `settings` of results.json says of the options that scan() knows.
 void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results);
 

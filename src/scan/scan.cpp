@@ -57,6 +57,13 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
             "distance, separability and cooperation need the vectors x, model needs the logits"));
 }
 
+// Whether sets of top_n are measured.
+bool measures_sets(const ScanOptions& options) {
+  return std::ranges::any_of(options.measures, [](const std::string& group) {
+    return group == "distance" || group == "separability" || group == "cooperation";
+  });
+}
+
 // Fills in every default and checks what can be checked before work begins.
 ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   const Index tokens = longest_document(source);
@@ -248,6 +255,16 @@ Results scan_within(HeadSource& source, const ScanOptions& given, Progress* prog
   results.notices = info.notices;
   if (asks_loss && !info.has_loss) {
     results.notices.push_back("there is no loss: " + info.name + " gives no logits");
+  }
+  std::ranges::copy(short_document_notices(plan, info, results),
+                    std::back_inserter(results.notices));
+  const std::vector<int> beyond = sizes_beyond(options.measure.top_n, plan.longest());
+  // Of the default sizes those that fit are taken, as of lengths.
+  if (!beyond.empty() && options.measure.top_n != MeasureOptions{}.top_n && info.has_x &&
+      measures_sets(options)) {
+    results.notices.push_back(fmt::format(
+        "no query sees more than {} keys: there are no sets of N = {}, whose values are undefined",
+        plan.longest(), fmt::join(beyond, ", ")));
   }
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);

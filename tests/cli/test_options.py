@@ -63,7 +63,8 @@ class Models(AgreementTest):
         self.agree("--heads", "0.2,1.*")
 
     def test_several_documents(self) -> None:
-        results = self.agree("--lengths", "40,97,123", texts=("ids.txt", "other.txt"))
+        results = self.agree(texts=("ids.txt", "other.txt"))
+        self.assertEqual(results["coords"]["length"], [32, 64, 123])
         self.assertEqual(results["text"]["tokens"], [123, 97])
 
     def test_standard_errors_from_documents(self) -> None:

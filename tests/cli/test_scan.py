@@ -261,6 +261,31 @@ class Choices(ScanTest):
         self.assertEqual(results["coords"]["length"], [32, 64, 123])
         # The second is too short to take part at 123.
         self.assertEqual(results["metrics"]["entropy"]["rows"][0][0], [64, 128, 123])
+        notice = "other.txt has 96 tokens and takes part only up to length 64"
+        self.assertEqual([n for n in results["notices"] if "takes part" in n], [notice])
+        self.assertIn(f"headgauge: note: {notice}\n", done.err)
+        self.write("tiny.txt", "1 2 3")
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", "tiny.txt")
+        self.assertIn("note: tiny.txt has 3 tokens and takes part at none of the lengths", done.err)
+
+    def test_lengths_that_one_of_several_documents_does_not_have(self) -> None:
+        self.write("short.txt", "7 6 5 4 3 2 1 0 " * 5)
+        texts = ("ids.txt", "short.txt")
+        says = ("short.txt: expected --lengths of at most 40", "40 tokens", "found 64")
+        says += ("possible are 32, 40", "--lengths auto")
+        self.refuse(3, "scan", "model", "--tokens", *texts, "--lengths", "10,64", says=says)
+        self.succeed("scan", "model", "--tokens", *texts, "--lengths", "10,40")
+
+    def test_sizes_that_no_row_has(self) -> None:
+        self.assertEqual(self.sizes_notice("--top-n", "5,500,5000"), ["500, 5000"])
+        self.assertEqual(self.sizes_notice("--top-n", "5,32", "--lengths", "32"), ["32"])
+        self.assertEqual(self.sizes_notice("--top-n", "5,31", "--lengths", "32"), [])
+        self.assertEqual(self.sizes_notice("--top-n", "5000", "--measures", "weights"), [])
+        self.assertEqual(self.sizes_notice("--lengths", "32"), [])
+
+    def sizes_notice(self, *options: str) -> list[str]:
+        done = self.succeed("scan", "model", "--tokens", "ids.txt", *options)
+        return re.findall(r"note: no query sees more than \d+ keys: .* N = ([\d, ]+), w", done.err)
 
     def test_a_pipe_for_a_file(self) -> None:
         """As <(command) gives one to a shell."""
