@@ -193,9 +193,8 @@ std::string Table::cell_text(const Column& column, const HeadName& head) const {
   if (column.metric != "critical_n_head") return rounded(cell->value);
   if (cell->value >= 0) return fmt::format("{:.0f}", cell->value);
   // -1: none among those that were tried.
-  const auto limit = results_.settings.find("critical_max");
-  if (limit == results_.settings.end() || !limit->is_number()) return "none";
-  return fmt::format(">{:.0f}", limit->get<double>());
+  const auto limit = critical_range(results_);
+  return limit ? fmt::format(">{}", *limit) : "none";
 }
 
 std::vector<std::string> Table::flags_of(const HeadName& head) const {

@@ -67,6 +67,15 @@ std::optional<int> longest_length(const Results& results) {
   return static_cast<int>(lengths.back());
 }
 
+std::optional<int> critical_range(const Results& results) {
+  const auto longest = longest_length(results);
+  const auto most = results.settings.find("critical_max");
+  if (!longest || most == results.settings.end() || !most->is_number_integer()) {
+    return std::nullopt;
+  }
+  return std::min(most->get<int>(), std::max(0, *longest - 1));
+}
+
 std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted) {
   if (results.coord(coord) == nullptr) return std::nullopt;
   const auto labels = results.coord_numbers(coord);

@@ -43,6 +43,9 @@ std::vector<HeadName> measured_heads(const Results& results);
 // The longest length; nothing if the results have no lengths.
 std::optional<int> longest_length(const Results& results);
 
+// The largest N that was searched for critical N at the longest length: a set leaves a key out.
+std::optional<int> critical_range(const Results& results);
+
 // The index of the value `wanted` along a coordinate of numbers (to 1e-9 relative).
 std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted);
 

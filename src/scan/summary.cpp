@@ -84,12 +84,10 @@ MaybeLine Summary::growth() const {
 MaybeLine Summary::critical() const {
   if (!critical_n_can_reject(results_, heads_.size())) return std::nullopt;
   const auto whole = find_cell(results_, "critical_n", {});
-  const auto searched = results_.settings.find("critical_max");
-  if (!whole || searched == results_.settings.end() || !searched->is_number()) return std::nullopt;
+  const auto searched = critical_range(results_);
+  if (!whole || !searched) return std::nullopt;
   Line line;
-  const auto range = [&]() -> Line& {
-    return line.say("N = ").whole("settings.critical_max", searched->get<double>());
-  };
+  const auto range = [&]() -> Line& { return line.say("N = ").whole("searched", *searched); };
   const auto share = find_cell(results_, "critical_fraction", {});
   const bool found = whole->value >= 1 && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");

@@ -15,7 +15,8 @@ struct Fact {
   // The name of a metric; "coords.NAME" (cell: the index); "settings.NAME"; "flags.NAME" (how many
   // of that name there are); "heads" (how many were measured); "heads.NAME" (how many of them
   // have a value of at least 1 in that metric); "rule" (a fixed number of the rule
-  // that the line states); "limit" (the largest whole number below 6 % of the longest length).
+  // that the line states); "searched" (see critical_range()); "limit" (the largest whole number
+  // below 6 % of the longest length).
   std::string metric;
   std::vector<Index> cell;  // along the metric's dims
   double value = 0;         // unrounded

@@ -35,6 +35,11 @@ inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
   const std::string& name = fact.metric;
   if (name == "rule") return fact.value;
   if (name == "heads") return file["coords"]["layer"].size() * file["coords"]["head"].size();
+  if (name == "searched") {
+    const int longest = file["coords"]["length"].back();
+    const int most = file["settings"]["critical_max"];
+    return most < longest ? most : longest - 1;
+  }
   if (name == "limit") {
     const int longest = file["coords"]["length"].back();
     int n = 0;

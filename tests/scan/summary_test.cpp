@@ -47,6 +47,13 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
             std::string::npos);
 }
 
+TEST(Summary, DoesNotSayThatItLookedFurtherThanThereAreKeys) {
+  Results r = scanned_results();
+  r.settings["critical_max"] = 5000;
+  testing::expect_every_number_is_in_the_results(r);
+  EXPECT_NE(summarize(r)[2].find("get there by N = 1023, first"), std::string::npos);
+}
+
 TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
   Results r = scanned_results();
   EXPECT_TRUE(critical_n_can_reject(r, 6));
