@@ -253,9 +253,14 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
   if (groups_.distance) derive_critical(layers, options_, plan_.critical, results);
   if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
   if (groups_.distance && left_out_) {
-    results.notices.push_back(
-        "The products of all vectors x would not fit in memory: critical N and "
-        "distance_bound_paper are left out, and distance_bound is its simpler half.");
+    std::string left_out = "critical N and distance_bound_paper are left out";
+    if (plan_.draws > 0) {
+      left_out =
+          "critical N, distance_bound_paper and the check of the expected distance by "
+          "--expected-draws are left out";
+    }
+    results.notices.push_back("The products of all vectors x would not fit in memory: " + left_out +
+                              ", and distance_bound is its simpler half.");
   }
   if (cooperation_) cooperation_->derive(results);
 }

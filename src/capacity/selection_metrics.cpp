@@ -75,12 +75,13 @@ void declare_distance(Declarations& to, const MeasureOptions& options) {
   if (options.expected_draws > 0) {
     to.rows("expected_distance_sampled", group, "mean over random sets of N keys of the distance",
             "docs/mathematics.md 2, T1.2 by Monte Carlo",
-            "a check: lies between expected_distance and expected_distance_upper");
+            "only with --expected-draws; a check: lies between expected_distance and "
+            "expected_distance_upper, in the mean over rows");
     to.hidden("expected_distance_sampled_variance", group, "top_n",
               "squared Monte-Carlo error of a row");
     to.derived("expected_distance_sampled_error", group, {"layer", "head", "length", "top_n"}, "1",
                "Monte-Carlo standard error of expected_distance_sampled", "docs/mathematics.md 2",
-               "how far the drawn mean may be from the exact one");
+               "only with --expected-draws: how far the drawn mean may be from the exact one");
   }
   to.hidden("distance_at_n", group, "critical_size", "distance at N = 1, 2, ...");
   to.hidden("context_excess_at_n", group, "critical_size",

@@ -3,6 +3,7 @@
 
 #include "base/random.hpp"
 #include "capacity/made_heads.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge {
 namespace {
@@ -150,6 +151,25 @@ TEST_P(SelectionRows, AgreeWhenProjected) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SelectionRows, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
+
+TEST(Selection, SaysWhatIsLeftOutForLackOfMemory) {
+  for (const int draws : {0, 8}) {
+    MeasureOptions options;
+    options.lengths = {100};
+    options.expected_draws = draws;
+    SelectionDriver driver(options, {}, 1, 0);
+    driver.run(make_head(kind(100, 16, 2.0, 40, 0.5, 0.3)));
+    Results results;
+    results.set_coord("layer", std::vector<double>{});
+    for (const char* dim : {"head", "length", "top_n"}) {
+      results.set_coord(dim, std::vector<double>{0});
+    }
+    driver.measure().derive({}, results);
+    ASSERT_EQ(results.notices.size(), 1u);
+    EXPECT_NE(results.notices[0].find("critical N"), std::string::npos);
+    EXPECT_EQ(results.notices[0].find("--expected-draws") != std::string::npos, draws > 0);
+  }
+}
 
 TEST(Selection, SameBitsOnAnyNumberOfThreads) {
   const MadeHead head = make_head(kind(300, 16, 2.0, 40, 0.5, 0.3));

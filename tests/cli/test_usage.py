@@ -170,6 +170,14 @@ class Lists(UsageTest):
                 self.assertIn(metric[key], text)
             self.assertRegex(metric["name"], r"^[a-z][a-z0-9_]*$")
 
+    def test_what_an_option_adds_is_listed(self) -> None:
+        listed = {m["name"]: m for m in json.loads(self.succeed("measures", "--json").out)}
+        document = (ROOT / "docs/formats.md").read_text()
+        for name in ("expected_distance_sampled", "expected_distance_sampled_error"):
+            self.assertIn("only with --expected-draws", listed[name]["meaning"])
+            self.assertIn(f"`{name}`", document)
+        self.assertTrue(listed["expected_distance_sampled"]["by_position"])
+
     def test_sources_name_the_page_and_what_is_on_it(self) -> None:
         page = (ROOT / "docs/mathematics.md").read_text()
         text = self.succeed("measures").out + self.succeed("normalizers").out
