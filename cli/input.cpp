@@ -16,6 +16,7 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
+constexpr long long kMostThreads = 1024;  // far more than there is work for at a time
 
 std::string sha256_of(const std::string& bytes) {
   return sha256_hex(std::as_bytes(std::span(bytes)));
@@ -119,7 +120,7 @@ void InputOptions::add_to(CLI::App& command) {
       ->group("What is measured");
   command.add_option("--threads", threads, "Default: as many as there are cores")
       ->option_text("T")
-      ->check(whole_number(1))
+      ->check(whole_number(1, kMostThreads))
       ->group("Running");
 }
 

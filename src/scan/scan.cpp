@@ -130,6 +130,9 @@ void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
 constexpr const char* kLessMemory =
     "use shorter --lengths, fewer --measures, or --queries to sample rows";
 
+constexpr const char* kFewerThreads =
+    "use fewer --threads (no more than there are cores help), or shorter --lengths";
+
 // `estimate`: the memory that it takes, known before the work begins.
 Results scan_within(HeadSource& source, const ScanOptions& given, Progress* progress,
                     const std::stop_token& stop, std::size_t& estimate);
@@ -195,7 +198,8 @@ Results scan_within(HeadSource& source, const ScanOptions& given, Progress* prog
              static_cast<std::size_t>(info.heads) * HeadAccumulator::bytes(plan, layout.cells()) +
              2 * measured.layers.size() * LayerTable::bytes(plan, layout, info.heads);
   for (const auto& measure : measures) estimate += measure->bytes(info, plan.longest());
-  require_memory(estimate, "scan of " + info.name, kLessMemory);
+  const bool crowded = pool.threads() > static_cast<int>(std::thread::hardware_concurrency());
+  require_memory(estimate, "scan of " + info.name, crowded ? kFewerThreads : kLessMemory);
 
   HeadScanner scanner(*normalizer, measures, layout, plan, pool);
   std::vector<HeadAccumulator> accumulators;

@@ -350,6 +350,12 @@ class Memory(BadInputTest):
         figure = float(message.split("expected ")[1].split(" GB")[0])
         self.assertGreater(figure, 4000)
 
+    def test_too_many_threads_for_the_memory_are_named(self) -> None:
+        limits = {resource.RLIMIT_AS: 1000 << 20}
+        arguments = ("scan", "model", "--tokens", "ids.txt", "--threads", "1024")
+        says = (" of memory", " available; use fewer --threads")
+        self.refuse(RESOURCE, *arguments, limits=limits, says=says)
+
     def test_a_file_that_cannot_be_mapped_is_refused_with_its_size(self) -> None:
         try:
             make_gpt2(self.folder / "large", 2, 64, 4096, 1024, sparse=True)

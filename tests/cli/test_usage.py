@@ -81,7 +81,7 @@ class Values(UsageTest):
             ("--unit-sphere", "maybe", ""),
             ("--expected-draws", "-1", "x", ""),
             ("--queries", "0", "-1", "some", ""),
-            ("--threads", "0", "-1", "1.5", "many", ""),
+            ("--threads", "0", "-1", "1.5", "many", "100000", ""),
             ("--seed", "-1", "x", "18446744073709551616", ""),
             ("--top", "0", "-1", ""),
         ):
@@ -96,6 +96,7 @@ class Values(UsageTest):
         self.refuse_scan("--normalizer", "nonsense", says=("softmax", '"nonsense"'))
         self.refuse_scan("--layers", "2", says="from 0 to 1")
         self.refuse_scan("--heads", "1.4", says="from 0 to 3")
+        self.refuse_scan("--threads", "100000", says=("--threads", "from 1 to 1024"))
 
     def test_sort_is_checked_against_what_will_be_measured(self) -> None:
         self.refuse_scan("--sort", "loss", says=("entropy", "separability"))
