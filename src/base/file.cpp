@@ -149,6 +149,11 @@ MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {
   for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
     made_.push_back(at);
   }
+  for (const fs::path& folder : made_) {
+    if (!fs::is_symlink(fs::symlink_status(folder, error))) continue;
+    throw ResourceError(fault(path, "a folder that can be written",
+                              "a link to what is not there (" + folder.string() + ")", advice));
+  }
   fs::create_directories(path, error);
   if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
   if (error) {

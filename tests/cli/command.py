@@ -63,7 +63,7 @@ def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None) -> 
 def files_in(folder: Path) -> dict[str, tuple[int, bool]]:
     """Everything under a folder: sizes of files, and what is a folder."""
     return {
-        str(path.relative_to(folder)): (0 if path.is_dir() else path.stat().st_size, path.is_dir())
+        str(path.relative_to(folder)): (0 if path.is_dir() else path.lstat().st_size, path.is_dir())
         for path in folder.rglob("*")
     }
 

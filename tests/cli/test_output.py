@@ -39,6 +39,12 @@ class Folder(OutputTest):
         self.refuse(RESOURCE, *self.scan, "--out", "ids.txt/out", says="ids.txt/out")
         self.refuse(RESOURCE, *self.scan, "--out", "/proc/out", says="/proc/out")
 
+    def test_a_link_to_what_is_not_there(self) -> None:
+        (self.folder / "link").symlink_to("gone")
+        for out in ("link", "link/deeper"):
+            says = (f"{out}: expected a folder", "found a link to what is not there (link)")
+            self.refuse(RESOURCE, *self.scan, "--out", out, says=says)
+
     def test_that_cannot_be_written_is_told_before_the_work(self) -> None:
         # /proc takes no files, even from root. That the model is not there is found later.
         arguments = ("scan", "nowhere", "--tokens", "ids.txt", "--out", "/proc")
