@@ -208,12 +208,13 @@ void print_table(const Results& results, const ScanCommand& options) {
   TableOptions table;
   const char* no_color = std::getenv("NO_COLOR");
   table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
+  if (width) table.width = std::min(*width, kTableWidth);
   table.top = options.top;
   table.sort = options.sort;
   print_text(render_table(results, table));
   for (const std::string& line : summarize(results)) {
     // Broken between words on a terminal; a line each where something else reads them.
-    print_text((width ? wrapped(line, std::min<std::size_t>(*width, 100), 2) : line) + "\n");
+    print_text((width ? wrapped(line, table.width, 2) : line) + "\n");
   }
   if (!options.out.empty()) {
     print("\nWritten: {}, {}\n", results_path(options.out), heads_csv_path(options.out));

@@ -17,9 +17,9 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kWidth = 100;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kHeadWidth = 5;
+constexpr std::size_t kLegend = 9;  // before the meanings
 
 struct Column {
   std::string metric;
@@ -173,7 +173,7 @@ void Table::choose_columns() {
   }
   std::size_t used = kHeadWidth + kGap;
   for (const Column& column : columns_) used += column.width + kGap;
-  flag_width_ = kWidth - used;
+  flag_width_ = kTableWidth - used;
 }
 
 std::string Table::header() const {
@@ -262,7 +262,8 @@ std::string Table::column_legend() const {
   std::string out = "\n";
   for (const Column& column : columns_) {
     if (*column.meaning == '\0') continue;
-    out += paint_.left(Style::bold, column.title, 9) + paint_(Style::faint, column.meaning) + "\n";
+    out += paint_.left(Style::bold, column.title, kLegend) +
+           paint_(Style::faint, hanging(column.meaning, options_.width, kLegend)) + "\n";
   }
   return out;
 }
@@ -273,9 +274,10 @@ std::string Table::flag_legend() const {
     const auto count = std::count_if(results_.flags.begin(), results_.flags.end(),
                                      [&](const Flag& flag) { return flag.name == info.name; });
     if (count == 0) continue;
-    out += paint_.left(Style::warning, info.short_name, 9) +
-           fmt::format("{}, {} {}: {}\n", info.name, count, count == 1 ? "head" : "heads",
-                       info.meaning);
+    const std::string meaning =
+        fmt::format("{}, {} {}: {}", info.name, count, count == 1 ? "head" : "heads", info.meaning);
+    out += paint_.left(Style::warning, info.short_name, kLegend) +
+           hanging(meaning, options_.width, kLegend) + "\n";
   }
   return out.empty() ? out : "\n" + out;
 }
@@ -290,7 +292,7 @@ void require_sortable(const Results& results, const std::string& metric) {
 
 std::string render_table(const Results& results, const TableOptions& options) {
   const Table table(results, options);
-  return render_header(results, Painter(options.color)) + table.text();
+  return render_header(results, Painter(options.color), options.width) + table.text();
 }
 
 }  // namespace headgauge::cli

@@ -1,6 +1,7 @@
 // The table of heads on stdout.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "headgauge/results.hpp"
@@ -10,7 +11,9 @@ namespace headgauge::cli {
 struct TableOptions {
   bool color = false;  // escape codes of a terminal
   int top = 0;         // only the first so many heads; 0: all
-  std::string sort;    // a metric of each head, largest first; empty: by layer and head
+  // Columns that legends and the lines above the table may take; the table itself takes up to 100.
+  std::size_t width = std::numeric_limits<std::size_t>::max();
+  std::string sort;  // a metric of each head, largest first; empty: by layer and head
 };
 
 // Model, text and settings; loss at every length; one row a head at the longest length; what the

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kWidth = 100;
 constexpr std::size_t kLabel = 12;
 
 // The parts of a results file that nothing guarantees: an absent one reads as nothing.
@@ -40,12 +39,21 @@ std::string with(const std::string& before, const std::string& value,
   return value.empty() ? "" : before + value + after;
 }
 
+// "1 layer", "2 layers"; nothing of nothing.
+std::string counted(const std::string& number, const std::string& what) {
+  if (number.empty()) return "";
+  return number + " " + what + (number == "1" ? "" : "s");
+}
+
 std::string model_line(const Json& model) {
   const std::string layers = text_of(model, "layers");
   const std::string heads = text_of(model, "heads");
+  const std::string size = text_of(model, "head_dim");  // 0 where there are only scores
   return joined({text_of(model, "name"), text_of(model, "family"),
-                 layers.empty() || heads.empty() ? "" : layers + " layers of " + heads + " heads",
-                 with("head size ", text_of(model, "head_dim"))});
+                 layers.empty() || heads.empty()
+                     ? ""
+                     : counted(layers, "layer") + " of " + counted(heads, "head"),
+                 size == "0" ? "" : with("head size ", size)});
 }
 
 // "war_and_peace.txt (1154 tokens)", and how many more.
@@ -58,8 +66,8 @@ std::string text_line(const Json& text) {
     std::string shown =
         item.is_string() ? std::filesystem::path(item.get<std::string>()).filename().string() : "";
     if (shown.empty()) shown = "a text";
-    const bool counted = tokens != text.end() && tokens->is_array() && i < tokens->size();
-    return counted ? shown + " (" + (*tokens)[i].dump() + " tokens)" : shown;
+    const bool known = tokens != text.end() && tokens->is_array() && i < tokens->size();
+    return known ? shown + " (" + counted((*tokens)[i].dump(), "token") + ")" : shown;
   };
   constexpr std::size_t kShown = 2;
   std::vector<std::string> parts;
@@ -77,15 +85,17 @@ std::string run_line(const Results& results) {
        with("x = ", text_of(results.settings, "x")),
        with("seed ", text_of(results.settings, "seed")),
        timed ? rounded(total->get<double>()) + " s" : "",
-       with("", text_of(results.tool, "threads"), " threads"), text_of(results.tool, "simd")});
+       counted(text_of(results.tool, "threads"), "thread"), text_of(results.tool, "simd")});
 }
 
-std::string labelled(const Painter& paint, const char* label, const std::string& text) {
+std::string labelled(const Painter& paint, const char* label, const std::string& text,
+                     std::size_t width) {
   if (text.empty()) return "";
-  return paint.left(Style::faint, label, kLabel) + shortened(text, kWidth - kLabel) + "\n";
+  return paint.left(Style::faint, label, kLabel) +
+         hanging(shortened(text, kTableWidth - kLabel), width, kLabel) + "\n";
 }
 
-std::string loss_lines(const Results& results, const Painter& paint) {
+std::string loss_lines(const Results& results, const Painter& paint, std::size_t width) {
   const MetricArray* loss = results.metric("loss");
   if (loss == nullptr || loss->dims != std::vector<std::string>{"length"}) return "";
   if (std::none_of(loss->values.begin(), loss->values.end(),
@@ -94,9 +104,10 @@ std::string loss_lines(const Results& results, const Painter& paint) {
   }
   const auto lengths = results.coord_numbers("length");
   constexpr std::size_t kCell = 8;
-  constexpr std::size_t kMost = (kWidth - kLabel) / kCell;
+  const std::size_t most =
+      std::max<std::size_t>(1, (std::max(width, kLabel) - (kLabel - 2)) / kCell);
   // The longest ones, where there are more than fit.
-  const std::size_t first = lengths.size() > kMost ? lengths.size() - kMost : 0;
+  const std::size_t first = lengths.size() > most ? lengths.size() - most : 0;
   const auto line = [&](const char* label, const auto& value_at) {
     std::string text = paint.left(Style::faint, label, kLabel - 2);
     for (std::size_t i = first; i < lengths.size(); ++i) {
@@ -111,15 +122,19 @@ std::string loss_lines(const Results& results, const Painter& paint) {
 
 }  // namespace
 
-std::string render_header(const Results& results, const Painter& paint) {
-  std::string out = labelled(paint, "model", model_line(results.model)) +
-                    labelled(paint, "text", text_line(results.text)) +
-                    labelled(paint, "run", run_line(results));
+std::string render_header(const Results& results, const Painter& paint, std::size_t width) {
+  std::string out = labelled(paint, "model", model_line(results.model), width) +
+                    labelled(paint, "text", text_line(results.text), width) +
+                    labelled(paint, "run", run_line(results), width);
   if (results.partial) {
-    out += labelled(paint, "partial",
-                    fmt::format("interrupted; {} layers were measured", results.layers_done));
+    out += labelled(
+        paint, "partial",
+        fmt::format("interrupted; {} measured",
+                    results.layers_done == 1 ? "1 layer was"
+                                             : fmt::format("{} layers were", results.layers_done)),
+        width);
   }
-  const std::string loss = loss_lines(results, paint);
+  const std::string loss = loss_lines(results, paint, width);
   if (!loss.empty()) out += "\n" + loss;
   return out.empty() ? out : out + "\n";
 }

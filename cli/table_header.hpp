@@ -8,6 +8,7 @@
 
 namespace headgauge::cli {
 
-std::string render_header(const Results& results, const Painter& paint);
+// Lines of at most `width` columns, where their words allow.
+std::string render_header(const Results& results, const Painter& paint, std::size_t width);
 
 }  // namespace headgauge::cli

@@ -45,6 +45,16 @@ std::string shortened(std::string_view text, std::size_t width) {
   return clean;
 }
 
+std::string hanging(std::string_view text, std::size_t width, std::size_t indent) {
+  const std::string narrow = wrapped(text, width > indent ? width - indent : 1, 0);
+  std::string out;
+  for (const char c : narrow) {
+    out += c;
+    if (c == '\n') out.append(indent, ' ');
+  }
+  return out;
+}
+
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   std::string out;
   std::size_t used = 0;
@@ -59,7 +69,8 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
       out += ' ';
       used += 1 + wide;
     } else {
-      out += "\n" + std::string(indent, ' ');
+      out += '\n';
+      out.append(indent, ' ');
       used = indent + wide;
     }
     out += word;

@@ -25,6 +25,10 @@ std::size_t text_width(std::string_view text);
 // At most `width` characters, the last an ellipsis if something was cut. Control characters, which
 // could move the cursor, become "?".
 std::string shortened(std::string_view text, std::size_t width);
+inline constexpr std::size_t kTableWidth = 100;  // at most, on any terminal
+
+// Text that begins in column `indent`, wrapped so that its further lines do too.
+std::string hanging(std::string_view text, std::size_t width, std::size_t indent);
 // Text broken between words into lines of at most `width` characters where that is possible; all
 // but the first are indented.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);

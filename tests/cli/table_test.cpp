@@ -207,6 +207,50 @@ TEST(Table, SurvivesResultsWithNothingInThem) {
   EXPECT_EQ(heads_in(render_table(r, {})), Heads{});
 }
 
+TEST(Table, ASearchEndsBeforeTheLength) {
+  Results r = scanned_results();
+  r.settings["critical_max"] = 5000;
+  EXPECT_NE(render_table(r, {}).find(" >1023 "), std::string::npos) << render_table(r, {});
+}
+
+TEST(Table, CountsOneInTheSingular) {
+  Results r = scanned_results();
+  r.model["layers"] = r.model["heads"] = r.tool["threads"] = 1;
+  r.text["tokens"] = {1};
+  r.partial = true;
+  r.layers_done = 1;
+  const std::string table = render_table(r, {});
+  for (const char* part :
+       {"1 layer of 1 head,", "(1 token)\n", " 1 thread,", "; 1 layer was mea"}) {
+    EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
+  }
+}
+
+TEST(Table, ScoresHaveNoHeadSize) {
+  Results r = scanned_results();
+  r.model["head_dim"] = 0;
+  EXPECT_EQ(render_table(r, {}).find("head size"), std::string::npos);
+}
+
+TEST(Table, WhatStandsAroundItFitsANarrowTerminal) {
+  for (const std::size_t width : {40, 60, 85}) {
+    TableOptions options;
+    options.width = width;
+    const std::string narrow = render_table(scanned_results(), options);
+    const std::size_t first = narrow.find("layer  entropy"), last = narrow.find("entropy  entropy");
+    const auto around = narrow.substr(0, first) + narrow.substr(last);
+    for (const std::string& line : lines_of(around)) EXPECT_LE(text_width(line), width) << line;
+    // Nothing is lost, and lines go on where the first began.
+    if (width == 40) {
+      EXPECT_NE(narrow.find("\n" + std::string(9, ' ') + "has everything"), narrow.npos);
+    }
+    const auto words = [](std::string text) {
+      return std::regex_replace(text, std::regex("\\s+"), " ");
+    };
+    EXPECT_EQ(words(narrow), words(render_table(scanned_results(), {})));
+  }
+}
+
 TEST(Table, PartialResultsSaySo) {
   Results r = scanned_results();
   r.partial = true;
