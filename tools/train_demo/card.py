@@ -165,8 +165,8 @@ def recipe_lines(training: dict) -> list[str]:
     precision = "bfloat16 autocast" if recipe["bfloat16"] else "float32"
     return [
         f"- {training['steps']} steps of {recipe['batch_tokens']} tokens"
-        f" ({training['tokens'] / 1e6:.1f} M) in {training['minutes']:.0f} minutes on two CPU"
-        f" cores, {precision}, seed {recipe['seed']}.",
+        f" ({training['tokens'] / 1e6:.1f} M) in {training['minutes']:.0f} minutes on"
+        f" {recipe['threads']} CPU core{'s'[: recipe['threads'] > 1]}, {precision}, seed {recipe['seed']}.",
         f"- Context {recipe['short_context']} for most of the run, {recipe['long_context']} for the"
         f" last {recipe['long_fraction']:.0%}. In the first part half of the windows start at"
         " position 0 and half at a random position, so that all position embeddings are trained.",

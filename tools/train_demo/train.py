@@ -31,6 +31,7 @@ class Recipe:
 
     minutes: float
     steps: int | None
+    threads: int
     seed: int
     vocabulary: int
     batch_tokens: int
@@ -78,7 +79,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--final-rate", type=float, default=0.05, help="share left at the end")
     parser.add_argument("--warmup", type=float, default=0.02, help="share of the run")
     parser.add_argument("--weight-decay", type=float, default=0.1)
-    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--dropout", type=float, default=0.25)
     parser.add_argument("--evaluate-every", type=float, default=0.04, help="share of the run")
     parser.add_argument("--no-bfloat16", action="store_true", help="compute in float32")
     return parser.parse_args()
