@@ -74,8 +74,7 @@ ConfigReader ConfigReader::open(const std::string& path) {
 }
 
 ConfigReader::ConfigReader(std::string_view text, std::string file)
-    : json_(std::make_shared<const Json>(parse_json_object(text, file, DuplicateKeys::refuse))),
-      file_(std::move(file)) {}
+    : json_(std::make_shared<const Json>(parse_json_object(text, file))), file_(std::move(file)) {}
 
 ConfigReader::ConfigReader(std::shared_ptr<const nlohmann::json> json, std::string file,
                            std::string prefix)

@@ -217,7 +217,7 @@ Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const
                               in_quotes(text.substr(0, 8)),
                               "the file is damaged or not in the safetensors format"));
   }
-  const Json header = parse_json_object(text, path() + ": header", DuplicateKeys::refuse);
+  const Json header = parse_json_object(text, path() + ": header");
 
   std::vector<Entry> entries;
   entries.reserve(header.size());

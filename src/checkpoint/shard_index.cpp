@@ -10,7 +10,7 @@ namespace headgauge {
 
 ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   constexpr const char* kAdvice = "fetch the model again";
-  const auto json = parse_json_object(text, path, DuplicateKeys::refuse);
+  const auto json = parse_json_object(text, path);
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object() || map->empty()) {
     throw BadInputError(fault(path + ": field weight_map", "an object from tensor to file",

@@ -16,8 +16,6 @@ using Json = nlohmann::json;
 // or survives badly (deep nesting) is seen. The first fault stops the parse.
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(DuplicateKeys duplicates) : duplicates_(duplicates) {}
-
   Json root;
   std::string found;  // the fault, empty while there is none
 
@@ -34,7 +32,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (duplicates_ == DuplicateKeys::refuse && open_.back()->contains(name)) {
+    if (open_.back()->contains(name)) {
       found = "the name " + in_quotes(name) + " twice";
       return false;
     }
@@ -86,7 +84,6 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  DuplicateKeys duplicates_;
   std::vector<Json*> open_;  // objects and lists that have not ended, outermost first
   std::string key_;
 };
@@ -110,9 +107,8 @@ std::size_t sequence_length(std::string_view text) {
 
 }  // namespace
 
-nlohmann::json parse_json_object(std::string_view text, const std::string& where,
-                                 DuplicateKeys duplicates) {
-  Builder builder(duplicates);
+nlohmann::json parse_json_object(std::string_view text, const std::string& where) {
+  Builder builder;
   const bool parsed = Json::sax_parse(text.begin(), text.end(), &builder);
   if (!parsed) {
     throw BadInputError(fault(where, "a JSON object", builder.found,

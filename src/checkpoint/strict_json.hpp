@@ -7,13 +7,9 @@
 
 namespace headgauge {
 
-// What to do where an object holds a key twice: Python's reader, and so config.json, keeps the
-// last; the safetensors format forbids it.
-enum class DuplicateKeys { keep_last, refuse };
-
-// Parses an object; `where` names the file in messages. Nesting is limited.
-nlohmann::json parse_json_object(std::string_view text, const std::string& where,
-                                 DuplicateKeys duplicates);
+// Parses an object; `where` names the file in messages. Nesting is limited, and no key may stand
+// twice in an object: readers differ in which of the two they take.
+nlohmann::json parse_json_object(std::string_view text, const std::string& where);
 
 // A value in a few words for "found ...": `the text "abc"`, `12`, `a list of 3`.
 std::string describe(const nlohmann::json& value);
