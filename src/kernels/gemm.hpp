@@ -35,6 +35,12 @@ class PackedMatrix {
   void assign_transposed(MatrixView<const float> bt, float scale = 1.0f);
   void assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type);
 
+  // The same piece by piece, so that threads can share the work: resize(), then every row or every
+  // panel once. Panels are made of 48 rows of bt, the last of what is left.
+  void resize(Index rows, Index cols);
+  void put_rows(MatrixView<const float> b, Index first_row);
+  void put_panel(MatrixView<const float> bt, Index panel, float scale = 1.0f);
+
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
   Index panels() const { return (cols_ + kPanel - 1) / kPanel; }
@@ -43,10 +49,6 @@ class PackedMatrix {
   float* panel(Index p) { return data_.data() + p * rows_ * kPanel; }
 
  private:
-  void resize(Index rows, Index cols);
-  // Puts b below the first `first` rows of every panel.
-  void put_rows(MatrixView<const float> b, Index first);
-
   AlignedVector<float> data_;
   Index rows_ = 0;
   Index cols_ = 0;

@@ -144,25 +144,26 @@ void PackedMatrix::assign_rows(MatrixView<const std::uint16_t> b, HalfType type)
 }
 
 void PackedMatrix::assign_transposed(MatrixView<const float> bt, float scale) {
-  ensure_simd_level();
   resize(bt.cols(), bt.rows());
   for (Index p = 0; p < panels(); ++p) {
     const Index width = std::min(kPanel, cols_ - p * kPanel);
-    HWY_DYNAMIC_DISPATCH(transpose_panel)
-    (bt.data() + p * kPanel * bt.stride(), bt.stride(), width, rows_, scale,
-     data_.data() + p * rows_ * kPanel);
+    put_panel(bt.block(p * kPanel, width, 0, rows_), p, scale);
   }
 }
 
-void PackedMatrix::assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type) {
+void PackedMatrix::put_panel(MatrixView<const float> bt, Index panel, float scale) {
   ensure_simd_level();
+  HWY_DYNAMIC_DISPATCH(transpose_panel)
+  (bt.data(), bt.stride(), bt.rows(), rows_, scale, data_.data() + panel * rows_ * kPanel);
+}
+
+void PackedMatrix::assign_transposed(MatrixView<const std::uint16_t> bt, HalfType type) {
   resize(bt.cols(), bt.rows());
   Matrix<float> wide(std::min(kPanel, cols_), rows_);
   for (Index p = 0; p < panels(); ++p) {
     const Index width = std::min(kPanel, cols_ - p * kPanel);
     for (Index j = 0; j < width; ++j) widen(bt.row(p * kPanel + j), type, wide.row(j));
-    HWY_DYNAMIC_DISPATCH(transpose_panel)
-    (wide.data(), rows_, width, rows_, 1.0f, data_.data() + p * rows_ * kPanel);
+    put_panel(wide.view().block(0, width, 0, rows_), p);
   }
 }
 

@@ -255,13 +255,12 @@ class Gpt2Source final : public HeadSource {
   void load(int layer) {
     const std::string h = fmt::format("{}h.{}.", prefix_, layer);
     const Index d = config_.width, f = config_.inner;
-    weights_ = {};  // not two layers at once
     weights_.ln_1 = load_layer_norm(checkpoint_, h + "ln_1", d, config_.epsilon);
     weights_.ln_2 = load_layer_norm(checkpoint_, h + "ln_2", d, config_.epsilon);
-    weights_.c_attn = load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d);
-    weights_.c_proj = load_conv1d(checkpoint_, h + "attn.c_proj", d, d);
-    weights_.c_fc = load_conv1d(checkpoint_, h + "mlp.c_fc", d, f);
-    weights_.mlp_proj = load_conv1d(checkpoint_, h + "mlp.c_proj", f, d);
+    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, pool_, weights_.c_attn);
+    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, pool_, weights_.c_proj);
+    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, pool_, weights_.c_fc);
+    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, pool_, weights_.mlp_proj);
     loaded_ = layer;
   }
 

@@ -1,5 +1,6 @@
 #include "model/layers.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headgauge {
@@ -23,12 +24,20 @@ void LayerNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   }
 }
 
-Linear load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out) {
-  Linear linear;
-  linear.weight =
-      PackedMatrix::pack_rows(checkpoint.require(name + ".weight", {in, out}).matrix().view());
+void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
+                 ThreadPool& pool, Linear& linear) {
+  constexpr Index kStrip = 16;  // rows that are in the cache between widening and packing
+  const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
   linear.bias = checkpoint.require(name + ".bias", {out}).values();
-  return linear;
+  linear.weight.resize(in, out);
+  pool.for_each((in + kStrip - 1) / kStrip, [&](Index strip) {
+    thread_local AlignedVector<float> wide;
+    const Index first = strip * kStrip, rows = std::min(kStrip, in - first);
+    const auto size = static_cast<std::size_t>(rows * out);
+    if (wide.size() < size) wide.resize(size);
+    weight.widen({wide.data(), size}, first * out);
+    linear.weight.put_rows({wide.data(), rows, out}, first);
+  });
 }
 
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,

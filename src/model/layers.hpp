@@ -41,8 +41,10 @@ struct LayerNorm {
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
 };
 
-// Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out.
-Linear load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out);
+// Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Into the memory that
+// `linear` already has.
+void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
+                 ThreadPool& pool, Linear& linear);
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                           double epsilon);
 

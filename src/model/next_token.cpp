@@ -32,8 +32,14 @@ std::vector<double> next_token_losses(MatrixView<const float> hidden, const Tens
   PackedMatrix packed;
   for (Index first = 0; first < vocabulary; first += kChunk) {
     const Index size = std::min(kChunk, vocabulary - first);
-    weight.widen({chunk.data(), static_cast<std::size_t>(size * width)}, first * width);
-    packed.assign_transposed(chunk.view().block(0, size, 0, width));
+    packed.resize(width, size);
+    pool.for_each(packed.panels(), [&](Index panel) {
+      const Index token = panel * PackedMatrix::kPanel;
+      const Index count = std::min(PackedMatrix::kPanel, size - token);
+      const MatrixView<float> wide = chunk.view().block(token, count, 0, width);
+      weight.widen({wide.data(), static_cast<std::size_t>(count * width)}, (first + token) * width);
+      packed.put_panel(wide, panel);
+    });
     for_row_blocks(pool, rows, [&](Index row, Index count, int slot) {
       Matrix<float>& buffer = logits[static_cast<std::size_t>(slot)];
       if (buffer.empty()) buffer = Matrix<float>(kForwardRows, chunk.rows());
