@@ -56,6 +56,15 @@ int list_measures(bool json, const std::string& group) {
   return 0;
 }
 
+std::string traits_text(const NormalizerTraits& traits) {
+  std::string text = traits.simplex ? "weights sum to 1" : "weights need not sum to 1";
+  if (traits.is_signed) text += ", may be negative";
+  if (traits.sparse) text += ", exact zeros";
+  if (traits.length_aware) text += ", depends on the number of keys";
+  if (!traits.increasing) text += ", not increasing in the logit";
+  return text;
+}
+
 int list_normalizers(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NormalizerInfo& info : normalizers()) {
@@ -68,14 +77,18 @@ int list_normalizers(bool json) {
                       {"parameters", info.parameters},
                       {"source", info.source},
                       {"simplex", traits.simplex},
+                      {"increasing", traits.increasing},
                       {"length_aware", traits.length_aware},
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
                       {"signed", traits.is_signed},
-                      {"lipschitz", lipschitz}});
+                      {"lipschitz", lipschitz},
+                      {"bound", info.bound},
+                      {"lemma1", info.lemma1}});
     } else {
-      print("{}:{}\n    {}\n    {}\n    sup ||J||_2 = {}\n", info.name, info.parameters,
-            info.formula, info.source, traits.lipschitz);
+      print("{}{}{}\n    {}\n    {}; sup ||J||_2: {}\n    Lemma 1 {}\n    {}\n", info.name,
+            info.parameters.empty() ? "" : ":", info.parameters, info.formula, traits_text(traits),
+            info.bound, info.lemma1, info.source);
     }
   }
   if (json) print("{}\n", list.dump(2));

@@ -2,6 +2,7 @@
 // section 6). Later rules plug in through the registry: one file, one line.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,7 +30,10 @@ struct NormalizerTraits {
   bool sparse = false;        // gives exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative
-  double lipschitz = std::numeric_limits<double>::infinity();  // sup ||J||_2 over all rows
+  bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
+  // sup ||J||_2 over all rows of any length; infinite: none, the rule is not Lipschitz or its
+  // constant grows with n (then see Normalizer::lipschitz).
+  double lipschitz = std::numeric_limits<double>::infinity();
 };
 
 struct NormalizerInfo {
@@ -37,6 +41,31 @@ struct NormalizerInfo {
   std::string formula;
   std::string parameters;  // "t=1", as accepted by make_normalizer
   std::string source;
+  std::string bound;   // sup ||J||_2 in words: "1/(2t)", "none: not Lipschitz where ..."
+  std::string lemma1;  // "applies", or "does not apply: why"
+};
+
+// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every rule here has,
+// with at most four terms.
+struct Jacobian {
+  struct Term {
+    std::vector<double> left, right;
+  };
+  std::vector<double> diagonal;
+  std::vector<Term> terms;
+
+  void apply(std::span<const double> v, std::span<double> out) const;             // J v
+  void apply_transposed(std::span<const double> v, std::span<double> out) const;  // J^T v
+  double frobenius() const;
+  // Largest singular value, to 1e-9 relative, by Lanczos bidiagonalisation.
+  double spectral() const;
+};
+
+// Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in
+// [lower / n, upper / n] with constants that do not depend on n.
+struct CapacityConstants {
+  double lower = 0;  // C1
+  double upper = 0;  // C2
 };
 
 class Normalizer {
@@ -45,32 +74,64 @@ class Normalizer {
   virtual const NormalizerInfo& info() const = 0;
   virtual NormalizerTraits traits() const = 0;
 
-  // Weights of one row and their sums; `weights` has the size of `logits`. The hot path.
+  // Weights of one row and their sums; `weights` has the size of `logits`, or is empty where only
+  // the sums are wanted. The hot path; by default it goes through float64.
   virtual WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                           std::span<float> weights) const = 0;
+                           std::span<float> weights) const;
   // The same weights in float64; the reference, and used where float32 cannot decide.
   virtual void weigh(std::span<const double> logits, const RowContext& context,
                      std::span<double> weights) const = 0;
 
-  // The exact Jacobian J = da/dl at these logits, applied without forming it:
+  // The exact Jacobian at these logits, every dependence of a scale on them included
+  // (docs/mathematics.md 6). Where the rule has a kink, that of one side.
+  virtual void jacobian(std::span<const double> logits, const RowContext& context,
+                        Jacobian& out) const = 0;
   // out = J v (jvp) and out = J^T v (vjp).
-  virtual void jvp(std::span<const double> logits, const RowContext& context,
-                   std::span<const double> v, std::span<double> out) const = 0;
-  virtual void vjp(std::span<const double> logits, const RowContext& context,
-                   std::span<const double> v, std::span<double> out) const = 0;
+  void jvp(std::span<const double> logits, const RowContext& context, std::span<const double> v,
+           std::span<double> out) const;
+  void vjp(std::span<const double> logits, const RowContext& context, std::span<const double> v,
+           std::span<double> out) const;
+
+  // sup ||J||_2 over all logits of a row of n keys; infinite where there is none.
+  virtual double lipschitz(const RowContext& context) const;
+  // Lemma 1 for logits in [-range, range], range > 0; nothing where it does not apply.
+  virtual std::optional<CapacityConstants> capacity(double range) const;
+  // The scale c of a rule that is softmax(c l) with c depending on the row's length and position
+  // only; nothing for other rules.
+  virtual std::optional<double> softmax_scale(const RowContext& context) const;
 
   // Norms of the Jacobian at a row already weighed, and the bounds of paper A's Lemma 2 on the
-  // spectral norm: the valid one (L2v) and the printed one (L2).
+  // spectral norm: the valid one (L2v) and the printed one (L2). Undefined where there is none.
   struct JacobianNorms {
     double frobenius = 0;
     double spectral = 0;
-    double bound = 0;
-    double bound_paper = 0;
+    double bound = kUndefined;
+    double bound_paper = kUndefined;
   };
+  // By default from jacobian(), with lipschitz() as the bound.
   virtual JacobianNorms jacobian_norms(std::span<const float> logits,
                                        std::span<const float> weights, const WeightSums& sums,
-                                       const RowContext& context) const = 0;
+                                       const RowContext& context) const;
 };
+
+// A function of one logit, with its derivative and what is known of it.
+struct ScalarFunction {
+  std::function<double(double)> value;
+  std::function<double(double)> slope;                        // of a kink, from the left
+  double steepest = std::numeric_limits<double>::infinity();  // sup |slope|
+  double relative = std::numeric_limits<double>::infinity();  // sup |slope / value|
+  bool increasing = true;
+  double lowest_at = -std::numeric_limits<double>::infinity();  // where value is smallest
+
+  // Smallest and largest value on [-range, range], of a function that falls to lowest_at and then
+  // rises.
+  std::pair<double, double> range(double range) const;
+};
+
+// a_i = F(l_i) / sum_j F(l_j) for any F > 0 (paper A, section 2; docs/mathematics.md D1.2), with
+// Lemma 1's constants and both forms of Lemma 2. Its weigh() throws BadInputError where F is
+// negative or not finite.
+std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
 // Makes the rule named by "name" or "name:key=value,..."; throws UsageError that lists what is
 // known. normalizers() lists every rule with its defaults.

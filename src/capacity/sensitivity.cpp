@@ -125,30 +125,35 @@ class SensitivityMeasure final : public Measure {
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     Workspace& work = work_[static_cast<std::size_t>(slot)];
-    work.traits = block.normalizer->traits();
+    const Normalizer& rule = *block.normalizer;
+    work.simplex = rule.traits().simplex;
     const auto cells = static_cast<Index>(temperatures_.size() * epsilons_.size());
     work.gains.resize(static_cast<std::size_t>(cells));
     for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
       const Row& row = block.rows[static_cast<std::size_t>(r)];
+      const RowContext context{row.n(), row.query};
+      const std::optional<double> scale = rule.softmax_scale(context);
+      work.lipschitz = std::max(work.lipschitz, rule.lipschitz(context));
+      if (!scale) work.sampled = true;
+      if (!scale && row.query % kSampledRow != kSampledRow - 1) continue;
       // Cells in the order of metrics().
-      const auto norms =
-          block.normalizer->jacobian_norms(row.logits, row.weights, row.sums, {row.n(), row.query});
+      const auto norms = rule.jacobian_norms(row.logits, row.weights, row.sums, context);
       sink.set(r, cells + 1, norms.frobenius);
       sink.set(r, cells + 2, norms.spectral);
       sink.set(r, cells + 3, norms.bound);
       sink.set(r, cells + 4, norms.bound_paper);
       if (row.n() < 2) continue;
-      const bool softmax = is_plain_softmax(*block.normalizer);
-      const RowContext context{row.n(), row.query};
+      const bool softmax = scale.has_value() && *scale > 0;
+      const bool plain = softmax && *scale == 1;
       work.direction.resize(row.logits.size());
-      if (!softmax || direction_ == MeasureOptions::Direction::top2) {
+      if (!plain || direction_ == MeasureOptions::Direction::top2) {
         top2_direction(row.logits, work.direction);
       }
       double top2 = 0;
-      if (softmax) {
+      if (plain) {
         top2 = top2_gain(row, kTop2Epsilon);
       } else {
-        rule_sensitivity(*block.normalizer, context, row.logits, work.direction, std::array{1.0},
+        rule_sensitivity(rule, context, row.logits, work.direction, std::array{1.0},
                          std::array{kTop2Epsilon}, {&top2, 1});
       }
       sink.set(r, cells, top2);
@@ -159,17 +164,24 @@ class SensitivityMeasure final : public Measure {
                          work.direction);
       }
       if (softmax) {
-        softmax_sensitivity(row.logits, work.direction, temperatures_, epsilons_, work.kernel,
+        // softmax(c (l + eps v)/T) is softmax at temperature T/c.
+        work.temperatures = temperatures_;
+        for (double& t : work.temperatures) t /= *scale;
+        softmax_sensitivity(row.logits, work.direction, work.temperatures, epsilons_, work.kernel,
                             work.gains);
       } else {
-        rule_sensitivity(*block.normalizer, context, row.logits, work.direction, temperatures_,
-                         epsilons_, work.gains);
+        rule_sensitivity(rule, context, row.logits, work.direction, temperatures_, epsilons_,
+                         work.gains);
       }
       for (Index c = 0; c < cells; ++c) sink.set(r, c, work.gains[static_cast<std::size_t>(c)]);
     }
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    if (std::ranges::any_of(work_, &Workspace::sampled)) {
+      results.notices.push_back(
+          "sensitivity and the norms of the Jacobian are those of every 16th row under this rule");
+    }
     const MetricArray& mean = *results.metric("sensitivity");
     MetricArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
     MetricArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
@@ -189,24 +201,27 @@ class SensitivityMeasure final : public Measure {
  private:
   struct Workspace {
     SensitivityWorkspace kernel;
-    std::vector<double> direction, gains;
-    std::optional<NormalizerTraits> traits;  // of the rule that was observed
+    std::vector<double> direction, gains, temperatures;
+    double lipschitz = 0;  // the largest of the rows observed
+    bool simplex = true;
+    bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
-
-  // Softmax at its own temperature 1, for which there is a kernel.
-  static bool is_plain_softmax(const Normalizer& rule) {
-    return rule.info().name == "softmax" && rule.info().parameters == "t=1";
-  }
+  // Rules without a kernel of their own, all but softmax(c l), are measured in float64, on every
+  // 16th row.
+  static constexpr Index kSampledRow = 16;
 
   // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).
   double envelope(double t, double eps) const {
-    NormalizerTraits traits;
+    double lipschitz = 0;
+    bool simplex = true;
     for (const Workspace& work : work_) {
-      if (work.traits) traits = *work.traits;
+      lipschitz = std::max(lipschitz, work.lipschitz);
+      simplex = simplex && work.simplex;
     }
-    const double slope = traits.lipschitz / t;
-    return traits.simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
+    const double slope = lipschitz / t;
+    const double bound = simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
+    return std::isfinite(bound) ? bound : kUndefined;
   }
 
   std::vector<double> temperatures_, epsilons_;

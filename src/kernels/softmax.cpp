@@ -14,8 +14,8 @@
 #define HEADGAUGE_SOFTMAX_SUMS
 namespace headgauge {
 
-// Sums over a row of e_j = exp(x_j), x_j = l_j - max l <= 0. Entries with e = 1 are counted apart,
-// so that the sums of the others keep their digits in a row where one key takes nearly all.
+// Sums over a row of e_j = exp(x_j), x_j = c (l_j - max l) <= 0. Entries with e = 1 are counted
+// apart, so that the sums of the others keep their digits in a row where one key takes nearly all.
 struct ExpSums {
   double ones = 0;    // entries with e = 1; the sums of powers leave them out
   double first = 0;   // sum e
@@ -46,7 +46,7 @@ inline double log_one_plus(double rest) {
 }
 
 // Of the weights e / total.
-inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds) {
+inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds, float c) {
   const double scale = 1.0 / e.total();
   // Z - 1, without the 1 of the maximum.
   const double log_z = log_one_plus((e.ones - 1.0) + e.first);
@@ -65,7 +65,7 @@ inline WeightSums weight_sums(const ExpSums& e, const Extremes& bounds) {
   sums.max_logit = bounds.max;
   sums.min_logit = bounds.min;
   // An infinite negative logit has weight 0, but its e x is NaN.
-  sums.log_sum_exp = bounds.max + log_z + 0.0 * e.shift;
+  sums.log_sum_exp = static_cast<double>(bounds.max) * c + log_z + 0.0 * e.shift;
   return sums;
 }
 
@@ -95,10 +95,10 @@ Extremes find_extremes(const float* in, std::size_t n) {
   return out;
 }
 
-ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float* out) {
+ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
   ExpSums sums;
   for (std::size_t i = 0; i < n; ++i) {
-    const float x = in[i] - bounds.max;
+    const float x = (in[i] - bounds.max) * scale;
     const float e = exp_of(x);
     if (out != nullptr) out[i] = e;
     const double w = e;
@@ -111,7 +111,7 @@ ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float* out) {
       sums.ones += 1;
     }
   }
-  sums.min = exp_of(bounds.min - bounds.max);
+  sums.min = exp_of((bounds.min - bounds.max) * scale);
   return sums;
 }
 
@@ -121,13 +121,6 @@ void scale_row(float* values, std::size_t n, float factor) {
 
 void exp_row(const float* in, std::size_t n, float shift, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = exp_of(in[i] - shift);
-}
-
-std::size_t find_non_finite(const float* in, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!std::isfinite(in[i])) return i;
-  }
-  return n;
 }
 
 #else
@@ -233,20 +226,25 @@ struct BlockSums {
   std::size_t others = 0;  // lanes with e < 1
 };
 
-template <bool kStore, bool kClip>
-HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, float* out) {
+template <bool kStore, bool kClip, bool kScale>
+HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, float scale,
+                              float* out) {
   const D d;
   const DD dd;
   const std::size_t lanes = hn::Lanes(d);
-  const V shift = hn::Set(d, bounds.max);
+  const V shift = hn::Set(d, bounds.max), factor = hn::Set(d, scale);
+  const auto fall = [&](V l) HWY_ATTR {
+    const V x = hn::Sub(l, shift);
+    return kScale ? hn::Mul(x, factor) : x;
+  };
   Totals totals;
   std::size_t i = 0, others = 0, blocks = 0;
   do {
     BlockSums block;
     const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      const V x = hn::Sub(hn::LoadU(d, in + i), shift);
-      const V y = hn::Sub(hn::LoadU(d, in + i + lanes), shift);
+      const V x = fall(hn::LoadU(d, in + i));
+      const V y = fall(hn::LoadU(d, in + i + lanes));
       const V e = exp_of<kClip>(x), f = exp_of<kClip>(y);
       if constexpr (kStore) {
         hn::StoreU(e, d, out + i);
@@ -258,8 +256,8 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
     if (end == n) {
       // At most two vectors, done without a branch: e = 0 in the lanes beyond the row.
       const std::size_t left = n - i, one = lanes_left(left, 0), two = lanes_left(left, 1);
-      const V x = hn::Sub(load_first(in + i, one, bounds.max), shift);
-      const V y = hn::Sub(load_first(in + i + lanes, two, bounds.max), shift);
+      const V x = fall(load_first(in + i, one, bounds.max));
+      const V y = fall(load_first(in + i + lanes, two, bounds.max));
       const V e = hn::IfThenElseZero(hn::FirstN(d, one), exp_of<kClip>(x));
       const V f = hn::IfThenElseZero(hn::FirstN(d, two), exp_of<kClip>(y));
       if constexpr (kStore) {
@@ -283,19 +281,25 @@ HWY_INLINE ExpSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, f
   sums.square = hn::GetLane(hn::SumOfLanes(dd, totals.square)) - tiny;
   sums.cube = hn::GetLane(hn::SumOfLanes(dd, totals.cube)) - tiny;
   sums.shift = hn::GetLane(hn::SumOfLanes(dd, totals.shift));
-  sums.min = hn::GetLane(exp_of<true>(hn::Set(d, bounds.min - bounds.max)));
+  sums.min = hn::GetLane(exp_of<true>(hn::Set(d, (bounds.min - bounds.max) * scale)));
   return sums;
 }
 
-ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float* out) {
+template <bool kScale>
+ExpSums sum_exp_at(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
   // Hardly any row needs clipping. NaN does, as it may hide the true extremes.
-  const bool clip = !(bounds.min - bounds.max >= kLowest);
+  const bool clip = !((bounds.min - bounds.max) * scale >= kLowest);
   if (out == nullptr) {
-    return clip ? sum_exp_of<false, true>(in, n, bounds, out)
-                : sum_exp_of<false, false>(in, n, bounds, out);
+    return clip ? sum_exp_of<false, true, kScale>(in, n, bounds, scale, out)
+                : sum_exp_of<false, false, kScale>(in, n, bounds, scale, out);
   }
-  return clip ? sum_exp_of<true, true>(in, n, bounds, out)
-              : sum_exp_of<true, false>(in, n, bounds, out);
+  return clip ? sum_exp_of<true, true, kScale>(in, n, bounds, scale, out)
+              : sum_exp_of<true, false, kScale>(in, n, bounds, scale, out);
+}
+
+ExpSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
+  return scale == 1.0f ? sum_exp_at<false>(in, n, bounds, scale, out)
+                       : sum_exp_at<true>(in, n, bounds, scale, out);
 }
 
 void scale_row(float* values, std::size_t n, float factor) {
@@ -329,27 +333,14 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
   }
 }
 
-std::size_t find_non_finite(const float* in, std::size_t n) {
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  const V largest = hn::Set(d, std::numeric_limits<float>::max());
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto finite = hn::Le(hn::Abs(hn::LoadU(d, in + i)), largest);
-    if (!hn::AllTrue(d, finite)) break;
-  }
-  while (i < n && std::isfinite(in[i])) ++i;
-  return i;
-}
-
 #endif  // HEADGAUGE_PLAIN
 
 // The three passes in one call, so that the end of one overlaps with the beginning of the next.
-void softmax_of(const float* in, std::size_t n, float* out, WeightSums* sums) {
+void softmax_of(const float* in, std::size_t n, float scale, float* out, WeightSums* sums) {
   const Extremes bounds = find_extremes(in, n);
-  const ExpSums e = sum_exp(in, n, bounds, out);
+  const ExpSums e = sum_exp(in, n, bounds, scale, out);
   if (out != nullptr) scale_row(out, n, static_cast<float>(1.0 / e.total()));
-  *sums = weight_sums(e, bounds);
+  *sums = weight_sums(e, bounds, scale);
 }
 
 }  // namespace headgauge::HWY_NAMESPACE
@@ -361,14 +352,14 @@ namespace headgauge {
 HWY_EXPORT(find_extremes);
 HWY_EXPORT(softmax_of);
 HWY_EXPORT(exp_row);
-HWY_EXPORT(find_non_finite);
 
-WeightSums softmax_row(std::span<const float> logits, std::span<float> weights) {
+WeightSums softmax_row(std::span<const float> logits, std::span<float> weights, float scale) {
+  assert(scale >= 0);
   assert(!logits.empty() && (weights.empty() || weights.size() == logits.size()));
   ensure_simd_level();
   WeightSums sums;
   HWY_DYNAMIC_DISPATCH(softmax_of)
-  (logits.data(), logits.size(), weights.empty() ? nullptr : weights.data(), &sums);
+  (logits.data(), logits.size(), scale, weights.empty() ? nullptr : weights.data(), &sums);
   return sums;
 }
 
@@ -376,12 +367,6 @@ void exp_shifted(std::span<const float> in, float shift, std::span<float> out) {
   assert(in.size() == out.size());
   ensure_simd_level();
   HWY_DYNAMIC_DISPATCH(exp_row)(in.data(), in.size(), shift, out.data());
-}
-
-Index first_non_finite(std::span<const float> values) {
-  ensure_simd_level();
-  const std::size_t found = HWY_DYNAMIC_DISPATCH(find_non_finite)(values.data(), values.size());
-  return found == values.size() ? -1 : static_cast<Index>(found);
 }
 
 Extremes extremes(std::span<const float> values) {

@@ -16,9 +16,21 @@ class RuleParameters {
   explicit RuleParameters(std::string_view rule) : rule_(rule) {}
   // Reads "key=value,..."; throws UsageError where it is not that.
   void read(std::string_view list);
-  // The number given for `key`, or `fallback`; throws UsageError if it is not a number or not
-  // above `lower_bound`.
-  double number(const std::string& key, double fallback, double lower_bound);
+  // The number given for `key`, or `fallback`; throws UsageError if it is not a finite number
+  // within [lowest, highest] (`above`: not lowest itself).
+  struct Domain {
+    double lowest = -1e30;
+    double highest = 1e30;
+    bool above = false;
+    bool whole = false;  // an integer
+    bool even = false;
+  };
+  double number(const std::string& key, double fallback, const Domain& domain);
+  // The word given for `key`, or `fallback`; throws UsageError unless it is one of `choices`.
+  std::string word(const std::string& key, const std::string& fallback,
+                   const std::vector<std::string>& choices);
+  // Whether `key` was given as exactly this text, which then needs no number().
+  bool is(const std::string& key, std::string_view text);
   // Throws UsageError if a key was given that nobody asked for; `known` is shown to the user.
   void finish(const std::string& known) const;
 
@@ -27,11 +39,27 @@ class RuleParameters {
     std::string key, value;
     bool used = false;
   };
+  Entry* find(const std::string& key);
+
   std::string rule_;
   std::vector<Entry> entries_;
 };
 
-NormalizerInfo softmax_info();
-std::unique_ptr<Normalizer> make_softmax(RuleParameters& parameters);
+// A rule as the registry knows it.
+struct Rule {
+  NormalizerInfo info;  // with the default parameters
+  std::unique_ptr<Normalizer> (*make)(const NormalizerInfo& info, RuleParameters&);
+};
+
+// The rules of each family; `info` is what they then give out, with the parameters filled in.
+std::vector<Rule> scaled_softmax_rules();
+std::vector<Rule> adaptive_rules();
+std::vector<Rule> entmax_rules();
+std::vector<Rule> sink_rules();
+std::vector<Rule> elementwise_rules();
+std::vector<Rule> pointwise_rules();
+std::vector<Rule> signed_rules();
+std::vector<Rule> stieltjes_rules();
+std::vector<Rule> top_k_rules();
 
 }  // namespace headgauge

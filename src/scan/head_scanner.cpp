@@ -18,6 +18,17 @@ MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys
   return {memory.data(), rows, keys, stride};
 }
 
+// Each row divided by its length.
+Matrix<float> unit_rows(MatrixView<const float> rows) {
+  Matrix<float> unit(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const float norm = std::sqrt(dot(rows.row(r), rows.row(r)));
+    std::ranges::transform(rows.row(r), unit.row(r).begin(),
+                           [norm](float x) { return norm > 0 ? x / norm : 0.0f; });
+  }
+  return unit;
+}
+
 // Rows that are scored and weighed together: their logits stay in the L2 cache between the two.
 constexpr Index kScoredRows = 16;
 
@@ -27,6 +38,7 @@ HeadScanner::HeadScanner(const Normalizer& normalizer,
                          std::span<const std::unique_ptr<Measure>> measures,
                          const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
     : normalizer_(normalizer),
+      traits_(normalizer.traits()),
       measures_(measures),
       layout_(layout),
       plan_(plan),
@@ -36,6 +48,7 @@ HeadScanner::HeadScanner(const Normalizer& normalizer,
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
   }
+  if (needs_.top > 0 && (!traits_.increasing || traits_.is_signed)) needs_.weights = true;
 }
 
 std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads) {
@@ -66,12 +79,30 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
       queries = std::as_const(work.queries).view().block(0, count, 0, d);
     }
     gemm(queries, packed_, logits, {.col_end = keys});
+    if (traits_.unit_norms) {
+      for (Index r = 0; r < count; ++r) {
+        const auto q = head.queries.row(query(r));
+        const float norm = std::sqrt(dot(q, q));
+        const float factor = norm > 0 ? 1.0f / norm : 0.0f;
+        for (float& l : logits.row(r)) l *= factor;
+      }
+    }
   }
   if (head.softcap > 0) {
     for (Index r = 0; r < count; ++r) {
       for (float& l : logits.row(r)) l = head.softcap * std::tanh(l / head.softcap);
     }
   }
+}
+
+// What the top keys are the largest of: the logits under a rule that keeps their order (weights
+// underflow to equal zeros), else the weights, without their signs.
+std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) const {
+  if (traits_.increasing && !traits_.is_signed) return row.logits;
+  if (!traits_.is_signed) return row.weights;
+  work.magnitudes.resize(row.weights.size());
+  std::ranges::transform(row.weights, work.magnitudes.begin(), [](float w) { return std::abs(w); });
+  return work.magnitudes;
 }
 
 void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
@@ -98,8 +129,7 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   if (needs_.top > 0) {
     const auto out = std::span<std::uint32_t>(work.top).subspan(
         static_cast<std::size_t>(r * needs_.top), static_cast<std::size_t>(needs_.top));
-    // A rule that keeps the order is ranked by its logits: weights underflow to equal zeros.
-    const Index found = select_top(row.logits, needs_.top, out, work.select);
+    const Index found = select_top(ranking(row, work), needs_.top, out, work.select);
     row.top = out.first(static_cast<std::size_t>(found));
   }
 }
@@ -146,9 +176,20 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   const std::array<int, 3> keys_of{head.layer, head.document, head.kv_head};
   if (layout_.cells() == 0) return;
+  if (traits_.unit_norms && !head.scores.empty()) {
+    throw UsageError(
+        fault("--normalizer " + normalizer_.info().name, "queries and keys",
+              "a source that holds scores alone",
+              "this rule needs the lengths of queries and keys: give a dump with them"));
+  }
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
-    packed_.assign_transposed(head.keys.block(0, length, 0, head.keys.cols()), head.scale);
+    const MatrixView<const float> keys = head.keys.block(0, length, 0, head.keys.cols());
+    if (traits_.unit_norms) {
+      packed_.assign_transposed(unit_rows(keys));
+    } else {
+      packed_.assign_transposed(keys, head.scale);
+    }
     packed_of_ = keys_of;
   }
   for (const auto& measure : measures_) measure->begin_head(head, pool_);

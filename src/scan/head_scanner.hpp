@@ -37,17 +37,20 @@ class HeadScanner {
     Matrix<double> values;  // rows x cells
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
+    std::vector<float> magnitudes;
     TopWorkspace select;
   };
 
   // Logits of rows [first, first + count) of the tile against the first `keys` keys.
   void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
              Workspace& work) const;
+  std::span<const float> ranking(const Row& row, Workspace& work) const;
   // Weights, sums and top keys of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
 
   const Normalizer& normalizer_;
+  const NormalizerTraits traits_;
   std::span<const std::unique_ptr<Measure>> measures_;
   const CellLayout& layout_;
   const RowPlan& plan_;

@@ -93,7 +93,7 @@ class Values(UsageTest):
 
     def test_a_message_says_what_would_do(self) -> None:
         self.refuse_scan("--measures", "nonsense", says=("weights", "sensitivity", '"nonsense"'))
-        self.refuse_scan("--normalizer", "nonsense", says=("softmax", '"nonsense"'))
+        self.refuse_scan("--normalizer", "sofmax", says=("softmax", '"sofmax"'))
         self.refuse_scan("--layers", "2", says="from 0 to 1")
         self.refuse_scan("--heads", "1.4", says="from 0 to 3")
         self.refuse_scan("--threads", "100000", says=("--threads", "from 1 to 1024"))

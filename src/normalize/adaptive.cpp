@@ -1,0 +1,165 @@
+// N16 adaptive temperature and N18 soft-capped softmax (docs/mathematics.md 6).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/softmax.hpp"
+#include "normalize/rules.hpp"
+#include "normalize/scaled_softmax.hpp"
+
+namespace headgauge {
+namespace {
+
+// P(H), highest power first, as fitted by Velickovic et al. for their model.
+constexpr std::array<double, 5> kFit = {-0.037, 0.481, -2.3, 4.917, -1.791};
+constexpr double kSharpEnough = 0.5;  // nats; below it the rule is softmax
+
+struct Fitted {
+  double beta = 1;
+  double slope = 0;  // d beta / d H
+};
+
+Fitted beta_of(double entropy) {
+  if (!(entropy > kSharpEnough)) return {};
+  double value = 0, slope = 0;
+  for (const double c : kFit) {
+    slope = slope * entropy + value;
+    value = value * entropy + c;
+  }
+  if (value <= 1) return {};
+  return {value, slope};
+}
+
+double entropy_of(std::span<const double> p) {
+  double entropy = 0;
+  for (const double x : p) entropy -= x > 0 ? x * std::log(x) : 0;
+  return entropy;
+}
+
+class AdaptiveTemperature final : public Normalizer {
+ public:
+  explicit AdaptiveTemperature(NormalizerInfo info) : info_(std::move(info)) {}
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return {}; }
+
+  WeightSums weigh(std::span<const float> logits, const RowContext&,
+                   std::span<float> weights) const override {
+    const WeightSums plain = softmax_row(logits, weights);
+    const double beta = beta_of(plain.entropy).beta;
+    return beta == 1 ? plain : softmax_row(logits, weights, static_cast<float>(beta));
+  }
+  void weigh(std::span<const double> logits, const RowContext&,
+             std::span<double> weights) const override {
+    softmax_exact(logits, 1, weights);
+    const double beta = beta_of(entropy_of(weights)).beta;
+    if (beta != 1) softmax_exact(logits, beta, weights);
+  }
+
+  // beta (diag(a) - a a^T) + (da/dbeta) (dbeta/dl)^T with da/dbeta = a (l - <a, l>) and
+  // dH/dl_j = -p_j (log p_j + H), p = softmax(l).
+  void jacobian(std::span<const double> logits, const RowContext&, Jacobian& out) const override {
+    const std::size_t n = logits.size();
+    std::vector<double> p(n), a(n);
+    softmax_exact(logits, 1, p);
+    const double entropy = entropy_of(p);
+    const Fitted fitted = beta_of(entropy);
+    softmax_exact(logits, fitted.beta, a);
+    out.terms.clear();
+    out.diagonal = a;
+    for (double& x : out.diagonal) x *= fitted.beta;
+    subtract_term(out, out.diagonal, a);
+    if (fitted.slope == 0) return;
+    double mean = 0;
+    for (std::size_t i = 0; i < n; ++i) mean += a[i] * logits[i];
+    Jacobian::Term term{a, p};
+    for (std::size_t i = 0; i < n; ++i) {
+      term.left[i] *= logits[i] - mean;
+      term.right[i] *= p[i] > 0 ? -fitted.slope * (std::log(p[i]) + entropy) : 0;
+    }
+    out.terms.push_back(std::move(term));
+  }
+
+ private:
+  NormalizerInfo info_;
+};
+
+class SoftCap final : public Normalizer {
+ public:
+  SoftCap(NormalizerInfo info, double cap) : info_(std::move(info)), cap_(cap) {}
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override {
+    NormalizerTraits traits;
+    traits.pointwise = true;
+    traits.lipschitz = 0.5;  // |d/dl c tanh(l/c)| <= 1
+    return traits;
+  }
+
+  WeightSums weigh(std::span<const float> logits, const RowContext&,
+                   std::span<float> weights) const override {
+    thread_local AlignedVector<float> capped;
+    capped.resize(logits.size());
+    const auto cap = static_cast<float>(cap_);
+    std::ranges::transform(logits, capped.begin(),
+                           [cap](float l) { return cap * std::tanh(l / cap); });
+    WeightSums sums = softmax_row(capped, weights);
+    const Extremes bounds = extremes(logits);
+    sums.max_logit = bounds.max;
+    sums.min_logit = bounds.min;
+    return sums;
+  }
+  void weigh(std::span<const double> logits, const RowContext&,
+             std::span<double> weights) const override {
+    std::ranges::transform(logits, weights.begin(),
+                           [&](double l) { return cap_ * std::tanh(l / cap_); });
+    softmax_exact(weights, 1, weights);
+  }
+
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override {
+    std::vector<double> a(logits.size());
+    weigh(logits, context, a);
+    out.terms.clear();
+    out.diagonal = a;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double t = std::tanh(logits[i] / cap_);
+      out.diagonal[i] *= 1 - t * t;
+    }
+    subtract_term(out, a, out.diagonal);
+  }
+
+  std::optional<CapacityConstants> capacity(double range) const override {
+    const double spread = 2 * cap_ * std::tanh(range / cap_);
+    return CapacityConstants{std::exp(-spread), std::exp(spread)};
+  }
+
+ private:
+  NormalizerInfo info_;
+  double cap_;
+};
+
+}  // namespace
+
+std::vector<Rule> adaptive_rules() {
+  return {
+      {{"adaptive-temperature",
+        "softmax(beta l), beta = max(1, P(H)) where H = entropy of softmax(l) > 0.5, else 1; "
+        "P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791",
+        "", "Velickovic et al. 2024 (arXiv 2410.01104), their fit; docs/mathematics.md N16",
+        "none known", "does not apply: the temperature depends on the whole row"},
+       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<AdaptiveTemperature>(info);
+       }},
+      {{"softcap", "softmax(c tanh(l/c))", "c=50", "Gemma 2; docs/mathematics.md N18", "1/2",
+        "applies"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+         NormalizerInfo filled = info;
+         const double cap = p.number("c", 50, {.lowest = 0, .above = true});
+         filled.parameters = fmt::format("c={}", cap);
+         return std::make_unique<SoftCap>(filled, cap);
+       }},
+  };
+}
+
+}  // namespace headgauge

@@ -1,0 +1,140 @@
+// Rules that take each logit by itself: N8 sigmoid, N11 ReLU and its family, N13 polynomial
+// (docs/mathematics.md 6). Their Jacobians are diagonal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "normalize/functions.hpp"
+#include "normalize/rules.hpp"
+
+namespace headgauge {
+namespace {
+
+// a_i = n^-power h(l_i + shift(n)).
+class Elementwise final : public Normalizer {
+ public:
+  struct Parts {
+    ScalarFunction h;
+    double power = 0;          // of 1/n
+    bool shift_log_n = false;  // shift = -log n
+    double shift = 0;
+    NormalizerTraits traits;
+  };
+  Elementwise(NormalizerInfo info, Parts parts) : info_(std::move(info)), parts_(std::move(parts)) {
+    parts_.traits.simplex = false;
+    parts_.traits.length_aware = parts_.power != 0 || parts_.shift_log_n;
+  }
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return parts_.traits; }
+
+  using Normalizer::weigh;
+  void weigh(std::span<const double> logits, const RowContext& context,
+             std::span<double> weights) const override {
+    const double factor = factor_of(context), shift = shift_of(context);
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      weights[i] = factor * parts_.h.value(logits[i] + shift);
+    }
+  }
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override {
+    const double factor = factor_of(context), shift = shift_of(context);
+    out.terms.clear();
+    out.diagonal.resize(logits.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      out.diagonal[i] = factor * parts_.h.slope(logits[i] + shift);
+    }
+  }
+  double lipschitz(const RowContext& context) const override {
+    return parts_.traits.lipschitz * factor_of(context);
+  }
+
+ private:
+  double factor_of(const RowContext& context) const {
+    return std::pow(static_cast<double>(context.visible), -parts_.power);
+  }
+  double shift_of(const RowContext& context) const {
+    return parts_.shift_log_n ? -std::log(static_cast<double>(context.visible)) : parts_.shift;
+  }
+
+  NormalizerInfo info_;
+  Parts parts_;
+};
+
+std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParameters& p) {
+  NormalizerInfo filled = info;
+  Elementwise::Parts parts;
+  parts.h = scalar_function("sigmoid");
+  parts.traits.lipschitz = 0.25;
+  parts.shift_log_n = true;
+  if (!p.is("b", "-logn")) {
+    const double none = std::nan("");
+    const double b = p.number("b", none, {});
+    if (!std::isnan(b)) {
+      parts.shift_log_n = false;
+      parts.shift = b;
+      filled.parameters = fmt::format("b={}", b);
+    }
+  }
+  return std::make_unique<Elementwise>(filled, parts);
+}
+
+std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters& p) {
+  NormalizerInfo filled = info;
+  Elementwise::Parts parts;
+  const std::string h =
+      p.word("h", "relu", {"relu", "gelu", "softplus", "identity", "relu6", "sigmoid"});
+  const double power = p.number("power", 1, {.lowest = 0, .above = true});
+  parts.power = p.number("alpha", 1, {.lowest = 0, .highest = 1});
+  if (h != "relu" && power != 1) {
+    throw UsageError(fault("--normalizer relu, parameter power", "1 unless h=relu",
+                           fmt::format("{} with h={}", power, h), "leave one of them out"));
+  }
+  filled.parameters =
+      fmt::format("power={},alpha={}{}", power, parts.power, h == "relu" ? "" : ",h=" + h);
+  parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
+  parts.traits.sparse = h == "relu" || h == "relu6";
+  parts.traits.is_signed = h == "identity" || h == "gelu";
+  parts.traits.increasing = h != "gelu";
+  if (power == 1) parts.traits.lipschitz = parts.h.steepest;
+  return std::make_unique<Elementwise>(filled, parts);
+}
+
+std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info, RuleParameters& p) {
+  NormalizerInfo filled = info;
+  Elementwise::Parts parts;
+  const double power = p.number("p", 3, {.lowest = 1, .highest = 16, .whole = true});
+  filled.parameters = fmt::format("p={}", power);
+  parts.h = integer_power(static_cast<int>(power));
+  parts.power = 0.5;
+  parts.traits.is_signed = static_cast<int>(power) % 2 == 1;
+  parts.traits.increasing = parts.traits.is_signed;
+  if (power == 1) parts.traits.lipschitz = 1;
+  return std::make_unique<Elementwise>(filled, parts);
+}
+
+}  // namespace
+
+std::vector<Rule> elementwise_rules() {
+  return {
+      {{"sigmoid", "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n", "b=-logn",
+        "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8", "1/4",
+        "does not apply: weights are not normalised by a sum"},
+       make_sigmoid},
+      {{"relu",
+        "a_i = n^-alpha relu(l_i)^power; h=gelu, softplus, identity, relu6 or sigmoid in "
+        "place of relu",
+        "power=1,alpha=1", "Wortsman et al. 2023 (arXiv 2309.08586); docs/mathematics.md N11",
+        "n^-alpha sup|h'|; none for power other than 1",
+        "does not apply: weights are not normalised by a sum"},
+       make_relu},
+      {{"poly", "a_i = l_i^p / sqrt(n)", "p=3",
+        "Saratchandran et al. 2024 (arXiv 2410.18613); docs/mathematics.md N13",
+        "none for p > 1: the slope grows with |l|",
+        "does not apply: weights are not normalised by a sum, nor positive"},
+       make_poly},
+  };
+}
+
+}  // namespace headgauge

@@ -1,0 +1,135 @@
+// N4 sparsemax, N5 alpha-entmax and N6 its length-aware form (docs/mathematics.md 6).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "normalize/ridge_form.hpp"
+#include "normalize/rules.hpp"
+
+namespace headgauge {
+namespace {
+
+// a = [z - tau]_+^p with p = 1/(alpha - 1) and z = (alpha - 1) l, tau such that sum a = 1. Written
+// as u = z - max z <= 0 and tau in [-1, -n^(1 - alpha)] below it.
+// f(tau) = sum [u - tau]_+^p falls; for p >= 1 it is convex, and Newton from the left ends after a
+// few steps. Otherwise bisection steps in where Newton leaves the bracket.
+double threshold(std::span<const double> u, double p) {
+  const double n = static_cast<double>(u.size());
+  double low = -1, high = -std::pow(n, -1 / p);
+  double tau = low;
+  for (int i = 0; i < 200; ++i) {
+    double sum = 0, slope = 0;
+    for (const double x : u) {
+      const double rest = x - tau;
+      if (rest <= 0) continue;
+      const double power = p == 1 ? 1.0 : std::pow(rest, p - 1);
+      sum += power * rest;
+      slope += p * power;
+    }
+    (sum >= 1 ? low : high) = tau;
+    double next = slope > 0 ? tau + (sum - 1) / slope : low;
+    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
+    if (std::abs(next - tau) <= 2e-16 || low == high) break;
+    tau = next;
+  }
+  return tau;
+}
+
+// Logits are multiplied by scale(context) first.
+class Entmax final : public RidgeNormalizer {
+ public:
+  using Scale = std::function<double(const RowContext&)>;
+  Entmax(NormalizerInfo info, double alpha, Scale scale, bool length_aware)
+      : info_(std::move(info)), alpha_(alpha), scale_(std::move(scale)) {
+    traits_.sparse = true;
+    traits_.length_aware = length_aware;
+    // 2^(alpha - 2) for 1 <= alpha <= 2, attained at two equal logits; beyond 2 there is none.
+    if (alpha <= 2) constant_ = std::pow(2.0, alpha - 2);
+    if (!length_aware) traits_.lipschitz = constant_;
+  }
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return traits_; }
+  double lipschitz(const RowContext& context) const override { return constant_ * scale_(context); }
+  using Normalizer::weigh;
+  void weigh(std::span<const double> logits, const RowContext& context,
+             std::span<double> weights) const override {
+    if (logits.empty()) return;
+    const double scale = (alpha_ - 1) * scale_(context), p = 1 / (alpha_ - 1);
+    const double top = *std::ranges::max_element(logits);
+    std::vector<double> u;  // only what may be in the support
+    for (const double l : logits) {
+      if (const double x = (l - top) * scale; x > -1) u.push_back(x);
+    }
+    const double tau = threshold(u, p);
+    double sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      const double rest = (logits[i] - top) * scale - tau;
+      weights[i] = rest > 0 ? std::pow(rest, p) : 0.0;
+      sum += weights[i];
+    }
+    for (std::size_t i = 0; i < logits.size(); ++i) weights[i] /= sum;
+  }
+
+ protected:
+  double curvature(double a, const RowContext& context) const override {
+    return scale_(context) * std::pow(a, 2 - alpha_);
+  }
+
+ private:
+  NormalizerInfo info_;
+  NormalizerTraits traits_;
+  double alpha_, constant_ = std::numeric_limits<double>::infinity();
+  Scale scale_;
+};
+
+double one(const RowContext&) {
+  return 1;
+}
+
+constexpr RuleParameters::Domain kAlpha = {.lowest = 1, .highest = 4, .above = true};
+
+std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info, RuleParameters& p) {
+  NormalizerInfo filled = info;
+  const double alpha = p.number("alpha", 1.5, kAlpha), delta = p.number("delta", 1, {.lowest = 0});
+  const double beta = p.number("beta", 0.55, {.lowest = 0});
+  const double gamma = p.number("gamma", 1, {.lowest = -2, .highest = 2});
+  filled.parameters = fmt::format("alpha={},delta={},beta={},gamma={}", alpha, delta, beta, gamma);
+  const auto scale = [=](const RowContext& c) {
+    // A single key has weight 1 at any scale; (log 1)^gamma may be infinite.
+    if (c.visible < 2) return std::max(delta, 1.0);
+    return delta + beta * std::pow(std::log(static_cast<double>(c.visible)), gamma);
+  };
+  return std::make_unique<Entmax>(filled, alpha, scale, true);
+}
+
+}  // namespace
+
+std::vector<Rule> entmax_rules() {
+  const std::string lemma = "does not apply: not F(l_i) / sum F";
+  return {
+      {{"sparsemax", "Euclidean projection of l on the simplex: a_i = [l_i - tau]_+", "",
+        "Martins and Astudillo 2016; docs/mathematics.md N4", "1", lemma},
+       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<Entmax>(info, 2.0, one, false);
+       }},
+      {{"entmax", "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), tau so that they sum to 1",
+        "alpha=1.5", "Peters et al. 2019; docs/mathematics.md N5",
+        "2^(alpha-2) for alpha <= 2; none above: not Lipschitz", lemma},
+       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+         NormalizerInfo filled = info;
+         const double alpha = p.number("alpha", 1.5, kAlpha);
+         filled.parameters = fmt::format("alpha={}", alpha);
+         return std::make_unique<Entmax>(filled, alpha, one, false);
+       }},
+      {{"asentmax", "entmax_alpha((delta + beta (log n)^gamma) l)",
+        "alpha=1.5,delta=1,beta=0.55,gamma=1",
+        "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head in place of learned "
+        "functions; docs/mathematics.md N6",
+        "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2", lemma},
+       make_asentmax},
+  };
+}
+
+}  // namespace headgauge

@@ -1,0 +1,119 @@
+#include "normalize/pointwise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "normalize/rules.hpp"
+#include "normalize/scaled_softmax.hpp"
+
+namespace headgauge {
+
+PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f)
+    : info_(std::move(info)), f_(std::move(f)) {
+  traits_.pointwise = true;
+  traits_.increasing = f_.increasing;
+  traits_.lipschitz = f_.relative / 2;  // L2v (a): G/2
+}
+
+void PointwiseNormalizer::weigh(std::span<const double> logits, const RowContext&,
+                                std::span<double> weights) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    weights[i] = f_.value(logits[i]);
+    if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
+      throw BadInputError(fault("normalizer " + info_.name, "F(l) > 0 and finite",
+                                fmt::format("F({}) = {}", logits[i], weights[i]),
+                                "choose another rule or smaller logits"));
+    }
+    sum += weights[i];
+  }
+  if (sum == 0) return;
+  for (std::size_t i = 0; i < logits.size(); ++i) weights[i] /= sum;
+}
+
+// J_ij = (F'_j / S) (delta_ij - a_i) (D4.1).
+void PointwiseNormalizer::jacobian(std::span<const double> logits, const RowContext& context,
+                                   Jacobian& out) const {
+  std::vector<double> a(logits.size());
+  weigh(logits, context, a);
+  double sum = 0;
+  for (const double l : logits) sum += f_.value(l);
+  out.terms.clear();
+  out.diagonal.resize(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    out.diagonal[i] = sum > 0 ? f_.slope(logits[i]) / sum : 0.0;
+  }
+  subtract_term(out, std::move(a), out.diagonal);
+}
+
+Normalizer::JacobianNorms PointwiseNormalizer::jacobian_norms(std::span<const float> logits,
+                                                              std::span<const float>,
+                                                              const WeightSums&,
+                                                              const RowContext& context) const {
+  const std::vector<double> exact(logits.begin(), logits.end());
+  Jacobian j;
+  jacobian(exact, context, j);
+  JacobianNorms norms;
+  norms.frobenius = j.frobenius();
+  norms.spectral = j.spectral();
+  // L2v: min of (a) G/2, (c) 2 G max a(1-a), (d) G max a, (f) max|F'|/S sqrt(n) ||a||, with
+  // G = max |F'/F| over the row; L2, first form: max|F'| (1/S + sqrt(n) ||F|| / S^2).
+  double g = 0, steepest = 0, product = 0, largest = 0, square = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double a = -j.terms[0].left[i], slope = std::abs(j.diagonal[i]);  // |F'| / S
+    if (a > 0) g = std::max(g, slope / a);
+    steepest = std::max(steepest, slope);
+    product = std::max(product, a * (1 - a));
+    largest = std::max(largest, a);
+    square += a * a;
+  }
+  const double spread = std::sqrt(static_cast<double>(exact.size()) * square);
+  norms.bound = std::min({g / 2, 2 * g * product, g * largest, steepest * spread});
+  norms.bound_paper = steepest * (1 + spread);
+  return norms;
+}
+
+std::optional<CapacityConstants> PointwiseNormalizer::capacity(double range) const {
+  const auto [low, high] = f_.range(range);
+  if (!(low > 0)) return std::nullopt;
+  return CapacityConstants{low / high, high / low};
+}
+
+std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f) {
+  return std::make_unique<PointwiseNormalizer>(std::move(info), std::move(f));
+}
+
+std::vector<Rule> pointwise_rules() {
+  return {
+      {{"pointwise", "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
+        "f=softplus", "paper A, section 2; docs/mathematics.md D1.2", "sup|F'/F|/2 = 1/2",
+        "applies"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+         NormalizerInfo filled = info;
+         const std::string f =
+             p.word("f", "softplus", {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"});
+         filled.parameters = "f=" + f;
+         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f));
+       }},
+      {{"taylor2", "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2", "",
+        "TaylorShift, Based; docs/mathematics.md N13", "1/2", "applies"},
+       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"));
+       }},
+      {{"poly-normalized", "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even", "m=4",
+        "docs/mathematics.md N13", "none: F is 0 at l = -m",
+        "applies for |l| < m only: F is 0 at l = -m"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+         NormalizerInfo filled = info;
+         const double m =
+             p.number("m", 4, {.lowest = 2, .highest = 32, .whole = true, .even = true});
+         filled.parameters = fmt::format("m={}", m);
+         return std::make_unique<PointwiseNormalizer>(filled, shifted_power(static_cast<int>(m)));
+       }},
+  };
+}
+
+}  // namespace headgauge

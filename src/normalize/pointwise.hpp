@@ -1,0 +1,32 @@
+// a_i = F(l_i) / sum_j F(l_j) with a positive F: the rules that paper A is about (D1.2).
+#pragma once
+
+#include "headgauge/normalize.hpp"
+#include "normalize/functions.hpp"
+
+namespace headgauge {
+
+// The generic wrapper (docs/mathematics.md 6): any F > 0 with its derivative. weigh() throws
+// BadInputError where F is not a positive number.
+class PointwiseNormalizer final : public Normalizer {
+ public:
+  PointwiseNormalizer(NormalizerInfo info, ScalarFunction f);
+
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return traits_; }
+  using Normalizer::weigh;
+  void weigh(std::span<const double> logits, const RowContext& context,
+             std::span<double> weights) const override;
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override;
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
+                               const WeightSums& sums, const RowContext& context) const override;
+  std::optional<CapacityConstants> capacity(double range) const override;
+
+ private:
+  NormalizerInfo info_;
+  ScalarFunction f_;
+  NormalizerTraits traits_;
+};
+
+}  // namespace headgauge

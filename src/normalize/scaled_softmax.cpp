@@ -1,0 +1,199 @@
+// N1 softmax, N2 scalable softmax, N3 the log-n family and N15 cosine (docs/mathematics.md 6).
+#include "normalize/scaled_softmax.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/ridge.hpp"
+#include "kernels/softmax.hpp"
+#include "normalize/rules.hpp"
+
+namespace headgauge {
+namespace {
+
+// sqrt(Q2 - 2 Q3 + Q2^2). With one largest weight 1 - b the terms of that form cancel, so it is
+// expanded about b: a^2 b^2 + q2 (1 + 2 a^2 + q2) - 2 q3, q the sums without the largest.
+double frobenius(std::span<const float> weights, const WeightSums& sums) {
+  if (sums.max_count != 1) {
+    return std::sqrt(std::max(0.0, sums.square - 2 * sums.cube + sums.square * sums.square));
+  }
+  const double a = sums.max, b = sums.rest_mass;
+  double q2 = sums.rest_square;
+  if (b < 1e-10) {  // squares of such weights are beyond the float32 of the sums
+    q2 = 0;
+    for (float w : weights) q2 += w < 0.5f ? static_cast<double>(w) * w : 0.0;
+  }
+  return std::sqrt(a * a * b * b + q2 * (1 + 2 * a * a + q2) - 2 * sums.rest_cube);
+}
+
+// max_i a_i (1 - a_i): a(1-a) rises up to 1/2, so only the two largest weights count.
+double largest_product(TwoLargest largest, const WeightSums& sums) {
+  const double at_max = sums.max * (sums.max_count == 1 ? sums.rest_mass : 1 - sums.max);
+  const double second = largest.second;
+  return std::max(at_max, second * (1 - second));
+}
+
+}  // namespace
+
+void softmax_exact(std::span<const double> logits, double scale, std::span<double> weights) {
+  if (logits.empty()) return;
+  const double top =
+      scale < 0 ? *std::ranges::min_element(logits) : *std::ranges::max_element(logits);
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    weights[i] = std::exp((logits[i] - top) * scale);
+    sum += weights[i];
+  }
+  for (double& w : weights) w /= sum;
+}
+
+void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<double> right) {
+  for (double& x : left) x = -x;
+  jacobian.terms.push_back({std::move(left), std::move(right)});
+}
+
+ScaledSoftmax::ScaledSoftmax(NormalizerInfo info, NormalizerTraits traits, Scale scale)
+    : info_(std::move(info)), traits_(traits), scale_(std::move(scale)) {}
+
+WeightSums ScaledSoftmax::weigh(std::span<const float> logits, const RowContext& context,
+                                std::span<float> weights) const {
+  return softmax_row(logits, weights, static_cast<float>(scale_(context)));
+}
+
+void ScaledSoftmax::weigh(std::span<const double> logits, const RowContext& context,
+                          std::span<double> weights) const {
+  softmax_exact(logits, scale_(context), weights);
+}
+
+// c (diag(a) - a a^T).
+void ScaledSoftmax::jacobian(std::span<const double> logits, const RowContext& context,
+                             Jacobian& out) const {
+  const double scale = scale_(context);
+  std::vector<double> a(logits.size());
+  softmax_exact(logits, scale, a);
+  out.terms.clear();
+  out.diagonal = a;
+  for (double& x : out.diagonal) x *= scale;
+  subtract_term(out, out.diagonal, a);
+}
+
+Normalizer::JacobianNorms ScaledSoftmax::jacobian_norms(std::span<const float>,
+                                                        std::span<const float> weights,
+                                                        const WeightSums& sums,
+                                                        const RowContext& context) const {
+  const double scale = scale_(context);
+  JacobianNorms norms;
+  const double n = static_cast<double>(context.visible);
+  norms.frobenius = frobenius(weights, sums) * scale;
+  const TwoLargest largest = two_largest(weights);
+  norms.spectral = ridge_root(weights, largest) * scale;
+  // L2v: (a) G/2, (c) 2 G max a(1-a), (d) G max a, (f) max|F'|/S sqrt(n) ||a||, with G = c and
+  // F'/S = c a. a(1-a) is largest at the weight nearest to 1/2: at most max(1-max) or 1/4.
+  const double gershgorin = 2.0 * largest_product(largest, sums);
+  const double norm = std::sqrt(sums.square);
+  norms.bound = std::min({0.5, gershgorin, sums.max, sums.max * std::sqrt(n) * norm}) * scale;
+  // L2, first form: max|F'| (1/S + sqrt(n) ||F|| / S^2).
+  norms.bound_paper = sums.max * (1.0 + std::sqrt(n) * norm) * scale;
+  return norms;
+}
+
+std::optional<CapacityConstants> ScaledSoftmax::capacity(double range) const {
+  if (traits_.length_aware) return std::nullopt;
+  const double spread = 2 * scale_({1, 0}) * (traits_.unit_norms ? std::min(range, 1.0) : range);
+  return CapacityConstants{std::exp(-spread), std::exp(spread)};
+}
+
+std::vector<Rule> scaled_softmax_rules() {
+  using Made = std::unique_ptr<Normalizer>;
+  static const auto by_length = [](NormalizerInfo info, ScaledSoftmax::Scale scale) -> Made {
+    NormalizerTraits traits;
+    traits.length_aware = true;
+    return std::make_unique<ScaledSoftmax>(std::move(info), traits, std::move(scale));
+  };
+  static const auto fixed = [](NormalizerInfo info, double scale) -> Made {
+    NormalizerTraits traits;
+    traits.pointwise = true;
+    traits.lipschitz = scale / 2;  // attained at two equal logits (C-6)
+    return std::make_unique<ScaledSoftmax>(std::move(info), traits,
+                                           [scale](const RowContext&) { return scale; });
+  };
+  return {
+      {{"softmax", "a_i = exp(l_i/t) / sum_j exp(l_j/t)", "t=1",
+        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1", "1/(2t)", "applies"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double t = p.number("t", 1.0, {.lowest = 0, .above = true});
+         filled.parameters = fmt::format("t={}", t);
+         return fixed(filled, 1 / t);
+       }},
+      {{"ssmax", "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
+        "s=0.43,b=0", "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
+        "(s log n + b)/2", "does not apply: n is in the rule"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double s = p.number("s", 0.43, {.lowest = 0});
+         const double b = p.number("b", 0.0, {.lowest = 0});
+         filled.parameters = fmt::format("s={},b={}", s, b);
+         return by_length(filled, [s, b](const RowContext& c) {
+           return s * std::log(static_cast<double>(c.visible)) + b;
+         });
+       }},
+      {{"logn", "softmax(log(n) l)", "", "Chiang and Cholak 2022; docs/mathematics.md N3",
+        "log(n)/2", "does not apply: n is in the rule"},
+       [](const NormalizerInfo& info, RuleParameters&) -> Made {
+         return by_length(
+             info, [](const RowContext& c) { return std::log(static_cast<double>(c.visible)); });
+       }},
+      {{"logn-qwen", "softmax(max(1, log_train(i)) l) for the query at position i = 1, 2, ...",
+        "train=512", "Qwen's logn attention; docs/mathematics.md N3", "max(1, log_train i)/2",
+        "does not apply: the position is in the rule"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double train = p.number("train", 512, {.lowest = 2, .whole = true});
+         filled.parameters = fmt::format("train={}", train);
+         return by_length(filled, [train](const RowContext& c) {
+           return std::max(1.0, std::log(static_cast<double>(c.position + 1)) / std::log(train));
+         });
+       }},
+      {{"logn-entropy", "softmax(sqrt(log_train(n)) l)", "train=512",
+        "entropy-invariant scaling; docs/mathematics.md N3", "sqrt(log_train n)/2",
+        "does not apply: n is in the rule"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double train = p.number("train", 512, {.lowest = 2, .whole = true});
+         filled.parameters = fmt::format("train={}", train);
+         return by_length(filled, [train](const RowContext& c) {
+           return std::sqrt(std::log(static_cast<double>(c.visible)) / std::log(train));
+         });
+       }},
+      {{"yarn", "softmax(m^2 l), m = 0.1 ln(factor) + 1", "factor=4",
+        "Peng et al. 2023 (YaRN), factor = context extension; docs/mathematics.md N3", "m^2/2",
+        "applies"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double factor = p.number("factor", 4.0, {.lowest = 0, .above = true});
+         filled.parameters = fmt::format("factor={}", factor);
+         const double m = factor <= 1 ? 1.0 : 0.1 * std::log(factor) + 1;
+         return fixed(filled, m * m);
+       }},
+      {{"cosine", "softmax(g cos(q, k_i)): queries and keys scaled to length 1", "g=10",
+        "Henry et al. 2020 (QKNorm), Swin v2; docs/mathematics.md N15", "g/2",
+        "applies: logits lie within [-g, g]"},
+       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
+         NormalizerInfo filled = info;
+         const double g = p.number("g", 10.0, {.lowest = 0, .above = true});
+         filled.parameters = fmt::format("g={}", g);
+         NormalizerTraits traits;
+         traits.pointwise = true;
+         traits.unit_norms = true;
+         traits.lipschitz = g / 2;
+         return std::make_unique<ScaledSoftmax>(filled, traits,
+                                                [g](const RowContext&) { return g; });
+       }},
+  };
+}
+
+}  // namespace headgauge

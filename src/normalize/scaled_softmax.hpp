@@ -1,0 +1,44 @@
+// softmax(c l) with a scale c that depends on nothing but the row's length and position.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "headgauge/normalize.hpp"
+
+namespace headgauge {
+
+class ScaledSoftmax final : public Normalizer {
+ public:
+  using Scale = std::function<double(const RowContext&)>;
+  // `traits.lipschitz` is sup c / 2 where that is finite.
+  ScaledSoftmax(NormalizerInfo info, NormalizerTraits traits, Scale scale);
+
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return traits_; }
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override;
+  void weigh(std::span<const double> logits, const RowContext& context,
+             std::span<double> weights) const override;
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override;
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
+                               const WeightSums& sums, const RowContext& context) const override;
+  double lipschitz(const RowContext& context) const override { return scale_(context) / 2; }
+  std::optional<CapacityConstants> capacity(double range) const override;
+  std::optional<double> softmax_scale(const RowContext& context) const override {
+    return scale_(context);
+  }
+
+ private:
+  NormalizerInfo info_;
+  NormalizerTraits traits_;
+  Scale scale_;
+};
+
+// softmax in float64, from the largest logit down; `weights` may be the logits.
+void softmax_exact(std::span<const double> logits, double scale, std::span<double> weights);
+// Appends -left right^T.
+void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<double> right);
+
+}  // namespace headgauge

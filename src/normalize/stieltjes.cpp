@@ -1,0 +1,77 @@
+// N14 Stieltjes (docs/mathematics.md 6).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "normalize/ridge_form.hpp"
+#include "normalize/rules.hpp"
+
+namespace headgauge {
+namespace {
+
+// a_i = (lam - l_i)^-q with lam > max l such that sum a = 1.
+class Stieltjes final : public RidgeNormalizer {
+ public:
+  Stieltjes(NormalizerInfo info, double q) : info_(std::move(info)), q_(q) {}
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override {
+    NormalizerTraits traits;
+    traits.lipschitz = q_ * std::pow(2.0, -(1 + 1 / q_));
+    return traits;
+  }
+  using Normalizer::weigh;
+  // sum (lam - l_i)^-q falls from above 1 at max l + 1 to below it at max l + n^(1/q): Newton on
+  // log sum, kept inside that bracket.
+  void weigh(std::span<const double> logits, const RowContext&,
+             std::span<double> weights) const override {
+    if (logits.empty()) return;
+    const double top = *std::ranges::max_element(logits);
+    double low = 1, high = std::pow(static_cast<double>(logits.size()), 1 / q_);
+    double gap = low;
+    for (int i = 0; i < 100; ++i) {
+      double sum = 0, slope = 0;
+      for (const double l : logits) {
+        const double term = std::pow(gap + (top - l), -q_);
+        sum += term;
+        slope += term / (gap + (top - l));
+      }
+      (sum >= 1 ? low : high) = gap;
+      double next = gap + std::log(sum) * sum / (q_ * slope);
+      if (!(next >= low && next <= high)) next = 0.5 * (low + high);
+      if (std::abs(next - gap) <= 4e-16 * gap) break;
+      gap = next;
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      weights[i] = std::pow(gap + (top - logits[i]), -q_);
+      sum += weights[i];
+    }
+    for (std::size_t i = 0; i < logits.size(); ++i) weights[i] /= sum;
+  }
+
+ protected:
+  double curvature(double a, const RowContext&) const override {
+    return q_ * std::pow(a, 1 + 1 / q_);
+  }
+
+ private:
+  NormalizerInfo info_;
+  double q_;
+};
+
+}  // namespace
+
+std::vector<Rule> stieltjes_rules() {
+  return {{{"stieltjes", "a_i = (lam - l_i)^-q with lam > max l so that they sum to 1", "q=4",
+            "experiments in public code, no paper found; docs/mathematics.md N14", "q 2^-(1 + 1/q)",
+            "does not apply: not F(l_i) / sum F"},
+           [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+             NormalizerInfo filled = info;
+             const double q = p.number("q", 4, {.lowest = 0, .highest = 64, .above = true});
+             filled.parameters = fmt::format("q={}", q);
+             return std::make_unique<Stieltjes>(filled, q);
+           }}};
+}
+
+}  // namespace headgauge

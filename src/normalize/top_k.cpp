@@ -1,0 +1,76 @@
+// N12 softmax over the k largest logits (docs/mathematics.md 6).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "normalize/rules.hpp"
+#include "normalize/scaled_softmax.hpp"
+
+namespace headgauge {
+namespace {
+
+class TopK final : public Normalizer {
+ public:
+  TopK(NormalizerInfo info, std::size_t k) : info_(std::move(info)), k_(k) {}
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override {
+    NormalizerTraits traits;
+    traits.sparse = true;
+    traits.increasing = true;
+    return traits;
+  }
+  using Normalizer::weigh;
+  // Ties at the k-th logit go to the lower positions.
+  void weigh(std::span<const double> logits, const RowContext&,
+             std::span<double> weights) const override {
+    const auto kept = largest(logits);
+    std::vector<double> l(kept.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) l[i] = logits[kept[i]];
+    softmax_exact(l, 1, l);
+    std::ranges::fill(weights, 0.0);
+    for (std::size_t i = 0; i < kept.size(); ++i) weights[kept[i]] = l[i];
+  }
+  // That of softmax, on the kept keys.
+  void jacobian(std::span<const double> logits, const RowContext& context,
+                Jacobian& out) const override {
+    out.diagonal.resize(logits.size());
+    weigh(logits, context, out.diagonal);
+    out.terms.clear();
+    subtract_term(out, out.diagonal, out.diagonal);
+  }
+
+ private:
+  std::vector<std::size_t> largest(std::span<const double> logits) const {
+    std::vector<std::size_t> order(logits.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t k = std::min(k_, order.size());
+    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(k),
+                              [&](std::size_t i, std::size_t j) {
+                                return logits[i] != logits[j] ? logits[i] > logits[j] : i < j;
+                              });
+    order.resize(k);
+    return order;
+  }
+
+  NormalizerInfo info_;
+  std::size_t k_;
+};
+
+}  // namespace
+
+std::vector<Rule> top_k_rules() {
+  return {{{"topk", "softmax over the k largest logits, 0 elsewhere; all keys where k >= n", "k=8",
+            "Explicit Sparse Transformer; Gupta et al. 2021; docs/mathematics.md N12",
+            "none: a jump where keys change places; 1/2 between jumps",
+            "does not apply: not F(l_i) / sum F"},
+           [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
+             NormalizerInfo filled = info;
+             const double k = p.number("k", 8, {.lowest = 1, .highest = 1e9, .whole = true});
+             filled.parameters = fmt::format("k={}", k);
+             return std::make_unique<TopK>(filled, static_cast<std::size_t>(k));
+           }}};
+}
+
+}  // namespace headgauge

@@ -1,0 +1,84 @@
+"""Every rule that `headgauge normalizers` lists, in a scan."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unittest
+
+from checkpoints import copy_golden, make_dump
+from command import ROOT, CommandTest
+
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate  # noqa: E402
+
+
+def flat(part: object) -> list[float]:
+    if isinstance(part, list):
+        return [value for item in part for value in flat(item)]
+    return [] if part is None else [part]
+
+
+class EveryNormalizer(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(123)
+
+    def listed(self) -> list[dict]:
+        return json.loads(self.succeed("normalizers", "--json").out)
+
+    def scan(self, rule: str, *options: str) -> dict:
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--normalizer", rule, "--lengths",
+                     "48", "--out", "out", "--quiet", *options)
+        return validate(self.folder / "out/results.json")
+
+    def test_each_is_measured_and_keeps_its_word(self) -> None:
+        names = [rule["name"] for rule in self.listed()]
+        self.assertEqual(len(names), 25)
+        self.assertEqual(len(set(names)), 25)
+        for rule in self.listed():
+            with self.subTest(rule["name"]):
+                results = self.scan(rule["name"])
+                self.assertEqual(results["settings"]["normalizer"], rule["name"])
+                metrics = results["metrics"]
+                mass = flat(metrics["mass"]["values"])
+                self.assertTrue(mass)
+                for value in mass:
+                    if rule["simplex"] and rule["name"] != "poly-normalized":
+                        self.assertAlmostEqual(value, 1, delta=1e-5)
+                for name in ("entropy", "distance", "separability", "sensitivity",
+                             "jacobian_spectral"):
+                    self.assertTrue(flat(metrics[name]["values"]), name)
+                spectral = flat(metrics["jacobian_spectral"]["values"])
+                bound = flat(metrics["jacobian_bound"]["values"])
+                for norm, limit in zip(spectral, bound):
+                    self.assertLessEqual(norm, limit * (1 + 1e-5) + 1e-9)
+                sampled = any("every 16th row" in notice for notice in results["notices"])
+                self.assertEqual(sampled, rule["name"] not in (
+                    "softmax", "ssmax", "logn", "logn-qwen", "logn-entropy", "yarn", "cosine"))
+
+    def test_softmax_at_another_temperature_is_softmax_of_scaled_logits(self) -> None:
+        cold = self.scan("softmax:t=0.5", "--temperatures", "1", "--epsilons", "0.1")["metrics"]
+        warm = self.scan("softmax", "--temperatures", "1,0.5", "--epsilons", "0.1")["metrics"]
+        for one, other in zip(flat(cold["entropy"]["values"]), flat(warm["entropy"]["values"])):
+            self.assertLess(one, other)
+        # g of the rule t = 1/2 at temperature 1 is g of softmax at temperature 1/2.
+        for one, other in zip(flat(cold["sensitivity"]["values"]),
+                              flat(warm["sensitivity"]["values"])[1::2]):
+            self.assertAlmostEqual(one, other, delta=1e-6 * other)
+
+    def test_cosine_needs_queries_and_keys(self) -> None:
+        scores = ([1, 8, 8], [0.1 * i for i in range(64)])
+        make_dump(self.folder / "d.safetensors", 0, 1, 8, 4, **{"layers.0.scores": scores})
+        self.refuse(2, "scan", "d.safetensors", "--normalizer", "cosine", "--measures", "weights",
+                    "--lengths", "8", says="queries and keys")
+
+    def test_a_name_that_is_not_known_brings_the_nearest(self) -> None:
+        command = ("scan", "model", "--tokens", "ids.txt", "--normalizer")
+        self.refuse(2, *command, "entmx", says="entmax")
+        self.refuse(2, *command, "entmax:alpha=9", says="up to 4")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+// Golden numbers of docs/mathematics.md 6 and 8.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "headgauge/normalize.hpp"
+
+namespace headgauge {
+namespace {
+
+std::vector<double> weigh(const std::string& spec, const std::vector<double>& logits) {
+  std::vector<double> a(logits.size());
+  const auto n = static_cast<Index>(logits.size());
+  make_normalizer(spec)->weigh(logits, {n, n - 1}, std::span(a));
+  return a;
+}
+
+void expect(const std::string& spec, const std::vector<double>& logits,
+            const std::vector<double>& golden, double tolerance = 1e-6) {
+  const auto a = weigh(spec, logits);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], golden[i], tolerance) << spec << i;
+}
+
+TEST(Golden, Weights) {
+  expect("sparsemax", {-2, 0, .5}, {0, .25, .75});
+  expect("entmax", {-2, 0, .5}, {0, .3260, .6740}, 5e-5);
+  expect("sparsemax", {.5, .2, -1}, {.65, .35, 0});
+  expect("softpick", {1, -1}, {.731059, 0});
+  expect("sasoftmax", {1, -1}, {.880797, 0});
+  expect("sigmoid", {0, 0, 0, 0}, {.2, .2, .2, .2});
+  // Stieltjes q = 1 at two zeros: lam = 2, so each has 1/2 = (2 - 0)^-1.
+  expect("stieltjes:q=1", {0, 0}, {.5, .5});
+  expect("topk:k=2", {1, 3, 2}, {0, std::exp(1) / (1 + std::exp(1)), 1 / (1 + std::exp(1))});
+  expect("poly:p=3", {2, -1, 0, 1}, {4, -.5, 0, .5});
+  expect("relu", {2, -1, 0, 1}, {.5, 0, 0, .25});
+}
+
+// One logit 3 and n - 1 zeros: SSMax keeps its largest weight, softmax loses it.
+TEST(Golden, SsmaxDoesNotFade) {
+  const std::vector<std::pair<std::size_t, std::pair<double, double>>> golden = {
+      {10, {.6842, .6906}},
+      {100, {.7934, .1687}},
+      {1000, {.8812, .0197}},
+      {100000, {.9657, .0002}}};
+  for (const auto& [n, weights] : golden) {
+    std::vector<double> logits(n, 0.0);
+    logits[0] = 3;
+    EXPECT_NEAR(weigh("ssmax", logits)[0], weights.first, 6e-5);
+    EXPECT_NEAR(weigh("softmax", logits)[0], weights.second, 6e-5);
+  }
+}
+
+// P(2) with the powers in the order of the paper, not in that of a program that had them reversed.
+TEST(Golden, AdaptiveTemperatureReadsItsPolynomialFromTheHighestPower) {
+  const std::vector<double> logits(static_cast<std::size_t>(std::lround(std::exp(2.0))), 0.0);
+  std::vector<double> tilted = logits;
+  tilted[0] = 1e-3;
+  const double entropy = std::log(static_cast<double>(logits.size()));
+  const double beta = -0.037 * std::pow(entropy, 4) + 0.481 * std::pow(entropy, 3) -
+                      2.3 * entropy * entropy + 4.917 * entropy - 1.791;
+  const auto a = weigh("adaptive-temperature", tilted);
+  EXPECT_NEAR(std::log(a[0] / a[1]) / 1e-3, beta, 1e-4);
+  EXPECT_NEAR(-0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791, 2.099, 1e-9);
+}
+
+// The wrapper with a function of the user's own: F = 2 + tanh.
+TEST(Golden, AnyPositiveFunctionIsARule) {
+  ScalarFunction f;
+  f.value = [](double x) { return 2 + std::tanh(x); };
+  f.slope = [](double x) { return 1 - std::tanh(x) * std::tanh(x); };
+  f.relative = 0.536;
+  NormalizerInfo info;
+  info.name = "mine";
+  const auto rule = make_pointwise(info, f);
+  std::vector<double> a(2);
+  rule->weigh(std::vector<double>{0, 100}, {2, 1}, std::span(a));
+  EXPECT_NEAR(a[0], .4, 1e-12);
+  Jacobian j;
+  rule->jacobian(std::vector<double>{0, 100}, {2, 1}, j);
+  // dF/S = (1/5, 0): column 0 is (1 - a_0, -a_1)/5.
+  std::vector<double> out(2);
+  j.apply(std::vector<double>{1, 0}, out);
+  EXPECT_NEAR(out[0], .6 / 5, 1e-12);
+  EXPECT_NEAR(out[1], -.6 / 5, 1e-12);
+  EXPECT_NEAR(rule->capacity(50)->upper, 3, 1e-9);
+  f.value = [](double x) { return x; };
+  EXPECT_THROW(
+      make_pointwise(info, f)->weigh(std::vector<double>{-1}, {1, 0}, std::span(a).first(1)),
+      BadInputError);
+}
+
+// N14: lam of q = 1 at two zeros is 2.
+TEST(Golden, LipschitzConstants) {
+  const RowContext two{2, 1};
+  EXPECT_NEAR(make_normalizer("entmax:alpha=1.25")->lipschitz(two), .595, 5e-4);
+  EXPECT_NEAR(make_normalizer("entmax:alpha=1.5")->lipschitz(two), .707, 5e-4);
+  EXPECT_EQ(make_normalizer("sparsemax")->lipschitz(two), 1);
+  EXPECT_TRUE(std::isinf(make_normalizer("entmax:alpha=2.5")->lipschitz(two)));
+  EXPECT_NEAR(make_normalizer("ssmax")->lipschitz({100, 99}), .43 * std::log(100) / 2, 1e-12);
+  EXPECT_EQ(make_normalizer("sigmoid")->lipschitz(two), .25);
+  // Attained at two equal logits.
+  for (const char* spec : {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "stieltjes:q=4"}) {
+    const auto rule = make_normalizer(spec);
+    Jacobian j;
+    rule->jacobian(std::vector<double>{0.3, 0.3}, two, j);
+    EXPECT_NEAR(j.spectral(), rule->lipschitz(two), 1e-9) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
