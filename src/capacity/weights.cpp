@@ -1,5 +1,6 @@
 #include "capacity/weights.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/top.hpp"
@@ -111,13 +112,15 @@ double mean_distance(const Row& row) {
 
 class WeightsMeasure final : public Measure {
  public:
-  explicit WeightsMeasure(int slots) : select_(static_cast<std::size_t>(slots)) {}
+  explicit WeightsMeasure(int slots) : work_(static_cast<std::size_t>(slots)) {}
 
   const std::vector<MetricInfo>& metrics() const override { return weights_metrics(); }
   MeasureNeeds needs() const override { return {.weights = true}; }
   Index dim_size(std::string_view) const override { return 1; }
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
+    Workspace& work = work_[static_cast<std::size_t>(slot)];
+    const bool is_signed = block.normalizer->traits().is_signed;
     for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
       const Row& row = block.rows[static_cast<std::size_t>(r)];
       const auto n = static_cast<double>(row.n());
@@ -134,9 +137,14 @@ class WeightsMeasure final : public Measure {
       sink.set(r, kEntropy, sums.entropy);
       sink.set(r, kEffectiveTokens, std::exp(sums.entropy));
       sink.set(r, kParticipationRatio, sums.abs_mass * sums.abs_mass / sums.square);
-      sink.set(r, kMass90,
-               static_cast<double>(
-                   mass_quantile(row.weights, 0.9, select_[static_cast<std::size_t>(slot)])));
+      std::span<const float> magnitudes = row.weights;
+      if (is_signed) {
+        work.magnitudes.resize(row.weights.size());
+        std::ranges::transform(row.weights, work.magnitudes.begin(),
+                               [](float w) { return std::abs(w); });
+        magnitudes = work.magnitudes;
+      }
+      sink.set(r, kMass90, static_cast<double>(mass_quantile(magnitudes, 0.9, work.select)));
       sink.set(r, kAttentionDistance, mean_distance(row));
       if (row.n() < 2) continue;
       sink.set(r, kEntropyNormalized, sums.entropy / std::log(n));
@@ -145,7 +153,11 @@ class WeightsMeasure final : public Measure {
   }
 
  private:
-  std::vector<TopWorkspace> select_;
+  struct Workspace {
+    TopWorkspace select;
+    std::vector<float> magnitudes;  // of signed weights
+  };
+  std::vector<Workspace> work_;
 };
 
 }  // namespace

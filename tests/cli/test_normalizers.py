@@ -47,6 +47,11 @@ class EveryNormalizer(CommandTest):
                 for value in mass:
                     if rule["simplex"] and rule["name"] != "poly-normalized":
                         self.assertAlmostEqual(value, 1, delta=1e-5)
+                # Shares of |a|, whatever the sign of a: at least one key, at most all of them.
+                for name in ("mass_90", "effective_tokens", "participation_ratio"):
+                    shares = flat(metrics[name]["values"])
+                    self.assertGreaterEqual(min(shares), 1 - 1e-6, name)
+                    self.assertLessEqual(max(shares), 48 + 1e-6, name)
                 for name in ("entropy", "distance", "separability", "sensitivity",
                              "jacobian_spectral"):
                     self.assertTrue(flat(metrics[name]["values"]), name)
