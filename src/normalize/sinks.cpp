@@ -65,7 +65,7 @@ class SinkSoftmax final : public Normalizer {
 }  // namespace
 
 std::vector<Rule> sink_rules() {
-  const std::string lemma = "only its upper half: the sink's share is not bounded below by 1/n";
+  const std::string lemma = "does not apply: only its upper half holds, for the sink takes a share";
   return {
       {{"softmax1", "a_i = exp(l_i) / (1 + sum_j exp(l_j))", "",
         "Miller 2023, off by one; docs/mathematics.md N9", "1/2", lemma},
