@@ -24,6 +24,19 @@ struct KeyRange {
   Index size() const { return end - begin; }
 };
 
+// The keys that a sparse pattern leaves visible to the queries of one head (patterns.hpp).
+class KeyMask {
+ public:
+  virtual ~KeyMask() = default;
+  // Whether select() looks at the logits.
+  virtual bool needs_logits() const { return false; }
+  // Replaces `keys` by the keys of `range` that `query` sees, ascending. `logits` are those of the
+  // keys of `range`, in order; they may be empty unless needs_logits(). Safe to call from several
+  // threads.
+  virtual void select(Index query, KeyRange range, std::span<const float> logits,
+                      std::vector<std::uint32_t>& keys) const = 0;
+};
+
 // Which keys a query sees. Query and key positions are 0-based positions in the document.
 class Visibility {
  public:
@@ -34,9 +47,17 @@ class Visibility {
   static Visibility sliding_window(Index window) {
     return Visibility(Kind::sliding_window, window);
   }
+  // The same range, of which `mask` leaves some of the keys visible.
+  Visibility masked(std::shared_ptr<const KeyMask> mask) const {
+    Visibility visibility = *this;
+    visibility.mask_ = std::move(mask);
+    return visibility;
+  }
   Kind kind() const { return kind_; }
   Index window() const { return window_; }
-  // The visible keys as one range; every Visibility so far is a range.
+  // What hides some of the keys of range(); null: nothing.
+  const KeyMask* mask() const { return mask_.get(); }
+  // The visible keys as one range, the mask left aside.
   KeyRange range(Index query, Index keys) const {
     if (kind_ == Kind::full) return {0, keys};
     const Index end = query + 1 < keys ? query + 1 : keys;
@@ -53,6 +74,7 @@ class Visibility {
   Visibility(Kind kind, Index window) : kind_(kind), window_(window) {}
   Kind kind_;
   Index window_;
+  std::shared_ptr<const KeyMask> mask_;
 };
 
 // The vectors x_i that distances are measured between. Vector i is rows[row_of[i]], or rows[i]
@@ -87,6 +109,8 @@ struct HeadInput {
   Visibility visibility = Visibility::causal();
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
+  // The rule from logits to weights where it was exchanged (compare); null: the model's softmax.
+  const Normalizer* rule = nullptr;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
 };
 
