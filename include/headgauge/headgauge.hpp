@@ -3,6 +3,7 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/compare.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/kernels.hpp"
 #include "headgauge/measure.hpp"

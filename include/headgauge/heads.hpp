@@ -117,6 +117,17 @@ struct HeadInput {
 // Where the vectors x come from (docs/mathematics.md section 2, row conventions).
 enum class XSource { embedding, hidden, value };
 
+// What a head's attention is exchanged for; null: as the model has it.
+struct Exchange {
+  std::shared_ptr<const Normalizer> rule;
+  // Sets rule and visibility of a head whose queries and keys are there.
+  void apply(HeadInput& head) const;
+  bool changes() const { return rule != nullptr; }
+};
+
+// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no exchange.
+using Exchanges = std::vector<Exchange>;
+
 // What a source knows before any layer is computed.
 struct SourceInfo {
   std::string name;    // as the user named it
@@ -135,7 +146,7 @@ struct SourceInfo {
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none
   std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
-  std::vector<std::string> notices;        // what a reader of the numbers must know
+  std::vector<std::string> notices;      // what a reader of the numbers must know
 };
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
@@ -147,6 +158,9 @@ class HeadSource {
   // Adds what else is known of the model and of the text to Results::model and Results::text.
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
+  // Heads attend as `exchanges` says from now on, and layer() begins again at layer 0. By default
+  // UnsupportedError where there are exchanges.
+  virtual void exchange(const Exchanges& exchanges);
   // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
   // source cannot tell.
   virtual std::vector<double> token_losses(int document) = 0;

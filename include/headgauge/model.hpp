@@ -24,12 +24,37 @@ struct SourceOptions {
   int threads = 0;  // 0: as many as there are cores
 };
 
+// What a model says of the tokens that follow in one document of L tokens.
+struct NextTokens {
+  std::vector<double> losses;      // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats
+  std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
+};
+
+// A model with a forward pass of its own, in which attention can be exchanged.
+class ModelSource : public HeadSource {
+ public:
+  // The residual stream that enters `layer` is kept when it is next computed, and exchanges of
+  // that layer and later ones begin again there, not at layer 0.
+  virtual void keep_entering(int layer) = 0;
+  // Where layer() goes on after exchange().
+  virtual int first_layer() const = 0;
+  // Makes the pass that was just finished the reference of every divergence.
+  virtual void set_reference() = 0;
+  // Of the pass that was just finished.
+  virtual NextTokens next_tokens(int document) = 0;
+  // Called right after layer(layer, document): what the model would say if the heads of that one
+  // layer attended otherwise, for each entry of `variants` (an Exchange per head) by itself. The
+  // pass goes on as if nothing had been asked.
+  virtual std::vector<NextTokens> try_exchanges(int layer, int document,
+                                                std::span<const Exchanges> variants) = 0;
+};
+
 // Runs a checkpoint over documents: the families are those of model_families(). Every document is
 // cut to the model's longest context. Throws UnsupportedError for an unknown family,
 // BadInputError where config, tensors or token ids do not fit together.
-std::unique_ptr<HeadSource> make_model_source(const ResolvedModel& model,
-                                              std::vector<Document> documents,
-                                              const SourceOptions& options);
+std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
+                                               std::vector<Document> documents,
+                                               const SourceOptions& options);
 
 // Reads a dump file (docs/formats.md). x = embedding and hidden both mean the dump's x.
 std::unique_ptr<HeadSource> make_dump_source(const ResolvedModel& model,

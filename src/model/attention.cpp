@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heads/scores.hpp"
 #include "kernels/softmax.hpp"
 
 namespace headgauge {
@@ -10,25 +11,47 @@ namespace {
 
 constexpr Index kTileRows = 64;
 
+// Logits of the visible keys become weights.
+void weigh(const HeadInput& head, Index query, std::span<float> row) {
+  if (head.softcap > 0) {
+    for (float& l : row) l = head.softcap * std::tanh(l / head.softcap);
+  }
+  if (head.rule == nullptr) {
+    softmax_row(row, row);
+  } else {
+    head.rule->weigh(row, {static_cast<Index>(row.size()), query}, row);
+  }
+}
+
 }  // namespace
 
 void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
             ThreadPool& pool) {
   const Index length = heads.front().length();
-  int kv_heads = 0;
-  for (const HeadInput& head : heads) kv_heads = std::max(kv_heads, head.kv_head + 1);
-  work.keys.resize(static_cast<std::size_t>(kv_heads));
-  work.values.resize(static_cast<std::size_t>(kv_heads));
+  // Heads that share keys, and how they look at them, share a packed copy.
+  std::vector<int> packed_of(heads.size());
+  std::vector<const HeadInput*> distinct;
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    const auto same = std::ranges::find_if(distinct, [&](const HeadInput* other) {
+      return other->kv_head == heads[h].kv_head &&
+             takes_unit_norms(*other) == takes_unit_norms(heads[h]);
+    });
+    packed_of[h] = static_cast<int>(same - distinct.begin());
+    if (same == distinct.end()) distinct.push_back(&heads[h]);
+  }
+  work.keys.resize(std::max(work.keys.size(), distinct.size()));
+  work.values.resize(work.keys.size());
   work.tiles.resize(static_cast<std::size_t>(pool.threads()));
-  pool.for_each(kv_heads, [&](Index kv) {
-    const auto head = std::ranges::find(heads, static_cast<int>(kv), &HeadInput::kv_head);
-    work.keys[static_cast<std::size_t>(kv)].assign_transposed(head->keys, head->scale);
-    work.values[static_cast<std::size_t>(kv)].assign_rows(head->values);
+  pool.for_each(static_cast<Index>(distinct.size()), [&](Index i) {
+    const HeadInput& head = *distinct[static_cast<std::size_t>(i)];
+    pack_keys(head, head.keys, work.keys[static_cast<std::size_t>(i)]);
+    work.values[static_cast<std::size_t>(i)].assign_rows(head.values);
   });
   const Index tiles = (length + kTileRows - 1) / kTileRows;
   const auto count = static_cast<Index>(heads.size());
   pool.for_each_slot(tiles * count, [&](Index i, int slot) {
     const HeadInput& head = heads[static_cast<std::size_t>(i % count)];
+    const auto packed = static_cast<std::size_t>(packed_of[static_cast<std::size_t>(i % count)]);
     const Index first = (tiles - 1 - i / count) * kTileRows;  // longest rows first
     const Index rows = std::min(kTileRows, length - first);
     const Index begin = head.visibility.range(first, length).begin;
@@ -36,23 +59,20 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
     Matrix<float>& buffer = work.tiles[static_cast<std::size_t>(slot)];
     if (buffer.cols() < length) buffer = Matrix<float>(kTileRows, length);
     const MatrixView<float> tile(buffer.data(), rows, end, buffer.cols());
-    const auto kv = static_cast<std::size_t>(head.kv_head);
-    gemm(head.queries.block(first, rows, 0, head.queries.cols()), work.keys[kv], tile,
-         {.col_begin = begin, .col_end = end});
+    const auto queries = head.queries.block(first, rows, 0, head.queries.cols());
+    gemm(queries, work.keys[packed], tile, {.col_begin = begin, .col_end = end});
     for (Index r = 0; r < rows; ++r) {
       const KeyRange keys = head.visibility.range(first + r, length);
       const auto row = tile.row(r);
       const auto visible =
           row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
-      if (head.softcap > 0) {
-        for (float& l : visible) l = head.softcap * std::tanh(l / head.softcap);
-      }
-      softmax_row(visible, visible);
+      divide_by_query(head, queries.row(r), visible);
+      weigh(head, first + r, visible);
       std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
       std::fill(row.begin() + keys.end, row.end(), 0.0f);
     }
     const Index d = head.values.cols();
-    gemm(tile.block(0, rows, begin, end - begin), work.values[kv],
+    gemm(tile.block(0, rows, begin, end - begin), work.values[packed],
          out.block(first, rows, head.head * d, d), {.b_row = begin});
   });
 }

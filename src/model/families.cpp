@@ -1,6 +1,7 @@
 #include "model/families.hpp"
 
 #include "headgauge/tokenize.hpp"
+#include "model/transformer_source.hpp"
 
 namespace headgauge {
 namespace {
@@ -8,11 +9,11 @@ namespace {
 struct Family {
   const char* model_type;
   ModelSummary (*summarize)(const Checkpoint&);
-  std::unique_ptr<HeadSource> (*make)(Checkpoint, std::vector<Document>, const SourceOptions&);
+  std::unique_ptr<Transformer> (*make)(Checkpoint);
 };
 
 constexpr Family kFamilies[] = {
-    {"gpt2", summarize_gpt2, make_gpt2_source},
+    {"gpt2", summarize_gpt2, make_gpt2},
 };
 
 const Family& find_family(const Checkpoint& checkpoint) {
@@ -34,16 +35,16 @@ ModelSummary summarize_model(const Checkpoint& checkpoint) {
   return find_family(checkpoint).summarize(checkpoint);
 }
 
-std::unique_ptr<HeadSource> make_model_source(const ResolvedModel& model,
-                                              std::vector<Document> documents,
-                                              const SourceOptions& options) {
+std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
+                                               std::vector<Document> documents,
+                                               const SourceOptions& options) {
   Checkpoint checkpoint(model);
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = family.summarize(checkpoint);
   for (const Document& document : documents) {
     check_ids(document.tokens, summary.vocabulary, document.name);
   }
-  return family.make(std::move(checkpoint), std::move(documents), options);
+  return make_transformer_source(family.make(std::move(checkpoint)), std::move(documents), options);
 }
 
 std::vector<std::string> model_families() {

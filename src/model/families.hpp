@@ -2,14 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "headgauge/model.hpp"
+#include "model/transformer.hpp"
 
 namespace headgauge {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint);
-std::unique_ptr<HeadSource> make_gpt2_source(Checkpoint checkpoint, std::vector<Document> documents,
-                                             const SourceOptions& options);
+std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
 
 }  // namespace headgauge

@@ -8,15 +8,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <thread>
-#include <unordered_map>
 
 #include "headgauge/results.hpp"
 #include "model/activation.hpp"
-#include "model/attention.hpp"
 #include "model/families.hpp"
 #include "model/layers.hpp"
-#include "model/next_token.hpp"
 
 namespace headgauge {
 namespace {
@@ -103,27 +99,25 @@ struct Gpt2Layer {
   Linear c_attn, c_proj, c_fc, mlp_proj;
 };
 
-// What is kept of a document from layer to layer.
-struct DocumentState {
-  Matrix<float> residual;  // L x D
-  Matrix<float> distinct;  // embeddings of the distinct tokens
-  std::vector<std::uint32_t> row_of;
-};
-
-class Gpt2Source final : public HeadSource {
+class Gpt2 final : public Transformer {
  public:
-  Gpt2Source(Checkpoint checkpoint, std::vector<Document> documents, const SourceOptions& options)
+  explicit Gpt2(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(tensor_prefix(checkpoint_)),
-        documents_(std::move(documents)),
-        x_(options.x),
-        pool_(options.threads > 0 ? options.threads
-                                  : static_cast<int>(std::thread::hardware_concurrency())) {
-    describe();
+        prefix_(tensor_prefix(checkpoint_)) {
+    require_tensors();
+    info_.name = checkpoint_.model().name;
+    info_.family = "gpt2";
+    info_.layers = config_.layers;
+    info_.heads = info_.kv_heads = config_.heads;
+    info_.head_dim = config_.head_dim();
+    info_.max_length = config_.positions;
+    info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
+    info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
   }
 
   const SourceInfo& info() const override { return info_; }
+  Index width() const override { return config_.width; }
 
   void describe(Results& results) const override {
     results.model["parameters"] = summarize_gpt2(checkpoint_).parameters;
@@ -132,48 +126,100 @@ class Gpt2Source final : public HeadSource {
     results.model["positions"] = config_.positions;
     results.model["config_sha256"] = checkpoint_.model().config_sha256();
     results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
-    for (const Document& document : documents_) {
-      results.text["names"].push_back(document.name);
-      results.text["sha256"].push_back(document.sha256);
-      results.text["tokens"].push_back(document.tokens.size());
-      results.text["tokens_total"].push_back(document.total);
+  }
+
+  std::size_t bytes(Index longest, int threads) const override {
+    const Index d = config_.width, f = config_.inner;
+    const Index layer_weights = 4 * d * d + 2 * d * f;
+    return sizeof(float) * static_cast<std::size_t>(2 * layer_weights + 3 * longest * d +
+                                                    threads * kForwardRows * (f + 2 * d)) +
+           checkpoint_.bytes();
+  }
+
+  void embedding(int token, std::span<float> row) const override {
+    checkpoint_.find(prefix_ + "wte.weight")->widen(row, token * config_.width);
+  }
+
+  void enter(MatrixView<float> residual) override {
+    const TensorView& wpe = *checkpoint_.find(prefix_ + "wpe.weight");
+    AlignedVector<float> position(static_cast<std::size_t>(config_.width));
+    for (Index t = 0; t < residual.rows(); ++t) {
+      wpe.widen(position, t * config_.width);
+      const auto row = residual.row(t);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += position[i];
     }
   }
 
-  std::span<const HeadInput> layer(int layer, int document) override {
-    if (states_.empty()) embed();
-    if (layer != loaded_) load(layer);
-    DocumentState& state = states_[static_cast<std::size_t>(document)];
-    if (x_ == XSource::hidden) hidden_ = state.residual;
-    project(state);
-    make_heads(layer, document, state);
-    finish_block(state);
-    return heads_;
+  void load(int layer, ThreadPool& pool) override {
+    if (layer == loaded_) return;
+    const std::string h = fmt::format("{}h.{}.", prefix_, layer);
+    const Index d = config_.width, f = config_.inner;
+    weights_.ln_1 = load_layer_norm(checkpoint_, h + "ln_1", d, config_.epsilon);
+    weights_.ln_2 = load_layer_norm(checkpoint_, h + "ln_2", d, config_.epsilon);
+    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, pool, weights_.c_attn);
+    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, pool, weights_.c_proj);
+    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, pool, weights_.c_fc);
+    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, pool, weights_.mlp_proj);
+    loaded_ = layer;
   }
 
-  std::vector<double> token_losses(int document) override {
-    const DocumentState& state = states_[static_cast<std::size_t>(document)];
-    const auto& tokens = documents_[static_cast<std::size_t>(document)].tokens;
-    if (tokens.size() < 2) return {};
+  // c_attn(ln_1(residual)), cut into heads.
+  void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
+               ThreadPool& pool) override {
+    const Index length = residual.rows(), width = config_.width, d = config_.head_dim();
+    if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * width);
+    for_blocks(pool, length, width, [&](Index first, Index rows, MatrixView<float> normed) {
+      weights_.ln_1.apply(residual.block(first, rows, 0, width), normed);
+      weights_.c_attn.apply(normed, qkv_.view().block(first, rows, 0, 3 * width));
+    });
+    const MatrixView<const float> qkv = std::as_const(qkv_).view();
+    heads.clear();
+    for (int h = 0; h < config_.heads; ++h) {
+      HeadInput head;
+      head.layer = loaded_;
+      head.head = head.kv_head = h;
+      head.queries = qkv.block(0, length, h * d, d);
+      head.keys = qkv.block(0, length, width + h * d, d);
+      head.values = qkv.block(0, length, 2 * width + h * d, d);
+      head.scale = config_.scale(loaded_);
+      heads.push_back(head);
+    }
+  }
+
+  // residual += c_proj(attended); residual += mlp(ln_2(residual))
+  void finish(MatrixView<const float> attended, MatrixView<float> residual,
+              ThreadPool& pool) override {
+    const Index d = config_.width, f = config_.inner;
+    for_blocks(pool, residual.rows(), d + f,
+               [&](Index first, Index rows, MatrixView<float> scratch) {
+                 const auto stream = residual.block(first, rows, 0, d);
+                 weights_.c_proj.apply(attended.block(first, rows, 0, d), stream, true);
+                 const auto normed = scratch.block(0, rows, 0, d);
+                 const auto inner = scratch.block(0, rows, d, f);
+                 weights_.ln_2.apply(stream, normed);
+                 weights_.c_fc.apply(normed, inner);
+                 for (Index r = 0; r < rows; ++r) config_.activation(inner.row(r));
+                 weights_.mlp_proj.apply(inner, stream, true);
+               });
+  }
+
+  void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
     const LayerNorm ln_f =
         load_layer_norm(checkpoint_, prefix_ + "ln_f", config_.width, config_.epsilon);
-    Matrix<float> normed(state.residual.rows(), config_.width);
-    for_row_blocks(pool_, normed.rows(), [&](Index first, Index rows, int) {
-      ln_f.apply(state.residual.view().block(first, rows, 0, config_.width),
-                 normed.view().block(first, rows, 0, config_.width));
+    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
+      ln_f.apply(residual.block(first, rows, 0, config_.width),
+                 out.block(first, rows, 0, config_.width));
     });
-    const std::span<const int> targets(tokens.data() + 1, tokens.size() - 1);
-    return next_token_losses(normed, output_embedding(), targets, pool_);
   }
 
- private:
-  const TensorView& output_embedding() const {
+  const TensorView& output_embedding() const override {
     const std::string name = config_.tied ? prefix_ + "wte.weight" : "lm_head.weight";
     return checkpoint_.require(name, {config_.vocabulary, config_.width});
   }
 
-  // Checks everything that can be checked before work begins, and fills in info_.
-  void describe() {
+ private:
+  // Checks everything that can be checked before work begins.
+  void require_tensors() {
     const Index d = config_.width, f = config_.inner;
     checkpoint_.require(prefix_ + "wte.weight", {config_.vocabulary, d});
     checkpoint_.require(prefix_ + "wpe.weight", {config_.positions, d});
@@ -196,138 +242,13 @@ class Gpt2Source final : public HeadSource {
     checkpoint_.require(prefix_ + "ln_f.weight", {d});
     checkpoint_.require(prefix_ + "ln_f.bias", {d});
     output_embedding();
-
-    info_.name = checkpoint_.model().name;
-    info_.family = "gpt2";
-    info_.layers = config_.layers;
-    info_.heads = info_.kv_heads = config_.heads;
-    info_.head_dim = config_.head_dim();
-    info_.x_dim = x_ == XSource::value ? config_.head_dim() : d;
-    info_.max_length = config_.positions;
-    info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
-    info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
-    Index longest = 0, total = 0;
-    for (Document& document : documents_) {
-      const auto limit = static_cast<std::size_t>(config_.positions);
-      document.total = std::max(document.total, document.tokens.size());
-      if (document.tokens.size() > limit) document.tokens.resize(limit);
-      const auto length = static_cast<Index>(document.tokens.size());
-      info_.documents.push_back(length);
-      longest = std::max(longest, length);
-      total += length;
-    }
-    const Index layer_weights = 4 * d * d + 2 * d * f;
-    const Index threads = pool_.threads();
-    info_.bytes = sizeof(float) * static_cast<std::size_t>(
-                                      2 * layer_weights + 2 * total * d + 6 * longest * d +
-                                      threads * kForwardRows * (f + 2 * d + 2048) + 4096 * d) +
-                  checkpoint_.bytes() +
-                  attention_bytes(longest, config_.heads, config_.head_dim(), pool_.threads());
-  }
-
-  void embed() {
-    const TensorView& wte = *checkpoint_.find(prefix_ + "wte.weight");
-    const TensorView& wpe = *checkpoint_.find(prefix_ + "wpe.weight");
-    const Index width = config_.width;
-    for (const Document& document : documents_) {
-      DocumentState state;
-      std::unordered_map<int, std::uint32_t> row_of_token;
-      for (int token : document.tokens) {
-        const auto next = static_cast<std::uint32_t>(row_of_token.size());
-        state.row_of.push_back(row_of_token.emplace(token, next).first->second);
-      }
-      state.distinct = Matrix<float>(static_cast<Index>(row_of_token.size()), width);
-      for (const auto& [token, row] : row_of_token) {
-        wte.widen(state.distinct.row(row), token * width);
-      }
-      const auto length = static_cast<Index>(document.tokens.size());
-      state.residual = Matrix<float>(length, width);
-      wpe.widen({state.residual.data(), static_cast<std::size_t>(length * width)});
-      for (Index t = 0; t < length; ++t) {
-        const auto from = state.distinct.row(state.row_of[static_cast<std::size_t>(t)]);
-        const auto to = state.residual.row(t);
-        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-      }
-      states_.push_back(std::move(state));
-    }
-  }
-
-  void load(int layer) {
-    const std::string h = fmt::format("{}h.{}.", prefix_, layer);
-    const Index d = config_.width, f = config_.inner;
-    weights_.ln_1 = load_layer_norm(checkpoint_, h + "ln_1", d, config_.epsilon);
-    weights_.ln_2 = load_layer_norm(checkpoint_, h + "ln_2", d, config_.epsilon);
-    load_conv1d(checkpoint_, h + "attn.c_attn", d, 3 * d, pool_, weights_.c_attn);
-    load_conv1d(checkpoint_, h + "attn.c_proj", d, d, pool_, weights_.c_proj);
-    load_conv1d(checkpoint_, h + "mlp.c_fc", d, f, pool_, weights_.c_fc);
-    load_conv1d(checkpoint_, h + "mlp.c_proj", f, d, pool_, weights_.mlp_proj);
-    loaded_ = layer;
-  }
-
-  // qkv_ = c_attn(ln_1(residual))
-  void project(const DocumentState& state) {
-    const Index length = state.residual.rows(), d = config_.width;
-    if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * d);
-    for_blocks(length, d, [&](Index first, Index rows, MatrixView<float> normed) {
-      weights_.ln_1.apply(state.residual.view().block(first, rows, 0, d), normed);
-      weights_.c_attn.apply(normed, qkv_.view().block(first, rows, 0, 3 * d));
-    });
-  }
-
-  void make_heads(int layer, int document, const DocumentState& state) {
-    const Index length = qkv_.rows(), d = config_.head_dim(), width = config_.width;
-    const MatrixView<const float> qkv = std::as_const(qkv_).view();
-    heads_.clear();
-    for (int h = 0; h < config_.heads; ++h) {
-      HeadInput head;
-      head.layer = layer;
-      head.head = head.kv_head = h;
-      head.document = document;
-      head.queries = qkv.block(0, length, h * d, d);
-      head.keys = qkv.block(0, length, width + h * d, d);
-      head.values = qkv.block(0, length, 2 * width + h * d, d);
-      head.scale = config_.scale(layer);
-      const auto document_key = static_cast<std::uint64_t>(document) + 1;
-      const auto layer_key = (static_cast<std::uint64_t>(layer) + 1) << 20;
-      switch (x_) {
-        case XSource::embedding:
-          head.x = {state.distinct, state.row_of, document_key};
-          break;
-        case XSource::hidden:
-          head.x = {hidden_, {}, layer_key | document_key};
-          break;
-        case XSource::value:
-          head.x = {head.values,
-                    {},
-                    (static_cast<std::uint64_t>(h + 1) << 40) | layer_key | document_key};
-          break;
-      }
-      heads_.push_back(head);
-    }
-  }
-
-  // residual += c_proj(attention); residual += mlp(ln_2(residual))
-  void finish_block(DocumentState& state) {
-    const Index length = state.residual.rows(), d = config_.width, f = config_.inner;
-    if (attended_.rows() != length) attended_ = Matrix<float>(length, d);
-    attend(heads_, attended_, attention_, pool_);
-    for_blocks(length, d + f, [&](Index first, Index rows, MatrixView<float> scratch) {
-      const auto residual = state.residual.view().block(first, rows, 0, d);
-      weights_.c_proj.apply(attended_.view().block(first, rows, 0, d), residual, true);
-      const auto normed = scratch.block(0, rows, 0, d);
-      const auto inner = scratch.block(0, rows, d, f);
-      weights_.ln_2.apply(residual, normed);
-      weights_.c_fc.apply(normed, inner);
-      for (Index r = 0; r < rows; ++r) config_.activation(inner.row(r));
-      weights_.mlp_proj.apply(inner, residual, true);
-    });
   }
 
   // Blocks of rows in parallel, each with scratch memory of `width` columns.
   template <class Body>
-  void for_blocks(Index length, Index width, const Body& body) {
-    scratch_.resize(static_cast<std::size_t>(pool_.threads()));
-    for_row_blocks(pool_, length, [&](Index first, Index rows, int slot) {
+  void for_blocks(ThreadPool& pool, Index length, Index width, const Body& body) {
+    scratch_.resize(static_cast<std::size_t>(pool.threads()));
+    for_row_blocks(pool, length, [&](Index first, Index rows, int slot) {
       Matrix<float>& scratch = scratch_[static_cast<std::size_t>(slot)];
       if (scratch.cols() < width) scratch = Matrix<float>(kForwardRows, width);
       body(first, rows, MatrixView<float>(scratch.data(), rows, width, width));
@@ -337,20 +258,11 @@ class Gpt2Source final : public HeadSource {
   Checkpoint checkpoint_;
   Gpt2Config config_;
   std::string prefix_;
-  std::vector<Document> documents_;
-  XSource x_;
-  ThreadPool pool_;
   SourceInfo info_;
-
-  std::vector<DocumentState> states_;
   Gpt2Layer weights_;
   int loaded_ = -1;
-  Matrix<float> qkv_;       // L x 3D
-  Matrix<float> attended_;  // L x D
-  Matrix<float> hidden_;    // the residual stream entering the layer, where x is hidden
-  AttentionWorkspace attention_;
+  Matrix<float> qkv_;  // L x 3D
   std::vector<Matrix<float>> scratch_;
-  std::vector<HeadInput> heads_;
 };
 
 }  // namespace
@@ -377,9 +289,8 @@ ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   return summary;
 }
 
-std::unique_ptr<HeadSource> make_gpt2_source(Checkpoint checkpoint, std::vector<Document> documents,
-                                             const SourceOptions& options) {
-  return std::make_unique<Gpt2Source>(std::move(checkpoint), std::move(documents), options);
+std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint) {
+  return std::make_unique<Gpt2>(std::move(checkpoint));
 }
 
 }  // namespace headgauge

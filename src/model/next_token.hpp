@@ -1,4 +1,4 @@
-// The loss of the next token, computed in chunks of the vocabulary: never L x vocabulary.
+// The next token, computed in chunks of the vocabulary: never L x vocabulary.
 #pragma once
 
 #include <span>
@@ -6,12 +6,18 @@
 
 #include "base/parallel.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/model.hpp"
 
 namespace headgauge {
 
-// -log softmax(hidden W^T)[target] in nats for each row of `hidden` (rows x d); `weight` is the
-// output embedding W (vocabulary x d), `targets` has one id a row.
-std::vector<double> next_token_losses(MatrixView<const float> hidden, const TensorView& weight,
-                                      std::span<const int> targets, ThreadPool& pool);
+// What each of `hidden` (L x d, one a model) says of the next token: losses
+// -log softmax(hidden W^T)[target] of the rows that have a target, `weight` being the output
+// embedding W (vocabulary x d); and, where `reference` (L x d) is not empty, the divergence
+// KL(softmax(reference W^T) || softmax(hidden W^T)) of every row, to about 3e-6 nats, exactly 0
+// where the two are equal.
+std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
+                                            std::span<const MatrixView<const float>> hidden,
+                                            const TensorView& weight, std::span<const int> targets,
+                                            ThreadPool& pool);
 
 }  // namespace headgauge

@@ -16,6 +16,7 @@
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/plan.hpp"
+#include "scan/run.hpp"
 #include "scan/statistics.hpp"
 #include "scan/summary.hpp"
 
@@ -64,8 +65,9 @@ bool measures_sets(const ScanOptions& options) {
   });
 }
 
-// Fills in every default and checks what can be checked before work begins.
-ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
+}  // namespace
+
+ScanOptions resolve_options(ScanOptions options, const SourceInfo& source) {
   const Index tokens = longest_document(source);
   if (options.lengths.empty()) options.lengths = auto_lengths(tokens, source.max_length);
   std::ranges::sort(options.lengths);
@@ -111,6 +113,8 @@ ScanOptions resolve(ScanOptions options, const SourceInfo& source) {
   return options;
 }
 
+namespace {
+
 void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
   std::vector<std::vector<double>> losses;
   for (std::size_t d = 0; d < plan.documents().size(); ++d) {
@@ -134,8 +138,8 @@ constexpr const char* kFewerThreads =
     "use fewer --threads (no more than there are cores help), or shorter --lengths";
 
 // `estimate`: the memory that it takes, known before the work begins.
-Results scan_within(HeadSource& source, const ScanOptions& given, Progress* progress,
-                    const std::stop_token& stop, std::size_t& estimate);
+Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras extras,
+                    Progress* progress, const std::stop_token& stop, std::size_t& estimate);
 
 }  // namespace
 
@@ -155,9 +159,14 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
 
 Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
              std::stop_token stop) {
+  return scan_with(source, given, {}, progress, stop);
+}
+
+Results scan_with(HeadSource& source, const ScanOptions& given, ScanExtras extras,
+                  Progress* progress, const std::stop_token& stop) {
   std::size_t estimate = 0;
   try {
-    return scan_within(source, given, progress, stop, estimate);
+    return scan_within(source, given, std::move(extras), progress, stop, estimate);
   } catch (const std::bad_alloc&) {
     // Another process took it, or the estimate was too low.
     throw ResourceError(fault("scan of " + source.info().name,
@@ -168,18 +177,23 @@ Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
 
 namespace {
 
-Results scan_within(HeadSource& source, const ScanOptions& given, Progress* progress,
-                    const std::stop_token& stop, std::size_t& estimate) {
+Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras extras,
+                    Progress* progress, const std::stop_token& stop, std::size_t& estimate) {
   const Stopwatch total;
   const SourceInfo& info = source.info();
-  const ScanOptions options = resolve(given, info);
+  const ScanOptions options = resolve_options(given, info);
   const HeadSelection selection(options.layers, options.heads, info.layers, info.heads);
   const auto normalizer = make_normalizer(options.normalizer);
   ThreadPool pool(options.threads);
-  const auto measures = make_measures(options.measures, options.measure, info, pool.threads());
+  std::vector<std::unique_ptr<Measure>> measures;
+  if (!extras.alone) {
+    measures = make_measures(options.measures, options.measure, info, pool.threads());
+  }
+  std::ranges::move(extras.measures, std::back_inserter(measures));
   const CellLayout layout(measures);
   const RowPlan plan(options.lengths, info.documents, *options.queries, options.seed);
-  const bool asks_loss = std::ranges::find(options.measures, "model") != options.measures.end();
+  const bool asks_loss =
+      !extras.alone && std::ranges::find(options.measures, "model") != options.measures.end();
   const bool wants_loss = info.has_loss && asks_loss;
 
   Measured measured;
@@ -272,6 +286,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, Progress* prog
   }
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);
+  for (auto& [name, values] : extras.coords) results.set_coord(name, std::move(values));
   std::vector<const LayerTable*> views;
   for (const auto& table : tables) views.push_back(table.get());
   write_row_metrics(measured, plan, layout, views, selection, results);
@@ -285,7 +300,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, Progress* prog
     results.notices.push_back(fmt::format(
         "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
   }
-  if (wants_loss && !stopped) write_loss(source, plan, results);
+  if (wants_loss && extras.loss && !stopped) write_loss(source, plan, results);
   if (wants_loss) forward_seconds += loss.seconds();
   results.flags = find_flags(results);
   const std::size_t measured_heads = measured.layers.size() * measured.heads.size();

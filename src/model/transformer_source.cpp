@@ -1,0 +1,278 @@
+#include "model/transformer_source.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "headgauge/results.hpp"
+#include "model/attention.hpp"
+#include "model/layers.hpp"
+#include "model/next_token.hpp"
+
+namespace headgauge {
+namespace {
+
+// Residual streams of variants that are in memory at a time.
+constexpr std::size_t kVariantBytes = std::size_t{512} << 20;
+
+// What is kept of a document from layer to layer.
+struct DocumentState {
+  Matrix<float> residual;  // L x D
+  Matrix<float> distinct;  // embeddings of the distinct tokens
+  std::vector<std::uint32_t> row_of;
+  Matrix<float> kept;       // what entered the layer of keep_entering()
+  Matrix<float> reference;  // of set_reference()
+};
+
+class TransformerSource final : public ModelSource {
+ public:
+  TransformerSource(std::unique_ptr<Transformer> model, std::vector<Document> documents,
+                    const SourceOptions& options)
+      : model_(std::move(model)),
+        documents_(std::move(documents)),
+        x_(options.x),
+        pool_(options.threads > 0 ? options.threads
+                                  : static_cast<int>(std::thread::hardware_concurrency())),
+        info_(model_->info()) {
+    fill_info();
+  }
+
+  const SourceInfo& info() const override { return info_; }
+
+  void describe(Results& results) const override {
+    model_->describe(results);
+    for (const Document& document : documents_) {
+      results.text["names"].push_back(document.name);
+      results.text["sha256"].push_back(document.sha256);
+      results.text["tokens"].push_back(document.tokens.size());
+      results.text["tokens_total"].push_back(document.total);
+    }
+  }
+
+  std::span<const HeadInput> layer(int layer, int document) override {
+    if (states_.empty()) embed();
+    model_->load(layer, pool_);
+    DocumentState& state = states_[static_cast<std::size_t>(document)];
+    if (layer == kept_layer_) copy(state.residual, state.kept);
+    // What entered the layer: for x, and for try_exchanges().
+    copy(state.residual, entered_);
+    model_->project(state.residual, heads_, pool_);
+    for (HeadInput& head : heads_) complete(head, document, state);
+    resize(attended_, state.residual.rows(), attended_width());
+    attend(heads_, attended_, attention_, pool_);
+    model_->finish(attended_, state.residual, pool_);
+    return heads_;
+  }
+
+  void exchange(const Exchanges& exchanges) override {
+    exchanges_ = exchanges;
+    first_layer_ = 0;
+    const auto first = std::ranges::find_if(exchanges_, &Exchange::changes);
+    const auto from = static_cast<int>(first - exchanges_.begin()) / info_.heads;
+    const bool kept = kept_layer_ > 0 && !states_.empty() && !states_.front().kept.empty();
+    if (kept && from >= kept_layer_) {
+      first_layer_ = kept_layer_;
+      for (DocumentState& state : states_) copy(state.kept, state.residual);
+    } else if (!states_.empty()) {
+      for (std::size_t d = 0; d < states_.size(); ++d) enter(d);
+    }
+  }
+
+  void keep_entering(int layer) override { kept_layer_ = layer; }
+  int first_layer() const override { return first_layer_; }
+
+  void set_reference() override {
+    for (DocumentState& state : states_) {
+      resize(state.reference, state.residual.rows(), width());
+      model_->leave(state.residual, state.reference, pool_);
+    }
+  }
+
+  std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
+
+  NextTokens next_tokens(int document) override {
+    return predict(document, states_[static_cast<std::size_t>(document)].reference);
+  }
+
+  std::vector<NextTokens> try_exchanges(int layer, int document,
+                                        std::span<const Exchanges> variants) override {
+    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
+    const std::size_t at_once = std::max<std::size_t>(1, kVariantBytes / (stream * sizeof(float)));
+    std::vector<NextTokens> found;
+    for (std::size_t first = 0; first < variants.size(); first += at_once) {
+      const auto count = std::min(at_once, variants.size() - first);
+      for (NextTokens& next : try_some(layer, document, variants.subspan(first, count))) {
+        found.push_back(std::move(next));
+      }
+    }
+    return found;
+  }
+
+ private:
+  Index width() const { return model_->width(); }
+  Index attended_width() const { return info_.heads * info_.head_dim; }
+
+  static void resize(Matrix<float>& matrix, Index rows, Index cols) {
+    if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<float>(rows, cols);
+  }
+  static void copy(const Matrix<float>& from, Matrix<float>& to) {
+    resize(to, from.rows(), from.cols());
+    std::copy_n(from.data(), from.rows() * from.cols(), to.data());
+  }
+
+  std::span<const int> targets(int document) const {
+    const auto& tokens = documents_[static_cast<std::size_t>(document)].tokens;
+    return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
+  }
+
+  // What the pass that was just finished says.
+  NextTokens predict(int document, MatrixView<const float> reference) {
+    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    Matrix<float> hidden(state.residual.rows(), width());
+    model_->leave(state.residual, hidden, pool_);
+    const MatrixView<const float> rival = std::as_const(hidden).view();
+    return std::move(compare_next_tokens(reference, {&rival, 1}, model_->output_embedding(),
+                                         targets(document), pool_)
+                         .front());
+  }
+
+  void fill_info() {
+    const Index d = width();
+    info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
+    Index longest = 0, total = 0;
+    for (Document& document : documents_) {
+      const auto limit = static_cast<std::size_t>(info_.max_length);
+      document.total = std::max(document.total, document.tokens.size());
+      if (document.tokens.size() > limit) document.tokens.resize(limit);
+      const auto length = static_cast<Index>(document.tokens.size());
+      info_.documents.push_back(length);
+      longest = std::max(longest, length);
+      total += length;
+    }
+    const int threads = pool_.threads();
+    info_.bytes =
+        model_->bytes(longest, threads) +
+        attention_bytes(longest, info_.kv_heads, info_.head_dim, threads) +
+        sizeof(float) * static_cast<std::size_t>(2 * total * d + 3 * longest * d + 4096 * d +
+                                                 threads * kForwardRows * 2048);
+  }
+
+  void embed() {
+    for (const Document& document : documents_) {
+      DocumentState state;
+      std::unordered_map<int, std::uint32_t> row_of_token;
+      for (int token : document.tokens) {
+        const auto next = static_cast<std::uint32_t>(row_of_token.size());
+        state.row_of.push_back(row_of_token.emplace(token, next).first->second);
+      }
+      state.distinct = Matrix<float>(static_cast<Index>(row_of_token.size()), width());
+      for (const auto& [token, row] : row_of_token)
+        model_->embedding(token, state.distinct.row(row));
+      states_.push_back(std::move(state));
+      enter(states_.size() - 1);
+    }
+  }
+
+  // The residual stream of a document becomes what enters layer 0.
+  void enter(std::size_t document) {
+    DocumentState& state = states_[document];
+    resize(state.residual, static_cast<Index>(state.row_of.size()), width());
+    for (Index t = 0; t < state.residual.rows(); ++t) {
+      const auto row = state.row_of[static_cast<std::size_t>(t)];
+      std::ranges::copy(state.distinct.row(row), state.residual.row(t).begin());
+    }
+    model_->enter(state.residual);
+  }
+
+  // The document, x and the exchange of a head that was projected.
+  void complete(HeadInput& head, int document, const DocumentState& state) const {
+    head.document = document;
+    const auto document_key = static_cast<std::uint64_t>(document) + 1;
+    const auto layer_key = (static_cast<std::uint64_t>(head.layer) + 1) << 20;
+    switch (x_) {
+      case XSource::embedding:
+        head.x = {state.distinct, state.row_of, document_key};
+        break;
+      case XSource::hidden:
+        head.x = {entered_, {}, layer_key | document_key};
+        break;
+      case XSource::value:
+        head.x = {head.values,
+                  {},
+                  (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
+        break;
+    }
+    if (!exchanges_.empty()) {
+      exchanges_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
+    }
+  }
+
+  // Only what the variants change is computed again in the layer itself: their heads' outputs.
+  std::vector<NextTokens> try_some(int layer, int document, std::span<const Exchanges> variants) {
+    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    std::vector<Matrix<float>> streams(variants.size());
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      std::vector<HeadInput> changed;
+      for (const HeadInput& head : heads_) {
+        const Exchange& exchange = variants[v][static_cast<std::size_t>(head.head)];
+        if (!exchange.changes()) continue;
+        changed.push_back(head);
+        exchange.apply(changed.back());
+      }
+      copy(attended_, branched_);
+      if (!changed.empty()) attend(changed, branched_, attention_, pool_);
+      copy(entered_, streams[v]);
+      model_->finish(branched_, streams[v], pool_);
+    }
+    // The heads of this layer are views into the model's memory: project() overwrites it.
+    for (int later = layer + 1; later < info_.layers; ++later) {
+      model_->load(later, pool_);
+      for (Matrix<float>& stream : streams) {
+        std::vector<HeadInput> heads;
+        model_->project(stream, heads, pool_);
+        attend(heads, branched_, attention_, pool_);
+        model_->finish(branched_, stream, pool_);
+      }
+    }
+    for (Matrix<float>& stream : streams) {
+      Matrix<float> hidden(stream.rows(), stream.cols());
+      model_->leave(stream, hidden, pool_);
+      stream = std::move(hidden);
+    }
+    // Several chunks of variants of one layer need its heads again.
+    model_->load(layer, pool_);
+    model_->project(entered_, heads_, pool_);
+    for (HeadInput& head : heads_) complete(head, document, state);
+    const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
+    return compare_next_tokens(state.reference, hidden, model_->output_embedding(),
+                               targets(document), pool_);
+  }
+
+  std::unique_ptr<Transformer> model_;
+  std::vector<Document> documents_;
+  XSource x_;
+  ThreadPool pool_;
+  SourceInfo info_;
+  Exchanges exchanges_;
+  int first_layer_ = 0;
+  int kept_layer_ = -1;
+
+  std::vector<DocumentState> states_;
+  Matrix<float> entered_;   // the residual stream entering the layer
+  Matrix<float> attended_;  // L x heads * d
+  Matrix<float> branched_;  // the same of a variant
+  AttentionWorkspace attention_;
+  std::vector<HeadInput> heads_;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelSource> make_transformer_source(std::unique_ptr<Transformer> transformer,
+                                                     std::vector<Document> documents,
+                                                     const SourceOptions& options) {
+  return std::make_unique<TransformerSource>(std::move(transformer), std::move(documents), options);
+}
+
+}  // namespace headgauge

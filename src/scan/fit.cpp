@@ -1,0 +1,183 @@
+// fit_rivals(): the parameter of each head, on a calibration text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "headgauge/compare.hpp"
+#include "scan/output_change.hpp"
+#include "scan/run.hpp"
+
+namespace headgauge {
+namespace {
+
+// The parameter of a rule that decides how sharp it is, and where it is looked for.
+struct FitRange {
+  const char* rule;
+  const char* key;
+  double low, high;
+  bool geometric = true;
+  bool whole = false;
+  bool even = false;
+};
+
+constexpr FitRange kRanges[] = {
+    {"softmax", "t", 0.1, 10},
+    {"ssmax", "s", 0.02, 2},
+    {"logn-qwen", "train", 2, 16384, true, true},
+    {"logn-entropy", "train", 2, 16384, true, true},
+    {"yarn", "factor", 1, 256},
+    {"entmax", "alpha", 1.02, 2.5, false},
+    {"asentmax", "beta", 0, 2, false},
+    {"sigmoid", "b", -14, 2, false},
+    {"sink", "b", -12, 12, false},
+    {"relu", "alpha", 0, 1, false},
+    {"topk", "k", 1, 1024, true, true},
+    {"poly-normalized", "m", 2, 32, true, true, true},
+    {"stieltjes", "q", 0.5, 64},
+    {"cosine", "g", 0.5, 128},
+    {"softcap", "c", 0.5, 128},
+};
+constexpr int kCoarse = 17;
+constexpr int kFine = 7;  // between the neighbours of the best
+
+// `count` values from low to high, both included, as the rule accepts them.
+std::vector<double> grid(const FitRange& range, double low, double high, int count) {
+  std::set<double> values;
+  for (int i = 0; i < count; ++i) {
+    const double at = static_cast<double>(i) / (count - 1);
+    double value =
+        range.geometric && low > 0 ? low * std::pow(high / low, at) : low + (high - low) * at;
+    if (range.whole) value = std::round(value);
+    if (range.even) value = 2 * std::round(value / 2);
+    // Numbers that people can type: 4 significant digits.
+    values.insert(std::stod(fmt::format("{:.4g}", value)));
+  }
+  return {values.begin(), values.end()};
+}
+
+// The range of a rule that is to be fitted; nothing where there is nothing to choose.
+const FitRange* range_of(const std::string& spec) {
+  const std::size_t colon = spec.find(':');
+  for (const FitRange& range : kRanges) {
+    if (spec.substr(0, colon) != range.rule) continue;
+    const std::string given = colon == std::string::npos ? "" : "," + spec.substr(colon + 1);
+    return given.find("," + std::string(range.key) + "=") == std::string::npos ? &range : nullptr;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const Normalizer> rule_at(const std::string& spec, const FitRange& range,
+                                          double value) {
+  const char* join = spec.find(':') == std::string::npos ? ":" : ",";
+  return make_normalizer(fmt::format("{}{}{}={}", spec, join, range.key, value));
+}
+
+// Values to try, head by head.
+using Candidates = std::vector<std::vector<double>>;
+
+// Mean output change at the longest length: [candidate][head]; undefined where there is none.
+std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOptions& scan,
+                                                const Rival& rival, const FitRange& range,
+                                                const Candidates& candidates, Progress* progress,
+                                                const std::stop_token& stop) {
+  std::size_t most = 0;
+  for (const auto& values : candidates) most = std::max(most, values.size());
+  std::vector<Exchanges> exchanges(most, Exchanges(rival.exchanges.size()));
+  std::vector<std::pair<double, std::shared_ptr<const Normalizer>>> made;
+  for (std::size_t h = 0; h < candidates.size(); ++h) {
+    for (std::size_t c = 0; c < candidates[h].size(); ++c) {
+      const double value = candidates[h][c];
+      auto known = std::ranges::find_if(made, [&](const auto& m) { return m.first == value; });
+      if (known == made.end()) {
+        made.emplace_back(value, rule_at(rival.label, range, value));
+        known = made.end() - 1;
+      }
+      exchanges[c][h].rule = known->second;
+    }
+  }
+  std::vector<const Exchanges*> views;
+  std::vector<double> numbers = {0};
+  for (const Exchanges& e : exchanges) {
+    views.push_back(&e);
+    numbers.push_back(static_cast<double>(numbers.size()));
+  }
+  ScanExtras extras;
+  extras.alone = true;
+  extras.measures.push_back(make_output_change(views, "candidate", source.info(), scan.threads));
+  extras.coords.emplace_back("candidate", numbers);
+  source.exchange({});
+  const Results results = scan_with(source, scan, std::move(extras), progress, stop);
+  if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
+  const MetricArray& change = *results.metric("output_change");
+  const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
+  std::vector<std::vector<double>> found(most, std::vector<double>(candidates.size(), kUndefined));
+  for (std::size_t h = 0; h < candidates.size(); ++h) {
+    for (std::size_t c = 0; c < candidates[h].size(); ++c) {
+      found[c][h] = change.values[(h * lengths + lengths - 1) * (most + 1) + c + 1];
+    }
+  }
+  return found;
+}
+
+// The index of the least change, or -1.
+int best_candidate(const std::vector<std::vector<double>>& changes, std::size_t head,
+                   std::size_t count) {
+  int best = -1;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double value = changes[c][head];
+    if (std::isnan(value)) continue;
+    if (best < 0 || value < changes[static_cast<std::size_t>(best)][head])
+      best = static_cast<int>(c);
+  }
+  return best;
+}
+
+}  // namespace
+
+void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<Rival>& rivals,
+                Progress* progress, std::stop_token stop) {
+  if (!source.info().has_values) {
+    throw UnsupportedError(fault("--fit", "a source that holds values",
+                                 source.info().name + ", which has none",
+                                 "the change of a head's output is what is fitted"));
+  }
+  ScanOptions scan = options.scan;
+  scan.layers.clear();
+  scan.heads.clear();
+  scan.measures = {"weights"};
+  scan = resolve_options(scan, source.info());
+  scan.lengths = {scan.lengths.back()};
+  for (Rival& rival : rivals) {
+    const FitRange* range = range_of(rival.label);
+    if (range == nullptr) continue;
+    Candidates coarse(rival.exchanges.size()), fine(rival.exchanges.size());
+    for (std::size_t h = 0; h < coarse.size(); ++h) {
+      if (rival.exchanges[h].changes()) coarse[h] = grid(*range, range->low, range->high, kCoarse);
+    }
+    const auto first = try_candidates(source, scan, rival, *range, coarse, progress, stop);
+    for (std::size_t h = 0; h < fine.size(); ++h) {
+      const int best = best_candidate(first, h, coarse[h].size());
+      if (best < 0) continue;
+      const auto at = static_cast<std::size_t>(best);
+      const double low = coarse[h][at > 0 ? at - 1 : 0];
+      const double high = coarse[h][std::min(at + 1, coarse[h].size() - 1)];
+      fine[h] = grid(*range, low, high, kFine);
+      if (std::ranges::find(fine[h], coarse[h][at]) == fine[h].end()) {
+        fine[h].push_back(coarse[h][at]);
+      }
+    }
+    const auto second = try_candidates(source, scan, rival, *range, fine, progress, stop);
+    rival.fitted.assign(fine.size(), kUndefined);
+    rival.fitted_key = range->key;
+    for (std::size_t h = 0; h < fine.size(); ++h) {
+      const int best = best_candidate(second, h, fine[h].size());
+      if (best < 0) continue;
+      rival.fitted[h] = fine[h][static_cast<std::size_t>(best)];
+      rival.exchanges[h].rule = rule_at(rival.label, *range, rival.fitted[h]);
+    }
+  }
+}
+
+}  // namespace headgauge

@@ -1,0 +1,80 @@
+#include "scan/merge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+namespace {
+
+bool has_dim(const MetricArray& metric, std::string_view dim) {
+  return std::ranges::find(metric.dims, dim) != metric.dims.end();
+}
+
+// Where the new dimension goes: after layer and head.
+std::size_t place(const MetricArray& metric) {
+  const auto other = [](const std::string& dim) { return dim != "layer" && dim != "head"; };
+  return static_cast<std::size_t>(std::ranges::find_if(metric.dims, other) - metric.dims.begin());
+}
+
+// The cells of one run among those of all: `inner` neighbours, then those of the next run.
+struct Layout {
+  std::size_t outer = 1, inner = 1, runs = 0;
+  template <class T>
+  void put(const std::vector<T>& from, std::size_t run, std::vector<T>& to) const {
+    for (std::size_t o = 0; o < outer; ++o) {
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(o * inner), inner,
+                  to.begin() + static_cast<std::ptrdiff_t>((o * runs + run) * inner));
+    }
+  }
+};
+
+void add_change(const std::string& name, const MetricArray& metric, const Layout& layout,
+                Results& merged) {
+  MetricArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
+  change.stderr_.assign(change.values.size(), kUndefined);
+  for (std::size_t o = 0; o < layout.outer; ++o) {
+    for (std::size_t run = 0; run < layout.runs; ++run) {
+      for (std::size_t i = 0; i < layout.inner; ++i) {
+        const std::size_t first = o * layout.runs * layout.inner + i;
+        const std::size_t at = first + run * layout.inner;
+        change.values[at] = metric.values[at] - metric.values[first];
+        if (!metric.stderr_.empty()) {
+          change.stderr_[at] = run == 0 ? (std::isnan(metric.stderr_[at]) ? kUndefined : 0.0)
+                                        : std::hypot(metric.stderr_[at], metric.stderr_[first]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void merge_runs(std::span<const Results* const> runs, const std::string& dim,
+                const std::function<bool(const MetricArray&)>& wanted, Results& merged) {
+  for (const auto& [name, original] : runs.front()->metrics) {
+    if (!wanted(original)) continue;
+    std::vector<std::string> dims = original.dims;
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(place(original)), dim);
+    MetricArray& metric = merged.add_metric(name, dims, original.unit);
+    Layout layout;
+    layout.runs = runs.size();
+    for (std::size_t d = 0; d < original.dims.size(); ++d) {
+      const auto size = static_cast<std::size_t>(merged.coord_size(original.dims[d]));
+      (d < place(original) ? layout.outer : layout.inner) *= size;
+    }
+    if (!original.stderr_.empty()) metric.stderr_.assign(metric.values.size(), kUndefined);
+    if (!original.rows.empty()) metric.rows.assign(metric.values.size(), 0);
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const MetricArray* part = runs[run]->metric(name);
+      if (part == nullptr || part->dims != original.dims) continue;
+      layout.put(part->values, run, metric.values);
+      if (!metric.stderr_.empty() && !part->stderr_.empty()) {
+        layout.put(part->stderr_, run, metric.stderr_);
+      }
+      if (!metric.rows.empty() && !part->rows.empty()) layout.put(part->rows, run, metric.rows);
+    }
+    if (has_dim(metric, "length")) add_change(name, metric, layout, merged);
+  }
+}
+
+}  // namespace headgauge

@@ -1,0 +1,19 @@
+// Several scans of the same heads side by side: what they measured gets a dimension more.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// Copies every metric of `runs`, which all have the same metrics and coordinates, to `merged` with
+// the dimension `dim`, one entry a run, after layer and head. Metrics by length get a twin
+// NAME_change against the first run, whose standard error takes the two as independent.
+// `wanted` chooses by the dims of a metric. `merged` must have the coordinates.
+void merge_runs(std::span<const Results* const> runs, const std::string& dim,
+                const std::function<bool(const MetricArray&)>& wanted, Results& merged);
+
+}  // namespace headgauge

@@ -1,0 +1,71 @@
+#include "scan/next_token_metrics.hpp"
+
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+namespace {
+
+using Series = std::vector<std::vector<double>>;  // document -> values
+
+Series losses(const Predictions& predictions) {
+  Series series;
+  for (const NextTokens& next : predictions) series.push_back(next.losses);
+  return series;
+}
+
+Series divergences(const Predictions& predictions) {
+  Series series;
+  for (const NextTokens& next : predictions) series.push_back(next.divergence);
+  return series;
+}
+
+Series differences(const Series& of, const Series& from) {
+  Series series = of;
+  for (std::size_t d = 0; d < series.size(); ++d) {
+    for (std::size_t t = 0; t < series[d].size(); ++t) series[d][t] -= from[d][t];
+  }
+  return series;
+}
+
+MetricArray& add(Results& results, const char* name, const std::vector<std::string>& dims) {
+  MetricArray& metric = results.add_metric(name, dims, "nats");
+  metric.stderr_.assign(metric.values.size(), kUndefined);
+  metric.rows.assign(metric.values.size(), 0);
+  return metric;
+}
+
+void put_cell(MetricArray& metric, Index at, const CellStatistics& cell) {
+  const auto i = static_cast<std::size_t>(at);
+  metric.values[i] = cell.mean;
+  metric.stderr_[i] = cell.standard_error;
+  metric.rows[i] = cell.rows;
+}
+
+}  // namespace
+
+NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
+    : results_(results) {
+  dims.emplace_back("length");
+  loss_ = &add(results, "loss", dims);
+  change_ = &add(results, "loss_change", dims);
+  divergence_ = &add(results, "kl", dims);
+}
+
+void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
+                           const Predictions& rival) {
+  const Series own = losses(rival), change = differences(own, losses(original));
+  const Series divergence = divergences(rival);
+  std::vector<Index> full(cell.begin(), cell.end());
+  full.push_back(0);
+  const auto lengths = results_.coord_numbers("length");
+  for (std::size_t l = 0; l < lengths.size(); ++l) {
+    full.back() = static_cast<Index>(l);
+    const Index at = results_.flat_index(*loss_, full);
+    const auto length = static_cast<Index>(lengths[l]);
+    put_cell(*loss_, at, series_statistics(own, length - 1));
+    put_cell(*change_, at, series_statistics(change, length - 1));
+    put_cell(*divergence_, at, series_statistics(divergence, length));
+  }
+}
+
+}  // namespace headgauge

@@ -1,0 +1,31 @@
+// Loss, its change and the divergence, from what rivals say of every token.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headgauge/model.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// One rival (or the original) over all documents.
+using Predictions = std::vector<NextTokens>;
+
+// The three metrics over `outer` dims, the rivals' dimension and length; cells undefined.
+class NextTokenMetrics {
+ public:
+  NextTokenMetrics(std::vector<std::string> dims, Results& results);
+  // Fills in the lengths of one cell along `dims` (length left out). The change is paired: its
+  // standard error is that of the differences, token by token.
+  void put(std::span<const Index> cell, const Predictions& original, const Predictions& rival);
+
+ private:
+  Results& results_;
+  MetricArray* loss_;
+  MetricArray* change_;
+  MetricArray* divergence_;
+};
+
+}  // namespace headgauge

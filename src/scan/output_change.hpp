@@ -1,0 +1,21 @@
+// What each rival would make of a head's output, from the queries, keys and values that the head
+// has now.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headgauge/heads.hpp"
+#include "headgauge/measure.hpp"
+
+namespace headgauge {
+
+// output_change = ||o' - o|| / ||o|| with dims layer, head, length, `dimension`: entry 0 is the
+// head as it is, entry k + 1 is exchanges[k]. Undefined for heads that a rival does not change, and
+// where ||o|| is 0. `source` must have values. `exchanges` must outlive the measure.
+std::unique_ptr<Measure> make_output_change(std::vector<const Exchanges*> exchanges,
+                                            const std::string& dimension, const SourceInfo& source,
+                                            int slots);
+
+}  // namespace headgauge

@@ -1,0 +1,192 @@
+#include "scan/recommend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "headgauge/compare.hpp"
+#include "results/longest.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kStandardErrors = 2.0;
+constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
+
+// A rival in the whole model, in a layer or in a head.
+struct Candidate {
+  std::optional<HeadName> head;  // a layer: head.head is -1
+  Index rival = 0;
+  Cell change;
+  bool lowers() const { return change.value < -kStandardErrors * change.stderr_; }
+};
+
+std::string dimension_of(const Results& results) {
+  return results.coord("pattern") != nullptr ? "pattern" : "normalizer";
+}
+
+const std::string& label(const Results& results, Index rival) {
+  const Coordinate* names = results.coord(dimension_of(results));
+  return std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)];
+}
+
+bool has_dim(const MetricArray& metric, std::string_view dim) {
+  return std::ranges::find(metric.dims, dim) != metric.dims.end();
+}
+
+// Signed, with the digits that a change and its error have in common.
+std::string with_error(const Cell& cell) {
+  if (std::isnan(cell.stderr_)) return fmt::format("{:+.4f}", cell.value);
+  return fmt::format("{:+.4f} ± {:.4f}", cell.value, cell.stderr_);
+}
+
+std::optional<Cell> cell_of(const Results& results, const char* metric,
+                            const Candidate& candidate) {
+  const std::string dim = dimension_of(results);
+  const MetricArray* array = results.metric(metric);
+  if (array == nullptr) return std::nullopt;
+  const Pick rival{dim, candidate.rival};
+  if (!candidate.head) return find_cell(results, metric, {rival});
+  const Pick layer{"layer", candidate.head->layer_index};
+  if (!has_dim(*array, "head")) return find_cell(results, metric, {layer, rival});
+  return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, rival});
+}
+
+// Every rival wherever it was tried, with a known change of the loss.
+std::vector<Candidate> candidates(const Results& results) {
+  std::vector<Candidate> found;
+  const MetricArray* change = results.metric("loss_change");
+  if (change == nullptr) return found;
+  const Index rivals = results.coord_size(dimension_of(results));
+  const auto add = [&](std::optional<HeadName> head) {
+    for (Index k = 1; k < rivals; ++k) {
+      Candidate candidate{head, k, {}};
+      const auto cell = cell_of(results, "loss_change", candidate);
+      if (!cell) continue;
+      candidate.change = *cell;
+      found.push_back(std::move(candidate));
+    }
+  };
+  if (!has_dim(*change, "layer")) {
+    add(std::nullopt);
+    return found;
+  }
+  const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    HeadName name{static_cast<Index>(l), 0, static_cast<int>(layers[l]), -1};
+    if (!has_dim(*change, "head")) {
+      add(name);
+      continue;
+    }
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      name.head_index = static_cast<Index>(h);
+      name.head = static_cast<int>(heads[h]);
+      add(name);
+    }
+  }
+  return found;
+}
+
+// Of each head (layer, model) the candidate that lowers the loss most, if one does so clearly.
+std::vector<Candidate> best_of_each(const std::vector<Candidate>& all) {
+  std::vector<Candidate> best;
+  for (const Candidate& candidate : all) {
+    if (!candidate.lowers()) continue;
+    const auto same = std::ranges::find_if(best, [&](const Candidate& other) {
+      if (!candidate.head) return true;
+      return candidate.head->layer == other.head->layer && candidate.head->head == other.head->head;
+    });
+    if (same == best.end()) {
+      best.push_back(candidate);
+    } else if (candidate.change.value < same->change.value) {
+      *same = candidate;
+    }
+  }
+  return best;
+}
+
+std::string who(const Candidate& candidate) {
+  if (!candidate.head) return "all heads";
+  if (candidate.head->head < 0) return fmt::format("layer {}", candidate.head->layer);
+  return "head " + candidate.head->text();
+}
+
+std::string recommendation(const Results& results, const Candidate& candidate) {
+  std::string text = fmt::format("{}: {}, loss {} nats", who(candidate),
+                                 label(results, candidate.rival), with_error(candidate.change));
+  if (const auto kl = cell_of(results, "kl", candidate))
+    text += fmt::format(", KL {:.4f}", kl->value);
+  if (candidate.head && candidate.head->head >= 0) {
+    if (const auto change = cell_of(results, "output_change", candidate)) {
+      text += fmt::format(", output changed by {:.0f} %", 100 * change->value);
+    }
+    Candidate original = candidate;
+    original.rival = 0;
+    const auto before = cell_of(results, "effective_tokens", original);
+    const auto after = cell_of(results, "effective_tokens", candidate);
+    if (before && after) {
+      text +=
+          fmt::format(", effective tokens {} -> {}", rounded(before->value), rounded(after->value));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Flag> recommend_heads(const Results& results) {
+  std::vector<Flag> flags;
+  for (const Candidate& candidate : best_of_each(candidates(results))) {
+    if (!candidate.head || candidate.head->head < 0) continue;
+    Flag flag;
+    flag.name = "recommended";
+    flag.layer = candidate.head->layer;
+    flag.head = candidate.head->head;
+    flag.length = longest_length(results).value_or(0);
+    flag.value = candidate.change.value;
+    flag.threshold = -kStandardErrors * candidate.change.stderr_;
+    flag.source = "docs/mathematics.md 7a";
+    flag.advice = recommendation(results, candidate);
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+std::vector<std::string> summarize_comparison(const Results& results) {
+  std::vector<std::string> lines;
+  std::vector<Candidate> all = candidates(results);
+  if (all.empty()) return lines;
+  const int length = longest_length(results).value_or(0);
+  if (std::ranges::all_of(all, [](const Candidate& c) { return std::isnan(c.change.stderr_); })) {
+    lines.push_back(fmt::format(
+        "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
+    return lines;
+  }
+  const std::vector<Candidate> best = best_of_each(all);
+  const auto lower = std::ranges::count_if(all, &Candidate::lowers);
+  const bool whole = !all.front().head.has_value();
+  if (best.empty()) {
+    const auto least = std::ranges::min_element(all, {}, [](const Candidate& c) {
+      return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
+    });
+    lines.push_back(fmt::format(
+        "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
+        "least harm: {} in {}, loss {} nats.",
+        length, label(results, least->rival), who(*least), with_error(least->change)));
+    return lines;
+  }
+  if (!whole) {
+    lines.push_back(fmt::format(
+        "Of {} exchanges tried, {} lower the loss at L = {} by more than 2 standard errors; by "
+        "chance alone {} would: check the choice on another text.",
+        all.size(), lower, length, rounded(kByChance * static_cast<double>(all.size()))));
+  }
+  for (const Candidate& candidate : best) {
+    lines.push_back("Recommended for " + recommendation(results, candidate) + ".");
+  }
+  return lines;
+}
+
+}  // namespace headgauge
