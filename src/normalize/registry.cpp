@@ -59,12 +59,13 @@ void RuleParameters::read(std::string_view list) {
     const std::string_view part = list.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
-      throw UsageError(fault("--normalizer", "name:key=value,...", fmt::format("\"{}\"", part),
-                             "`headgauge normalizers` lists rules and parameters"));
+      throw UsageError(
+          fault(option_.name, "name:key=value,...", fmt::format("\"{}\"", part),
+                "`headgauge " + option_.command + "` lists " + option_.what + "s and parameters"));
     }
     Entry entry{std::string(part.substr(0, equals)), std::string(part.substr(equals + 1))};
     if (std::ranges::find(entries_, entry.key, &Entry::key) != entries_.end()) {
-      throw UsageError(fault("--normalizer " + rule_, "every parameter once",
+      throw UsageError(fault(option_.name + " " + rule_, "every parameter once",
                              fmt::format("\"{}\" twice", entry.key), "remove one of them"));
     }
     entries_.push_back(std::move(entry));
@@ -99,8 +100,8 @@ double RuleParameters::number(const std::string& key, double fallback, const Dom
     expected += fmt::format(" {} {}", domain.above ? "above" : "of at least", domain.lowest);
   }
   if (domain.highest < 1e30) expected += fmt::format(" up to {}", domain.highest);
-  throw UsageError(fault("--normalizer " + rule_ + ", parameter " + key, expected,
-                         "\"" + entry->value + "\"", "correct the parameter"));
+  throw UsageError(
+      fault(parameter(key), expected, "\"" + entry->value + "\"", "correct the parameter"));
 }
 
 std::string RuleParameters::word(const std::string& key, const std::string& fallback,
@@ -110,8 +111,8 @@ std::string RuleParameters::word(const std::string& key, const std::string& fall
   if (std::ranges::find(choices, entry->value) != choices.end()) return entry->value;
   std::string known;
   for (const std::string& choice : choices) known += (known.empty() ? "" : ", ") + choice;
-  throw UsageError(fault("--normalizer " + rule_ + ", parameter " + key, "one of " + known,
-                         "\"" + entry->value + "\"", "correct the parameter"));
+  throw UsageError(fault(parameter(key), "one of " + known, "\"" + entry->value + "\"",
+                         "correct the parameter"));
 }
 
 bool RuleParameters::is(const std::string& key, std::string_view text) {
@@ -122,28 +123,39 @@ bool RuleParameters::is(const std::string& key, std::string_view text) {
 void RuleParameters::finish(const std::string& known) const {
   for (const Entry& entry : entries_) {
     if (entry.used) continue;
-    throw UsageError(fault("--normalizer " + rule_,
+    throw UsageError(fault(option_.name + " " + rule_,
                            known.empty() ? "no parameters" : "parameters " + known,
                            "\"" + entry.key + "\"", "remove it or correct its name"));
   }
 }
 
-std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
+std::string RuleParameters::parameter(const std::string& key) const {
+  return option_.name + " " + rule_ + ", parameter " + key;
+}
+
+RuleParameters parse_rule(const RuleOption& option, std::string_view spec,
+                          const std::vector<std::string>& known) {
   const std::size_t colon = spec.find(':');
   const std::string_view name = spec.substr(0, colon);
-  std::vector<std::string> known;
-  for (const Rule& rule : rules()) {
-    if (rule.info.name == name) {
-      RuleParameters parameters(name);
-      if (colon != std::string_view::npos) parameters.read(spec.substr(colon + 1));
-      auto made = rule.make(rule.info, parameters);
-      parameters.finish(rule.info.parameters);
-      return made;
-    }
-    known.push_back(rule.info.name);
+  if (std::ranges::find(known, name) == known.end()) {
+    throw UsageError(
+        fault(option.name, "the name of a " + option.what + " such as " + nearest(name, known),
+              "\"" + std::string(name) + "\"", "`headgauge " + option.command + "` lists them"));
   }
-  throw UsageError(fault("--normalizer", "the name of a rule such as " + nearest(name, known),
-                         "\"" + std::string(name) + "\"", "`headgauge normalizers` lists them"));
+  RuleParameters parameters(option, name);
+  if (colon != std::string_view::npos) parameters.read(spec.substr(colon + 1));
+  return parameters;
+}
+
+std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
+  std::vector<std::string> known;
+  for (const Rule& rule : rules()) known.push_back(rule.info.name);
+  RuleParameters parameters = parse_rule({"--normalizer", "rule", "normalizers"}, spec, known);
+  const auto rule =
+      std::ranges::find(rules(), parameters.rule(), [](const Rule& r) { return r.info.name; });
+  auto made = rule->make(rule->info, parameters);
+  parameters.finish(rule->info.parameters);
+  return made;
 }
 
 const std::vector<NormalizerInfo>& normalizers() {

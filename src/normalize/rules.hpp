@@ -4,16 +4,25 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headgauge/normalize.hpp"
 
 namespace headgauge {
 
+// Where a "name:key=value,..." is given: "--normalizer", a "rule", listed by "normalizers".
+struct RuleOption {
+  std::string name;
+  std::string what;
+  std::string command;
+};
+
 // The parameters of "name:key=value,...", read one by one with defaults.
 class RuleParameters {
  public:
-  explicit RuleParameters(std::string_view rule) : rule_(rule) {}
+  RuleParameters(RuleOption option, std::string_view rule)
+      : option_(std::move(option)), rule_(rule) {}
   // Reads "key=value,..."; throws UsageError where it is not that.
   void read(std::string_view list);
   // The number given for `key`, or `fallback`; throws UsageError if it is not a finite number
@@ -31,6 +40,7 @@ class RuleParameters {
                    const std::vector<std::string>& choices);
   // Whether `key` was given as exactly this text, which then needs no number().
   bool is(const std::string& key, std::string_view text);
+  const std::string& rule() const { return rule_; }
   // Throws UsageError if a key was given that nobody asked for; `known` is shown to the user.
   void finish(const std::string& known) const;
 
@@ -41,9 +51,18 @@ class RuleParameters {
   };
   Entry* find(const std::string& key);
 
+  // "--normalizer softmax, parameter t": what an error is about.
+  std::string parameter(const std::string& key) const;
+
+  RuleOption option_;
   std::string rule_;
   std::vector<Entry> entries_;
 };
+
+// Splits "name:key=value,..." and reads its parameters; throws UsageError that offers the nearest
+// of the `known` names for one that is none of them.
+RuleParameters parse_rule(const RuleOption& option, std::string_view spec,
+                          const std::vector<std::string>& known);
 
 // A rule as the registry knows it.
 struct Rule {
