@@ -9,6 +9,7 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"

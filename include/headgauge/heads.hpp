@@ -28,6 +28,8 @@ struct KeyRange {
 class KeyMask {
  public:
   virtual ~KeyMask() = default;
+  // What errors call it.
+  virtual std::string name() const { return "the mask"; }
   // Whether select() looks at the logits.
   virtual bool needs_logits() const { return false; }
   // Replaces `keys` by the keys of `range` that `query` sees, ascending. `logits` are those of the

@@ -18,6 +18,8 @@ enum class RandomDomain : std::uint32_t {
   monte_carlo_subset = 3,     // a = layer * 65536 + head, b = row + (document << 20)
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
+  lsh_rotation = 6,    // a = layer * 65536 + head, b = round
+  pattern_random = 7,  // a = layer * 65536 + head, b = row + (document << 20)
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

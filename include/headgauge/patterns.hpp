@@ -1,0 +1,43 @@
+// Sparse patterns: rules that leave a query only some of the keys that its head shows it
+// (docs/patterns.md). A key that is left out is removed: it has no score, and the number n of
+// visible keys does not count it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgauge/heads.hpp"
+
+namespace headgauge {
+
+struct PatternInfo {
+  std::string name;
+  std::string formula;
+  std::string parameters;  // "size=128,global=0", as accepted by make_pattern
+  std::string source;
+};
+
+class Pattern {
+ public:
+  virtual ~Pattern() = default;
+  virtual const PatternInfo& info() const = 0;
+  // What the pattern leaves to the queries of `head`, within the keys that the head itself shows
+  // them: for Visibility::masked(). Owns what it needs. Throws UsageError where the head has not
+  // what the pattern looks at.
+  virtual std::shared_ptr<const KeyMask> mask(const HeadInput& head) const = 0;
+  // What a reader must know of the pattern on texts of up to `longest` tokens; mostly nothing.
+  virtual std::string notice(const SourceInfo& source, Index longest) const {
+    static_cast<void>(source);
+    static_cast<void>(longest);
+    return {};
+  }
+};
+
+// Makes the pattern named by "name" or "name:key=value,..."; throws UsageError that lists what is
+// known. patterns() lists every pattern with its defaults.
+std::unique_ptr<Pattern> make_pattern(std::string_view spec);
+const std::vector<PatternInfo>& patterns();
+
+}  // namespace headgauge

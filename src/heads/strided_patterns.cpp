@@ -1,0 +1,88 @@
+// The factorised patterns of the Sparse Transformer (Child et al. 2019); the paper gives each of
+// its two sets to a head of its own or merges them, here they are merged.
+#include <fmt/format.h>
+
+#include "heads/pattern_rules.hpp"
+
+namespace headgauge {
+namespace {
+
+// |i - j| < stride, or i - j a multiple of stride.
+class StridedMask final : public KeyMask {
+ public:
+  explicit StridedMask(Index stride) : stride_(stride) {}
+  std::string name() const override { return "strided"; }
+  void select(Index query, KeyRange range, std::span<const float>,
+              std::vector<std::uint32_t>& keys) const override {
+    KeyCollector to(range, keys);
+    for (Index j = query % stride_; j < query; j += stride_) to.add(j, j + 1);
+    to.add(query + 1 - stride_, query + stride_);
+    for (Index j = query + stride_; j < range.end; j += stride_) to.add(j, j + 1);
+  }
+
+ private:
+  Index stride_;
+};
+
+// floor(j / stride) = floor(i / stride), or j mod stride >= stride - summary.
+class FixedMask final : public KeyMask {
+ public:
+  FixedMask(Index stride, Index summary) : stride_(stride), summary_(summary) {}
+  std::string name() const override { return "fixed"; }
+  void select(Index query, KeyRange range, std::span<const float>,
+              std::vector<std::uint32_t>& keys) const override {
+    KeyCollector to(range, keys);
+    for (Index begin = 0; begin < range.end; begin += stride_) {
+      const bool own = begin == query / stride_ * stride_;
+      to.add(own ? begin : begin + stride_ - summary_, begin + stride_);
+    }
+  }
+
+ private:
+  Index stride_, summary_;
+};
+
+// A pattern whose mask is the same for every head.
+class PositionPattern final : public Pattern {
+ public:
+  PositionPattern(PatternInfo info, std::shared_ptr<const KeyMask> mask)
+      : info_(std::move(info)), mask_(std::move(mask)) {}
+  const PatternInfo& info() const override { return info_; }
+  std::shared_ptr<const KeyMask> mask(const HeadInput&) const override { return mask_; }
+
+ private:
+  PatternInfo info_;
+  std::shared_ptr<const KeyMask> mask_;
+};
+
+}  // namespace
+
+std::vector<PatternRule> strided_patterns() {
+  return {
+      {{"strided", "the last `stride` keys, and those at a distance that `stride` divides",
+        "stride=64", "Sparse Transformer; Child et al. 2019"},
+       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
+         PatternInfo filled = info;
+         const double stride = p.number("stride", 64, {.lowest = 1, .highest = 1e9, .whole = true});
+         filled.parameters = fmt::format("stride={}", stride);
+         return std::make_unique<PositionPattern>(
+             filled, std::make_shared<StridedMask>(static_cast<Index>(stride)));
+       }},
+      {{"fixed",
+        "the query's own block of `stride` positions, and the last `summary` positions of every "
+        "other block",
+        "stride=64,summary=4", "Sparse Transformer; Child et al. 2019"},
+       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
+         PatternInfo filled = info;
+         const double stride = p.number("stride", 64, {.lowest = 1, .highest = 1e9, .whole = true});
+         const double summary = p.number("summary", std::min(4.0, stride),
+                                         {.lowest = 1, .highest = stride, .whole = true});
+         filled.parameters = fmt::format("stride={},summary={}", stride, summary);
+         return std::make_unique<PositionPattern>(
+             filled,
+             std::make_shared<FixedMask>(static_cast<Index>(stride), static_cast<Index>(summary)));
+       }},
+  };
+}
+
+}  // namespace headgauge

@@ -1,0 +1,162 @@
+// Patterns of positions against their definitions, pair by pair, and the registry.
+#include "headgauge/patterns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "heads/asked_masks.hpp"
+
+namespace headgauge {
+namespace {
+
+// Whether a query sees a key of its range; the positions are 0-based.
+using Sees = std::function<bool(Index query, Index key)>;
+
+struct Definition {
+  std::string spec;
+  Sees causal;
+  Sees bidirectional;
+};
+
+std::vector<Definition> definitions() {
+  std::vector<Definition> all;
+  for (const Index size : {1, 2, 3, 8, 33, 500}) {
+    for (const Index global : {0, 1, 5}) {
+      // Longformer: w/2 on either side; global positions attend to all and are attended to by all.
+      all.push_back({"window:size=" + std::to_string(size) + ",global=" + std::to_string(global),
+                     [=](Index i, Index j) { return i - j < size || i < global || j < global; },
+                     [=](Index i, Index j) {
+                       return std::abs(i - j) <= size / 2 || std::min(i, j) < global;
+                     }});
+      // StreamingLLM: the sinks see no more than others.
+      all.push_back({"sinks:window=" + std::to_string(size) + ",sinks=" + std::to_string(global),
+                     [=](Index i, Index j) { return j < global || i - j < size; },
+                     [=](Index i, Index j) { return j < global || std::abs(i - j) <= size / 2; }});
+    }
+  }
+  for (const Index l : {1, 2, 7, 16, 64, 300}) {
+    // Child et al. 2019, section 4.3: A1 = {t..i}, t = max(0, i - l); A2 = {j : (i - j) mod l = 0}.
+    all.push_back(
+        {"strided:stride=" + std::to_string(l),
+         [=](Index i, Index j) { return j >= i - l || (i - j) % l == 0; },
+         [=](Index i, Index j) { return std::abs(i - j) <= l || std::abs(i - j) % l == 0; }});
+    for (const Index c : {Index{1}, (l + 1) / 2, l}) {
+      // A1 = {j : floor(j/l) = floor(i/l)}; A2 = {j : j mod l in {l - c, ..., l - 1}}.
+      const Sees sees = [=](Index i, Index j) { return i / l == j / l || j % l >= l - c; };
+      all.push_back(
+          {"fixed:stride=" + std::to_string(l) + ",summary=" + std::to_string(c), sees, sees});
+    }
+  }
+  return all;
+}
+
+class EveryVisibility : public testing::TestWithParam<Index> {
+ protected:
+  std::vector<HeadInput> heads() const {
+    return {bare_head(), bare_head(Visibility::full()), bare_head(Visibility::sliding_window(10))};
+  }
+};
+
+TEST_P(EveryVisibility, APatternIsItsDefinition) {
+  const Index length = GetParam();
+  for (const Definition& definition : definitions()) {
+    for (const HeadInput& head : heads()) {
+      const auto mask = make_pattern(definition.spec)->mask(head);
+      const Sees& sees = head.visibility.is_causal() ? definition.causal : definition.bidirectional;
+      for (Index query = 0; query < length; ++query) {
+        ASSERT_EQ(asked(*mask, head, query, length), brute(head, query, length, sees))
+            << definition.spec << ", query " << query << " of " << length;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, EveryVisibility,
+                         testing::Values(1, 2, 3, 5, 11, 32, 63, 64, 65, 130, 200));
+
+TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
+  Matrix<float> vectors(200, 4);
+  for (Index i = 0; i < 200; ++i) vectors(i, i % 4) = static_cast<float>(i % 7) - 3.0f;
+  std::vector<float> logits(200);
+  for (std::size_t j = 0; j < logits.size(); ++j) logits[j] = static_cast<float>(j * j % 37);
+  for (const PatternInfo& info : patterns()) {
+    for (HeadInput head : {bare_head(), bare_head(Visibility::sliding_window(3))}) {
+      head.queries = vectors;
+      head.keys = vectors;
+      const auto mask = make_pattern(info.name)->mask(head);
+      for (const Index length : {1, 2, 50, 200}) {
+        for (Index query = 0; query < length; ++query) {
+          const KeyRange range = head.visibility.range(query, length);
+          const Keys keys =
+              asked(*mask, head, query, length,
+                    std::span(logits).subspan(static_cast<std::size_t>(range.begin),
+                                              static_cast<std::size_t>(range.size())));
+          ASSERT_FALSE(keys.empty()) << info.name;
+          EXPECT_TRUE(std::ranges::is_sorted(keys, std::less_equal{})) << info.name;
+          EXPECT_GE(keys.front(), range.begin) << info.name;
+          EXPECT_LE(keys.back(), query) << info.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Patterns, HaveTheDefaultsThatTheListNames) {
+  ASSERT_EQ(patterns().size(), 7u);
+  for (const PatternInfo& info : patterns()) {
+    EXPECT_FALSE(info.formula.empty());
+    EXPECT_FALSE(info.source.empty());
+    EXPECT_EQ(make_pattern(info.name)->info().parameters, info.parameters);
+    EXPECT_EQ(make_pattern(info.name + ":" + info.parameters)->info().parameters, info.parameters);
+    EXPECT_EQ(make_pattern(info.name)->info().name, info.name);
+  }
+}
+
+std::string message(const std::string& spec) {
+  try {
+    make_pattern(spec);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Patterns, RefuseWhatTheyCannotRead) {
+  const auto expect = [](const std::string& spec, const std::string& part) {
+    EXPECT_NE(message(spec).find(part), std::string::npos) << spec << ": " << message(spec);
+  };
+  expect("windw", "--pattern: expected the name of a pattern such as window");
+  expect("", "`headgauge patterns` lists them");
+  expect("window:", "`headgauge patterns` lists patterns and parameters");
+  expect("window:size=0",
+         "--pattern window, parameter size: expected a whole number of at least 1");
+  expect("window:size=2.5", "whole number");
+  expect("window:global=-1", "of at least 0");
+  expect("window:stride=3", "expected parameters size=128,global=0, found \"stride\"");
+  expect("sinks:window=0", "of at least 1");
+  expect("strided:stride=0", "of at least 1");
+  expect("fixed:stride=8,summary=9", "of at least 1 up to 8");
+  expect("lsh:buckets=3", "an even number");
+  expect("lsh:buckets=0", "an even number");
+  expect("lsh:rounds=0", "of at least 1 up to 64");
+  expect("bigbird:random=-1", "of at least 0");
+  expect("topk:k=0", "of at least 1");
+  EXPECT_EQ(message("fixed:stride=2"), "accepted");  // with both positions as its summary
+}
+
+TEST(Patterns, SayOnceWhereTheyHideNothing) {
+  SourceInfo source;
+  source.documents = {100};
+  EXPECT_EQ(make_pattern("topk:k=64")->notice(source, 100),
+            "topk: k = 64 is more than the keys of the first rows; all are kept there");
+  EXPECT_EQ(make_pattern("topk:k=1")->notice(source, 100), "");
+  source.causal = false;
+  EXPECT_EQ(make_pattern("topk:k=64")->notice(source, 100), "");
+  EXPECT_NE(make_pattern("topk:k=101")->notice(source, 100), "");
+  EXPECT_NE(make_pattern("topk:k=64")->notice(source, 50), "");
+  EXPECT_EQ(make_pattern("window")->notice(source, 50), "");
+}
+
+}  // namespace
+}  // namespace headgauge
