@@ -1,4 +1,4 @@
-// headgauge measures and headgauge normalizers: what can be measured, and under which rules.
+// headgauge measures, normalizers and patterns: what can be measured, and under which rules.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +8,7 @@
 #include "cli/print.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -95,6 +96,22 @@ int list_normalizers(bool json) {
   return 0;
 }
 
+int list_patterns(bool json) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const PatternInfo& info : patterns()) {
+    if (json) {
+      list.push_back({{"name", info.name},
+                      {"formula", info.formula},
+                      {"parameters", info.parameters},
+                      {"source", info.source}});
+    } else {
+      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters, info.formula, info.source);
+    }
+  }
+  if (json) print("{}\n", list.dump(2));
+  return 0;
+}
+
 }  // namespace
 
 void add_measures(CLI::App& app, Action& action) {
@@ -113,6 +130,14 @@ void add_normalizers(CLI::App& app, Action& action) {
   command->add_flag("--json", *json, "Print JSON");
   command->footer("Example: headgauge normalizers --json");
   command->callback([=, &action] { action = [=] { return list_normalizers(*json); }; });
+}
+
+void add_patterns(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("patterns", "List the patterns that leave a query fewer keys");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer("Example: headgauge patterns --json");
+  command->callback([=, &action] { action = [=] { return list_patterns(*json); }; });
 }
 
 }  // namespace headgauge::cli

@@ -51,7 +51,7 @@ void add_choices(CLI::App& command, ScanCommand& options) {
   command
       .add_option("--measures", options.scan.measures,
                   "Groups of metrics: weights, distance, separability, sensitivity,\n"
-                  "cooperation, model (default: all that the model allows)")
+                  "cooperation, counterfactual, model (default: all that there can be)")
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')
       ->group(kWhat);
@@ -67,6 +67,12 @@ void add_choices(CLI::App& command, ScanCommand& options) {
       .add_option("--normalizer", options.scan.normalizer,
                   "The rule from scores to weights (default softmax); headgauge normalizers\n"
                   "lists them")
+      ->option_text("NAME[:KEY=VALUE]")
+      ->group(kWhat);
+  command
+      .add_option("--pattern", options.scan.pattern,
+                  "Leave a query only some of its keys (default none); headgauge patterns\n"
+                  "lists how")
       ->option_text("NAME[:KEY=VALUE]")
       ->group(kWhat);
   command
@@ -176,13 +182,15 @@ void resolve(ScanCommand& options) {
 // hold is known from the measures.
 void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::string& sort) {
   if (sort.empty()) return;
+  MeasureOptions measure_options = scan.measure;
+  measure_options.masked = scan.pattern != "none";
   Results results;
   results.set_coord("top_n", std::vector<double>(scan.measure.top_n.begin(),  //
                                                  scan.measure.top_n.end()));
   for (const char* dim : {"layer", "head", "length", "temperature", "epsilon"}) {
     results.set_coord(dim, std::vector<double>{});
   }
-  for (const auto& measure : make_measures(scan.measures, scan.measure, source, 1)) {
+  for (const auto& measure : make_measures(scan.measures, measure_options, source, 1)) {
     for (const MetricInfo& metric : measure->metrics()) {
       std::vector<std::string> dims;
       if (metric.kind == MetricKind::row_mean) dims = {"layer", "head", "length"};

@@ -41,14 +41,25 @@ struct MetricInfo {
 
 // One query row of one head.
 struct Row {
-  Index query = 0;                 // 0-based position of the query
-  KeyRange keys;                   // what it sees
-  std::span<const float> logits;   // n, in key order from keys.begin
+  Index query = 0;  // 0-based position of the query
+  KeyRange keys;    // from the first key that it sees to the last
+  // The keys that it sees, ascending, where a mask hides some of `keys`; else empty.
+  std::span<const std::uint32_t> positions;
+  std::span<const float> logits;   // n, in key order
   std::span<const float> weights;  // n; empty unless some measure needs weights
   WeightSums sums;
-  std::span<const std::uint32_t> top;  // offsets of the min(n, top_n) largest weights, largest
-                                       // first, ties by lower offset; empty unless needed
-  Index n() const { return keys.size(); }
+  std::span<const std::uint32_t> top;  // which of the n are the min(n, top_n) largest weights,
+                                       // largest first, ties by lower key; empty unless needed
+  // The weights that the row would have without its mask, over the keys `unmasked_keys`; empty
+  // unless there is a mask and some measure needs them.
+  KeyRange unmasked_keys;
+  std::span<const float> unmasked;
+  Index n() const { return positions.empty() ? keys.size() : static_cast<Index>(positions.size()); }
+  // The position of key number `i` of the n.
+  Index key(Index i) const {
+    return positions.empty() ? keys.begin + i
+                             : static_cast<Index>(positions[static_cast<std::size_t>(i)]);
+  }
 };
 
 // A block of query rows of one head, scored once and shared by all measures.
@@ -57,7 +68,8 @@ struct RowBlock {
   const Normalizer* normalizer = nullptr;
   std::span<const Row> rows;
   MatrixView<const float> weights;  // rows x (longest n), zero beyond each row's n; only where
-                                    // all rows begin at key 0 and a measure needs weights
+                                    // all rows begin at key 0, no mask hides keys and a measure
+                                    // needs weights
 };
 
 // Where observe() puts the values of a block: one row of cells a row of the block. A cell left
@@ -83,12 +95,14 @@ struct MeasureOptions {
   bool unit_sphere = true;  // separability on x scaled to the unit sphere
   int expected_draws = 0;   // > 0: Monte-Carlo check of the expected distance
   std::uint64_t seed = 0;
+  bool masked = false;       // a pattern hides keys: the group counterfactual
   std::vector<int> lengths;  // resolved, ascending
 };
 
 struct MeasureNeeds {
-  bool weights = false;  // Row::weights and RowBlock::weights
-  int top = 0;           // size of Row::top
+  bool weights = false;   // Row::weights and RowBlock::weights
+  int top = 0;            // size of Row::top
+  bool unmasked = false;  // Row::unmasked
 };
 
 // Mean, standard error and number of rows of one cell.

@@ -32,7 +32,8 @@ struct ScanOptions {
   std::vector<int> lengths;           // empty: auto
   std::vector<std::string> measures;  // groups; empty: all that the source allows
   std::string normalizer = "softmax";
-  std::string layers;  // see HeadSelection
+  std::string pattern = "none";  // or what make_pattern() takes: which keys are left to a query
+  std::string layers;            // see HeadSelection
   std::string heads;
   XSource x = XSource::embedding;  // recorded; the source was built with it
   // Rows measured in each position bin: 0 all, K > 0 K of them (stratified), absent: all up to a

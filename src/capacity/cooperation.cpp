@@ -113,7 +113,7 @@ void Cooperation::begin_row(int slot, const Row& row) {
     if (size < row.n()) wanted = std::max(wanted, at(size));
   }
   for (const std::uint32_t offset : row.top.first(std::min(wanted, row.top.size()))) {
-    shelf.members.push_back(static_cast<std::uint32_t>(row.keys.begin) + offset);
+    shelf.members.push_back(static_cast<std::uint32_t>(row.key(offset)));
   }
   shelf.flags.resize(shelf.flags.size() + words_, 0);
   shelf.rows.push_back(kept);
@@ -135,12 +135,19 @@ bool Cooperation::is_distinguishable(const Kept& kept, int size, int rank) const
   return (words[at(rank) / kBits] >> (at(rank) % kBits) & 1) != 0;
 }
 
+// A mask may leave the heads of a row different numbers of keys: a row has sets of a size where
+// every head has.
+Index Cooperation::fewest_keys(Group group) {
+  return std::ranges::min_element(group, {}, &Kept::n)->n;
+}
+
 void Cooperation::observe_group(Group group, std::span<const double> ratios,
                                 std::span<const int> heads, RowValues& out) const {
   KeyNotes& notes = *out.notes;
   const Kept& row = group.front();
+  const Index fewest = fewest_keys(group);
   for (std::size_t s = 0; s < sizes_.size(); ++s) {
-    if (row.n <= sizes_[s]) break;
+    if (fewest <= sizes_[s]) break;
     for (Index l = 0; l < count_lengths(); ++l) {
       if (options_.lengths[at(l)] <= row.query) continue;
       notes.clear();
@@ -223,7 +230,7 @@ void Cooperation::end_layer(int layer, const LayerStatistics& statistics, Thread
 
   std::vector<LayerRow> rows;
   for (const Group& group : groups) {
-    rows.push_back({group.front().document, group.front().query, group.front().n});
+    rows.push_back({group.front().document, group.front().query, fewest_keys(group)});
   }
   const LayerRows means(rows, options_.lengths, document_lengths_);
 
@@ -243,8 +250,8 @@ void Cooperation::end_layer(int layer, const LayerStatistics& statistics, Thread
       const Group& group = groups[at(g)];
       RowValues out{coverage.row(g), independent.row(g), {}, &notes};
       const double weight = means.weight(at(g), lengths - 1);
-      const bool compare =
-          weight > 0 && group.front().n > kOverlapSize && group.size() == heads.size() && pairs > 0;
+      const bool compare = weight > 0 && fewest_keys(group) > kOverlapSize &&
+                           group.size() == heads.size() && pairs > 0;
       if (compare) {
         std::ranges::fill(overlap, 0.0);
         out.overlap = overlap;

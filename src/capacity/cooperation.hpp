@@ -61,6 +61,7 @@ class Cooperation {
   struct RowValues;
   using Group = std::span<const Kept>;  // the heads of one row
 
+  static Index fewest_keys(Group group);
   std::span<const std::uint32_t> members_of(const Kept& kept, int size) const;
   bool is_distinguishable(const Kept& kept, int size, int rank) const;
   std::vector<double> ratios(const LayerStatistics& statistics) const;

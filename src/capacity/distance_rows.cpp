@@ -52,15 +52,17 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   grow(projection_, count * stride_);
   for (Index r = 0; r < count; ++r) {
     const auto& line = block.line(r);
-    const Index begin = rows.rows[at(r)].keys.begin;
+    const Index first = line.first_panel * kWalkColumns;
     float* to = gathered_.data() + r * inner;
-    const float* scaled = line.scaled.data() + line.lead;
-    if (gram.all_distinct()) {
-      std::copy_n(scaled, line.n, to + begin);
+    const std::uint32_t* row_of = gram.row_of().data() + first;
+    if (gram.all_distinct() && line.positions.empty()) {
+      std::copy_n(line.scaled.data() + line.lead, line.n, to + first + line.lead);
       continue;
     }
-    const std::uint32_t* row_of = gram.row_of().data() + begin;
-    for (Index j = 0; j < line.n; ++j) to[row_of[j]] += scaled[j];
+    for (Index i = 0; i < line.n; ++i) {
+      const Index column = line.column(i);
+      to[row_of[column]] += line.scaled[at(column)];
+    }
   }
   GemmOptions options;
   options.col_end = end;
@@ -78,11 +80,21 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   for (Index r = 0; r < count; ++r) {
     const auto& line = block.line(r);
     const std::span<float> to = projection(line, r);
-    const auto keys = to.subspan(at(line.lead), at(line.n));
-    total_square_[at(r)] =
-        std::max(dot(line.scaled.subspan(at(line.lead), at(line.n)), keys), 0.0f);
+    const auto keys = to.subspan(at(line.lead), at(line.span));
+    const auto scaled = line.scaled.subspan(at(line.lead), at(line.span));
+    if (!line.positions.empty()) {
+      // What is between the keys adds nothing to the product and is no key from then on.
+      for (Index j = 0; j < line.span; ++j) {
+        if (line.rank[at(line.lead + j)] == kNoKey) keys[at(j)] = 0.0f;
+      }
+    }
+    total_square_[at(r)] = std::max(dot(scaled, keys), 0.0f);
     std::fill(to.begin(), to.begin() + line.lead, kInfinite);
-    std::fill(to.begin() + line.lead + line.n, to.end(), kInfinite);
+    std::fill(to.begin() + line.lead + line.span, to.end(), kInfinite);
+    if (line.positions.empty()) continue;
+    for (Index j = 0; j < line.span; ++j) {
+      if (line.rank[at(line.lead + j)] == kNoKey) keys[at(j)] = kInfinite;
+    }
   }
 }
 

@@ -110,6 +110,11 @@ std::size_t Gram::bytes(Index rows, Index columns, Index dimension, std::size_t 
 
 namespace {
 
+double norm_of_row(const Gram& gram, std::uint32_t row, bool unit_sphere) {
+  const double norm = gram.row_norms()[row];
+  return unit_sphere && norm > 0.0 ? 1.0 : norm;
+}
+
 // closest[e] for e in one panel, the pairs (i, e - 1) alone.
 void nearest_before(const Gram& gram, Index panel, const float* products, bool unit_sphere,
                     std::span<double> closest) {
@@ -146,21 +151,13 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
 // The same for windows: pairs among the last `window` positions.
 std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_sphere) {
   const Index length = gram.columns();
-  const auto norm = [&](std::uint32_t row) {
-    const double n = gram.row_norms()[row];
-    return unit_sphere && n > 0.0 ? 1.0 : n;
-  };
   std::vector<double> closest(static_cast<std::size_t>(length) + 1, kInfinite);
   // nearest[i]: the smallest distance from i to a later position so far.
   std::vector<double> nearest(static_cast<std::size_t>(length), kInfinite);
   for (Index j = 0; j < length; ++j) {
     double best = kInfinite;
-    const std::uint32_t row = gram.row_of(j);
     for (Index i = std::max<Index>(0, j + 1 - window); i < j; ++i) {
-      const double a = norm(row), b = norm(gram.row_of(i));
-      const double square = gram.row_of(i) == row
-                                ? 0.0
-                                : std::max(0.0, a * a + b * b - 2.0 * a * b * gram.product(row, i));
+      const double square = squared_distance(gram, j, i, unit_sphere);
       double& near = nearest[static_cast<std::size_t>(i)];
       near = std::min(near, square);
       best = std::min(best, near);
@@ -171,6 +168,13 @@ std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_
 }
 
 }  // namespace
+
+double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere) {
+  const std::uint32_t row = gram.row_of(i), other = gram.row_of(j);
+  if (row == other) return 0.0;
+  const double a = norm_of_row(gram, row, unit_sphere), b = norm_of_row(gram, other, unit_sphere);
+  return std::max(0.0, a * a + b * b - 2.0 * a * b * gram.product(row, j));
+}
 
 std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
                                   ThreadPool& pool) {

@@ -74,6 +74,10 @@ class Gram {
   PackedMatrix unit_rows_, unit_columns_;
 };
 
+// The squared distance between two positions, on the unit sphere or between the vectors as they
+// are; exactly 0 for the same vector.
+double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere);
+
 // delta^2 of Assumption 2 (math 3) by the number of positions: entry e is the smallest squared
 // distance between two of the last `window` positions before e (window 0: all of them), infinite
 // where there are fewer than two. On the unit sphere, or between the vectors as they are.

@@ -1,6 +1,7 @@
 // Which measures there are: one line each.
 #include <algorithm>
 
+#include "capacity/counterfactual.hpp"
 #include "capacity/selection_measure.hpp"
 #include "capacity/sensitivity.hpp"
 #include "capacity/weights.hpp"
@@ -9,7 +10,8 @@
 namespace headgauge {
 const std::vector<std::string>& measure_groups() {
   static const std::vector<std::string> groups = {"weights",     "distance",    "separability",
-                                                  "sensitivity", "cooperation", "model"};
+                                                  "sensitivity", "cooperation", "counterfactual",
+                                                  "model"};
   return groups;
 }
 
@@ -17,6 +19,7 @@ std::vector<MetricInfo> all_metrics() {
   SourceInfo source;  // that has everything
   MeasureOptions options;
   options.expected_draws = 1;  // everything that an option can add
+  options.masked = true;
   std::vector<MetricInfo> metrics;
   for (const auto& measure : make_measures({}, options, source, 1)) {
     for (const MetricInfo& metric : measure->metrics()) {
@@ -57,6 +60,9 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     measures.push_back(make_selection_measure(options, source, selection, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
+  if (wanted("counterfactual") && options.masked) {
+    measures.push_back(make_counterfactual_measure(slots));
+  }
   return measures;
 }
 

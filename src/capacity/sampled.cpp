@@ -1,7 +1,6 @@
 #include "capacity/sampled.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/walk_sums.hpp"
 
@@ -20,12 +19,12 @@ std::size_t at(Index i) {
 void SampledDistances::shuffle(const SelectionBlock::Line& line, const Gram& gram, int largest,
                                std::uint32_t number, const RandomStream& random, Draw& to) {
   order_.resize(at(line.n));
-  std::iota(order_.begin(), order_.end(), static_cast<std::uint32_t>(line.lead));
+  for (Index i = 0; i < line.n; ++i) order_[at(i)] = static_cast<std::uint32_t>(line.column(i));
   to.columns.resize(at(largest));
   to.rows.resize(at(largest));
   to.weights.resize(at(largest));
   to.rank.assign(line.rank.size(), kNoKey);
-  std::fill_n(to.rank.begin() + line.lead, line.n, kUnranked);
+  for (const std::uint32_t column : order_) to.rank[column] = kUnranked;
   const auto blocks = static_cast<std::uint32_t>((largest + 1) / 2);
   const Index first = line.first_panel * kWalkColumns;
   for (int k = 0; k < largest; ++k) {

@@ -84,45 +84,47 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   const std::span rank(rank_.data() + from, at(columns));
   const std::span norm = gram.norms().subspan(at(first), at(columns));
   line.lead = row.keys.begin - first;
-  const auto lead = at(line.lead), n = at(line.n);
-  const std::size_t end = lead + n;
-  std::fill_n(a.begin(), lead, 0.0f);
-  std::fill(a.begin() + line.lead + line.n, a.end(), 0.0f);
-  std::fill_n(b.begin(), lead, 1.0f);
-  std::fill(b.begin() + line.lead + line.n, b.end(), 1.0f);
-  std::fill_n(rank.begin(), lead, kNoKey);
-  std::fill_n(rank.begin() + line.lead, n, kUnranked);
-  std::fill(rank.begin() + line.lead + line.n, rank.end(), kNoKey);
-  std::ranges::copy(row.weights, a.begin() + line.lead);
-  const ScaledSums sums = scale_weights(row.weights, norm.subspan(lead, n), b.subspan(lead, n));
+  line.span = row.keys.size();
+  line.positions = row.positions;
   line.mass = row.sums.mass;
-  line.scaled_mass = sums.absolute;
-  line.scaled_square = sums.square;
+  if (!row.positions.empty()) {
+    lay_out_gaps(row, line, a, b, rank);
+  } else {
+    const auto lead = at(line.lead), n = at(line.n);
+    std::fill_n(a.begin(), lead, 0.0f);
+    std::fill(a.begin() + line.lead + line.n, a.end(), 0.0f);
+    std::fill_n(b.begin(), lead, 1.0f);
+    std::fill(b.begin() + line.lead + line.n, b.end(), 1.0f);
+    std::fill_n(rank.begin(), lead, kNoKey);
+    std::fill_n(rank.begin() + line.lead, n, kUnranked);
+    std::fill(rank.begin() + line.lead + line.n, rank.end(), kNoKey);
+    std::ranges::copy(row.weights, a.begin() + line.lead);
+    const ScaledSums sums = scale_weights(row.weights, norm.subspan(lead, n), b.subspan(lead, n));
+    line.scaled_mass = sums.absolute;
+    line.scaled_square = sums.square;
+  }
   if (gram.has_zero()) {
     float* to = unit_weight_.data() + from;
-    for (std::size_t j = 0; j < a.size(); ++j) to[j] = norm[j] > 0.0f && j < end ? a[j] : 0.0f;
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      to[j] = norm[j] > 0.0f && rank[j] != kNoKey ? a[j] : 0.0f;
+    }
   }
 
   const Index m = r * depth_;
-  const std::uint32_t* top = row.top.data();
-  const std::uint32_t* row_of = gram.row_of().data() + row.keys.begin;
+  const std::uint32_t* row_of = gram.row_of().data() + first;
   std::uint32_t* member = member_.data() + m;
   std::uint32_t* member_row = member_row_.data() + m;
   float* scaled = member_weight_[0].data() + m;
   float* attention = member_weight_[2].data() + m;
-  const auto begin = static_cast<std::uint32_t>(row.keys.begin);
-  for (int k = 0; k < members; ++k) {
-    const std::uint32_t offset = top[k];
-    rank[lead + offset] = k;
-    member[k] = begin + offset;
-    member_row[k] = row_of[offset];
-    scaled[k] = b[lead + offset];
-    attention[k] = a[lead + offset];
-  }
   float* unit = member_weight_[1].data() + m;
-  std::copy_n(attention, members, unit);
-  for (int k = 0; gram.has_zero() && k < members; ++k) {
-    if (norm[lead + top[k]] == 0.0f) unit[k] = 0.0f;
+  for (int k = 0; k < members; ++k) {
+    const Index column = line.column(row.top[at(k)]);
+    rank[at(column)] = k;
+    member[k] = static_cast<std::uint32_t>(first + column);
+    member_row[k] = row_of[column];
+    scaled[k] = b[at(column)];
+    attention[k] = a[at(column)];
+    unit[k] = gram.has_zero() && norm[at(column)] == 0.0f ? 0.0f : attention[k];
   }
   line.attention = a;
   line.scaled = b;
@@ -132,6 +134,27 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   line.member_row = {member_row_.data() + m, at(members)};
   sort_events(r);
   add_up_members(r);
+}
+
+void SelectionBlock::lay_out_gaps(const Row& row, Line& line, std::span<float> attention,
+                                  std::span<float> scaled, std::span<std::int32_t> rank) {
+  std::ranges::fill(attention, 0.0f);
+  std::ranges::fill(scaled, 1.0f);
+  std::ranges::fill(rank, kNoKey);
+  gathered_norm_.resize(at(line.n));
+  gathered_scaled_.resize(at(line.n));
+  for (Index i = 0; i < line.n; ++i) {
+    gathered_norm_[at(i)] = space_->gram->norms()[at(row.key(i))];
+  }
+  const ScaledSums sums = scale_weights(row.weights, gathered_norm_, gathered_scaled_);
+  line.scaled_mass = sums.absolute;
+  line.scaled_square = sums.square;
+  for (Index i = 0; i < line.n; ++i) {
+    const auto column = at(line.column(i));
+    attention[column] = row.weights[at(i)];
+    scaled[column] = gathered_scaled_[at(i)];
+    rank[column] = kUnranked;
+  }
 }
 
 void SelectionBlock::sort_events(Index r) {

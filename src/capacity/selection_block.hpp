@@ -30,9 +30,10 @@ struct SelectionPlan {
 // The vectors that a head's rows are measured against.
 struct SelectionSpace {
   const Gram* gram = nullptr;
-  Vectors x;                        // what gram was built from
-  const Gram* null = nullptr;       // random points in place of x; only with separability
-  std::span<const double> closest;  // see closest_pairs(); only with separability
+  Vectors x;                   // what gram was built from
+  const Gram* null = nullptr;  // random points in place of x; only with separability
+  // See closest_pairs(), or nearest_positions() for a head with a mask; only with separability.
+  std::span<const double> closest;
 };
 
 // Sums that walk over N with one set of weights w: <s_N, u_j> for unit vectors u_j.
@@ -55,6 +56,8 @@ class SelectionBlock {
     Index first_panel = 0;
     Index panels = 0;
     Index lead = 0;                             // columns before the first key
+    Index span = 0;                             // columns from the first key to the last
+    std::span<const std::uint32_t> positions;   // of the keys, where some columns are none
     int sizes = 0;                              // sizes N < n, a prefix of SelectionPlan::sizes
     int critical = 0;                           // N < n walked for critical N
     std::span<const float> attention;           // a_j, 0 where there is no key
@@ -66,6 +69,12 @@ class SelectionBlock {
     double mass = 0;                            // sum a
     double scaled_mass = 0;                     // sum |a| |x|
     double scaled_square = 0;                   // sum (a |x|)^2
+    // The column of key number `i` of the n.
+    Index column(Index i) const {
+      if (positions.empty()) return lead + i;
+      return static_cast<Index>(positions[static_cast<std::size_t>(i)]) -
+             first_panel * kWalkColumns;
+    }
   };
   // q of every set of a row (see WalkSum).
   struct Separations {
@@ -104,6 +113,9 @@ class SelectionBlock {
     AlignedVector<float> inside;  // rows x sizes x depth
   };
   void lay_out(const Row& row, Index r);
+  // The columns of a row between whose keys there are others.
+  void lay_out_gaps(const Row& row, Line& line, std::span<float> attention, std::span<float> scaled,
+                    std::span<std::int32_t> rank);
   void sort_events(Index r);
   void add_up_members(Index r);
   void square_critical();
@@ -137,6 +149,7 @@ class SelectionBlock {
   AlignedVector<float> again_;
   AlignedVector<float> set_vectors_;  // rows x sizes x dimension
   std::vector<PrefixWalk> prefix_;
+  std::vector<float> gathered_norm_, gathered_scaled_;  // of the keys of a row with gaps
 };
 
 }  // namespace headgauge

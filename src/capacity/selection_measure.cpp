@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "capacity/closest_kept.hpp"
 #include "capacity/cooperation.hpp"
 #include "capacity/coordinates.hpp"
 #include "capacity/critical.hpp"
@@ -63,6 +64,7 @@ class SelectionMeasure : public Measure {
     SelectionBlock block;
     DistanceRows distance;
     Separator separator;
+    ClosestKept closest;
   };
   // First cells of the row metrics of the separability group.
   struct SeparabilityCells {
@@ -71,6 +73,7 @@ class SelectionMeasure : public Measure {
   };
 
   void number_cells();
+  std::span<const double> closest_keys(const Visibility& visibility, ThreadPool& pool);
   void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, SizedSink& sink);
 
@@ -90,6 +93,7 @@ class SelectionMeasure : public Measure {
   CrossDistance cross_;
   std::unique_ptr<Gram> null_;
   std::map<Index, std::vector<double>> closest_;  // by window
+  std::vector<double> nearest_;                   // of nearest_positions(), once a head has a mask
   SelectionSpace space_;
   bool left_out_ = false;  // some Gram matrix did not fit
 
@@ -175,6 +179,7 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
     if (plan_.distance && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
     left_out_ = left_out_ || !gram_->has_products();
     closest_.clear();
+    nearest_.clear();
     key_ = head.x.key;
     length_ = length;
   }
@@ -190,15 +195,25 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
       null_ = std::make_unique<Gram>(z, length, gram_limit_, pool);
     }
     space_.null = null_.get();
-    const Index window = head.visibility.window();
-    auto found = closest_.find(window);
-    if (found == closest_.end()) {
-      found =
-          closest_.emplace(window, closest_pairs(*gram_, window, plan_.unit_sphere, pool)).first;
-    }
-    space_.closest = found->second;
+    space_.closest = closest_keys(head.visibility, pool);
   }
   if (cooperation_) cooperation_->begin_head(head, length);
+}
+
+// Where there is a mask, what ClosestKept begins with.
+std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibility,
+                                                       ThreadPool& pool) {
+  if (!groups_.separability) return {};
+  if (visibility.mask() != nullptr) {
+    if (nearest_.empty()) nearest_ = nearest_positions(*gram_, plan_.unit_sphere, pool);
+    return nearest_;
+  }
+  const Index window = visibility.window();
+  auto found = closest_.find(window);
+  if (found == closest_.end()) {
+    found = closest_.emplace(window, closest_pairs(*gram_, window, plan_.unit_sphere, pool)).first;
+  }
+  return found->second;
 }
 
 void SelectionMeasure::observe(const RowBlock& block, int slot, RowSink& sink) {
@@ -223,8 +238,16 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, Size
     work.separator.begin(work.block, r, row, *rows.normalizer, space_, plan_);
     double largest = 1.0;
     if (!plan_.unit_sphere) {
-      const auto norms = line.norm.subspan(at(line.lead), at(line.n));
-      largest = *std::ranges::max_element(norms);
+      largest = 0.0;
+      for (Index i = 0; i < line.n; ++i) {
+        largest = std::max<double>(largest, line.norm[at(line.column(i))]);
+      }
+    }
+    double closest2 = kUndefined;
+    if (groups_.separability && line.sizes > 0) {
+      closest2 = rows.head->visibility.mask() == nullptr
+                     ? space_.closest[at(row.keys.end)]
+                     : work.closest.find(*gram_, space_.closest, row, plan_.unit_sphere);
     }
     for (int s = 0; s < line.sizes; ++s) {
       const auto count = static_cast<double>(plan_.sizes[at(s)]);
@@ -232,8 +255,7 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, Size
       sink.set(r, cells.separability, s, found.distinguishable / count);
       if (cooperation_) cooperation_->add_set(slot, s, found.members);
       if (!groups_.separability) continue;
-      const SeparationBounds bounds =
-          work.separator.bounds(s, found, largest, space_.closest[at(row.keys.end)], is_signed);
+      const SeparationBounds bounds = work.separator.bounds(s, found, largest, closest2, is_signed);
       sink.set(r, cells.lower, s, bounds.lower);
       sink.set(r, cells.model_lower, s, bounds.model_lower);
       sink.set(r, cells.model_upper, s, bounds.model_upper);

@@ -61,7 +61,7 @@ Separation Separator::separate(WalkKind kind, int size) {
 
 Separator::Point Separator::point(WalkKind kind, Index column) const {
   const SelectionBlock::Line& line = block_->line(line_);
-  const double a = weights_[at(column - line.lead)];
+  const double a = weights_[at(column)];
   const Index position = line.first_panel * kWalkColumns + column;
   if (kind == WalkKind::null) {
     const double norm = space_->null->row_norms()[at(position)];
@@ -83,8 +83,10 @@ Separation Separator::separate_exactly(WalkKind kind, int size) {
   const SelectionBlock::Line& line = block_->line(line_);
   if (!have_weights_) {
     logits_.assign(row_->logits.begin(), row_->logits.end());
-    weights_.resize(logits_.size());
-    normalizer_->weigh(logits_, RowContext{row_->n(), row_->query}, weights_);
+    packed_.resize(logits_.size());
+    normalizer_->weigh(logits_, RowContext{row_->n(), row_->query}, packed_);
+    weights_.assign(line.rank.size(), 0.0);
+    for (Index i = 0; i < line.n; ++i) weights_[at(line.column(i))] = packed_[at(i)];
     have_weights_ = true;
   }
   const auto members = at(plan_->sizes[at(size)]);
@@ -177,7 +179,7 @@ SeparationBounds Separator::bounds(int size, const Separation& found, double lar
 // As bound_members(), with the weights in float64 too.
 MemberBounds Separator::bound_exactly(int size, const BoundFacts& facts) const {
   const SelectionBlock::Line& line = block_->line(line_);
-  const auto first = static_cast<Index>(line.first_panel * kWalkColumns) + line.lead;
+  const Index first = line.first_panel * kWalkColumns;
   const auto members = at(plan_->sizes[at(size)]);
   const auto weight_of = [&](std::size_t i) {
     return weights_[at(static_cast<Index>(line.member[i]) - first)];

@@ -63,8 +63,9 @@ class Separator {
   const SelectionSpace* space_ = nullptr;
   const SelectionPlan* plan_ = nullptr;
   bool have_weights_ = false;
-  std::vector<double> logits_, weights_;  // in key order
-  std::vector<double> total_;             // s
+  std::vector<double> logits_, packed_;  // in key order
+  std::vector<double> weights_;          // by column
+  std::vector<double> total_;            // s
   std::vector<std::uint64_t> bits_;
 };
 

@@ -57,7 +57,7 @@ const std::vector<MetricInfo>& weights_metrics() {
         metric("mass_90", "keys", "smallest k whose k largest weights hold 90 % of the mass",
                "docs/mathematics.md G4", "keys needed for 90 % of the weight"),
         metric("sink_weight", "1", "a_1", "docs/mathematics.md G3; Gu et al. 2024",
-               "weight on the first key of the text"),
+               "weight on the first key of the text; 0 where the row does not see it"),
         metric("attention_distance", "tokens", "sum_j p_j |t - j|", "docs/mathematics.md G4",
                "how far back the row looks on average"),
         metric("logit_range", "1", "max l - min l", "docs/mathematics.md G6",
@@ -101,10 +101,9 @@ double entropy_without_first(const Row& row) {
 }
 
 double mean_distance(const Row& row) {
-  const auto begin = row.keys.begin;
   double sum = 0;
   for (std::size_t j = 0; j < row.weights.size(); ++j) {
-    const auto distance = std::abs(row.query - begin - static_cast<Index>(j));
+    const auto distance = std::abs(row.query - row.key(static_cast<Index>(j)));
     sum += std::abs(static_cast<double>(row.weights[j])) * static_cast<double>(distance);
   }
   return sum / row.sums.abs_mass;
@@ -127,8 +126,8 @@ class WeightsMeasure final : public Measure {
       const WeightSums& sums = row.sums;
       sink.set(r, kMass, sums.mass);
       sink.set(r, kMaxWeight, sums.max);
-      // The first key of the text, which a sliding window may have left behind.
-      sink.set(r, kSinkWeight, row.keys.begin == 0 ? row.weights[0] : 0.0);
+      // The first key of the text, which a sliding window may have left behind or a mask hidden.
+      sink.set(r, kSinkWeight, row.key(0) == 0 ? row.weights[0] : 0.0);
       sink.set(r, kLogitRange, sums.max_logit - sums.min_logit);
       sink.set(r, kScaledWeightMin, n * sums.min);
       sink.set(r, kScaledWeightMax, n * sums.max);

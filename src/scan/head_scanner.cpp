@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heads/masked_row.hpp"
+
 namespace headgauge {
 
 namespace {
@@ -38,7 +40,6 @@ HeadScanner::HeadScanner(const Normalizer& normalizer,
                          std::span<const std::unique_ptr<Measure>> measures,
                          const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
     : normalizer_(normalizer),
-      traits_(normalizer.traits()),
       measures_(measures),
       layout_(layout),
       plan_(plan),
@@ -47,14 +48,15 @@ HeadScanner::HeadScanner(const Normalizer& normalizer,
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
+    needs_.unmasked = needs_.unmasked || measure->needs().unmasked;
   }
-  if (needs_.top > 0 && (!traits_.increasing || traits_.is_signed)) needs_.weights = true;
 }
 
-std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads) {
+std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads, bool masked) {
   const auto tile = static_cast<std::size_t>(kBlockRows * std::max<Index>(longest, 4096));
   const auto keys = static_cast<std::size_t>((longest + 48) * head_dim);
-  return sizeof(float) * (keys + 2 * tile * static_cast<std::size_t>(threads));
+  const std::size_t tiles = masked ? 4 : 2;  // unmasked weights; positions of a row's keys
+  return sizeof(float) * (keys + tiles * tile * static_cast<std::size_t>(threads));
 }
 
 void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, Index count,
@@ -79,7 +81,7 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
       queries = std::as_const(work.queries).view().block(0, count, 0, d);
     }
     gemm(queries, packed_, logits, {.col_end = keys});
-    if (traits_.unit_norms) {
+    if (present_.traits.unit_norms) {
       for (Index r = 0; r < count; ++r) {
         const auto q = head.queries.row(query(r));
         const float norm = std::sqrt(dot(q, q));
@@ -98,33 +100,55 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
 // What the top keys are the largest of: the logits under a rule that keeps their order (weights
 // underflow to equal zeros), else the weights, without their signs.
 std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) const {
-  if (traits_.increasing && !traits_.is_signed) return row.logits;
-  if (!traits_.is_signed) return row.weights;
+  const NormalizerTraits& traits = present_.traits;
+  if (traits.increasing && !traits.is_signed) return row.logits;
+  if (!traits.is_signed) return row.weights;
   work.magnitudes.resize(row.weights.size());
   std::ranges::transform(row.weights, work.magnitudes.begin(), [](float w) { return std::abs(w); });
   return work.magnitudes;
 }
 
+void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) const {
+  Row& row = work.rows[static_cast<std::size_t>(r)];
+  const std::span<float> logits = work.logits.row(r);
+  const auto of = [&](KeyRange keys) {
+    return logits.subspan(static_cast<std::size_t>(keys.begin),
+                          static_cast<std::size_t>(keys.size()));
+  };
+  row.logits = of(row.keys);
+  if (head.visibility.mask() == nullptr) return;
+  require_finite(head, row.query, row.keys, row.logits);
+  if (present_.unmasked) {
+    const auto n = static_cast<std::size_t>(row.keys.size());
+    const std::span<float> weights = work.unmasked.row(r).first(n);
+    present_.rule->weigh(row.logits, {row.keys.size(), row.query}, weights);
+    row.unmasked_keys = row.keys;
+    row.unmasked = weights;
+  }
+  const KeptKeys kept = select_keys(head, row.query, row.keys, row.logits,
+                                    work.positions[static_cast<std::size_t>(r)]);
+  row.keys = kept.keys;
+  row.positions = kept.positions;
+  row.logits = of(row.keys);
+  if (row.positions.empty()) return;
+  const std::span<float> packed = of(row.keys).first(row.positions.size());
+  for (std::size_t i = 0; i < packed.size(); ++i) packed[i] = logits[row.positions[i]];
+  row.logits = packed;
+}
+
 void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   Row& row = work.rows[static_cast<std::size_t>(r)];
   const auto n = static_cast<std::size_t>(row.n());
-  row.logits = work.logits.row(r).subspan(static_cast<std::size_t>(row.keys.begin), n);
   std::span<float> weights;
-  if (needs_.weights) {
+  if (present_.weights) {
     const auto all = work.weights.row(r);
     weights = all.subspan(static_cast<std::size_t>(row.keys.begin), n);
     std::fill(all.begin() + row.keys.end, all.end(), 0.0f);
   }
-  row.sums = normalizer_.weigh(row.logits, {row.n(), row.query}, weights);
+  row.sums = present_.rule->weigh(row.logits, {row.n(), row.query}, weights);
   row.weights = weights;
   if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
-    const auto bad = std::find_if(row.logits.begin(), row.logits.end(),
-                                  [](float l) { return !std::isfinite(l); });
-    throw BadInputError(
-        fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
-              fmt::format("{} at query {}, key {}", bad == row.logits.end() ? NAN : *bad, row.query,
-                          row.keys.begin + (bad - row.logits.begin())),
-              "check the weights or the dump"));
+    require_finite(head, row.query, row.keys, row.logits);
   }
   if (needs_.top > 0) {
     const auto out = std::span<std::uint32_t>(work.top).subspan(
@@ -141,12 +165,14 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
   const Index keys = head.visibility.range(tile.queries.back(), length).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
-  if (needs_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
+  if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
+  if (present_.unmasked) work.unmasked = tile_view(work.unmasked_memory, rows, keys);
   if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
   work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
   work.rows.assign(static_cast<std::size_t>(rows), Row{});
+  work.positions.resize(static_cast<std::size_t>(kBlockRows));
 
-  bool from_zero = true;
+  bool from_zero = head.visibility.mask() == nullptr;
   for (Index r = 0; r < rows; ++r) {
     Row& row = work.rows[static_cast<std::size_t>(r)];
     row.query = tile.queries[static_cast<std::size_t>(r)];
@@ -157,11 +183,14 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
     const Index count = std::min(kScoredRows, rows - first);
     score(head, tile, first, count, work.rows[static_cast<std::size_t>(first + count - 1)].keys.end,
           work);
-    for (Index r = first; r < first + count; ++r) weigh(head, r, work);
+    for (Index r = first; r < first + count; ++r) {
+      select(head, r, work);
+      weigh(head, r, work);
+    }
   }
 
-  RowBlock block{&head, &normalizer_, work.rows, {}};
-  if (needs_.weights && from_zero) {
+  RowBlock block{&head, present_.rule, work.rows, {}};
+  if (present_.weights && from_zero) {
     block.weights = work.weights;
   }
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
@@ -174,18 +203,23 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 }
 
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
-  const std::array<int, 3> keys_of{head.layer, head.document, head.kv_head};
   if (layout_.cells() == 0) return;
-  if (traits_.unit_norms && !head.scores.empty()) {
+  present_.rule = head.rule != nullptr ? head.rule : &normalizer_;
+  present_.traits = present_.rule->traits();
+  const NormalizerTraits& traits = present_.traits;
+  present_.weights = needs_.weights || (needs_.top > 0 && (!traits.increasing || traits.is_signed));
+  present_.unmasked = needs_.unmasked && head.visibility.mask() != nullptr;
+  if (traits.unit_norms && !head.scores.empty()) {
     throw UsageError(
-        fault("--normalizer " + normalizer_.info().name, "queries and keys",
+        fault("--normalizer " + present_.rule->info().name, "queries and keys",
               "a source that holds scores alone",
               "this rule needs the lengths of queries and keys: give a dump with them"));
   }
+  const std::array<int, 4> keys_of{head.layer, head.document, head.kv_head, traits.unit_norms};
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
     const MatrixView<const float> keys = head.keys.block(0, length, 0, head.keys.cols());
-    if (traits_.unit_norms) {
+    if (traits.unit_norms) {
       packed_.assign_transposed(unit_rows(keys));
     } else {
       packed_.assign_transposed(keys, head.scale);

@@ -21,11 +21,12 @@ class HeadScanner {
               const CellLayout& layout, const RowPlan& plan, ThreadPool& pool);
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
-  // to `accumulator`. Throws BadInputError where a visible score is NaN or infinite.
+  // to `accumulator`: under the head's own rule where it has one, and with the keys that its mask
+  // leaves. Throws BadInputError where a visible score is NaN or infinite, or no key is visible.
   void scan(const HeadInput& head, HeadAccumulator& accumulator);
 
   // Memory for tiles and packed keys at this length.
-  static std::size_t bytes(Index longest, Index head_dim, int threads);
+  static std::size_t bytes(Index longest, Index head_dim, int threads, bool masked = false);
 
  private:
   struct Workspace {
@@ -35,28 +36,41 @@ class HeadScanner {
     MatrixView<float> logits;  // of the present tile: rows x keys
     MatrixView<float> weights;
     Matrix<double> values;  // rows x cells
+    AlignedVector<float> unmasked_memory;
+    MatrixView<float> unmasked;
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
+    std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     TopWorkspace select;
+  };
+
+  // The rule that the present head is measured under, and what follows from it.
+  struct Present {
+    const Normalizer* rule = nullptr;
+    NormalizerTraits traits;
+    bool weights = false;
+    bool unmasked = false;
   };
 
   // Logits of rows [first, first + count) of the tile against the first `keys` keys.
   void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
              Workspace& work) const;
+  // The logits of row r: those of its range, or of the keys that the mask leaves of it.
+  void select(const HeadInput& head, Index r, Workspace& work) const;
   std::span<const float> ranking(const Row& row, Workspace& work) const;
   // Weights, sums and top keys of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
 
   const Normalizer& normalizer_;
-  const NormalizerTraits traits_;
   std::span<const std::unique_ptr<Measure>> measures_;
   const CellLayout& layout_;
   const RowPlan& plan_;
   ThreadPool& pool_;
   MeasureNeeds needs_;
-  std::array<int, 3> packed_of_{-1, -1, -1};  // layer, document and kv_head that packed_ holds
+  Present present_;
+  std::array<int, 4> packed_of_{-1, -1, -1, -1};  // layer, document, kv_head, whether unit vectors
   PackedMatrix packed_;
   std::vector<Workspace> workspaces_;
 };

@@ -159,6 +159,7 @@ void write_settings(const ScanOptions& options, const SourceInfo& source, Result
   settings["direction"] =
       options.measure.direction == MeasureOptions::Direction::random ? "random" : "top2";
   settings["normalizer"] = options.normalizer;
+  settings["pattern"] = options.pattern;
   settings["layers"] = options.layers.empty() ? "all" : options.layers;
   settings["heads"] = options.heads.empty() ? "all" : options.heads;
   settings["measures"] = options.measures;

@@ -11,6 +11,7 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "headgauge/patterns.hpp"
 #include "kernels/simd.hpp"
 #include "scan/flags.hpp"
 #include "scan/head_scanner.hpp"
@@ -45,7 +46,8 @@ Index longest_document(const SourceInfo& source) {
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
   const auto allowed = [&](const std::string& group) {
     const bool needs_x = group == "distance" || group == "separability" || group == "cooperation";
-    return (source.has_x || !needs_x) && (source.has_loss || group != "model");
+    return (source.has_x || !needs_x) && (source.has_loss || group != "model") &&
+           (options.measure.masked || group != "counterfactual");
   };
   std::vector<std::string> possible;
   std::ranges::copy_if(measure_groups(), std::back_inserter(possible), allowed);
@@ -55,7 +57,8 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
       fault("--measures",
             fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
             fmt::format("{}", fmt::join(options.measures, ", ")),
-            "distance, separability and cooperation need the vectors x, model needs the logits"));
+            "distance, separability and cooperation need the vectors x, model needs the logits, "
+            "counterfactual needs a --pattern"));
 }
 
 // Whether sets of top_n are measured.
@@ -105,6 +108,7 @@ ScanOptions resolve_options(ScanOptions options, const SourceInfo& source) {
   }
   measure.lengths = options.lengths;
   measure.seed = options.seed;
+  measure.masked = options.pattern != "none";
   if (options.threads < 1) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
@@ -184,6 +188,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   const ScanOptions options = resolve_options(given, info);
   const HeadSelection selection(options.layers, options.heads, info.layers, info.heads);
   const auto normalizer = make_normalizer(options.normalizer);
+  const auto pattern = options.measure.masked ? make_pattern(options.pattern) : nullptr;
   ThreadPool pool(options.threads);
   std::vector<std::unique_ptr<Measure>> measures;
   if (!extras.alone) {
@@ -208,7 +213,8 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   }
 
   // A table of statistics for each layer, then the same once more as results.
-  estimate = info.bytes + HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads()) +
+  estimate = info.bytes +
+             HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads(), pattern != nullptr) +
              static_cast<std::size_t>(info.heads) * HeadAccumulator::bytes(plan, layout.cells()) +
              2 * measured.layers.size() * LayerTable::bytes(plan, layout, info.heads);
   for (const auto& measure : measures) estimate += measure->bytes(info, plan.longest());
@@ -240,7 +246,14 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
           break;
         }
         if (!selection.contains(layer, head.head)) continue;
-        scanner.scan(head, accumulators[static_cast<std::size_t>(head.head)]);
+        HeadAccumulator& accumulator = accumulators[static_cast<std::size_t>(head.head)];
+        if (pattern == nullptr) {
+          scanner.scan(head, accumulator);
+          continue;
+        }
+        HeadInput masked = head;
+        masked.visibility = head.visibility.masked(pattern->mask(head));
+        scanner.scan(masked, accumulator);
       }
       measure_seconds += measuring.seconds();
     }
@@ -283,6 +296,10 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
     results.notices.push_back(fmt::format(
         "no query sees more than {} keys: there are no sets of N = {}, whose values are undefined",
         plan.longest(), fmt::join(beyond, ", ")));
+  }
+  if (pattern != nullptr) {
+    const std::string notice = pattern->notice(info, plan.longest());
+    if (!notice.empty()) results.notices.push_back(notice);
   }
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);

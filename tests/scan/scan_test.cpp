@@ -216,7 +216,7 @@ double direct_entropy(const HeadInput& head, Index first, Index last) {
 }
 
 TEST(Scan, SlidingWindowAndFullVisibility) {
-  for (const Visibility visibility :
+  for (const Visibility& visibility :
        {Visibility::causal(), Visibility::sliding_window(10), Visibility::full()}) {
     MadeSource source(visibility);
     ScanOptions options;
