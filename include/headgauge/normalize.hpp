@@ -75,7 +75,8 @@ class Normalizer {
   virtual NormalizerTraits traits() const = 0;
 
   // Weights of one row and their sums; `weights` has the size of `logits`, or is empty where only
-  // the sums are wanted. The hot path; by default it goes through float64.
+  // the sums are wanted; it may be the logits themselves. The hot path; by default it goes through
+  // float64. The sums' log_sum_exp is NaN where a logit is NaN or infinite.
   virtual WeightSums weigh(std::span<const float> logits, const RowContext& context,
                            std::span<float> weights) const;
   // The same weights in float64; the reference, and used where float32 cannot decide.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/curves.hpp"
 #include "kernels/softmax.hpp"
 #include "normalize/rules.hpp"
 #include "normalize/scaled_softmax.hpp"
@@ -46,9 +47,9 @@ class AdaptiveTemperature final : public Normalizer {
 
   WeightSums weigh(std::span<const float> logits, const RowContext&,
                    std::span<float> weights) const override {
-    const WeightSums plain = softmax_row(logits, weights);
-    const double beta = beta_of(plain.entropy).beta;
-    return beta == 1 ? plain : softmax_row(logits, weights, static_cast<float>(beta));
+    // No weights yet: they may be written over the logits.
+    const double beta = beta_of(softmax_row(logits, {}).entropy).beta;
+    return softmax_row(logits, weights, static_cast<float>(beta));
   }
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
@@ -100,11 +101,9 @@ class SoftCap final : public Normalizer {
                    std::span<float> weights) const override {
     thread_local AlignedVector<float> capped;
     capped.resize(logits.size());
-    const auto cap = static_cast<float>(cap_);
-    std::ranges::transform(logits, capped.begin(),
-                           [cap](float l) { return cap * std::tanh(l / cap); });
-    WeightSums sums = softmax_row(capped, weights);
     const Extremes bounds = extremes(logits);
+    cap_row(logits, static_cast<float>(cap_), capped);
+    WeightSums sums = softmax_row(capped, weights);
     sums.max_logit = bounds.max;
     sums.min_logit = bounds.min;
     return sums;

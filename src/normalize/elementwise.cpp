@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
+#include "kernels/curves.hpp"
+#include "kernels/weight_sums.hpp"
 #include "normalize/functions.hpp"
 #include "normalize/rules.hpp"
 
@@ -20,6 +23,9 @@ class Elementwise final : public Normalizer {
     double power = 0;          // of 1/n
     bool shift_log_n = false;  // shift = -log n
     double shift = 0;
+    std::optional<Curve> curve;  // what the kernel calls h, if it has it
+    int curve_power = 1;
+    int odd_power = 0;  // h(x) = x^odd_power, if it is that
     NormalizerTraits traits;
   };
   Elementwise(NormalizerInfo info, Parts parts) : info_(std::move(info)), parts_(std::move(parts)) {
@@ -29,7 +35,17 @@ class Elementwise final : public Normalizer {
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return parts_.traits; }
 
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override {
+    if (parts_.curve) {
+      const CurveRule rule = {*parts_.curve, static_cast<float>(shift_of(context)),
+                              parts_.curve_power, factor_of(context)};
+      WeightSums sums;
+      if (weigh_curve(rule, logits, weights, sums)) return sums;
+    }
+    if (parts_.odd_power > 0) return weigh_odd_power(logits, factor_of(context), weights);
+    return Normalizer::weigh(logits, context, weights);
+  }
   void weigh(std::span<const double> logits, const RowContext& context,
              std::span<double> weights) const override {
     const double factor = factor_of(context), shift = shift_of(context);
@@ -51,6 +67,19 @@ class Elementwise final : public Normalizer {
   }
 
  private:
+  WeightSums weigh_odd_power(std::span<const float> logits, double factor,
+                             std::span<float> weights) const {
+    thread_local AlignedVector<float> powers;
+    powers.resize(logits.size());
+    const auto by = static_cast<float>(factor);
+    for (std::size_t i = 0; i < logits.size(); ++i) powers[i] = by * logits[i];
+    for (int p = 1; p < parts_.odd_power; ++p) {
+      for (std::size_t i = 0; i < logits.size(); ++i) powers[i] *= logits[i];
+    }
+    const WeightSums sums = sum_weights(powers, logits);
+    std::ranges::copy(std::span(powers).first(weights.size()), weights.begin());
+    return sums;
+  }
   double factor_of(const RowContext& context) const {
     return std::pow(static_cast<double>(context.visible), -parts_.power);
   }
@@ -66,6 +95,7 @@ std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParamet
   NormalizerInfo filled = info;
   Elementwise::Parts parts;
   parts.h = scalar_function("sigmoid");
+  parts.curve = Curve::kSigmoid;
   parts.traits.lipschitz = 0.25;
   parts.shift_log_n = true;
   if (!p.is("b", "-logn")) {
@@ -78,6 +108,14 @@ std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParamet
     }
   }
   return std::make_unique<Elementwise>(filled, parts);
+}
+
+std::optional<Curve> curve_of(std::string_view h, double power) {
+  if (h == "relu" && power <= 16 && power == std::floor(power)) return Curve::kRelu;
+  if (h == "relu6") return Curve::kRelu6;
+  if (h == "softplus") return Curve::kSoftplus;
+  if (h == "sigmoid") return Curve::kSigmoid;
+  return std::nullopt;
 }
 
 std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters& p) {
@@ -94,6 +132,9 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters
   filled.parameters =
       fmt::format("power={},alpha={}{}", power, parts.power, h == "relu" ? "" : ",h=" + h);
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
+  parts.curve = curve_of(h, power);
+  parts.curve_power = static_cast<int>(std::min(power, 16.0));
+  if (h == "identity") parts.odd_power = 1;
   parts.traits.sparse = h == "relu" || h == "relu6";
   parts.traits.is_signed = h == "identity" || h == "gelu";
   parts.traits.increasing = h != "gelu";
@@ -108,6 +149,12 @@ std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info, RuleParameters
   filled.parameters = fmt::format("p={}", power);
   parts.h = integer_power(static_cast<int>(power));
   parts.power = 0.5;
+  parts.curve_power = static_cast<int>(power);
+  if (parts.curve_power % 2 == 0) {
+    parts.curve = Curve::kEvenPower;
+  } else {
+    parts.odd_power = parts.curve_power;
+  }
   parts.traits.is_signed = static_cast<int>(power) % 2 == 1;
   parts.traits.increasing = parts.traits.is_signed;
   if (power == 1) parts.traits.lipschitz = 1;

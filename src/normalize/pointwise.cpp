@@ -11,11 +11,20 @@
 
 namespace headgauge {
 
-PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f)
-    : info_(std::move(info)), f_(std::move(f)) {
+PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
+                                         std::optional<CurveRule> kernel)
+    : info_(std::move(info)), f_(std::move(f)), kernel_(kernel) {
+  if (kernel_) kernel_->normalised = true;
   traits_.pointwise = true;
   traits_.increasing = f_.increasing;
   traits_.lipschitz = f_.relative / 2;  // L2v (a): G/2
+}
+
+WeightSums PointwiseNormalizer::weigh(std::span<const float> logits, const RowContext& context,
+                                      std::span<float> weights) const {
+  WeightSums sums;
+  if (kernel_ && weigh_curve(*kernel_, logits, weights, sums)) return sums;
+  return Normalizer::weigh(logits, context, weights);
 }
 
 void PointwiseNormalizer::weigh(std::span<const double> logits, const RowContext&,
@@ -86,6 +95,18 @@ std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f
   return std::make_unique<PointwiseNormalizer>(std::move(info), std::move(f));
 }
 
+namespace {
+
+std::optional<CurveRule> curve_of(std::string_view f) {
+  if (f == "softplus") return CurveRule{.curve = Curve::kSoftplus};
+  if (f == "sigmoid") return CurveRule{.curve = Curve::kSigmoid};
+  if (f == "1+l^2") return CurveRule{.curve = Curve::kOnePlusSquare};
+  if (f == "taylor2") return CurveRule{.curve = Curve::kTaylor2};
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Rule> pointwise_rules() {
   return {
       {{"pointwise", "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
@@ -96,12 +117,13 @@ std::vector<Rule> pointwise_rules() {
          const std::string f =
              p.word("f", "softplus", {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"});
          filled.parameters = "f=" + f;
-         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f));
+         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f), curve_of(f));
        }},
       {{"taylor2", "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2", "",
         "TaylorShift, Based; docs/mathematics.md N13", "1/2", "applies"},
        [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
-         return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"));
+         return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"),
+                                                      curve_of("taylor2"));
        }},
       {{"poly-normalized", "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even", "m=4",
         "docs/mathematics.md N13", "none: F is 0 at l = -m",
@@ -111,7 +133,10 @@ std::vector<Rule> pointwise_rules() {
          const double m =
              p.number("m", 4, {.lowest = 2, .highest = 32, .whole = true, .even = true});
          filled.parameters = fmt::format("m={}", m);
-         return std::make_unique<PointwiseNormalizer>(filled, shifted_power(static_cast<int>(m)));
+         const int power = static_cast<int>(m);
+         return std::make_unique<PointwiseNormalizer>(
+             filled, shifted_power(power),
+             CurveRule{.curve = Curve::kShiftedPower, .power = power});
        }},
   };
 }

@@ -1,7 +1,10 @@
 // a_i = F(l_i) / sum_j F(l_j) with a positive F: the rules that paper A is about (D1.2).
 #pragma once
 
+#include <optional>
+
 #include "headgauge/normalize.hpp"
+#include "kernels/curves.hpp"
 #include "normalize/functions.hpp"
 
 namespace headgauge {
@@ -10,11 +13,14 @@ namespace headgauge {
 // BadInputError where F is not a positive number.
 class PointwiseNormalizer final : public Normalizer {
  public:
-  PointwiseNormalizer(NormalizerInfo info, ScalarFunction f);
+  // `kernel` is the float32 path of F, where the kernels have one.
+  PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
+                      std::optional<CurveRule> kernel = std::nullopt);
 
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override;
   void weigh(std::span<const double> logits, const RowContext& context,
              std::span<double> weights) const override;
   void jacobian(std::span<const double> logits, const RowContext& context,
@@ -26,6 +32,7 @@ class PointwiseNormalizer final : public Normalizer {
  private:
   NormalizerInfo info_;
   ScalarFunction f_;
+  std::optional<CurveRule> kernel_;
   NormalizerTraits traits_;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/curves.hpp"
+#include "kernels/softmax.hpp"
+#include "kernels/weight_sums.hpp"
 #include "normalize/rules.hpp"
 #include "normalize/scaled_softmax.hpp"
 
@@ -24,7 +27,13 @@ class SelfAdjust final : public Normalizer {
     traits.simplex = false;
     return traits;
   }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override {
+    WeightSums sums;
+    if (weigh_curve({.curve = Curve::kSelfAdjust, .normalised = true}, logits, weights, sums))
+      return sums;
+    return Normalizer::weigh(logits, context, weights);
+  }
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
     const Bounds b(logits);
@@ -86,7 +95,17 @@ class PlainSelfAdjust final : public Normalizer {
     traits.is_signed = true;
     return traits;
   }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext&,
+                   std::span<float> weights) const override {
+    thread_local AlignedVector<float> product;
+    product.resize(logits.size());
+    const double lse = softmax_row(logits, product).log_sum_exp;
+    for (std::size_t i = 0; i < logits.size(); ++i) product[i] *= logits[i];
+    WeightSums sums = sum_weights(product, extremes(logits));
+    if (std::isnan(lse)) sums.log_sum_exp = kUndefined;
+    std::ranges::copy(std::span(product).first(weights.size()), weights.begin());
+    return sums;
+  }
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
     const std::vector<double> l(logits.begin(), logits.end());
@@ -121,7 +140,13 @@ class Softpick final : public Normalizer {
     traits.sparse = true;
     return traits;
   }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override {
+    WeightSums sums;
+    if (weigh_curve({.curve = Curve::kSoftpick, .normalised = true}, logits, weights, sums))
+      return sums;
+    return Normalizer::weigh(logits, context, weights);
+  }
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
     const Parts parts(logits);

@@ -17,8 +17,9 @@ WeightSums Normalizer::weigh(std::span<const float> logits, const RowContext& co
   weigh(exact, context, out);
   narrow.resize(out.size());
   std::ranges::transform(out, narrow.begin(), [](double w) { return static_cast<float>(w); });
+  const WeightSums sums = sum_weights(narrow, logits);
   std::ranges::copy(std::span(narrow).first(weights.size()), weights.begin());
-  return sum_weights(narrow, logits);
+  return sums;
 }
 
 }  // namespace headgauge

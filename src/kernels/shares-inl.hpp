@@ -1,0 +1,197 @@
+// Per-target: the passes over a row that rules have in common: its extremes, the sums of its
+// shares, a factor on all of it. Include after hwy/highway.h, inside foreach_target.
+
+// NOLINTBEGIN(llvm-header-guard)
+#if defined(HEADGAUGE_SHARES_TOGGLE) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADGAUGE_SHARES_TOGGLE
+#undef HEADGAUGE_SHARES_TOGGLE
+#else
+#define HEADGAUGE_SHARES_TOGGLE
+#endif
+
+#include <cstddef>
+
+#include "hwy/highway.h"
+#include "kernels/exp-inl.hpp"
+#include "kernels/shares.hpp"
+#include "kernels/targets.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace headgauge::HWY_NAMESPACE {
+
+#if !HEADGAUGE_PLAIN
+
+// Four of each, since each waits for the one before.
+template <bool kFinite>
+struct RunningExtremes {
+  HWY_INLINE explicit RunningExtremes(V any) {
+    for (int v = 0; v < 4; ++v) {
+      low[v] = high[v] = any;
+      nothing[v] = hn::Zero(D());
+    }
+  }
+  HWY_INLINE void add(int v, V x) {
+    low[v] = hn::Min(low[v], x);
+    high[v] = hn::Max(high[v], x);
+    // NaN and infinity times 0 is NaN; a minimum may lose it.
+    if constexpr (kFinite) nothing[v] = hn::MulAdd(x, hn::Zero(D()), nothing[v]);
+  }
+  HWY_INLINE void add_four(const float* in) {
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    add(0, hn::LoadU(d, in));
+    add(1, hn::LoadU(d, in + lanes));
+    add(2, hn::LoadU(d, in + 2 * lanes));
+    add(3, hn::LoadU(d, in + 3 * lanes));
+  }
+  V low[4], high[4], nothing[4];
+};
+
+// With kFinite, `finite` tells whether all values are.
+template <bool kFinite>
+HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finite) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  RunningExtremes<kFinite> found(hn::Set(d, in[0]));
+  if (n >= 4 * lanes) {
+    for (std::size_t i = 0; i + 4 * lanes <= n; i += 4 * lanes) found.add_four(in + i);
+    // The end of the row, some of it for the second time.
+    found.add_four(in + n - 4 * lanes);
+  } else {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const auto at = static_cast<std::size_t>(v);
+      found.add(v, load_first(in + at * lanes, lanes_left(n, at), in[0]));
+    }
+  }
+  const auto& low = found.low;
+  const auto& high = found.high;
+  if constexpr (kFinite) {
+    const auto& zero = found.nothing;
+    const V all = hn::Add(hn::Add(zero[0], zero[1]), hn::Add(zero[2], zero[3]));
+    finite = hn::AllTrue(d, hn::Eq(all, hn::Zero(d)));
+  }
+  const V lowest = hn::Min(hn::Min(low[0], low[1]), hn::Min(low[2], low[3]));
+  const V highest = hn::Max(hn::Max(high[0], high[1]), hn::Max(high[2], high[3]));
+  return {hn::GetLane(hn::MinOfLanes(d, lowest)), hn::GetLane(hn::MaxOfLanes(d, highest))};
+}
+
+HWY_INLINE Extremes find_extremes(const float* in, std::size_t n) {
+  bool finite = true;
+  return find_extremes_of<false>(in, n, finite);
+}
+
+using DD = hn::Repartition<double, D>;
+using VD = hn::Vec<DD>;
+
+// Squares and cubes of small weights would leave the normal numbers, where processors are a hundred
+// times slower; on top of this they cannot.
+constexpr float kTiny = 1e-37f;
+
+// Sums in float64 lanes.
+struct Totals {
+  // Constructors are written out so that they belong to this target.
+  HWY_INLINE Totals() { first = square = cube = shift = hn::Zero(DD()); }
+  // Of `vectors` whole vectors in `blocks` blocks; zeros may have filled up the last one.
+  HWY_INLINE ShareSums sums(std::size_t vectors, std::size_t blocks) const {
+    const DD dd;
+    // kTiny came in once a lane and block; the difference is exact.
+    const std::size_t lanes = hn::Lanes(D());
+    const double tiny = static_cast<double>(kTiny) * static_cast<double>(blocks * lanes);
+    ShareSums sums;
+    sums.ones = static_cast<double>(vectors * lanes - others);
+    sums.first = hn::GetLane(hn::SumOfLanes(dd, first));
+    sums.square = hn::GetLane(hn::SumOfLanes(dd, square)) - tiny;
+    sums.cube = hn::GetLane(hn::SumOfLanes(dd, cube)) - tiny;
+    sums.shift = hn::GetLane(hn::SumOfLanes(dd, shift));
+    return sums;
+  }
+  VD first, square, cube, shift;
+  std::size_t others = 0;  // lanes with e < 1
+};
+
+HWY_INLINE VD add_halves(VD total, V v) {
+  const DD dd;
+  const hn::Half<D> dh;
+  const VD low = hn::PromoteTo(dd, hn::LowerHalf(dh, v));
+  return hn::Add(total, hn::Add(low, hn::PromoteTo(dd, hn::UpperHalf(dh, v))));
+}
+
+constexpr double kLn2 = 0.693147180559945309417;
+
+// A factor that takes x > 0 to 1 or just above it, so that Min with 1 makes it a share of 1.
+HWY_INLINE float unit_above(float x) {
+  return 1.0f / x * (1.0f + 0x1p-23f);
+}
+
+// n values fill up so many lanes.
+HWY_INLINE std::size_t up_to_vectors(std::size_t n) {
+  const std::size_t lanes = hn::Lanes(D());
+  return (n + lanes - 1) / lanes * lanes;
+}
+
+// Sums in float lanes, to be handed on after kBlock vectors at most: a lane then has added so few
+// terms that its rounding is about 2e-7, and 2e-6 at the very worst.
+constexpr std::size_t kBlock = 32;
+
+struct BlockSums {
+  HWY_INLINE BlockSums() {
+    first = shift = hn::Zero(D());
+    square = cube = hn::Set(D(), kTiny);
+  }
+
+  // `x` is log e, in any base.
+  HWY_INLINE void add(V x, V e) { add(x, e, hn::Lt(e, hn::Set(D(), 1.0f))); }
+  HWY_INLINE void add(V x, V e, hn::Mask<D> below) {
+    const D d;
+#if HWY_TARGET == HWY_AVX3
+    const V squared = hn::MulAdd(e, e, hn::Set(d, kTiny));
+    first = V{_mm512_mask_add_ps(first.raw, below.raw, first.raw, e.raw)};
+    square = V{_mm512_mask3_fmadd_ps(e.raw, e.raw, square.raw, below.raw)};
+    cube = V{_mm512_mask3_fmadd_ps(squared.raw, e.raw, cube.raw, below.raw)};
+#else
+    const V rest = hn::IfThenElseZero(below, e);
+    first = hn::Add(first, rest);
+    square = hn::MulAdd(rest, rest, square);
+    cube = hn::MulAdd(hn::MulAdd(rest, rest, hn::Set(d, kTiny)), rest, cube);
+#endif
+    shift = hn::MulAdd(e, x, shift);
+    others += hn::CountTrue(d, below);
+  }
+
+  HWY_INLINE void add_to(Totals& totals) const {
+    totals.first = add_halves(totals.first, first);
+    totals.square = add_halves(totals.square, square);
+    totals.cube = add_halves(totals.cube, cube);
+    totals.shift = add_halves(totals.shift, shift);
+    totals.others += others;
+  }
+
+  V first, square, cube, shift;
+  std::size_t others = 0;  // lanes with e < 1
+};
+
+HWY_INLINE void scale_row(float* values, std::size_t n, float factor) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V by = hn::Set(d, factor);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    for (std::size_t v = 0; v < 4; ++v) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, values + i + v * lanes), by), d, values + i + v * lanes);
+    }
+  }
+  const std::size_t left = n - i;
+  for (std::size_t v = 0; v < 4; ++v) {
+    const std::size_t some = lanes_left(left, v);
+    float* at = values + i + v * lanes;
+    store_first(hn::Mul(load_first(at, some, 0.0f), by), at, some);
+  }
+}
+
+#endif  // !HEADGAUGE_PLAIN
+
+}  // namespace headgauge::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+// NOLINTEND(llvm-header-guard)
