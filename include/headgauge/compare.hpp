@@ -39,9 +39,10 @@ struct CompareOptions {
 // rule before it.
 std::vector<std::string> split_rules(std::span<const std::string> lists);
 
-// A rival for each rule (see make_normalizer), for the heads chosen by options.scan.layers and
-// .heads. Throws UsageError for unknown rules and for one named twice.
-std::vector<Rival> make_rivals(std::span<const std::string> normalizers, const SourceInfo& source,
+// A rival for each rule (see make_normalizer) or, if options.dimension is "pattern", each pattern
+// (see make_pattern), for the heads chosen by options.scan.layers and .heads. Throws UsageError for
+// what is unknown or named twice.
+std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceInfo& source,
                                const CompareOptions& options);
 
 // Chooses the parameter of every rival, head by head, that changes the head's output least on the

@@ -15,6 +15,7 @@
 
 namespace headgauge {
 
+class Pattern;
 struct Results;
 
 // The keys [begin, end) that a query sees.
@@ -122,9 +123,10 @@ enum class XSource { embedding, hidden, value };
 // What a head's attention is exchanged for; null: as the model has it.
 struct Exchange {
   std::shared_ptr<const Normalizer> rule;
+  std::shared_ptr<const Pattern> pattern;
   // Sets rule and visibility of a head whose queries and keys are there.
   void apply(HeadInput& head) const;
-  bool changes() const { return rule != nullptr; }
+  bool changes() const { return rule != nullptr || pattern != nullptr; }
 };
 
 // One for each head of a model, layer by layer: entry layer * heads + head. Empty: no exchange.

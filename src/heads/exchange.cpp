@@ -1,9 +1,11 @@
 #include "headgauge/heads.hpp"
+#include "headgauge/patterns.hpp"
 
 namespace headgauge {
 
 void Exchange::apply(HeadInput& head) const {
   if (rule != nullptr) head.rule = rule.get();
+  if (pattern != nullptr) head.visibility = head.visibility.masked(pattern->mask(head));
 }
 
 void HeadSource::exchange(const Exchanges& exchanges) {

@@ -6,12 +6,6 @@
 namespace headgauge {
 namespace {
 
-// 1 / |row|, 0 for a row of length 0.
-float inverse_norm(std::span<const float> row) {
-  const float norm = std::sqrt(dot(row, row));
-  return norm > 0 ? 1.0f / norm : 0.0f;
-}
-
 // Each row divided by its length.
 Matrix<float> unit_rows(MatrixView<const float> rows) {
   Matrix<float> unit(rows.rows(), rows.cols());
@@ -25,25 +19,22 @@ Matrix<float> unit_rows(MatrixView<const float> rows) {
 
 }  // namespace
 
-bool takes_unit_norms(const HeadInput& head, const Normalizer* fallback) {
-  const Normalizer* rule = head.rule != nullptr ? head.rule : fallback;
-  return rule != nullptr && rule->traits().unit_norms;
-}
-
-void pack_keys(const HeadInput& head, MatrixView<const float> keys, PackedMatrix& packed,
-               const Normalizer* fallback) {
-  if (takes_unit_norms(head, fallback)) {
+void pack_keys(MatrixView<const float> keys, float scale, bool unit, PackedMatrix& packed) {
+  if (unit) {
     packed.assign_transposed(unit_rows(keys));
   } else {
-    packed.assign_transposed(keys, head.scale);
+    packed.assign_transposed(keys, scale);
   }
 }
 
-void divide_by_query(const HeadInput& head, std::span<const float> query, std::span<float> logits,
-                     const Normalizer* fallback) {
-  if (!takes_unit_norms(head, fallback)) return;
-  const float factor = inverse_norm(query);
+void divide_by_length(std::span<const float> query, std::span<float> logits) {
+  const float norm = std::sqrt(dot(query, query));
+  const float factor = norm > 0 ? 1.0f / norm : 0.0f;
   for (float& l : logits) l *= factor;
+}
+
+bool takes_unit_norms(const HeadInput& head) {
+  return head.rule != nullptr && head.rule->traits().unit_norms;
 }
 
 }  // namespace headgauge

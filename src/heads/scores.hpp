@@ -1,4 +1,4 @@
-// Queries and keys on their way to logits, as the head's rule wants them.
+// Keys on their way to logits, as a rule wants them.
 #pragma once
 
 #include <span>
@@ -8,15 +8,14 @@
 
 namespace headgauge {
 
-// Whether the rule that a head attends under (`fallback` where it has none of its own) takes
-// cosines: then keys are packed at length 1 and logits are divided by the length of the query.
-bool takes_unit_norms(const HeadInput& head, const Normalizer* fallback = nullptr);
+// Packs keys (n x d) so that gemm() with queries gives logits; for a rule that takes cosines
+// (`unit`) at length 1, and divide_by_length() does the rest.
+void pack_keys(MatrixView<const float> keys, float scale, bool unit, PackedMatrix& packed);
 
-// Packs `keys`, rows of head.keys, so that gemm() gives logits, but for divide_by_query().
-void pack_keys(const HeadInput& head, MatrixView<const float> keys, PackedMatrix& packed,
-               const Normalizer* fallback = nullptr);
+// logits / |query|; 0 for a query of length 0.
+void divide_by_length(std::span<const float> query, std::span<float> logits);
 
-void divide_by_query(const HeadInput& head, std::span<const float> query, std::span<float> logits,
-                     const Normalizer* fallback = nullptr);
+// Whether the head's own rule takes cosines.
+bool takes_unit_norms(const HeadInput& head);
 
 }  // namespace headgauge

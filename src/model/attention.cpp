@@ -4,24 +4,11 @@
 #include <cmath>
 
 #include "heads/scores.hpp"
-#include "kernels/softmax.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr Index kTileRows = 64;
-
-// Logits of the visible keys become weights.
-void weigh(const HeadInput& head, Index query, std::span<float> row) {
-  if (head.softcap > 0) {
-    for (float& l : row) l = head.softcap * std::tanh(l / head.softcap);
-  }
-  if (head.rule == nullptr) {
-    softmax_row(row, row);
-  } else {
-    head.rule->weigh(row, {static_cast<Index>(row.size()), query}, row);
-  }
-}
 
 }  // namespace
 
@@ -42,9 +29,11 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
   work.keys.resize(std::max(work.keys.size(), distinct.size()));
   work.values.resize(work.keys.size());
   work.tiles.resize(static_cast<std::size_t>(pool.threads()));
+  work.rows.resize(work.tiles.size());
   pool.for_each(static_cast<Index>(distinct.size()), [&](Index i) {
     const HeadInput& head = *distinct[static_cast<std::size_t>(i)];
-    pack_keys(head, head.keys, work.keys[static_cast<std::size_t>(i)]);
+    pack_keys(head.keys, head.scale, takes_unit_norms(head),
+              work.keys[static_cast<std::size_t>(i)]);
     work.values[static_cast<std::size_t>(i)].assign_rows(head.values);
   });
   const Index tiles = (length + kTileRows - 1) / kTileRows;
@@ -59,6 +48,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
     Matrix<float>& buffer = work.tiles[static_cast<std::size_t>(slot)];
     if (buffer.cols() < length) buffer = Matrix<float>(kTileRows, length);
     const MatrixView<float> tile(buffer.data(), rows, end, buffer.cols());
+    const bool unit = takes_unit_norms(head);
     const auto queries = head.queries.block(first, rows, 0, head.queries.cols());
     gemm(queries, work.keys[packed], tile, {.col_begin = begin, .col_end = end});
     for (Index r = 0; r < rows; ++r) {
@@ -66,8 +56,11 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
       const auto row = tile.row(r);
       const auto visible =
           row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
-      divide_by_query(head, queries.row(r), visible);
-      weigh(head, first + r, visible);
+      if (unit) divide_by_length(queries.row(r), visible);
+      if (head.softcap > 0) {
+        for (float& l : visible) l = head.softcap * std::tanh(l / head.softcap);
+      }
+      weigh_range(head, first + r, keys, visible, work.rows[static_cast<std::size_t>(slot)]);
       std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
       std::fill(row.begin() + keys.end, row.end(), 0.0f);
     }

@@ -1,4 +1,4 @@
-// The attention of a forward pass: softmax over visible keys, tile by tile, never an L x L array.
+// The attention of a forward pass, tile by tile, never an L x L array.
 #pragma once
 
 #include <span>
@@ -6,6 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "headgauge/heads.hpp"
+#include "heads/masked_row.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {
@@ -15,9 +16,11 @@ struct AttentionWorkspace {
   std::vector<PackedMatrix> keys;    // per kv head: d x L
   std::vector<PackedMatrix> values;  // per kv head: L x d
   std::vector<Matrix<float>> tiles;  // per thread: rows x keys
+  std::vector<RangeWorkspace> rows;  // per thread
 };
 
-// out (L x heads * d) = concatenation over heads of softmax(scale q k^T, visible keys) v.
+// Of out (L x heads * d of the model), the columns of each of `heads` = its weights of the visible
+// keys (softmax(scale q k^T) unless it has another rule) times v.
 void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
             ThreadPool& pool);
 

@@ -64,6 +64,8 @@ class DumpSource final : public HeadSource {
 
   std::vector<double> token_losses(int) override { return {}; }
 
+  void exchange(const Exchanges& exchanges) override { exchanges_ = exchanges; }
+
  private:
   void fill_info(const ResolvedModel& model) {
     weights_sha256_ = model.weights_sha256();
@@ -134,6 +136,9 @@ class DumpSource final : public HeadSource {
     }
     if (info_.has_values) head.values = values_.matrix(head.kv_head);
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
+    if (!exchanges_.empty()) {
+      exchanges_[static_cast<std::size_t>(layer * info_.heads + h)].apply(head);
+    }
     return head;
   }
 
@@ -150,6 +155,7 @@ class DumpSource final : public HeadSource {
   bool by_value_;
   SourceInfo info_;
   std::string weights_sha256_;
+  Exchanges exchanges_;
   int loaded_ = -1;
   FloatTensor queries_, keys_, values_, x_, scores_;
   std::vector<HeadInput> heads_;

@@ -272,20 +272,22 @@ class Comparison {
 
   // From (layer, head, length, rival) to (layer, head, rival, length).
   void write_output_change(Results& results, std::size_t finished) const {
-    const MetricArray* from = runs_.front().metric("output_change");
-    if (from == nullptr) return;
-    const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-    const std::size_t all = rivals_.size() + 1, kept = finished + 1;
-    MetricArray& to =
-        results.add_metric("output_change", {"layer", "head", options_.dimension, "length"}, "1");
-    to.stderr_.resize(to.values.size());
-    to.rows.resize(to.values.size());
-    for (std::size_t i = 0; i < to.values.size(); ++i) {
-      const std::size_t length = i % lengths, rival = i / lengths % kept;
-      const std::size_t at = (i / (lengths * kept) * lengths + length) * all + rival;
-      to.values[i] = from->values[at];
-      to.stderr_[i] = from->stderr_[at];
-      to.rows[i] = from->rows[at];
+    for (const char* name : {"output_change", "kept_mass"}) {
+      const MetricArray* from = runs_.front().metric(name);
+      if (from == nullptr) continue;
+      const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
+      const std::size_t all = rivals_.size() + 1, kept = finished + 1;
+      MetricArray& to =
+          results.add_metric(name, {"layer", "head", options_.dimension, "length"}, "1");
+      to.stderr_.resize(to.values.size());
+      to.rows.resize(to.values.size());
+      for (std::size_t i = 0; i < to.values.size(); ++i) {
+        const std::size_t length = i % lengths, rival = i / lengths % kept;
+        const std::size_t at = (i / (lengths * kept) * lengths + length) * all + rival;
+        to.values[i] = from->values[at];
+        to.stderr_[i] = from->stderr_[at];
+        to.rows[i] = from->rows[at];
+      }
     }
   }
 

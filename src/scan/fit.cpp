@@ -59,11 +59,12 @@ std::vector<double> grid(const FitRange& range, double low, double high, int cou
 
 // The range of a rule that is to be fitted; nothing where there is nothing to choose.
 const FitRange* range_of(const std::string& spec) {
-  const std::size_t colon = spec.find(':');
+  const std::string name = spec.substr(0, spec.find(':'));
   for (const FitRange& range : kRanges) {
-    if (spec.substr(0, colon) != range.rule) continue;
-    const std::string given = colon == std::string::npos ? "" : "," + spec.substr(colon + 1);
-    return given.find("," + std::string(range.key) + "=") == std::string::npos ? &range : nullptr;
+    if (name != range.rule) continue;
+    const bool given = spec.find(fmt::format(":{}=", range.key)) != std::string::npos ||
+                       spec.find(fmt::format(",{}=", range.key)) != std::string::npos;
+    return given ? nullptr : &range;
   }
   return nullptr;
 }

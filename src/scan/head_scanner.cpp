@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "heads/masked_row.hpp"
+#include "heads/scores.hpp"
 
 namespace headgauge {
 
@@ -18,17 +19,6 @@ MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys
   const auto size = static_cast<std::size_t>(rows * stride);
   if (memory.size() < size) memory.resize(size);
   return {memory.data(), rows, keys, stride};
-}
-
-// Each row divided by its length.
-Matrix<float> unit_rows(MatrixView<const float> rows) {
-  Matrix<float> unit(rows.rows(), rows.cols());
-  for (Index r = 0; r < rows.rows(); ++r) {
-    const float norm = std::sqrt(dot(rows.row(r), rows.row(r)));
-    std::ranges::transform(rows.row(r), unit.row(r).begin(),
-                           [norm](float x) { return norm > 0 ? x / norm : 0.0f; });
-  }
-  return unit;
 }
 
 // Rows that are scored and weighed together: their logits stay in the L2 cache between the two.
@@ -83,10 +73,7 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
     gemm(queries, packed_, logits, {.col_end = keys});
     if (present_.traits.unit_norms) {
       for (Index r = 0; r < count; ++r) {
-        const auto q = head.queries.row(query(r));
-        const float norm = std::sqrt(dot(q, q));
-        const float factor = norm > 0 ? 1.0f / norm : 0.0f;
-        for (float& l : logits.row(r)) l *= factor;
+        divide_by_length(head.queries.row(query(r)), logits.row(r));
       }
     }
   }
@@ -219,11 +206,7 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   if (head.scores.empty() && packed_of_ != keys_of) {
     const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
     const MatrixView<const float> keys = head.keys.block(0, length, 0, head.keys.cols());
-    if (traits.unit_norms) {
-      packed_.assign_transposed(unit_rows(keys));
-    } else {
-      packed_.assign_transposed(keys, head.scale);
-    }
+    pack_keys(keys, head.scale, traits.unit_norms, packed_);
     packed_of_ = keys_of;
   }
   for (const auto& measure : measures_) measure->begin_head(head, pool_);

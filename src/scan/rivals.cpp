@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
 
 namespace headgauge {
 
@@ -15,7 +18,7 @@ std::vector<std::string> split_rules(std::span<const std::string> lists) {
       const std::string_view part = rest.substr(0, comma);
       const std::size_t equals = part.find('='), colon = part.find(':');
       if (!first && equals != std::string_view::npos && equals < colon) {
-        rules.back() += "," + std::string(part);
+        rules.back().append(1, ',').append(part);
       } else {
         rules.emplace_back(part);
       }
@@ -27,24 +30,28 @@ std::vector<std::string> split_rules(std::span<const std::string> lists) {
   return rules;
 }
 
-std::vector<Rival> make_rivals(std::span<const std::string> normalizers, const SourceInfo& source,
+std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceInfo& source,
                                const CompareOptions& options) {
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
                                 source.heads);
   std::vector<Rival> rivals;
-  for (const std::string& spec : normalizers) {
+  for (const std::string& spec : specs) {
     if (std::ranges::find(rivals, spec, &Rival::label) != rivals.end()) {
-      throw UsageError(fault("--normalizers", "every rule once", "\"" + spec + "\" twice",
+      throw UsageError(fault(options.dimension == "pattern" ? "--pattern" : "--normalizers",
+                             "every one once", fmt::format("\"{}\" twice", spec),
                              "remove one of them"));
+    }
+    Exchange exchange;
+    if (options.dimension == "pattern") {
+      exchange.pattern = make_pattern(spec);
+    } else {
+      exchange.rule = make_normalizer(spec);
     }
     Rival rival;
     rival.label = spec;
-    const std::shared_ptr<const Normalizer> rule = make_normalizer(spec);
     for (int layer = 0; layer < source.layers; ++layer) {
       for (int head = 0; head < source.heads; ++head) {
-        Exchange exchange;
-        if (selection.contains(layer, head)) exchange.rule = rule;
-        rival.exchanges.push_back(std::move(exchange));
+        rival.exchanges.push_back(selection.contains(layer, head) ? exchange : Exchange{});
       }
     }
     rivals.push_back(std::move(rival));
