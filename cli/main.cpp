@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
       "Each command has its own --help.");
   headgauge::cli::Action action;
   headgauge::cli::add_scan(app, action);
+  headgauge::cli::add_compare(app, action);
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);
   headgauge::cli::add_patterns(app, action);

@@ -18,12 +18,28 @@ void append_number(std::string& text, double value) {
   text.append(digits, end);
 }
 
+// As RFC 4180 has it: names of rules hold commas.
+std::string quoted(const std::string& name) {
+  if (name.find_first_of(",\"\n") == std::string::npos) return name;
+  std::string text(1, '"');
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  text += '"';
+  return text;
+}
+
 }  // namespace
 
 std::string heads_csv_text(const Results& results) {
-  const std::vector<std::string> dims{"layer", "head", "length"};
+  // What compare sets side by side is a column of its own.
+  std::string rivals;
+  for (const char* dim : {"normalizer", "pattern"}) {
+    if (results.coord(dim) != nullptr) rivals = dim;
+  }
+  std::vector<std::string> dims{"layer", "head", "length"};
+  if (!rivals.empty()) dims.insert(dims.begin() + 2, rivals);
   std::vector<const MetricArray*> columns;
-  std::string text = "layer,head,length";
+  std::string text;
+  for (const std::string& dim : dims) text.append(text.empty() ? "" : ",").append(dim);
   for (const auto& [name, metric] : results.metrics) {
     if (metric.dims != dims) continue;
     columns.push_back(&metric);
@@ -32,21 +48,27 @@ std::string heads_csv_text(const Results& results) {
   text += "\n";
   if (columns.empty()) return text;
 
+  const std::vector<std::string> none{""};
+  const auto& names =
+      rivals.empty() ? none : std::get<std::vector<std::string>>(*results.coord(rivals));
   std::size_t row = 0;
   for (const double layer : results.coord_numbers("layer")) {
     for (const double head : results.coord_numbers("head")) {
-      for (const double length : results.coord_numbers("length")) {
-        append_number(text, layer);
-        text += ",";
-        append_number(text, head);
-        text += ",";
-        append_number(text, length);
-        for (const MetricArray* column : columns) {
+      for (const std::string& name : names) {
+        for (const double length : results.coord_numbers("length")) {
+          append_number(text, layer);
           text += ",";
-          append_number(text, column->values[row]);
+          append_number(text, head);
+          if (!rivals.empty()) text.append(1, ',').append(quoted(name));
+          text += ",";
+          append_number(text, length);
+          for (const MetricArray* column : columns) {
+            text += ",";
+            append_number(text, column->values[row]);
+          }
+          text += "\n";
+          ++row;
         }
-        text += "\n";
-        ++row;
       }
     }
   }

@@ -1,7 +1,6 @@
 #include "headgauge/compare.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "headgauge/model.hpp"
@@ -10,6 +9,7 @@
 #include "scan/output_change.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
+#include "scan/stopwatch.hpp"
 
 namespace headgauge {
 namespace {
@@ -232,10 +232,11 @@ class Comparison {
         },
         results);
     add_notices(results);
-    double seconds = 0;
-    for (const Results& run : runs_) seconds += run.timings["total_s"].get<double>();
-    results.timings = original.timings;
-    results.timings["scans_s"] = seconds;
+    double scans = 0;
+    for (const Results& run : runs_) scans += run.timings["total_s"].get<double>();
+    results.timings = {{"original_s", original.timings["total_s"]},
+                       {"scans_s", scans},
+                       {"total_s", watch_.seconds()}};
     if (options_.each == Each::head) results.flags = recommend_heads(results);
     return results;
   }
@@ -322,6 +323,7 @@ class Comparison {
     }
   }
 
+  Stopwatch watch_;
   HeadSource& source_;
   ModelSource* model_;
   const CompareOptions& options_;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "scan/plan.hpp"
 #include "scan/run.hpp"
 #include "scan/statistics.hpp"
+#include "scan/stopwatch.hpp"
 #include "scan/summary.hpp"
 
 namespace headgauge {
@@ -26,16 +26,6 @@ namespace {
 
 constexpr int kSampledQueries = 64;          // a bin, beyond ...
 constexpr Index kLongestWithAllRows = 8192;  // ... this length
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 Index longest_document(const SourceInfo& source) {
   return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);

@@ -1,0 +1,141 @@
+// headgauge compare: exchange the rule or the pattern of attention, and measure everything again.
+#include "headgauge/compare.hpp"
+
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/compare_table.hpp"
+#include "cli/run.hpp"
+#include "cli/usage.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+struct CompareCommand {
+  RunOptions run;
+  std::vector<std::string> normalizers;
+  std::vector<std::string> patterns;
+  std::string each;
+  std::vector<std::string> fit;
+};
+
+constexpr const char* kExchanged = "What is exchanged";
+
+void add_own(CLI::App& command, CompareCommand& options) {
+  auto* normalizers =
+      command
+          .add_option(
+              "--normalizers", options.normalizers,
+              "The rules to set against the model's own, as in ssmax:s=0.43,b=0,sparsemax;\n"
+              "may be repeated; headgauge normalizers lists them")
+          ->option_text("NAME[:KEY=VALUE],...")
+          ->check(some_text("the name of a rule"))
+          ->group(kExchanged);
+  command
+      .add_option("--pattern", options.patterns,
+                  "In place of rules: the patterns of keys to set against the model's own;\n"
+                  "may be repeated; headgauge patterns lists them")
+      ->option_text("NAME[:KEY=VALUE],...")
+      ->check(some_text("the name of a pattern"))
+      ->excludes(normalizers)
+      ->group(kExchanged);
+  command
+      .add_option("--each", options.each,
+                  "Exchange one head (or one layer) at a time, in place of all at once")
+      ->option_text("head|layer")
+      ->check(one_of({"head", "layer"}))
+      ->group(kExchanged);
+  command
+      .add_option("--fit", options.fit,
+                  "Choose the parameter of each rule, head by head, that changes the head's\n"
+                  "output least on this calibration text (ids, with --tokens)")
+      ->option_text("FILE...")
+      ->check(some_text("a file"))
+      ->group(kExchanged);
+}
+
+// The calibration text must be another one than that of the test.
+std::unique_ptr<HeadSource> open_calibration(const CompareCommand& options,
+                                             const SourceInfo& tested, const HeadSource& source) {
+  if (tested.family == "dump") {
+    throw UnsupportedError(fault("--fit", "a model that can read a calibration text",
+                                 "a dump, which holds its own queries", "give a checkpoint"));
+  }
+  InputOptions input = options.run.input;
+  (input.texts.empty() ? input.tokens : input.texts) = options.fit;
+  auto calibration = open_source(input);
+  Results test, other;
+  source.describe(test);
+  calibration->describe(other);
+  for (const auto& sha256 : other.text["sha256"]) {
+    if (std::ranges::find(test.text["sha256"], sha256) == test.text["sha256"].end()) continue;
+    throw UsageError(fault("--fit", "another text than the one that is measured", "the same text",
+                           "what is fitted on a text must not be judged on it"));
+  }
+  return calibration;
+}
+
+Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
+                const std::stop_token& stop) {
+  CompareOptions compared;
+  compared.scan = options.run.scan;
+  if (!options.each.empty()) compared.each = options.each == "head" ? Each::head : Each::layer;
+  if (!options.patterns.empty()) compared.dimension = "pattern";
+  const auto specs = split_rules(options.patterns.empty() ? options.normalizers : options.patterns);
+  std::vector<Rival> rivals = make_rivals(specs, source.info(), compared);
+  if (!options.fit.empty()) {
+    const auto calibration = open_calibration(options, source.info(), source);
+    fit_rivals(*calibration, compared, rivals, progress, stop);
+  }
+  return compare(source, compared, rivals, progress, stop);
+}
+
+int run(CompareCommand& options) {
+  options.run.resolve();
+  if (options.normalizers.empty() && options.patterns.empty()) {
+    throw UsageError(fault("compare", "rules or patterns to compare",
+                           "neither --normalizers nor --pattern",
+                           "add --normalizers ssmax,sparsemax or --pattern window:size=128"));
+  }
+  if (!options.fit.empty() && !options.patterns.empty()) {
+    throw UsageError(
+        fault("--fit", "--normalizers", "--pattern", "only the parameters of rules are fitted"));
+  }
+  RunSteps steps;
+  steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
+    return measure(options, source, progress, stop);
+  };
+  steps.complete = [&](Results& results) {
+    auto& settings = results.settings;
+    settings["command"] = "compare";
+    settings.erase("normalizer");
+    settings["normalizers"] = split_rules(options.normalizers);
+    settings["pattern"] = split_rules(options.patterns);
+    settings["each"] = options.each.empty() ? "none" : options.each;
+    settings["fit"] = options.fit;
+    settings["layers"] = options.run.scan.layers.empty() ? "all" : options.run.scan.layers;
+    settings["heads"] = options.run.scan.heads.empty() ? "all" : options.run.scan.heads;
+  };
+  steps.table = render_comparison;
+  steps.lines = summarize_comparison;
+  return run_measurement(options.run, steps);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "compare", "Exchange the rule or pattern of attention and see what changes, loss included");
+  auto options = std::make_shared<CompareCommand>();
+  options->run.add_to(*command, "Exchange only in these layers, such as 0-3,5",
+                      "Exchange only these heads, as layer.head: 3.5,7.*");
+  add_own(*command, *options);
+  command->footer(
+      "Example: headgauge compare demo/model --text demo/text.txt \\\n"
+      "           --normalizers ssmax,sparsemax,entmax:alpha=1.25\n"
+      "         headgauge compare gpt2 --text book.txt --each head --normalizers softmax1,ssmax\n"
+      "         headgauge compare gpt2 --text book.txt --pattern sinks:window=256");
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,248 @@
+#include "cli/compare_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "cli/table_header.hpp"
+#include "cli/table_style.hpp"
+#include "results/longest.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kWidestName = 28;
+
+bool has_dim(const MetricArray& metric, std::string_view dim) {
+  return std::ranges::find(metric.dims, dim) != metric.dims.end();
+}
+
+// Text of one cell, "-" where there is none.
+std::string shown(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? rounded(*value) : "-";
+}
+
+class ComparisonTable {
+ public:
+  ComparisonTable(const Results& results, const TableOptions& options)
+      : results_(results),
+        paint_(options.color),
+        width_(options.width),
+        dim_(results.coord("pattern") != nullptr ? "pattern" : "normalizer"),
+        names_(std::get<std::vector<std::string>>(*results.coord(dim_))) {
+    for (const std::string& name : names_) {
+      name_width_ = std::max(name_width_, std::min(text_width(name), kWidestName));
+    }
+  }
+
+  std::string text() const {
+    const MetricArray* change = results_.metric("loss_change");
+    if (change != nullptr && has_dim(*change, "layer")) {
+      return one_at_a_time(has_dim(*change, "head"));
+    }
+    return all_at_once();
+  }
+
+ private:
+  // A column of the table of rivals: the mean over the heads at the longest length.
+  struct Column {
+    const char* metric;
+    const char* title;
+    const char* unit;
+    std::size_t width;
+    const char* meaning;
+    double scale = 1;
+  };
+
+  std::optional<Cell> cell(const char* metric, std::initializer_list<Pick> picks) const {
+    return find_cell(results_, metric, picks);
+  }
+
+  // The mean over all heads that have the metric under this rival.
+  std::optional<double> over_heads(const char* metric, Index rival) const {
+    const MetricArray* array = results_.metric(metric);
+    if (array == nullptr) return std::nullopt;
+    double sum = 0;
+    int count = 0;
+    for (const HeadName& head : measured_heads(results_)) {
+      const Pick layer{"layer", head.layer_index}, at{"head", head.head_index}, of{dim_, rival};
+      std::optional<Cell> found;
+      if (has_dim(*array, "top_n")) {
+        const auto top_n = judged_top_n(results_);
+        if (top_n) found = cell(metric, {layer, at, of, {"top_n", *top_n}});
+      } else {
+        found = cell(metric, {layer, at, of});
+      }
+      if (!found || !std::isfinite(found->value)) continue;
+      sum += found->value;
+      ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return sum / count;
+  }
+
+  std::string all_at_once() const {
+    static const std::vector<Column> all = {
+        {"output_change", "output", "%", 6,
+         "change of a head's output on the original's queries, keys and values", 100},
+        {"kept_mass", "kept", "%", 5, "weight that lay on the keys that are left", 100},
+        {"effective_tokens", "eff.", "tokens", 6, "exp(entropy): keys that a row spreads over"},
+        {"max_weight", "max", "weight", 6, "the largest weight of a row"},
+        {"distance", "dist.", "", 6, "paper A: distance of the top set's output from the others"},
+        {"separability", "sep.", "", 5, "paper A: share of the top set that can be told apart"},
+        {"jacobian_spectral", "sens.", "||J||", 6, "spectral norm of the weights' Jacobian"},
+    };
+    std::vector<Column> columns;
+    for (const Column& column : all) {
+      if (results_.metric(column.metric) != nullptr) columns.push_back(column);
+    }
+    const bool loss = results_.metric("loss") != nullptr;
+    const bool critical = results_.metric("critical_n") != nullptr;
+    const std::string gap(kGap, ' ');
+    std::string first = paint_.left(Style::bold, dim_, name_width_);
+    std::string second(name_width_, ' ');
+    const auto head = [&](const char* title, const char* unit, std::size_t width) {
+      first += gap + paint_.right(Style::bold, title, width);
+      second += gap + paint_.right(Style::faint, unit, width);
+    };
+    if (loss) {
+      head("loss", "nats", 6);
+      head("change", "± se", 16);
+      head("KL", "nats", 6);
+    }
+    for (const Column& column : columns) head(column.title, column.unit, column.width);
+    if (critical) head("crit.", "N", 5);
+    std::string out = first + "\n" + second + "\n";
+    for (std::size_t k = 0; k < names_.size(); ++k) {
+      const auto rival = static_cast<Index>(k);
+      out += paint_.left(Style::plain, shortened(names_[k], name_width_), name_width_);
+      if (loss) {
+        const auto change = cell("loss_change", {{dim_, rival}});
+        const auto own = cell("loss", {{dim_, rival}}), kl = cell("kl", {{dim_, rival}});
+        out += gap + paint_.right(Style::plain, own ? rounded(own->value) : "-", 6);
+        out += gap + paint_.right(change_style(change), k == 0 ? "" : change_text(change), 16);
+        out += gap + paint_.right(Style::plain, k == 0 || !kl ? "" : rounded(kl->value), 6);
+      }
+      for (const Column& column : columns) {
+        auto value = over_heads(column.metric, rival);
+        if (value) *value *= column.scale;
+        const bool trivial = k == 0 && column.scale != 1;
+        out += gap + paint_.right(Style::plain, trivial ? "" : shown(value), column.width);
+      }
+      if (critical) out += gap + paint_.right(Style::plain, critical_text(rival), 5);
+      out += "\n";
+    }
+    return out + legend(columns, critical);
+  }
+
+  std::string critical_text(Index rival) const {
+    const auto found = cell("critical_n", {{dim_, rival}});
+    if (!found) return "-";
+    if (found->value >= 0) return fmt::format("{:.0f}", found->value);
+    const auto limit = critical_range(results_);
+    return limit ? fmt::format(">{}", *limit) : "none";
+  }
+
+  static std::string change_text(const std::optional<Cell>& change) {
+    if (!change) return "-";
+    if (std::isnan(change->stderr_)) return fmt::format("{:+.4f}", change->value);
+    return fmt::format("{:+.4f} ± {:.4f}", change->value, change->stderr_);
+  }
+  static Style change_style(const std::optional<Cell>& change) {
+    return change && change->value < -2 * change->stderr_ ? Style::warning : Style::plain;
+  }
+
+  std::string legend(const std::vector<Column>& columns, bool critical) const {
+    constexpr std::size_t kTitle = 9;
+    std::string out =
+        "\n" +
+        paint_(Style::faint, hanging("means over the heads at the longest length; sets of "
+                                     "the N that separability is judged at",
+                                     width_, 0)) +
+        "\n";
+    const auto line = [&](const char* title, const char* meaning) {
+      out += paint_.left(Style::bold, title, kTitle) +
+             paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
+    };
+    for (const Column& column : columns) line(column.title, column.meaning);
+    if (critical) line("crit.", "paper A: N from which all heads' top sets carry their output");
+    return out + "\n";
+  }
+
+  // One row for each head or layer, with the rival that changes the loss least for the worse.
+  std::string one_at_a_time(bool by_head) const {
+    const std::string gap(kGap, ' ');
+    std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +
+                      paint_.left(Style::bold, fmt::format("best {}", dim_), name_width_) + gap +
+                      paint_.right(Style::bold, "loss change ± se", 16) + gap +
+                      paint_.right(Style::bold, "KL", 7);
+    if (by_head) {
+      out += gap + paint_.right(Style::bold, "output", 7) + gap +
+             paint_.right(Style::bold, "effective tokens", 17);
+    }
+    out += "\n";
+    for (const HeadName& head : measured_heads(results_)) {
+      if (!by_head && head.head_index > 0) continue;
+      std::optional<Cell> best;
+      Index rival = 0;
+      for (Index k = 1; k < static_cast<Index>(names_.size()); ++k) {
+        const auto change = of(by_head, "loss_change", head, k);
+        if (!change || (best && change->value >= best->value)) continue;
+        best = change;
+        rival = k;
+      }
+      if (!best) continue;
+      const std::string name = by_head ? head.text() : std::to_string(head.layer);
+      const auto kl = of(by_head, "kl", head, rival);
+      out +=
+          paint_.right(Style::plain, name, 5) + gap +
+          paint_.left(Style::plain, shortened(names_[static_cast<std::size_t>(rival)], name_width_),
+                      name_width_) +
+          gap + paint_.right(change_style(best), change_text(best), 16) + gap +
+          paint_.right(Style::plain, kl ? fmt::format("{:.4f}", kl->value) : "-", 7);
+      if (by_head) {
+        const auto output = of(true, "output_change", head, rival);
+        const auto before = of(true, "effective_tokens", head, 0);
+        const auto after = of(true, "effective_tokens", head, rival);
+        out += gap +
+               paint_.right(Style::plain,
+                            output ? fmt::format("{:.0f} %", 100 * output->value) : "-", 7) +
+               gap +
+               paint_.right(
+                   Style::plain,
+                   before && after ? rounded(before->value) + " -> " + rounded(after->value) : "-",
+                   17);
+      }
+      out += "\n";
+    }
+    return out + "\n";
+  }
+
+  std::optional<Cell> of(bool by_head, const char* metric, const HeadName& head,
+                         Index rival) const {
+    if (by_head) {
+      return cell(metric, {{"layer", head.layer_index}, {"head", head.head_index}, {dim_, rival}});
+    }
+    return cell(metric, {{"layer", head.layer_index}, {dim_, rival}});
+  }
+
+  const Results& results_;
+  Painter paint_;
+  std::size_t width_;
+  std::string dim_;
+  const std::vector<std::string>& names_;
+  std::size_t name_width_ = 10;
+};
+
+}  // namespace
+
+std::string render_comparison(const Results& results, const TableOptions& options) {
+  return render_header(results, Painter(options.color), options.width) +
+         ComparisonTable(results, options).text();
+}
+
+}  // namespace headgauge::cli

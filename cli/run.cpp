@@ -1,0 +1,224 @@
+#include "cli/run.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/out_folder.hpp"
+#include "cli/print.hpp"
+#include "cli/progress.hpp"
+#include "cli/stop.hpp"
+#include "cli/table_style.hpp"
+#include "cli/usage.hpp"
+#include "headgauge/measure.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr const char* kSensitivity = "Sensitivity";
+constexpr const char* kCritical = "Distances and critical N";
+constexpr const char* kRunning = "Running";
+
+void add_choices(CLI::App& command, RunOptions& options, const char* layers, const char* heads) {
+  command
+      .add_option("--top-n", options.top_n, "Sizes of the selected sets (default 1,5,10,20,100)")
+      ->option_text("N,N...")
+      ->group(kWhatGroup);
+  command
+      .add_option("--measures", options.scan.measures,
+                  "Groups of metrics: weights, distance, separability, sensitivity,\n"
+                  "cooperation, counterfactual, model (default: all that there can be)")
+      ->option_text("GROUP,GROUP...")
+      ->delimiter(',')
+      ->group(kWhatGroup);
+  command.add_option("--layers", options.scan.layers, layers)
+      ->option_text("LIST")
+      ->check(some_text("layers such as 0-3,5"))
+      ->group(kWhatGroup);
+  command.add_option("--heads", options.scan.heads, heads)
+      ->option_text("LIST")
+      ->check(some_text("heads such as 3.5,7.*"))
+      ->group(kWhatGroup);
+  command
+      .add_option("--queries", options.queries,
+                  "Rows measured in each position bin (default: all up to length 8192,\n"
+                  "else 64)")
+      ->option_text("K|all")
+      ->group(kWhatGroup);
+}
+
+void add_details(CLI::App& command, RunOptions& options) {
+  MeasureOptions& measure = options.scan.measure;
+  command
+      .add_option("--direction", options.direction,
+                  "Where the logits are moved: random (the paper's, the default) or top2\n"
+                  "(the two largest apart)")
+      ->option_text("random|top2")
+      ->check(one_of({"random", "top2"}))
+      ->group(kSensitivity);
+  command
+      .add_option("--temperatures", measure.temperatures,
+                  "Temperatures (default: 31 from 0.01 to 10)")
+      ->option_text("T,T...")
+      ->delimiter(',')
+      ->check(positive_number())
+      ->group(kSensitivity);
+  command.add_option("--epsilons", measure.epsilons, "Sizes of the step (default 0.001,0.1,10)")
+      ->option_text("E,E...")
+      ->delimiter(',')
+      ->check(positive_number())
+      ->group(kSensitivity);
+  command
+      .add_option("--critical-max", measure.critical_max,
+                  "Largest N searched for critical N (default 128)")
+      ->option_text("N")
+      ->check(whole_number(1))
+      ->group(kCritical);
+  command
+      .add_option("--critical-level", measure.critical_level,
+                  "Level of its Kolmogorov-Smirnov test (default 0.01)")
+      ->option_text("P")
+      ->check(positive_number(1))
+      ->group(kCritical);
+  command
+      .add_option("--unit-sphere", measure.unit_sphere,
+                  "Separability on vectors scaled to length 1, as the theorem assumes\n"
+                  "(default true)")
+      ->option_text("true|false")
+      ->check(one_of({"true", "false"}))
+      ->group(kCritical);
+  command
+      .add_option("--expected-draws", measure.expected_draws,
+                  "Check the expected distance against this many random sets per row\n"
+                  "(default 0: off)")
+      ->option_text("K")
+      ->check(whole_number(0))
+      ->group(kCritical);
+}
+
+void add_output(CLI::App& command, RunOptions& options) {
+  command.add_option("--seed", options.scan.seed, "Seed of every random draw (default 0)")
+      ->option_text("S")
+      ->check(seed_number())
+      ->group(kRunning);
+  command
+      .add_option("--out", options.out, "Folder for results.json and heads.csv; made if need be")
+      ->option_text("DIR")
+      ->check(some_text("a folder"))
+      ->group(kOutputGroup);
+  command.add_flag("--json", options.json, "Print results.json in place of the table")
+      ->group(kOutputGroup);
+  command.add_flag("--quiet", options.quiet, "No progress and no notices")->group(kOutputGroup);
+}
+
+// The width of the terminal that a stream is, if it is one.
+std::optional<std::size_t> terminal_width(int descriptor) {
+  if (isatty(descriptor) == 0) return std::nullopt;
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : std::size_t{80};
+}
+
+void print_table(const Results& results, const RunOptions& options, const RunSteps& steps) {
+  const auto width = terminal_width(STDOUT_FILENO);
+  TableOptions table;
+  const char* no_color = std::getenv("NO_COLOR");
+  table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
+  if (width) table.width = std::min(*width, kTableWidth);
+  print_text(steps.table(results, table));
+  for (const std::string& line : steps.lines(results)) {
+    // Broken between words on a terminal; a line each where something else reads them.
+    print_text((width ? wrapped(line, table.width, 2) : line) + "\n");
+  }
+  if (!options.out.empty()) {
+    print("\nWritten: {}, {}\n", results_path(options.out), heads_csv_path(options.out));
+  }
+}
+
+[[noreturn]] void report_interruption(const Results& results, const std::string& out) {
+  const std::string layers = fmt::format("{} {}", results.layers_done,
+                                         results.layers_done == 1 ? "layer was" : "layers were");
+  if (results.layers_done == 0) {
+    throw InterruptedError("interrupted before the first layer was finished; nothing was saved");
+  }
+  if (out.empty()) {
+    throw InterruptedError("interrupted; " + layers +
+                           " finished but not saved, there being no --out");
+  }
+  throw InterruptedError("interrupted; " + layers + " finished and saved in " + results_path(out) +
+                         ", marked partial");
+}
+
+}  // namespace
+
+void RunOptions::add_to(CLI::App& command, const char* layers, const char* heads) {
+  input.add_to(command);
+  add_choices(command, *this, layers, heads);
+  add_details(command, *this);
+  add_output(command, *this);
+}
+
+void RunOptions::resolve() {
+  input.resolve();
+  scan.lengths = input.lengths;
+  scan.x = input.x_source();
+  scan.threads = input.threads;
+  scan.measure.top_n = parse_integers(top_n, "--top-n");
+  scan.measure.direction =
+      direction == "random" ? MeasureOptions::Direction::random : MeasureOptions::Direction::top2;
+  if (queries == "all") {
+    scan.queries = 0;
+  } else if (!queries.empty()) {
+    const std::string unfit = whole_number(1)(queries);
+    if (!unfit.empty()) {
+      throw UsageError("--queries: " + unfit + "; give all, or a number");
+    }
+    scan.queries = std::stoi(queries);
+  }
+}
+
+int run_measurement(const RunOptions& options, const RunSteps& steps) {
+  const auto width = terminal_width(STDERR_FILENO);
+  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.quiet);
+  std::optional<OutFolder> folder;
+  if (!options.out.empty()) folder.emplace(options.out);
+  const auto source = open_source(options.input);
+  ProgressBar progress(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
+  Results results = steps.measure(*source, options.quiet ? nullptr : &progress, signal->token());
+  progress.clear();
+  results.settings["text"] = options.input.texts;
+  results.settings["tokens"] = options.input.tokens;
+  results.settings["out"] = options.out;
+  results.settings["json"] = options.json;
+  steps.complete(results);
+  results.settings["quiet"] = options.quiet;
+
+  if (source->info().family == "dump" && options.input.has_text()) {
+    results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
+  }
+
+  signal->hold();
+  const bool nothing = results.partial && results.layers_done == 0;
+  if (folder && !nothing) folder->save(results);
+  if (results.partial) report_interruption(results, options.out);
+  // All is safe; from here on Ctrl-C just ends the printing.
+  signal.reset();
+  if (options.json) {
+    print_text(results_text(results));
+  } else {
+    print_table(results, options, steps);
+  }
+  flush_text();
+  if (!options.quiet) {
+    for (const std::string& notice : results.notices) {
+      fmt::print(stderr, "headgauge: note: {}\n", notice);
+    }
+  }
+  return 0;
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,49 @@
+// What commands that scan have in common: their options, and how they run, save and print.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "cli/input.hpp"
+#include "cli/table.hpp"
+#include "headgauge/results.hpp"
+#include "headgauge/scan.hpp"
+
+namespace headgauge::cli {
+
+struct RunOptions {
+  InputOptions input;
+  ScanOptions scan;
+  std::string top_n = "1,5,10,20,100";
+  std::string direction = "random";
+  std::string queries;
+  std::string out;
+  bool json = false;
+  bool quiet = false;
+
+  // The options on what is measured, on sensitivity and critical N, and on running and output; the
+  // command adds its own to the same groups.
+  void add_to(CLI::App& command, const char* layers, const char* heads);
+  // Parses what add_to() left as text; throws UsageError.
+  void resolve();
+};
+
+inline constexpr const char* kWhatGroup = "What is measured";
+inline constexpr const char* kOutputGroup = "Output";
+
+// What differs from command to command.
+struct RunSteps {
+  std::function<Results(HeadSource&, Progress*, std::stop_token)> measure;
+  std::function<void(Results&)> complete;  // settings of the command's own options
+  std::function<std::string(const Results&, const TableOptions&)> table;
+  std::function<std::vector<std::string>(const Results&)> lines;  // below the table
+};
+
+// Opens the source, measures, saves and prints; an interruption is an error once what was finished
+// is saved. Returns the exit code.
+int run_measurement(const RunOptions& options, const RunSteps& steps);
+
+}  // namespace headgauge::cli
