@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capacity/made_heads.hpp"
+#include "headgauge/patterns.hpp"
 
 namespace headgauge {
 namespace {
@@ -39,9 +40,12 @@ TEST(Expected, BetweenItsBoundsAndNearItsSamples) {
   options.expected_draws = 400;
   SelectionDriver driver(options, {true, false, false});
   int cells = 0, beyond = 0;
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  HeadInput bare;
+  const auto strided = make_pattern("strided:stride=3")->mask(bare);
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     HeadKind kind;
-    kind.length = 10;
+    kind.length = seed == 5 ? 20 : 10;  // with a mask that leaves every third key
+    if (seed == 5) kind.visibility = kind.visibility.masked(strided);
     kind.dimension = seed % 2 == 0 ? 2 : 16;
     kind.sharpness = static_cast<double>(seed);
     kind.uneven = 0.5;

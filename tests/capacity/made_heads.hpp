@@ -51,14 +51,30 @@ inline MadeHead make_head(const HeadKind& kind) {
   return head;
 }
 
+// The keys that a query sees.
+inline std::vector<Index> visible_keys(const MadeHead& head, Index query) {
+  const KeyRange range = head.visibility.range(query, head.length());
+  std::vector<std::uint32_t> keys;
+  if (head.visibility.mask() == nullptr) {
+    for (Index j = range.begin; j < range.end; ++j) keys.push_back(static_cast<std::uint32_t>(j));
+  } else {
+    const auto logits = head.logits.row(query).subspan(static_cast<std::size_t>(range.begin),
+                                                       static_cast<std::size_t>(range.size()));
+    head.visibility.mask()->select(query, range, logits, keys);
+  }
+  return {keys.begin(), keys.end()};
+}
+
 // What a row of a head is to the oracle.
 inline oracle::Row oracle_row(const MadeHead& head, Index query, bool unit_sphere = true) {
-  const KeyRange keys = head.visibility.range(query, head.length());
-  const auto all = head.logits.row(query);
   const Vectors x = head.x();
+  std::vector<float> logits;
   std::vector<oracle::Vector> vectors;
-  for (Index j = keys.begin; j < keys.end; ++j) vectors.emplace_back(x[j].begin(), x[j].end());
-  return {{all.begin() + keys.begin, all.begin() + keys.end}, std::move(vectors), unit_sphere};
+  for (const Index j : visible_keys(head, query)) {
+    logits.push_back(head.logits(query, j));
+    vectors.emplace_back(x[j].begin(), x[j].end());
+  }
+  return {logits, std::move(vectors), unit_sphere};
 }
 
 }  // namespace headgauge

@@ -12,6 +12,7 @@
 #include "base/parallel.hpp"
 #include "capacity/selection_measure.hpp"
 #include "headgauge/measure.hpp"
+#include "heads/masked_row.hpp"
 #include "kernels/top.hpp"
 
 namespace headgauge {
@@ -94,15 +95,24 @@ class SelectionDriver {
     const Index rows = end - begin;
     Matrix<float> logits(rows, length), weights(rows, length);
     std::vector<std::vector<std::uint32_t>> tops(static_cast<std::size_t>(rows));
+    std::vector<std::vector<std::uint32_t>> positions(static_cast<std::size_t>(rows));
     std::vector<Row> block_rows(static_cast<std::size_t>(rows));
     TopWorkspace select;
     for (Index r = 0; r < rows; ++r) {
       Row& row = block_rows[static_cast<std::size_t>(r)];
       row.query = begin + r;
-      row.keys = head.visibility.range(row.query, length);
+      const KeyRange range = head.visibility.range(row.query, length);
+      const auto seen = head.scores.row(row.query).subspan(static_cast<std::size_t>(range.begin),
+                                                           static_cast<std::size_t>(range.size()));
+      const KeptKeys kept =
+          select_keys(head, row.query, range, seen, positions[static_cast<std::size_t>(r)]);
+      row.keys = kept.keys;
+      row.positions = kept.positions;
       const auto n = static_cast<std::size_t>(row.n());
       const auto first = static_cast<std::size_t>(row.keys.begin);
-      std::ranges::copy(head.scores.row(row.query), logits.row(r).begin());
+      for (Index i = 0; i < row.n(); ++i) {
+        logits.row(r)[first + static_cast<std::size_t>(i)] = head.scores(row.query, row.key(i));
+      }
       row.logits = logits.row(r).subspan(first, n);
       const auto out = weights.row(r).subspan(first, n);
       row.sums = normalizer_->weigh(row.logits, RowContext{row.n(), row.query}, out);

@@ -3,6 +3,7 @@
 
 #include "base/random.hpp"
 #include "capacity/made_heads.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -24,6 +25,13 @@ HeadKind kind(Index length, Index dimension, double sharpness, Index vocabulary 
   return {length, dimension, sharpness, vocabulary, drift, uneven, seed, visibility};
 }
 
+// The visibility with a pattern that leaves some of its keys.
+Visibility masked(const std::string& pattern, Visibility visibility = Visibility::causal()) {
+  HeadInput head;
+  head.visibility = std::move(visibility);
+  return head.visibility.masked(make_pattern(pattern)->mask(head));
+}
+
 std::vector<Case> cases() {
   return {
       {"plain", kind(100, 16, 1.0)},
@@ -39,6 +47,16 @@ std::vector<Case> cases() {
       {"window", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, Visibility::sliding_window(70))},
       {"window_repeated", kind(110, 12, 1.0, 15, 0.5, 0.3, 1, Visibility::sliding_window(50))},
       {"full", kind(60, 12, 1.0, 0, 0.5, 0.3, 1, Visibility::full())},
+      {"mask_window", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, masked("window:size=55"))},
+      {"mask_gaps", kind(150, 12, 1.0, 0, 0.5, 0.3, 1, masked("strided:stride=13"))},
+      {"mask_repeated", kind(160, 12, 1.0, 15, 0.5, 0.3, 1, masked("bigbird:window=9"))},
+      {"mask_few_repeated", kind(160, 12, 1.0, 90, 0, 0.3, 1, masked("sinks:sinks=3,window=8"))},
+      {"mask_of_logits", kind(120, 12, 2.0, 0, 0.5, 0.3, 1, masked("topk:k=30"))},
+      {"mask_full",
+       kind(130, 12, 1.0, 0, 0.5, 0.3, 1, masked("fixed:stride=12,summary=3", Visibility::full()))},
+      {"mask_in_window", kind(130, 12, 1.0, 0, 0.5, 0.3, 1,
+                              masked("strided:stride=7", Visibility::sliding_window(90)))},
+      {"mask_as_they_are", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, masked("topk:k=25")), false},
   };
 }
 
@@ -90,10 +108,9 @@ class SelectionRows : public testing::TestWithParam<Case> {
 
   // z of the keys that row `q` sees, from the definition of the draws.
   std::vector<oracle::Vector> null_points(Index q) const {
-    const KeyRange keys = head_.visibility.range(q, head_.length());
     const auto dimension = static_cast<std::uint32_t>(head_.rows.cols());
     std::vector<oracle::Vector> points;
-    for (Index j = keys.begin; j < keys.end; ++j) {
+    for (const Index j : visible_keys(head_, q)) {
       oracle::Vector z(dimension);
       RandomStream(options_.seed, RandomDomain::separability_null, dimension,
                    static_cast<std::uint32_t>(j))
@@ -189,22 +206,50 @@ TEST(Selection, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Selection, VectorsOfLengthZeroStayZero) {
-  MadeHead head = make_head(kind(60, 8, 1.0, 10));
-  std::ranges::fill(head.rows.row(3), 0.0f);
-  MeasureOptions options;
-  options.top_n = {1, 2, 5, 10};
-  SelectionDriver driver(options, {});
-  const RowValues values = driver.run(head);
-  for (Index q = 0; q < head.length(); ++q) {
-    const oracle::Row row = oracle_row(head, q);
-    for (std::size_t place = 0; place < options.top_n.size(); ++place) {
-      const auto size = static_cast<std::size_t>(options.top_n[place]);
-      if (size >= row.a.size()) continue;
-      for (const char* metric : {"distance", "separability", "expected_distance"}) {
-        const double expected = oracle::measure(row, size).at(metric);
-        EXPECT_NEAR(values.find(metric)->second(q, static_cast<Index>(place)), expected,
-                    1e-4 * std::max(1.0, expected))
-            << metric << " of row " << q << " at N = " << size;
+  for (const bool gaps : {false, true}) {
+    MadeHead head = make_head(kind(60, 8, 1.0, 10));
+    if (gaps) head.visibility = masked("strided:stride=4");
+    std::ranges::fill(head.rows.row(3), 0.0f);
+    MeasureOptions options;
+    options.top_n = {1, 2, 5, 10};
+    SelectionDriver driver(options, {});
+    const RowValues values = driver.run(head);
+    for (Index q = 0; q < head.length(); ++q) {
+      const oracle::Row row = oracle_row(head, q);
+      for (std::size_t place = 0; place < options.top_n.size(); ++place) {
+        const auto size = static_cast<std::size_t>(options.top_n[place]);
+        if (size >= row.a.size()) continue;
+        for (const char* metric : {"distance", "separability", "expected_distance"}) {
+          const double expected = oracle::measure(row, size).at(metric);
+          EXPECT_NEAR(values.find(metric)->second(q, static_cast<Index>(place)), expected,
+                      1e-4 * std::max(1.0, expected))
+              << metric << " of row " << q << " at N = " << size;
+        }
+      }
+    }
+  }
+}
+
+// Rows without a gap are ranges, whatever hides the others: the same bits, the bounds included.
+TEST(Selection, AWindowAsAMaskIsASlidingWindow) {
+  for (const Index vocabulary : {0, 30}) {
+    for (const std::size_t limit : {kGramLimit, std::size_t{0}}) {
+      MadeHead head = make_head(kind(200, 16, 2.0, vocabulary, 0.5, 0.3));
+      MeasureOptions options;
+      options.expected_draws = 4;
+      head.visibility = Visibility::sliding_window(70);
+      const RowValues window = SelectionDriver(options, {}, 1, limit).run(head);
+      head.visibility = masked("window:size=70");
+      const RowValues mask = SelectionDriver(options, {}, 1, limit).run(head);
+      for (const auto& [metric, values] : window) {
+        const Matrix<double>& others = mask.find(metric)->second;
+        for (Index r = 0; r < values.rows(); ++r) {
+          for (Index c = 0; c < values.cols(); ++c) {
+            const double a = values(r, c), b = others(r, c);
+            ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b)))
+                << metric << " of row " << r << ": " << a << " and " << b;
+          }
+        }
       }
     }
   }

@@ -1,0 +1,346 @@
+// Scans under a sparse pattern, and of heads with a rule of their own, against sums over the keys
+// in float64.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "headgauge/headgauge.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kLength = 150, kDimension = 8;
+
+// Two heads that share keys and values.
+class MadeSource : public HeadSource {
+ public:
+  explicit MadeSource(Visibility visibility = Visibility::causal())
+      : tensors_(kLength, 5 * kDimension) {
+    std::mt19937 generator(3);
+    std::normal_distribution<float> normal;
+    for (Index r = 0; r < kLength; ++r) {
+      for (float& v : tensors_.row(r)) v = normal(generator);
+    }
+    const MatrixView<const float> all = std::as_const(tensors_).view();
+    const auto part = [&](Index i) { return all.block(0, kLength, i * kDimension, kDimension); };
+    for (int h = 0; h < 2; ++h) {
+      HeadInput head;
+      head.head = h;
+      head.queries = part(h);
+      head.keys = part(2);
+      head.values = part(3);
+      head.x = {part(4), {}, 1};
+      head.scale = 0.7f;
+      head.visibility = visibility;
+      heads_.push_back(head);
+    }
+    info_.layers = info_.kv_heads = 1;
+    info_.heads = 2;
+    info_.head_dim = info_.x_dim = kDimension;
+    info_.causal = visibility.is_causal();
+    info_.has_loss = false;
+    info_.documents = {kLength};
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int, int) override { return heads_; }
+  std::vector<double> token_losses(int) override { return {}; }
+  std::vector<HeadInput>& heads() { return heads_; }
+
+ private:
+  Matrix<float> tensors_;
+  std::vector<HeadInput> heads_;
+  SourceInfo info_;
+};
+
+ScanOptions options_with(const std::string& pattern, const std::string& normalizer = "softmax") {
+  ScanOptions options;
+  options.lengths = {kLength};
+  options.measure.top_n = {1, 5, 20};
+  options.measure.temperatures = {0.1, 1.0};
+  options.measure.critical_max = 20;
+  options.pattern = pattern;
+  options.normalizer = normalizer;
+  return options;
+}
+
+void expect_same_bits(const Results& a, const Results& b) {
+  for (const auto& [name, metric] : a.metrics) {
+    const MetricArray* other = b.metric(name);
+    ASSERT_NE(other, nullptr) << name;
+    for (std::size_t i = 0; i < metric.values.size(); ++i) {
+      const double x = metric.values[i], y = other->values[i];
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << name << ": " << x << ", " << y;
+    }
+  }
+}
+
+double logit(const HeadInput& head, Index query, Index key) {
+  double sum = 0;
+  for (Index d = 0; d < kDimension; ++d) {
+    sum += static_cast<double>(head.queries(query, d)) * head.keys(key, d);
+  }
+  return head.scale * sum;
+}
+
+// What a head gives in the mean over its rows, straight from the definitions.
+struct Expected {
+  double entropy = 0, sink_weight = 0, attention_distance = 0, max_weight = 0, visible_keys = 0;
+  double effective_tokens = 0, frobenius = 0, kept_mass = 0, output_change = 0, selected_mass = 0;
+};
+
+// Softmax over `keys` of logits times a scale, by key; 0 elsewhere.
+std::vector<double> softmax(const HeadInput& head, Index query, const std::vector<Index>& keys,
+                            double scale) {
+  std::vector<double> weights(kLength);
+  double sum = 0;
+  for (const Index key : keys) {
+    sum += weights[static_cast<std::size_t>(key)] = std::exp(scale * logit(head, query, key));
+  }
+  for (double& w : weights) w /= sum;
+  return weights;
+}
+
+template <class Sees>
+Expected expect_of(const HeadInput& head, const Sees& sees, double ssmax = 0) {
+  Expected mean;
+  int selections = 0;
+  for (Index query = 0; query < kLength; ++query) {
+    std::vector<Index> all, kept;
+    for (Index key = 0; key < kLength; ++key) {
+      if (!head.visibility.sees(query, key, kLength)) continue;
+      all.push_back(key);
+      if (sees(query, key)) kept.push_back(key);
+    }
+    const auto scale = [&](std::size_t n) {
+      return ssmax > 0 ? ssmax * std::log(static_cast<double>(n)) : 1.0;
+    };
+    const auto a = softmax(head, query, all, scale(all.size()));
+    const auto b = softmax(head, query, kept, scale(kept.size()));
+    double entropy = 0, square = 0, cube = 0, before = 0, change = 0;
+    for (const Index key : kept) {
+      const double w = b[static_cast<std::size_t>(key)];
+      if (w > 0) entropy -= w * std::log(w);
+      square += w * w;
+      cube += w * w * w;
+      mean.attention_distance += w * std::abs(static_cast<double>(query - key));
+      mean.kept_mass += a[static_cast<std::size_t>(key)];
+    }
+    for (Index d = 0; d < kDimension; ++d) {
+      double o = 0, moved = 0;
+      for (std::size_t j = 0; j < a.size(); ++j) {
+        o += a[j] * head.values(static_cast<Index>(j), d);
+        moved += (b[j] - a[j]) * head.values(static_cast<Index>(j), d);
+      }
+      before += o * o;
+      change += moved * moved;
+    }
+    mean.output_change += std::sqrt(change / before);
+    mean.entropy += entropy;
+    mean.effective_tokens += std::exp(entropy);
+    mean.sink_weight += b[0];
+    mean.max_weight += *std::ranges::max_element(b);
+    mean.visible_keys += static_cast<double>(kept.size());
+    mean.frobenius += std::sqrt(std::max(0.0, square - 2 * cube + square * square));
+    if (kept.size() > 5) {
+      auto sorted = b;
+      std::ranges::sort(sorted, std::greater{});
+      for (int k = 0; k < 5; ++k) mean.selected_mass += sorted[static_cast<std::size_t>(k)];
+      ++selections;
+    }
+  }
+  for (double* value : {&mean.entropy, &mean.sink_weight, &mean.attention_distance,
+                        &mean.max_weight, &mean.visible_keys, &mean.effective_tokens,
+                        &mean.frobenius, &mean.kept_mass, &mean.output_change}) {
+    *value /= kLength;
+  }
+  mean.selected_mass /= selections;
+  return mean;
+}
+
+void compare(const Results& results, Index head, const Expected& mean) {
+  const auto near = [&](const char* name, double expected) {
+    EXPECT_NEAR(results.at(name, {0, head, 0}), expected, 2e-5 * std::max(1.0, expected)) << name;
+  };
+  near("entropy", mean.entropy);
+  near("effective_tokens", mean.effective_tokens);
+  near("sink_weight", mean.sink_weight);
+  near("attention_distance", mean.attention_distance);
+  near("max_weight", mean.max_weight);
+  near("visible_keys", mean.visible_keys);
+  near("kept_mass", mean.kept_mass);
+  near("output_change", mean.output_change);
+  EXPECT_NEAR(results.at("selected_mass", {0, head, 0, 1}), mean.selected_mass, 2e-5);
+}
+
+TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
+  const auto strided = [](Index i, Index j) {
+    return std::abs(i - j) < 9 || std::abs(i - j) % 9 == 0;
+  };
+  const auto sinks = [](Index i, Index j) { return j < 2 || i - j < 12; };
+  const auto late = [](Index i, Index j) { return i / 20 == j / 20 || j % 20 >= 17; };
+  for (const Visibility& visibility :
+       {Visibility::causal(), Visibility::full(), Visibility::sliding_window(60)}) {
+    MadeSource source(visibility);
+    const Results results = scan(source, options_with("strided:stride=9"));
+    for (Index h = 0; h < 2; ++h) {
+      const HeadInput& head = source.heads()[static_cast<std::size_t>(h)];
+      const Expected mean = expect_of(head, strided);
+      compare(results, h, mean);
+      EXPECT_NEAR(results.at("jacobian_frobenius", {0, h, 0}), mean.frobenius, 2e-5);
+    }
+  }
+  MadeSource source;
+  compare(scan(source, options_with("sinks:sinks=2,window=12")), 1,
+          expect_of(source.heads()[1], sinks));
+  // The rule counts the keys that are left; before, all of them.
+  compare(scan(source, options_with("fixed:stride=20,summary=3", "ssmax:s=0.6")), 0,
+          expect_of(source.heads()[0], late, 0.6));
+}
+
+TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
+  MadeSource source;
+  const Results results = scan(source, options_with("fixed:stride=10,summary=1"));
+  compare(results, 0, expect_of(source.heads()[0], [](Index i, Index j) {
+            return i / 10 == j / 10 || j % 10 == 9;
+          }));
+  // Key 1 sees itself and key 0; from the second block on nobody sees key 0.
+  EXPECT_LT(results.at("sink_weight", {0, 0, 0}), 10.0 / kLength);
+}
+
+TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
+  MadeSource window(Visibility::sliding_window(40)), masked;
+  ScanOptions options = options_with("none");
+  options.measure.expected_draws = 3;
+  const Results a = scan(window, options);
+  options.pattern = "window:size=40";
+  const Results b = scan(masked, options);
+  expect_same_bits(a, b);
+  EXPECT_EQ(a.metric("kept_mass"), nullptr);
+  EXPECT_NE(b.metric("kept_mass"), nullptr);
+  EXPECT_NEAR(a.at("union_coverage", {0, 0, 1}), b.at("union_coverage", {0, 0, 1}), 0);
+  EXPECT_EQ(b.settings["pattern"], "window:size=40");
+  EXPECT_EQ(a.settings["pattern"], "none");
+}
+
+TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
+  MadeSource source;
+  const Results plain = scan(source, options_with("none"));
+  for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
+    const Results results = scan(source, options_with(all));
+    for (const auto& [name, metric] : plain.metrics) {
+      // Bounds from the nearest pair, which is looked for in another way.
+      if (name.starts_with("separability_")) continue;
+      EXPECT_EQ(results.metric(name)->rows, metric.rows) << name;
+      for (std::size_t i = 0; i < metric.values.size(); ++i) {
+        if (std::isnan(metric.values[i])) continue;
+        EXPECT_EQ(results.metric(name)->values[i], metric.values[i]) << all << ": " << name;
+      }
+    }
+    EXPECT_NEAR(results.at("kept_mass", {0, 0, 0}), 1.0, 1e-6);
+    EXPECT_EQ(results.at("output_change", {0, 0, 0}), 0.0);
+  }
+}
+
+TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
+  for (const char* pattern :
+       {"bigbird:window=9,random=9,global=2,seed=5", "lsh:buckets=8", "topk"}) {
+    MadeSource source;
+    ScanOptions options = options_with(pattern);
+    options.threads = 1;
+    const Results one = scan(source, options);
+    options.threads = 3;
+    expect_same_bits(one, scan(source, options));
+  }
+}
+
+TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
+  MadeSource source;
+  ScanOptions options = options_with("strided:stride=9");
+  options.queries = 100000;  // more than there are: every row, by the other way
+  expect_same_bits(scan(source, options_with("strided:stride=9")), scan(source, options));
+}
+
+TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {
+  MadeSource source;
+  const Results results = scan(source, options_with("topk:k=64"));
+  const auto tells = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
+  EXPECT_EQ(std::ranges::count_if(results.notices, tells), 1);
+}
+
+TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
+  MadeSource source;
+  ScanOptions options = options_with("none");
+  options.measures = {"counterfactual"};
+  EXPECT_THROW(scan(source, options), UnsupportedError);
+  options.measures = {"counterfactual", "weights"};
+  EXPECT_EQ(scan(source, options).metric("kept_mass"), nullptr);
+  options.pattern = "sinks";
+  options.measures = {"counterfactual"};
+  EXPECT_NE(scan(source, options).metric("kept_mass"), nullptr);
+}
+
+TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
+  MadeSource source;
+  for (HeadInput& head : source.heads()) head.values = {};
+  const Results results = scan(source, options_with("window:size=20"));
+  EXPECT_LT(results.at("kept_mass", {0, 0, 0}), 0.9);
+  EXPECT_TRUE(std::isnan(results.at("output_change", {0, 0, 0})));
+}
+
+// Rows whose output is 0 have no relative change.
+TEST(ScanPattern, OutputsOfZeroAreLeftOut) {
+  MadeSource source;
+  const Matrix<float> zero(kLength, kDimension);
+  for (HeadInput& head : source.heads()) head.values = zero;
+  const Results results = scan(source, options_with("window:size=20"));
+  EXPECT_TRUE(std::isnan(results.at("output_change", {0, 0, 0})));
+}
+
+// A mask of the library's user, in a head that carries it itself.
+class NoKeys final : public KeyMask {
+ public:
+  void select(Index query, KeyRange, std::span<const float>,
+              std::vector<std::uint32_t>& keys) const override {
+    keys.clear();
+    if (query != 77) keys.push_back(0);
+  }
+};
+
+TEST(ScanPattern, ARowWithoutKeysIsNamed) {
+  MadeSource source;
+  HeadInput& head = source.heads()[1];
+  head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
+  try {
+    scan(source, options_with("none"));
+    FAIL();
+  } catch (const BadInputError& error) {
+    EXPECT_NE(std::string(error.what()).find("layer 0 head 1 row 77"), std::string::npos)
+        << error.what();
+  }
+}
+
+// compare exchanges the rule of single heads: theirs counts, not the scan's.
+TEST(ScanRule, AHeadsOwnRuleIsObeyed) {
+  for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
+    const auto rule = make_normalizer(name);
+    MadeSource plain, mixed;
+    mixed.heads()[0].rule = rule.get();
+    const Results all = scan(plain, options_with("none", name));
+    const Results none = scan(plain, options_with("none"));
+    const Results both = scan(mixed, options_with("none"));
+    for (const char* metric : {"entropy", "max_weight", "mass", "jacobian_spectral", "mass_90"}) {
+      EXPECT_EQ(both.at(metric, {0, 0, 0}), all.at(metric, {0, 0, 0})) << name << " " << metric;
+      EXPECT_EQ(both.at(metric, {0, 1, 0}), none.at(metric, {0, 1, 0})) << name << " " << metric;
+    }
+    for (const char* metric : {"distance", "separability", "selected_mass"}) {
+      EXPECT_EQ(both.at(metric, {0, 0, 0, 1}), all.at(metric, {0, 0, 0, 1})) << name << metric;
+      EXPECT_EQ(both.at(metric, {0, 1, 0, 1}), none.at(metric, {0, 1, 0, 1})) << name << metric;
+    }
+    EXPECT_NE(all.at("entropy", {0, 0, 0}), none.at("entropy", {0, 0, 0}));
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
