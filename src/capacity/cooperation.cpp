@@ -282,7 +282,8 @@ void Cooperation::end_layer(int layer, const LayerStatistics& statistics, Thread
       }
       result.independent.push_back(alone);
       const auto count = static_cast<double>(heads.size());
-      result.paper.push_back(1.0 - std::pow(1.0 - sum / count, count));
+      result.paper.push_back(alone.rows > 0 ? 1.0 - std::pow(1.0 - sum / count, count)
+                                            : kUndefined);
     }
   }
   std::vector<double> total(at(pairs) + 1, 0.0);

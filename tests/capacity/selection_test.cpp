@@ -56,6 +56,9 @@ std::vector<Case> cases() {
        kind(130, 12, 1.0, 0, 0.5, 0.3, 1, masked("fixed:stride=12,summary=3", Visibility::full()))},
       {"mask_in_window", kind(130, 12, 1.0, 0, 0.5, 0.3, 1,
                               masked("strided:stride=7", Visibility::sliding_window(90)))},
+      {"mask_diffuse", kind(150, 8, 0.01, 0, 1.0, 0, 1, masked("strided:stride=10"))},
+      {"mask_sharp", kind(120, 8, 12.0, 0, 0.5, 0.3, 1, masked("fixed:stride=20"))},
+      {"mask_two_tokens", kind(100, 8, 1.5, 2, 0, 0, 1, masked("bigbird:window=9"))},
       {"mask_as_they_are", kind(110, 12, 1.0, 0, 0.5, 0.3, 1, masked("topk:k=25")), false},
   };
 }

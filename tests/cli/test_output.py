@@ -104,6 +104,7 @@ class Streams(OutputTest):
             ("measures",),
             ("measures", "--json"),
             ("normalizers",),
+            ("patterns",),
             ("inspect", "model"),
             ("--help",),
             ("scan", "--help"),

@@ -111,7 +111,7 @@ class Files(ScanTest):
         listed = json.loads(self.succeed("measures", "--json").out)
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
-        metrics = self.scan("--expected-draws", "2")["metrics"]
+        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks")["metrics"]
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:

@@ -178,6 +178,9 @@ class Lists(UsageTest):
             self.assertIn("only with --expected-draws", listed[name]["meaning"])
             self.assertIn(f"`{name}`", document)
         self.assertTrue(listed["expected_distance_sampled"]["by_position"])
+        for name in ("kept_mass", "output_change"):
+            self.assertIn("only with --pattern", listed[name]["meaning"])
+            self.assertIn(f"`{name}`", document)
 
     def test_sources_name_the_page_and_what_is_on_it(self) -> None:
         page = (ROOT / "docs/mathematics.md").read_text()
@@ -193,7 +196,9 @@ class Lists(UsageTest):
         every = json.loads(self.succeed("measures", "--json").out)
         groups = {metric["group"] for metric in every}
         self.assertEqual(
-            groups, {"weights", "distance", "separability", "sensitivity", "cooperation", "model"}
+            groups,
+            {"weights", "distance", "separability", "sensitivity", "cooperation", "counterfactual",
+             "model"},
         )
         for group in groups:
             some = json.loads(self.succeed("measures", "--group", group, "--json").out)

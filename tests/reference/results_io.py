@@ -83,6 +83,9 @@ def read_settings(results: Results) -> Settings:
     normalizer = raw.get("normalizer", "softmax")
     if normalizer != "softmax":
         raise ValueError(f"normalizer {normalizer!r}: only softmax is known here")
+    pattern = raw.get("pattern", "none")
+    if pattern != "none":
+        raise ValueError(f"pattern {pattern!r}: only rows that see all their keys are known here")
     return Settings(
         lengths=[int(n) for n in coords["length"]],
         top_n=[int(n) for n in coords.get("top_n", [])] or [1],
