@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "kernels/root_rules.hpp"
 #include "normalize/ridge_form.hpp"
 #include "normalize/rules.hpp"
 
@@ -52,7 +53,12 @@ class Entmax final : public RidgeNormalizer {
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
   double lipschitz(const RowContext& context) const override { return constant_ * scale_(context); }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override {
+    WeightSums sums;
+    if (entmax_row(logits, alpha_, scale_(context), weights, sums)) return sums;
+    return Normalizer::weigh(logits, context, weights);
+  }
   void weigh(std::span<const double> logits, const RowContext& context,
              std::span<double> weights) const override {
     if (logits.empty()) return;

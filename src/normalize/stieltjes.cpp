@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/root_rules.hpp"
 #include "normalize/ridge_form.hpp"
 #include "normalize/rules.hpp"
 
@@ -20,7 +21,12 @@ class Stieltjes final : public RidgeNormalizer {
     traits.lipschitz = q_ * std::pow(2.0, -(1 + 1 / q_));
     return traits;
   }
-  using Normalizer::weigh;
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const override {
+    WeightSums sums;
+    if (stieltjes_row(logits, q_, weights, sums)) return sums;
+    return Normalizer::weigh(logits, context, weights);
+  }
   // sum (lam - l_i)^-q falls from above 1 at max l + 1 to below it at max l + n^(1/q): Newton on
   // log sum, kept inside that bracket.
   void weigh(std::span<const double> logits, const RowContext&,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/softmax.hpp"
+#include "kernels/top.hpp"
 #include "normalize/rules.hpp"
 #include "normalize/scaled_softmax.hpp"
 
@@ -21,7 +23,34 @@ class TopK final : public Normalizer {
     traits.increasing = true;
     return traits;
   }
-  using Normalizer::weigh;
+  // Of the kept keys by themselves, with zeros for the others.
+  WeightSums weigh(std::span<const float> logits, const RowContext&,
+                   std::span<float> weights) const override {
+    const Extremes bounds = extremes(logits);
+    const bool finite = first_non_finite(logits) < 0;
+    WeightSums sums;
+    if (k_ >= logits.size()) {
+      sums = softmax_row(logits, weights);
+    } else {
+      thread_local TopWorkspace work;
+      thread_local std::vector<std::uint32_t> kept;
+      thread_local std::vector<float> values;
+      kept.resize(k_);
+      values.resize(k_);
+      select_top(logits, static_cast<Index>(k_), kept, work);
+      for (std::size_t i = 0; i < k_; ++i) values[i] = logits[kept[i]];
+      sums = softmax_row(values, values);
+      sums.min = 0;
+      if (!weights.empty()) {
+        std::ranges::fill(weights, 0.0f);
+        for (std::size_t i = 0; i < k_; ++i) weights[kept[i]] = values[i];
+      }
+    }
+    sums.max_logit = bounds.max;
+    sums.min_logit = bounds.min;
+    sums.log_sum_exp = finite ? 0 : kUndefined;
+    return sums;
+  }
   // Ties at the k-th logit go to the lower positions.
   void weigh(std::span<const double> logits, const RowContext&,
              std::span<double> weights) const override {
