@@ -31,7 +31,7 @@ void add_choices(CLI::App& command, RunOptions& options, const char* layers, con
   command
       .add_option("--measures", options.scan.measures,
                   "Groups of metrics: weights, distance, separability, sensitivity,\n"
-                  "cooperation, counterfactual, model (default: all that there can be)")
+                  "cooperation, capacity, counterfactual, model (default: all there can be)")
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')
       ->group(kWhatGroup);

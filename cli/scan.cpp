@@ -49,7 +49,7 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
   Results results;
   results.set_coord("top_n", std::vector<double>(scan.measure.top_n.begin(),  //
                                                  scan.measure.top_n.end()));
-  for (const char* dim : {"layer", "head", "length", "temperature", "epsilon"}) {
+  for (const char* dim : {"layer", "head", "length", "temperature", "epsilon", "forecast_length"}) {
     results.set_coord(dim, std::vector<double>{});
   }
   for (const auto& measure : make_measures(scan.measures, measure_options, source, 1)) {

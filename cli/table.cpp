@@ -72,9 +72,10 @@ class Table {
 
   std::string text() const {
     if (columns_.empty() && results_.flags.empty()) {
-      return "Nothing was measured that this table shows: that is of the groups weights, distance "
-             "and\n"
-             "separability. The rest is in results.json: add --out DIR, or --json.\n\n";
+      return "Nothing was measured that this table shows: that is of the groups weights, "
+             "distance,\n"
+             "separability and capacity. The rest is in results.json: add --out DIR, or "
+             "--json.\n\n";
     }
     std::string out = header();
     for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -140,6 +141,8 @@ void Table::choose_columns() {
        "entropy of the weights; 1: all keys weigh the same, 0: one key has everything",
        "dispersed collapsed"},
       {"effective_tokens", "eff.", "keys", 5, "as many equal keys would give this entropy"},
+      {"entropy_slope", "slope", "log n", 5,
+       "how the entropy grows with log n of late; 1: it disperses fully, 0: it keeps selecting"},
       {"max_weight", "max", "key", 5, "largest weight of a query"},
       {"sink_weight", "first", "key", 5, "weight on the first token", "sink"},
       {"attention_distance", "back", "tokens", 6, "mean distance of the keys it looks at"},

@@ -119,6 +119,9 @@ class LayerStatistics {
   // `metric` is the name of a row metric, `inner` the flat index along its own dims.
   virtual CellStatistics at(std::string_view metric, Index head, Index length,
                             Index inner) const = 0;
+  // The same over one position bin, for a metric that is kept by position.
+  virtual CellStatistics at_position(std::string_view metric, Index head, Index bin,
+                                     Index inner) const = 0;
   virtual Index heads() const = 0;
 };
 

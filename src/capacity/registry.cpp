@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "capacity/counterfactual.hpp"
+#include "capacity/dispersion.hpp"
 #include "capacity/selection_measure.hpp"
 #include "capacity/sensitivity.hpp"
 #include "capacity/weights.hpp"
@@ -9,9 +10,9 @@
 
 namespace headgauge {
 const std::vector<std::string>& measure_groups() {
-  static const std::vector<std::string> groups = {"weights",     "distance",    "separability",
-                                                  "sensitivity", "cooperation", "counterfactual",
-                                                  "model"};
+  static const std::vector<std::string> groups = {
+      "weights",  "distance",       "separability", "sensitivity", "cooperation",
+      "capacity", "counterfactual", "model"};
   return groups;
 }
 
@@ -60,6 +61,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     measures.push_back(make_selection_measure(options, source, selection, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
+  if (wanted("capacity")) measures.push_back(make_dispersion_measure());
   if (wanted("counterfactual") && options.masked) {
     measures.push_back(make_counterfactual_measure(slots));
   }

@@ -104,7 +104,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       for (Index b = 0; b < bins; ++b) {
         for (Index c = 0; c < range.count; ++c) {
           const auto cell = (static_cast<Index>(at) * bins + b) * range.count + c;
-          put(twin, static_cast<std::size_t>(cell), table.at_position(range, head, b, c));
+          put(twin, static_cast<std::size_t>(cell), table.at_position(info.name, head, b, c));
         }
       }
     });

@@ -142,8 +142,10 @@ CellStatistics LayerTable::at(std::string_view metric, Index head, Index length,
   return statistics_[static_cast<std::size_t>(head * per_head_ + slot(range, length) + inner)];
 }
 
-CellStatistics LayerTable::at_position(const CellRange& range, Index head, Index bin,
+CellStatistics LayerTable::at_position(std::string_view metric, Index head, Index bin,
                                        Index inner) const {
+  const CellRange& range = layout_.range(metric);
+  assert(range.by_position && head < heads_ && inner < range.count);
   const auto lengths = static_cast<Index>(plan_.lengths().size());
   const Index first = slot(range, 0) + (range.by_length ? lengths : 1) * range.count;
   return statistics_[static_cast<std::size_t>(head * per_head_ + first + bin * range.count +

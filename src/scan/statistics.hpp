@@ -74,7 +74,8 @@ class LayerTable : public LayerStatistics {
   // Reads the accumulator of a finished head into the table.
   void fill(Index head, const HeadAccumulator& accumulator);
   CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override;
-  CellStatistics at_position(const CellRange& range, Index head, Index bin, Index inner) const;
+  CellStatistics at_position(std::string_view metric, Index head, Index bin,
+                             Index inner) const override;
   Index heads() const override { return heads_; }
 
  private:

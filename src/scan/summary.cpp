@@ -7,6 +7,8 @@
 namespace headgauge::summary {
 
 constexpr double kHalfToken = 0.5;
+constexpr double kSelects = 0.5;   // a slope of the entropy below this is nearer to 0 than to 1
+constexpr double kReliable = 0.8;  // share of the heads, as for the notice
 
 MaybeLine Summary::dispersion() const {
   const auto flattest = largest("entropy_normalized");
@@ -79,6 +81,42 @@ MaybeLine Summary::growth() const {
   line.say(" effective keys, ").head(*least).say(" from ");
   line.number(*at_first(*least)).say(" to ").number(*cell("effective_tokens", *least));
   return line.say(".").done();
+}
+
+// What becomes of the heads at longer contexts (math 7b).
+MaybeLine Summary::outlook() const {
+  const auto most = largest("entropy_slope");
+  // From 0, within two standard errors: of a noisy head nothing is known.
+  const auto farthest = [](const Cell& slope) { return std::abs(slope.value) + 2 * slope.stderr_; };
+  const auto least = best([&](const HeadName& h) -> std::optional<double> {
+    const auto slope = cell("entropy_slope", h);
+    return slope ? std::optional(-farthest(*slope)) : std::nullopt;
+  });
+  if (!most || !least || most->head.text() == least->text()) return std::nullopt;
+  Line line;
+  length(line.say("Up to "))
+      .say(", ")
+      .head(most->head)
+      .say(" disperses most (its entropy grows by ");
+  line.number(most->cell).say(" +- ").error(most->cell).say(" per unit of log n), ").head(*least);
+  const Cell slope = *cell("entropy_slope", *least);
+  line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
+  line.number(slope).say(" +- ").error(slope).say(")");
+
+  const auto share = find_cell(results_, "forecast_coverage", {});
+  const auto forecast = [&](const HeadName& h) {
+    return find_cell(results_, "effective_tokens_forecast",
+                     {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
+  };
+  const auto wide = forecast(most->head), narrow = forecast(*least);
+  if (!share || !wide || !narrow) return line.say(".").done();
+  line.say("; at L = ");
+  line.whole("coords.forecast_length", results_.coord_numbers("forecast_length")[0], {0});
+  line.say(" they should spread over ").number(*wide).say(" +- ").error(*wide).say(" and ");
+  line.number(*narrow).say(" +- ").error(*narrow).say(" keys (");
+  line.say(share->value < kReliable ? "unreliable: one octave before, such forecasts held for only "
+                                    : "one octave before, such forecasts held for ");
+  return line.number(*share, 100).say(" % of the heads).").done();
 }
 
 MaybeLine Summary::critical() const {
@@ -205,7 +243,7 @@ bool critical_n_can_reject(const Results& results, std::size_t heads) {
 }
 
 std::vector<SummaryLine> summary_lines(const Results& results) {
-  constexpr std::size_t kLines = 5;
+  constexpr std::size_t kLines = 5;  // to be filled up with spare ones
   const summary::Summary summary(results);
   if (!summary.possible()) return {};
   // In the order of the text; `spare` lines stand in for those that the results cannot support.
@@ -214,15 +252,15 @@ std::vector<SummaryLine> summary_lines(const Results& results) {
     bool spare;
   };
   std::vector<Candidate> candidates{
-      {summary.dispersion(), false}, {summary.roles(), false},        {summary.growth(), true},
-      {summary.critical(), false},   {summary.separability(), false}, {summary.spread(), true},
-      {summary.largest_key(), true}, {summary.advice(), false},
+      {summary.dispersion(), false}, {summary.roles(), false},      {summary.growth(), true},
+      {summary.outlook(), false},    {summary.critical(), false},   {summary.separability(), false},
+      {summary.spread(), true},      {summary.largest_key(), true}, {summary.advice(), false},
   };
   std::size_t count = 0;
   for (const bool spare : {false, true}) {
     for (Candidate& candidate : candidates) {
       if (candidate.spare != spare || !candidate.line) continue;
-      if (count == kLines)
+      if (candidate.spare && count >= kLines)
         candidate.line.reset();
       else
         ++count;

@@ -33,6 +33,10 @@ class Line {
   Line& number(const Cell& cell, double scale = 1) {
     return fact({rounded(cell.value * scale), cell.metric, cell.index, cell.value, scale});
   }
+  // The standard error of a cell.
+  Line& error(const Cell& cell) {
+    return fact({rounded(cell.stderr_), "stderr." + cell.metric, cell.index, cell.stderr_, 1});
+  }
   // A number that is whole by nature.
   Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {
     return fact({fmt::format("{:.0f}", value), metric, std::move(cell), value, 1});
@@ -65,6 +69,7 @@ class Summary {
   MaybeLine dispersion() const;
   MaybeLine roles() const;
   MaybeLine growth() const;
+  MaybeLine outlook() const;
   MaybeLine critical() const;
   MaybeLine separability() const;
   MaybeLine spread() const;

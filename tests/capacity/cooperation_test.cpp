@@ -34,6 +34,7 @@ class KeptStatistics : public LayerStatistics {
     if (cell.rows > 0) cell.mean = sum / static_cast<double>(cell.rows);
     return cell;
   }
+  CellStatistics at_position(std::string_view, Index, Index, Index) const override { return {}; }
   Index heads() const override { return kHeads; }
 
  private:

@@ -55,6 +55,7 @@ class FakeLayer : public LayerStatistics {
     }
     return {};
   }
+  CellStatistics at_position(std::string_view, Index, Index, Index) const override { return {}; }
   Index heads() const override { return 12; }
 
  private:

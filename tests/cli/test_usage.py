@@ -197,8 +197,16 @@ class Lists(UsageTest):
         groups = {metric["group"] for metric in every}
         self.assertEqual(
             groups,
-            {"weights", "distance", "separability", "sensitivity", "cooperation", "counterfactual",
-             "model"},
+            {
+                "weights",
+                "distance",
+                "separability",
+                "sensitivity",
+                "cooperation",
+                "capacity",
+                "counterfactual",
+                "model",
+            },
         )
         for group in groups:
             some = json.loads(self.succeed("measures", "--group", group, "--json").out)

@@ -83,6 +83,18 @@ def sensitivity_bounds(sensitivity: Metric, settings: Settings) -> dict[str, Met
     }
 
 
+def capacity_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
+    """Slopes and forecasts, which no rows are counted for, and the share of forecasts that held."""
+    bare = {}
+    for name in ("entropy_slope", "max_weight_slope", "effective_tokens_forecast"):
+        bare[name] = Metric(metrics[name].dims, metrics[name].values, metrics[name].stderr)
+    held = metrics["forecast_coverage"]
+    judged = ~np.isnan(held.values)
+    share = np.asarray(held.values[judged].mean() if judged.any() else np.nan)
+    doubt = None if held.doubt is None else np.asarray(held.doubt.sum() / max(judged.sum(), 1))
+    return bare | {"forecast_coverage": Metric((), share, doubt=doubt)}
+
+
 def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Metric:
     """Mean of -log p(x_{t+1}) over t = 1..L-1; row L predicts past the text of that length."""
     values = np.concatenate([np.append(loss, np.nan) for loss in losses])
@@ -109,11 +121,14 @@ def assemble(results: dict[int, LayerResult], settings: Settings) -> dict[str, M
         for name, cell in together.items():
             grid.setdefault(name, {})[(i,)] = cell
     for name, placed in grid.items():
-        metrics[name] = spread(name, placed, shape if "head" in dims_of(name) else shape[:1])
+        by_head_too = "head" in dims_of(name) or name == "forecast_coverage"
+        metrics[name] = spread(name, placed, shape if by_head_too else shape[:1])
     for name in ("union_coverage_paper", "top_overlap", "top_overlap_partner"):
         if name in metrics:  # a function of other means, not a mean of rows
             bare = metrics[name]
             metrics[name] = Metric(bare.dims, bare.values, doubt=bare.doubt)
+    if "forecast_coverage" in metrics:
+        metrics |= capacity_metrics(metrics)
     if walks:
         metrics |= critical_metrics(walks, shape, settings)
     if "sensitivity" in metrics:

@@ -70,6 +70,12 @@ GROUPS: dict[str, list[str]] = {
         "top_overlap",
         "top_overlap_partner",
     ],
+    "capacity": [
+        "entropy_slope",
+        "max_weight_slope",
+        "effective_tokens_forecast",
+        "forecast_coverage",
+    ],
     "model": ["loss"],
 }
 NEEDS_POINTS = {"distance", "separability", "cooperation"}
@@ -90,6 +96,10 @@ _DIMS: dict[str, tuple[str, ...]] = {
     "sensitivity_top2": _HEAD,
     "top_overlap": _HEAD,
     "top_overlap_partner": _HEAD,
+    "entropy_slope": _HEAD,
+    "max_weight_slope": _HEAD,
+    "effective_tokens_forecast": (*_HEAD, "forecast_length"),
+    "forecast_coverage": (),
     "loss": ("length",),
 }
 _GROUP_DIMS: dict[str, tuple[str, ...]] = {
@@ -135,6 +145,10 @@ _SINGLE = {
     "sensitivity_bound": Tolerance(1e-12, 1.0),
     "sensitivity_bound_paper": Tolerance(1e-12, 1.0),
     "separability_lower_paper": Tolerance(1e-2, 1.0),
+    "entropy_slope": Tolerance(0.0, absolute=5e-5),
+    "max_weight_slope": Tolerance(0.0, absolute=5e-5),
+    "effective_tokens_forecast": Tolerance(2e-4, 1.0),
+    "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }
 _BY_GROUP = {

@@ -22,6 +22,7 @@ from cooperation import (
     union_paper,
 )
 from critical import critical_n_head
+from dispersion import dispersion
 from distance import distance_rows
 from geometry import Cloud, Points
 from philox import sphere_points, unit_directions
@@ -30,7 +31,7 @@ from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from separability import separability_rows
 from settings import Metric, Settings
 from sources import Document
-from weights import DOUBT, weight_rows
+from weights import DOUBT, spread_rows, weight_rows
 
 Array = npt.NDArray[Any]
 
@@ -77,6 +78,8 @@ class Oracle:
             tops.append(clear_top(block))
             if self._wants("weights"):
                 part |= weight_rows(block)
+            if self._wants("capacity"):
+                part |= spread_rows(block)
             if self._wants("sensitivity"):
                 part |= jacobian_rows(block)
                 v = top2_directions(block)
@@ -130,7 +133,7 @@ class Oracle:
             if name in ("sensitivity", "sensitivity_top2"):
                 longest = self.by_length(values, [s.longest])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
-            elif not name.endswith(("_walk", DOUBT)):
+            elif not name.endswith(("_walk", "_spread", DOUBT)):
                 doubt = rows.values.get(name + DOUBT)
                 cells[name] = self.by_length(values)
                 if doubt is not None:
@@ -139,6 +142,8 @@ class Oracle:
                     cells[name + TWIN] = self.by_position(values)
                     if doubt is not None:
                         cells[name + TWIN].doubt = self.by_position(doubt).value
+        if self._wants("capacity"):
+            cells |= self.capacity_cells(rows)
         if "distance_walk" in rows.values:
             distance, context = rows.values["distance_walk"], rows.values["context_walk"]
             walks["distance"] = self.by_length(distance).value
@@ -150,6 +155,26 @@ class Oracle:
                 own[place] = critical_n_head(gap.value[place, :reach], gap.stderr[place, :reach])
             walks["own"] = own
         return cells, walks
+
+    def capacity_cells(self, rows: HeadRows) -> Cells:
+        visible = np.concatenate([d.visible for d in self.documents])
+        found = dispersion(
+            rows.values["entropy_spread"],
+            rows.values["max_weight_spread"],
+            visible,
+            self.index,
+            self.edges,
+        )
+
+        def cell(value: Any, stderr: Any, doubt: Any = None) -> Mean:
+            return Mean(np.asarray(value), np.asarray(stderr), np.zeros(np.shape(value)), doubt)
+
+        return {
+            "entropy_slope": cell(*found.entropy),
+            "max_weight_slope": cell(*found.max_weight),
+            "effective_tokens_forecast": cell(found.forecast[:, 0], found.forecast[:, 1]),
+            "forecast_coverage": cell(found.holds, np.nan, np.asarray(float(found.doubtful))),
+        }
 
     def layer_cells(self, layer: int) -> LayerResult:
         """All of one layer: the cells and walks of its heads, and its cooperation."""

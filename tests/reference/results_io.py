@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catalogue import GROUPS, base_name, group_of
+from dispersion import FORECASTS
 from settings import Metric, Settings
 
 Array = npt.NDArray[Any]
@@ -122,6 +123,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "length": settings.lengths,
             "top_n": settings.top_n,
             "position": edges,
+            "forecast_length": [factor * settings.longest for factor in FORECASTS],
             "temperature": settings.temperatures,
             "epsilon": settings.epsilons,
         },

@@ -107,7 +107,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   EXPECT_EQ(std::ranges::count(notices,
                                "interrupted: what is of the whole model is left out (critical_n, "
                                "critical_fraction, critical_ks_d, critical_ks_p, sensitivity_max, "
-                               "loss)"),
+                               "forecast_coverage, loss)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
     const MetricArray& found = *part.metric(metric);

@@ -28,6 +28,19 @@ inline void set_separability(Results& r, const std::string& name,
   }
 }
 
+// Slopes and forecasts, which need more position bins than these results have.
+inline void set_outlook(Results& r, double coverage) {
+  r.set_coord("forecast_length", std::vector<double>{2048});
+  MetricArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
+  slope.values = {.98, .31, .02, -.01, kUndefined, .64};
+  slope.stderr_ = {.004, .12, .01, .4, kUndefined, .03};
+  MetricArray& keys =
+      r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
+  keys.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
+  keys.stderr_ = {33.4, 9, .125, 2, kUndefined, 15};
+  r.add_metric("forecast_coverage", {}, "1").values = {coverage};
+}
+
 inline Results scanned_results() {
   const double none = kUndefined;
   Results r;

@@ -22,7 +22,7 @@ inline std::vector<std::string> numbers_in(const SummaryLine& line) {
     EXPECT_NE(at, std::string::npos) << name;
     if (at != std::string::npos) text.replace(at, name.size(), "head");
   }
-  const std::regex number("[0-9]+(\\.[0-9]+)?");
+  const std::regex number("-?[0-9]+(\\.[0-9]+)?");
   std::vector<std::string> list;
   for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
     list.push_back(it->str());
@@ -65,7 +65,9 @@ inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
                         [&](const nlohmann::ordered_json& flag) { return flag["name"] == key; }));
     }
   }
-  const nlohmann::ordered_json* cell = &file["metrics"][name]["values"];
+  const bool error = name.starts_with("stderr.");
+  const nlohmann::ordered_json* cell =
+      error ? &file["metrics"][name.substr(7)]["stderr"] : &file["metrics"][name]["values"];
   for (const Index i : fact.cell) cell = &cell->at(static_cast<std::size_t>(i));
   return cell->get<double>();
 }

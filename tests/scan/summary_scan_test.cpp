@@ -40,6 +40,8 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
   says(1, GetParam() > 8 ? "head 0.2 looks at the previous token"            // previous token
                          : "head 0.2 is the most local sharp one");
   says(1, "head 0.3 selects from furthest away");  // same token
+  says(2, "head 0.4 keeps selecting (0.00 +- 0.00)");
+  says(2, "(one octave before, such forecasts held for ");  // not "unreliable"
 }
 
 INSTANTIATE_TEST_SUITE_P(Strengths, PhantomSummary, ::testing::Values(6.0, 9.0, 12.0));
@@ -51,7 +53,7 @@ TEST(DemoSummary, EveryNumberIsInTheResults) {
   auto source = make_model_source(resolve_model(model),
                                   {{"text.txt", Tokenizer::load(model).encode(text), ""}}, {});
   const Results results = scan(*source, options_of({64, 512}));
-  EXPECT_EQ(summarize(results).size(), 5u);
+  EXPECT_EQ(summarize(results).size(), 6u);
   testing::expect_every_number_is_in_the_results(results);
 }
 

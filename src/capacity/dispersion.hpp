@@ -1,0 +1,54 @@
+// The capacity group: how a head's entropy and largest weight move with the number of keys (math
+// G6), and over how many keys it will spread at longer contexts (math 7b).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "headgauge/measure.hpp"
+
+namespace headgauge {
+
+// A head on one octave of query positions.
+struct Octave {
+  double position = 0;  // logarithm of the mean position
+  double keys = 0;      // mean logarithm of the number of keys, or logarithm of its mean
+  double value = 0;     // what moves with it
+};
+
+// How a value moves along octaves: a random walk in log n whose drift is the slope (math 7b).
+struct Trend {
+  double slope = kUndefined;
+  double standard_error = kUndefined;  // undefined with fewer than 2 steps
+  // Standard deviation of the next step per unit of log position, that of the predictive
+  // distribution of Student; undefined where that has none.
+  double next_step = kUndefined;
+};
+Trend fit_trend(std::span<const Octave> octaves);
+
+// The neighbouring position bins [first, last) that make up one octave; `edges` are the upper ends
+// of the bins. Octaves end at the longest length, span at least a factor 1.5 and begin after
+// position 1.
+struct OctaveBins {
+  Index first = 0;
+  Index last = 0;
+};
+std::vector<OctaveBins> octave_bins(std::span<const double> edges);
+
+struct Forecast {
+  double value = kUndefined;
+  double standard_error = kUndefined;
+};
+// Effective tokens on an octave with the mean position exp(`position`), from octaves before it
+// whose values are logarithms of effective tokens; undefined with fewer than 5.
+Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position);
+
+// Whether the forecast from all octaves but the last one holds there, within 2 standard errors;
+// nothing where there are too few.
+std::optional<bool> forecast_holds(std::span<const Octave> octaves);
+
+std::unique_ptr<Measure> make_dispersion_measure();
+
+}  // namespace headgauge

@@ -1,0 +1,157 @@
+"""Slopes against log n and forecasts of effective tokens (docs/mathematics.md G6 and 7b)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from averages import RowIndex
+
+Array = npt.NDArray[Any]
+
+NARROWEST = 1.5  # an octave spans at least this factor
+SLOPE_OCTAVES = 4
+FEWEST_FOR_SLOPE = 3
+FEWEST_FOR_FORECAST = 5
+LEAST_GROWTH = 0.1
+FORECASTS = (2, 4, 8)  # times the longest length
+FLOOR = 1e-4  # of a forecast's relative error
+HAIR = 1e-3  # verdicts this near to the limit may go either way
+
+
+@dataclass
+class Curve:
+    """Log of the mean position, number of keys (log) and value of each octave."""
+
+    position: Array
+    keys: Array
+    value: Array
+
+    def before_last(self) -> Curve:
+        return Curve(self.position[:-1], self.keys[:-1], self.value[:-1])
+
+    def last(self, count: int) -> Curve:
+        return Curve(self.position[-count:], self.keys[-count:], self.value[-count:])
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+@dataclass
+class Dispersion:
+    """Of one head: slopes as (value, stderr), forecasts (F, 2), whether the last octave was met."""
+
+    entropy: tuple[float, float]
+    max_weight: tuple[float, float]
+    forecast: Array
+    holds: float  # NaN: not judged
+    doubtful: bool
+
+
+def octaves(edges: list[int]) -> list[list[tuple[int, int]]]:
+    """Position bins (below, upper] joined from the longest down until each spans a factor 1.5."""
+    found: list[list[tuple[int, int]]] = []
+    part: list[tuple[int, int]] = []
+    for below, upper in reversed(list(zip(edges[:-1], edges[1:], strict=True))):
+        part.insert(0, (below, upper))
+        if part[-1][1] >= NARROWEST * below:
+            found.insert(0, part)
+            part = []
+    return found
+
+
+def curve(keys: Array, values: Array, index: RowIndex, edges: list[int], log_means: bool) -> Curve:
+    """Means over the rows of each octave of which the value is defined."""
+    points = []
+    for bins in octaves(edges):
+        chosen = np.zeros(len(values), dtype=bool)
+        for below, upper in bins:
+            chosen |= index.between(below, upper)
+        chosen &= ~np.isnan(values)
+        if not chosen.any():
+            continue
+        x, y = float(keys[chosen].mean()), float(values[chosen].mean())
+        if log_means:
+            x, y = math.log(x), math.log(y)
+        points.append((math.log(float(index.t[chosen].mean())), x, y))
+    columns = np.asarray(points).reshape(-1, 3).T
+    return Curve(columns[0], columns[1], columns[2])
+
+
+def _weights(line: Curve) -> Array:
+    """sqrt of the mean position at the end of each step."""
+    return np.asarray(np.exp(0.5 * (line.position[1:] - line.position[-1])))
+
+
+def slope(line: Curve) -> tuple[float, float]:
+    """Weighted mean of the steps per unit of log n, and its standard error."""
+    if len(line) < 2:
+        return math.nan, math.nan
+    grows = np.diff(line.keys) >= LEAST_GROWTH * np.diff(line.position)
+    if not grows.any():
+        return math.nan, math.nan
+    steps = np.diff(line.value)[grows] / np.diff(line.keys)[grows]
+    w = _weights(line)[grows]
+    w = w / w.sum()
+    mean = float(w @ steps)
+    if len(steps) < 2:
+        return mean, math.nan
+    q = float(w @ w)
+    return mean, math.sqrt(float(w @ (steps - mean) ** 2) * q / (1.0 - q))
+
+
+def forecast(line: Curve, position: float) -> tuple[float, float]:
+    """Effective tokens at a mean position exp(position), and the standard error."""
+    if len(line) < FEWEST_FOR_FORECAST:
+        return math.nan, math.nan
+    drift = slope(line)[0]
+    w = _weights(line)
+    w = w / w.sum()
+    q = float(w @ w)
+    freedom = 1.0 / q - 1.0
+    if math.isnan(drift) or freedom <= 2.0:
+        return math.nan, math.nan
+    steps = np.diff(line.position)
+    residuals = (np.diff(line.value) - drift * np.diff(line.keys)) / steps
+    variance = float(w @ residuals**2) / (1.0 - q) * (1.0 + q) * freedom / (freedom - 2.0)
+    growth = (line.keys[-1] - line.keys[-2]) / (line.position[-1] - line.position[-2])
+    ahead = position - float(line.position[-1])
+    more = min(max(float(growth), 0.0), 1.0) * ahead
+    ceiling = max(float(line.keys[-1]) + more, 0.0)
+    value = math.exp(min(max(float(line.value[-1]) + drift * more, 0.0), ceiling))
+    return value, value * math.sqrt(variance * ahead**2 + FLOOR**2)
+
+
+def dispersion(
+    entropy: Array, max_weight: Array, n: Array, index: RowIndex, edges: list[int]
+) -> Dispersion:
+    """Everything of one head, from its rows."""
+    log_n = np.log(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_max = np.where(max_weight > 0.0, np.log(max_weight), np.nan)
+
+    def late_slope(values: Array) -> tuple[float, float]:
+        line = curve(log_n, values, index, edges, False).last(SLOPE_OCTAVES)
+        found = slope(line) if len(line) >= FEWEST_FOR_SLOPE else (math.nan, math.nan)
+        return (math.nan, math.nan) if math.isnan(found[1]) else found
+
+    line = curve(n.astype(np.float64), np.exp(entropy), index, edges, True)
+    result = Dispersion(
+        late_slope(entropy), late_slope(log_max), np.full((len(FORECASTS), 2), np.nan), np.nan, False
+    )
+    if len(line) == 0:
+        return result
+    value, error = forecast(line.before_last(), float(line.position[-1]))
+    if math.isnan(value):
+        return result
+    share = abs(math.exp(float(line.value[-1])) - value) / (2.0 * error)
+    result.holds, result.doubtful = float(share <= 1.0), abs(share - 1.0) < HAIR
+    for place, factor in enumerate(FORECASTS):
+        length = factor * edges[-1]
+        middle = 0.5 * (length / 2 + 1 + length)
+        result.forecast[place] = forecast(line, math.log(middle))
+    return result
