@@ -80,8 +80,10 @@ std::string run_line(const Results& results) {
   const auto length = longest_length(results);
   const auto total = results.timings.find("total_s");
   const bool timed = total != results.timings.end() && total->is_number();
+  const std::string pattern = text_of(results.settings, "pattern");
   return joined(
       {length ? fmt::format("L = {}", *length) : "", text_of(results.settings, "normalizer"),
+       pattern == "none" ? "" : with("pattern ", pattern),
        with("x = ", text_of(results.settings, "x")),
        with("seed ", text_of(results.settings, "seed")),
        timed ? rounded(total->get<double>()) + " s" : "",
@@ -95,13 +97,45 @@ std::string labelled(const Painter& paint, const char* label, const std::string&
          hanging(shortened(text, kTableWidth - kLabel), width, kLabel) + "\n";
 }
 
-std::string loss_lines(const Results& results, const Painter& paint, std::size_t width) {
-  const MetricArray* loss = results.metric("loss");
-  if (loss == nullptr || loss->dims != std::vector<std::string>{"length"}) return "";
-  if (std::none_of(loss->values.begin(), loss->values.end(),
-                   [](double v) { return std::isfinite(v); })) {
-    return "";
+// A line of figures, one for each length.
+struct LengthLine {
+  const char* label;
+  std::vector<double> values;
+  bool known() const {
+    return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
   }
+};
+
+// The mean over all heads at each length; nothing of a metric that is not there.
+std::vector<double> means_over_heads(const Results& results, const char* name) {
+  const MetricArray* metric = results.metric(name);
+  if (metric == nullptr || metric->dims != std::vector<std::string>{"layer", "head", "length"}) {
+    return {};
+  }
+  const std::size_t lengths = results.coord_numbers("length").size();
+  std::vector<double> means(lengths), counts(lengths);
+  for (std::size_t i = 0; i < metric->values.size(); ++i) {
+    if (!std::isfinite(metric->values[i])) continue;
+    means[i % lengths] += metric->values[i];
+    counts[i % lengths] += 1;
+  }
+  for (std::size_t l = 0; l < lengths; ++l) means[l] /= counts[l];
+  return means;
+}
+
+// What there is once a length: the loss, and what a pattern costs.
+std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
+  std::vector<LengthLine> lines;
+  const MetricArray* loss = results.metric("loss");
+  if (loss != nullptr && loss->dims == std::vector<std::string>{"length"}) {
+    lines.push_back({"loss, nats", loss->values});
+    lines.push_back({"perplexity", loss->values});
+    for (double& value : lines.back().values) value = std::exp(value);
+  }
+  lines.push_back({"kept mass", means_over_heads(results, "kept_mass")});
+  lines.push_back({"out change", means_over_heads(results, "output_change")});
+  std::erase_if(lines, [](const LengthLine& line) { return !line.known(); });
+  if (lines.empty()) return "";
   const auto lengths = results.coord_numbers("length");
   constexpr std::size_t kCell = 8;
   const std::size_t most =
@@ -115,9 +149,12 @@ std::string loss_lines(const Results& results, const Painter& paint, std::size_t
     }
     return text + "\n";
   };
-  return line("length", [&](std::size_t i) { return fmt::format("{:.0f}", lengths[i]); }) +
-         line("loss, nats", [&](std::size_t i) { return rounded(loss->values[i]); }) +
-         line("perplexity", [&](std::size_t i) { return rounded(std::exp(loss->values[i])); });
+  std::string text =
+      line("length", [&](std::size_t i) { return fmt::format("{:.0f}", lengths[i]); });
+  for (const LengthLine& of : lines) {
+    text += line(of.label, [&](std::size_t i) { return rounded(of.values[i]); });
+  }
+  return text;
 }
 
 }  // namespace
@@ -134,8 +171,8 @@ std::string render_header(const Results& results, const Painter& paint, std::siz
                                              : fmt::format("{} layers were", results.layers_done)),
         width);
   }
-  const std::string loss = loss_lines(results, paint, width);
-  if (!loss.empty()) out += "\n" + loss;
+  const std::string lengths = length_lines(results, paint, width);
+  if (!lengths.empty()) out += "\n" + lengths;
   return out.empty() ? out : out + "\n";
 }
 

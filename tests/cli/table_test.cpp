@@ -72,6 +72,29 @@ dup      redundant, 1 head: its top 10 keys overlap by more than 0.8 with anothe
 )");
 }
 
+// The figures of the header are means over the heads that have one.
+TEST(Table, SaysWhatAPatternCosts) {
+  Results r = scanned_results();
+  r.settings["pattern"] = "sinks:window=64";
+  set_heads(r, "kept_mass", "1", {.5, .6, .7, .8, .9, .7});
+  set_heads(r, "output_change", "1", {.1, .2, kUndefined, .4, .5, .3});
+  const std::string table = render_table(r, {});
+  EXPECT_NE(table.find("run         L = 1024, softmax, pattern sinks:window=64, x = embedding"),
+            std::string::npos);
+  EXPECT_NE(table.find("length          64    1024\n"
+                       "loss, nats    5.12    4.30\n"
+                       "perplexity     168    73.7\n"
+                       "kept mass     0.35    0.70\n"
+                       "out change    0.15    0.30\n"),
+            std::string::npos)
+      << table;
+  r.metrics.erase(std::ranges::find(r.metrics, "loss", [](const auto& m) { return m.first; }));
+  EXPECT_NE(render_table(r, {}).find("length          64    1024\nkept mass     0.35    0.70\n"),
+            std::string::npos);
+  r.settings["pattern"] = "none";
+  EXPECT_EQ(render_table(r, {}).find("pattern"), std::string::npos);
+}
+
 TEST(Table, FitsIn100ColumnsWhateverTheValues) {
   Results r = scanned_results();
   r.model["name"] = std::string(300, 'm');
