@@ -33,8 +33,8 @@ struct NextTokens {
 // A model with a forward pass of its own, in which attention can be exchanged.
 class ModelSource : public HeadSource {
  public:
-  // The residual stream that enters `layer` is kept when it is next computed, and exchanges of
-  // that layer and later ones begin again there, not at layer 0.
+  // The residual stream that enters `layer` is kept when it is next computed; exchanges of that
+  // layer and later ones then begin again there, not at layer 0. Layer 0: nothing is kept.
   virtual void keep_entering(int layer) = 0;
   // Where layer() goes on after exchange().
   virtual int first_layer() const = 0;

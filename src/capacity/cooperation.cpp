@@ -312,19 +312,25 @@ void Cooperation::end_layer(int layer, const LayerStatistics& statistics, Thread
 
 void Cooperation::derive(Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
+  // Layers may be missing from those that were observed here.
+  const std::vector<int> layers = coordinate_numbers(results, "layer");
+  const auto place_of = [&](const LayerResult& result) {
+    return at(std::ranges::find(layers, result.layer) - layers.begin());
+  };
   const std::vector<std::string> dims{"layer", "length", "top_n"};
   const auto each_cell = [&](const char* name, auto CellOf) {
     MetricArray& metric = results.add_metric(name, dims, "1");
     metric.stderr_.assign(metric.values.size(), kUndefined);
     metric.rows.assign(metric.values.size(), 0);
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const LayerResult& result : layers_) {
+      const std::size_t layer = place_of(result);
       for (Index l = 0; l < count_lengths(); ++l) {
         for (std::size_t place = 0; place < options_.top_n.size(); ++place) {
           const auto size =
               std::ranges::lower_bound(sizes_, options_.top_n[place]) - sizes_.begin();
           const auto from = at(l * count_sizes() + size);
           const auto cell = (layer * at(count_lengths()) + at(l)) * options_.top_n.size() + place;
-          const CellStatistics statistics = CellOf(layers_[layer], from);
+          const CellStatistics statistics = CellOf(result, from);
           metric.values[cell] = statistics.mean;
           metric.stderr_[cell] = statistics.standard_error;
           metric.rows[cell] = statistics.rows;
@@ -342,10 +348,11 @@ void Cooperation::derive(Results& results) const {
   for (const bool partner : {false, true}) {
     MetricArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
                                              {"layer", "head"}, partner ? "head" : "1");
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const LayerResult& result : layers_) {
+      const std::size_t layer = place_of(result);
       for (std::size_t h = 0; h < heads.size(); ++h) {
-        const auto found = layers_[layer].overlap.find(heads[h]);
-        if (found == layers_[layer].overlap.end()) continue;
+        const auto found = result.overlap.find(heads[h]);
+        if (found == result.overlap.end()) continue;
         const auto& [mean, other] = found->second;
         if (partner && mean <= 0) continue;  // no head selects any key that this one does
         metric.values[layer * heads.size() + h] = partner ? other : mean;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
 
 #include "headgauge/results.hpp"
@@ -126,14 +127,15 @@ class SensitivityMeasure final : public Measure {
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     Workspace& work = work_[static_cast<std::size_t>(slot)];
     const Normalizer& rule = *block.normalizer;
-    work.simplex = rule.traits().simplex;
+    Envelope& envelope = work.envelopes[{block.head->layer, block.head->head}];
+    envelope.simplex = rule.traits().simplex;
     const auto cells = static_cast<Index>(temperatures_.size() * epsilons_.size());
     work.gains.resize(static_cast<std::size_t>(cells));
     for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
       const Row& row = block.rows[static_cast<std::size_t>(r)];
       const RowContext context{row.n(), row.query};
       const std::optional<double> scale = rule.softmax_scale(context);
-      work.lipschitz = std::max(work.lipschitz, rule.lipschitz(context));
+      envelope.lipschitz = std::max(envelope.lipschitz, rule.lipschitz(context));
       if (!scale) work.sampled = true;
       if (!scale && row.query % kSampledRow != kSampledRow - 1) continue;
       // Cells in the order of metrics().
@@ -187,11 +189,15 @@ class SensitivityMeasure final : public Measure {
     MetricArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
     MetricArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
     const std::size_t cells = temperatures_.size() * epsilons_.size();
+    const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     for (std::size_t i = 0; i < mean.values.size(); ++i) {
       if (std::isnan(mean.values[i])) continue;  // head not measured
+      const std::size_t head = i / cells;
+      const Envelope envelope = envelope_of(static_cast<int>(layers[head / heads.size()]),
+                                            static_cast<int>(heads[head % heads.size()]));
       const double t = temperatures_[i % cells / epsilons_.size()];
       const double eps = epsilons_[i % epsilons_.size()];
-      bound.values[i] = envelope(t, eps);
+      bound.values[i] = envelope.at(t, eps);
       paper.values[i] = std::min(1 / (4 * t), std::numbers::sqrt2);
       // fmax takes the other where one is undefined.
       largest.values[i % cells] = std::fmax(largest.values[i % cells], mean.values[i]);
@@ -199,11 +205,21 @@ class SensitivityMeasure final : public Measure {
   }
 
  private:
+  // What bounds the sensitivity of a head, from its rows.
+  struct Envelope {
+    double lipschitz = 0;  // the largest
+    bool simplex = true;
+    // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).
+    double at(double t, double eps) const {
+      const double slope = lipschitz / t;
+      const double bound = simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
+      return std::isfinite(bound) ? bound : kUndefined;
+    }
+  };
   struct Workspace {
     SensitivityWorkspace kernel;
     std::vector<double> direction, gains, temperatures;
-    double lipschitz = 0;  // the largest of the rows observed
-    bool simplex = true;
+    std::map<std::pair<int, int>, Envelope> envelopes;  // by layer and head
     bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
@@ -211,17 +227,15 @@ class SensitivityMeasure final : public Measure {
   // 16th row.
   static constexpr Index kSampledRow = 16;
 
-  // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).
-  double envelope(double t, double eps) const {
-    double lipschitz = 0;
-    bool simplex = true;
+  Envelope envelope_of(int layer, int head) const {
+    Envelope all;
     for (const Workspace& work : work_) {
-      lipschitz = std::max(lipschitz, work.lipschitz);
-      simplex = simplex && work.simplex;
+      const auto found = work.envelopes.find({layer, head});
+      if (found == work.envelopes.end()) continue;
+      all.lipschitz = std::max(all.lipschitz, found->second.lipschitz);
+      all.simplex = all.simplex && found->second.simplex;
     }
-    const double slope = lipschitz / t;
-    const double bound = simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
-    return std::isfinite(bound) ? bound : kUndefined;
+    return all;
   }
 
   std::vector<double> temperatures_, epsilons_;

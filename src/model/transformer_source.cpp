@@ -79,7 +79,7 @@ class TransformerSource final : public ModelSource {
     }
   }
 
-  void keep_entering(int layer) override { kept_layer_ = layer; }
+  void keep_entering(int layer) override { kept_layer_ = layer > 0 ? layer : -1; }
   int first_layer() const override { return first_layer_; }
 
   void set_reference() override {

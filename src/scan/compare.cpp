@@ -107,7 +107,9 @@ class Comparison {
           make_output_change(std::move(exchanges), options_.dimension, info, slots));
       extras.coords.emplace_back(options_.dimension, labels(rivals_.size()));
     }
+    extras.kept = &tables_;
     progress_.begin(0, "original");
+    if (model_ != nullptr) model_->keep_entering(first_exchanged());
     source_.exchange({});
     runs_.push_back(scan_with(source_, scan_, std::move(extras), &progress_, stop_));
     if (stopped() || model_ == nullptr) return;
@@ -121,13 +123,43 @@ class Comparison {
     return extras;
   }
 
+  // The first layer that any rival changes; the layers before it stay as they are.
+  int first_exchanged() const {
+    std::size_t first = static_cast<std::size_t>(source_.info().layers * source_.info().heads) - 1;
+    for (const Rival& rival : rivals_) {
+      const auto at = std::ranges::find_if(rival.exchanges, &Exchange::changes);
+      first = std::min(first, static_cast<std::size_t>(at - rival.exchanges.begin()));
+    }
+    return static_cast<int>(first) / source_.info().heads;
+  }
+
+  // What is of single layers, for those that `run` took over from the original.
+  void take_over(Results& run, int layers) const {
+    for (auto& [name, metric] : run.metrics) {
+      const MetricArray* original = runs_.front().metric(name);
+      if (original == nullptr || metric.dims.empty() || metric.dims.front() != "layer") continue;
+      const std::size_t size =
+          metric.values.size() / static_cast<std::size_t>(source_.info().layers);
+      const auto cells = static_cast<std::ptrdiff_t>(size) * layers;
+      std::copy_n(original->values.begin(), cells, metric.values.begin());
+      if (!metric.stderr_.empty()) {
+        std::copy_n(original->stderr_.begin(), cells, metric.stderr_.begin());
+      }
+      if (!metric.rows.empty()) std::copy_n(original->rows.begin(), cells, metric.rows.begin());
+    }
+  }
+
   // The rival in every head chosen, the model run on under it.
   void exchange_all() {
     for (std::size_t k = 0; k < rivals_.size(); ++k) {
       progress_.begin(static_cast<int>(k) + 1, rivals_[k].label);
       source_.exchange(rivals_[k].exchanges);
-      Results run = scan_with(source_, scan_, without_loss(), &progress_, stop_);
+      ScanExtras extras = without_loss();
+      if (model_ != nullptr) extras.first_layer = model_->first_layer();
+      extras.before = &tables_;
+      Results run = scan_with(source_, scan_, std::move(extras), &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return;
+      take_over(run, model_ != nullptr ? model_->first_layer() : 0);
       runs_.push_back(std::move(run));
       if (model_ != nullptr) predicted_.push_back(predictions());
     }
@@ -331,6 +363,7 @@ class Comparison {
   StageProgress progress_;
   std::stop_token stop_;
   ScanOptions scan_;
+  ScanTables tables_;                        // of the original
   std::vector<Results> runs_;                // the original, then the rivals finished
   std::vector<Predictions> predicted_;       // the same
   std::vector<std::vector<Variant>> tried_;  // per layer

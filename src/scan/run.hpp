@@ -11,11 +11,31 @@
 
 namespace headgauge {
 
+class CellLayout;
+class LayerTable;
+class RowPlan;
+
+// The statistics of a scan, layer by layer, and what they refer to.
+struct ScanTables {
+  ScanTables();
+  ScanTables(ScanTables&&) noexcept;
+  ScanTables& operator=(ScanTables&&) noexcept;
+  ~ScanTables();
+  std::vector<std::unique_ptr<Measure>> measures;
+  std::unique_ptr<CellLayout> layout;
+  std::unique_ptr<RowPlan> plan;
+  std::vector<std::unique_ptr<LayerTable>> layers;
+};
+
 struct ScanExtras {
   std::vector<std::unique_ptr<Measure>> measures;          // beside those of the options
   std::vector<std::pair<std::string, Coordinate>> coords;  // of their dims
   bool alone = false;                                      // nothing but these measures
-  bool loss = true;  // the loss, where the options ask for it; else the pass alone
+  bool loss = true;            // the loss, where the options ask for it; else the pass alone
+  ScanTables* kept = nullptr;  // where the statistics go in the end
+  // The source begins at `first_layer`; what comes before is as it was in this scan of all layers.
+  int first_layer = 0;
+  const ScanTables* before = nullptr;
 };
 
 Results scan_with(HeadSource& source, const ScanOptions& options, ScanExtras extras,

@@ -151,6 +151,11 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
   return lengths;
 }
 
+ScanTables::ScanTables() = default;
+ScanTables::ScanTables(ScanTables&&) noexcept = default;
+ScanTables& ScanTables::operator=(ScanTables&&) noexcept = default;
+ScanTables::~ScanTables() = default;
+
 Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
              std::stop_token stop) {
   return scan_with(source, given, {}, progress, stop);
@@ -180,13 +185,17 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   const auto normalizer = make_normalizer(options.normalizer);
   const auto pattern = options.measure.masked ? make_pattern(options.pattern) : nullptr;
   ThreadPool pool(options.threads);
-  std::vector<std::unique_ptr<Measure>> measures;
+  ScanTables held;
+  auto& measures = held.measures;
   if (!extras.alone) {
     measures = make_measures(options.measures, options.measure, info, pool.threads());
   }
   std::ranges::move(extras.measures, std::back_inserter(measures));
-  const CellLayout layout(measures);
-  const RowPlan plan(options.lengths, info.documents, *options.queries, options.seed);
+  held.layout = std::make_unique<CellLayout>(measures);
+  const CellLayout& layout = *held.layout;
+  held.plan =
+      std::make_unique<RowPlan>(options.lengths, info.documents, *options.queries, options.seed);
+  const RowPlan& plan = *held.plan;
   const bool asks_loss =
       !extras.alone && std::ranges::find(options.measures, "model") != options.measures.end();
   const bool wants_loss = info.has_loss && asks_loss;
@@ -214,12 +223,12 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   HeadScanner scanner(*normalizer, measures, layout, plan, pool);
   std::vector<HeadAccumulator> accumulators;
   for (int head = 0; head < info.heads; ++head) accumulators.emplace_back(plan, layout.cells());
-  std::vector<std::unique_ptr<LayerTable>> tables;
+  auto& tables = held.layers;
   double forward_seconds = 0, measure_seconds = 0;
   const int last_layer = wants_loss ? info.layers - 1 : measured.layers.back();
   const auto documents = static_cast<int>(plan.documents().size());
   bool stopped = false;
-  for (int layer = 0; layer <= last_layer && !stopped; ++layer) {
+  for (int layer = extras.first_layer; layer <= last_layer && !stopped; ++layer) {
     for (auto& accumulator : accumulators) accumulator.clear();
     for (int document = 0; document < documents && !stopped; ++document) {
       if (progress != nullptr) {
@@ -263,9 +272,10 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
 
   Results results;
   results.partial = stopped;
-  results.layers_done = static_cast<int>(tables.size());
-  const bool layers_missing = tables.size() < measured.layers.size();
-  measured.layers.resize(tables.size());
+  const std::size_t done = static_cast<std::size_t>(extras.first_layer) + tables.size();
+  results.layers_done = static_cast<int>(done);
+  const bool layers_missing = done < measured.layers.size();
+  measured.layers.resize(done);
   results.tool = {{"name", "headgauge"},
                   {"version", HEADGAUGE_VERSION},
                   {"simd", simd_level()},
@@ -295,6 +305,9 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   write_coords(measured, plan, options.measure, info, results);
   for (auto& [name, values] : extras.coords) results.set_coord(name, std::move(values));
   std::vector<const LayerTable*> views;
+  for (int layer = 0; layer < extras.first_layer; ++layer) {
+    views.push_back(extras.before->layers[static_cast<std::size_t>(layer)].get());
+  }
   for (const auto& table : tables) views.push_back(table.get());
   write_row_metrics(measured, plan, layout, views, selection, results);
   const std::vector<const LayerStatistics*> statistics(views.begin(), views.end());
@@ -320,6 +333,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   results.timings = {
       {"forward_s", forward_seconds}, {"measure_s", measure_seconds}, {"total_s", total.seconds()}};
   if (progress != nullptr) progress->update("done", last_layer + 1, last_layer + 1);
+  if (extras.kept != nullptr) *extras.kept = std::move(held);
   return results;
 }
 

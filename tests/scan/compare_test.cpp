@@ -1,0 +1,277 @@
+// Rivals set against a model: what is exchanged, what is taken over, what is recommended.
+#include "headgauge/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+std::unique_ptr<ModelSource> open_plain(int documents = 1, int threads = 0) {
+  std::vector<int> tokens;
+  for (int i = 0; i < 96; ++i) tokens.push_back((i * i + 3 * i) % 41);
+  std::vector<Document> texts;
+  for (int d = 0; d < documents; ++d) {
+    texts.push_back({"text", tokens, ""});
+    std::rotate(tokens.begin(), tokens.begin() + 7, tokens.end());
+  }
+  SourceOptions options;
+  options.threads = threads;
+  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+                           options);
+}
+
+CompareOptions few_measures(const std::string& heads = "") {
+  CompareOptions options;
+  options.scan.lengths = {16, 96};
+  options.scan.measure.top_n = {1, 5};
+  options.scan.measure.temperatures = {1.0};
+  options.scan.measure.critical_max = 10;
+  options.scan.heads = heads;
+  return options;
+}
+
+Results compared(HeadSource& source, const CompareOptions& options,
+                 const std::vector<std::string>& specs) {
+  return compare(source, options, make_rivals(specs, source.info(), options));
+}
+
+bool same_numbers(std::span<const double> a, std::span<const double> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+TEST(SplitRules, ACommaBeforeAKeyGoesOnWithTheRule) {
+  const std::vector<std::string> lists = {"ssmax:s=0.43,b=0,sparsemax", "pointwise:f=1+l^2",
+                                          "topk,asentmax:alpha=1.5,delta=1,beta=2"};
+  EXPECT_EQ(split_rules(lists),
+            (std::vector<std::string>{"ssmax:s=0.43,b=0", "sparsemax", "pointwise:f=1+l^2", "topk",
+                                      "asentmax:alpha=1.5,delta=1,beta=2"}));
+  EXPECT_EQ(split_rules(std::vector<std::string>{"s=1"}), (std::vector<std::string>{"s=1"}));
+}
+
+TEST(MakeRivals, OnlyTheChosenHeadsChange) {
+  const auto source = open_plain();
+  const auto rivals =
+      make_rivals(std::vector<std::string>{"sparsemax"}, source->info(), few_measures("1.0"));
+  const int heads = source->info().heads;
+  ASSERT_EQ(rivals.front().exchanges.size(),
+            static_cast<std::size_t>(source->info().layers * heads));
+  for (std::size_t i = 0; i < rivals.front().exchanges.size(); ++i) {
+    EXPECT_EQ(rivals.front().exchanges[i].changes(), i == static_cast<std::size_t>(heads));
+  }
+  const std::vector<std::string> twice = {"topk", "topk"};
+  EXPECT_THROW(make_rivals(twice, source->info(), few_measures()), UsageError);
+  const std::vector<std::string> unknown = {"topper"};
+  EXPECT_THROW(make_rivals(unknown, source->info(), few_measures()), UsageError);
+}
+
+// The model as it is, under its own rule: every change is exactly 0, and nothing is recommended.
+TEST(Compare, ACopyOfTheModelIsNoRival) {
+  for (const Each each : {Each::none, Each::head, Each::layer}) {
+    CompareOptions options = few_measures();
+    options.each = each;
+    const Results results = compared(*open_plain(), options, {"softmax", "pointwise:f=exp"});
+    int changes = 0;
+    for (const auto& [name, metric] : results.metrics) {
+      if (!name.ends_with("_change") && name != "kl") continue;
+      ++changes;
+      // softmax is entry 1 of the rivals; what comes after it in dims is inner.
+      const auto at = std::ranges::find(metric.dims, "normalizer");
+      ASSERT_NE(at, metric.dims.end()) << name;
+      std::size_t inner = 1;
+      for (auto dim = at + 1; dim != metric.dims.end(); ++dim) {
+        inner *= static_cast<std::size_t>(results.coord_size(*dim));
+      }
+      for (std::size_t i = 0; i < metric.values.size(); ++i) {
+        if (i / inner % 3 == 1 && !std::isnan(metric.values[i])) {
+          EXPECT_EQ(metric.values[i], 0) << name;
+        }
+      }
+    }
+    EXPECT_GT(changes, 20);
+    EXPECT_TRUE(results.flags.empty());
+    for (const std::string& line : summarize_comparison(results)) {
+      EXPECT_EQ(line.find("Recommended"), std::string::npos) << line;
+    }
+  }
+}
+
+// One head by itself is computed by branching off the pass; the same head alone in a whole pass
+// must give the same bits.
+TEST(Compare, AHeadTriedByItselfIsThatHeadExchanged) {
+  const std::vector<std::string> specs = {"ssmax:s=2", "sigmoid", "cosine:g=3"};
+  CompareOptions each = few_measures();
+  each.each = Each::head;
+  const Results tried = compared(*open_plain(2), each, specs);
+  const SourceInfo info = open_plain()->info();
+  for (int layer = 0; layer < info.layers; ++layer) {
+    for (int head = 0; head < info.heads; ++head) {
+      const std::string name = std::to_string(layer) + "." + std::to_string(head);
+      const Results alone = compared(*open_plain(2), few_measures(name), specs);
+      for (const char* metric : {"loss", "loss_change", "kl"}) {
+        for (Index rival = 0; rival < 4; ++rival) {
+          for (Index length = 0; length < 2; ++length) {
+            EXPECT_EQ(tried.at(metric, {layer, head, rival, length}),
+                      alone.at(metric, {rival, length}))
+                << metric << " of " << name;
+          }
+        }
+      }
+      for (Index rival = 1; rival < 4; ++rival) {
+        EXPECT_GT(tried.at("kl", {layer, head, rival, 1}), 1e-6) << name;
+        // A head gets what it got before, so its own metrics are those of the exchanged model.
+        EXPECT_EQ(tried.at("entropy", {layer, head, rival, 1}),
+                  alone.at("entropy", {layer, head, rival, 1}));
+        EXPECT_EQ(tried.at("output_change", {layer, head, rival, 1}),
+                  alone.at("output_change", {layer, head, rival, 1}));
+      }
+    }
+  }
+}
+
+TEST(Compare, ALayerTriedByItselfIsThatLayerExchanged) {
+  CompareOptions each = few_measures();
+  each.each = Each::layer;
+  const Results tried = compared(*open_plain(), each, {"sparsemax"});
+  for (int layer = 0; layer < open_plain()->info().layers; ++layer) {
+    const Results alone =
+        compared(*open_plain(), few_measures(std::to_string(layer) + ".*"), {"sparsemax"});
+    EXPECT_EQ(tried.at("loss_change", {layer, 1, 1}), alone.at("loss_change", {1, 1}));
+    EXPECT_EQ(tried.at("kl", {layer, 1, 1}), alone.at("kl", {1, 1}));
+  }
+}
+
+// Layers before the first exchange are neither computed nor measured again: their statistics are
+// taken over. A scan that begins at layer 0 must give the same.
+TEST(Compare, WhatDoesNotChangeIsTakenOver) {
+  const CompareOptions options = few_measures("1.1");
+  const auto source = open_plain();
+  const auto rivals = make_rivals(std::vector<std::string>{"entmax"}, source->info(), options);
+  const Results results = compare(*source, options, rivals);
+  EXPECT_EQ(source->first_layer(), 1);
+
+  const auto whole = open_plain();
+  whole->exchange(rivals.front().exchanges);
+  EXPECT_EQ(whole->first_layer(), 0);
+  ScanOptions scan_options = options.scan;
+  scan_options.heads.clear();
+  const Results scanned = scan(*whole, scan_options);
+  int metrics = 0;
+  for (const auto& [name, metric] : scanned.metrics) {
+    const MetricArray* both = results.metric(name);
+    ASSERT_NE(both, nullptr) << name;
+    if (name == "loss") continue;
+    std::size_t outer = 1;
+    for (const std::string& dim : both->dims) {
+      if (dim == "normalizer") break;
+      outer *= static_cast<std::size_t>(results.coord_size(dim));
+    }
+    const std::size_t inner = metric.values.size() / outer;
+    for (std::size_t o = 0; o < outer; ++o) {
+      const auto rival = std::span(both->values).subspan((2 * o + 1) * inner, inner);
+      EXPECT_TRUE(same_numbers(rival, std::span(metric.values).subspan(o * inner, inner))) << name;
+    }
+    ++metrics;
+  }
+  EXPECT_GT(metrics, 40);
+}
+
+TEST(Compare, SameBitsOnAnyNumberOfThreads) {
+  CompareOptions options = few_measures();
+  options.each = Each::head;
+  options.scan.threads = 1;
+  const std::vector<std::string> specs = {"entmax", "relu"};
+  const Results one = compared(*open_plain(1, 1), options, specs);
+  options.scan.threads = 5;
+  const Results five = compared(*open_plain(1, 5), options, specs);
+  ASSERT_EQ(one.metrics.size(), five.metrics.size());
+  for (std::size_t m = 0; m < one.metrics.size(); ++m) {
+    EXPECT_TRUE(same_numbers(one.metrics[m].second.values, five.metrics[m].second.values))
+        << one.metrics[m].first;
+  }
+}
+
+TEST(Compare, PatternsHaveTheirOwnDimension) {
+  CompareOptions options = few_measures();
+  options.dimension = "pattern";
+  const Results results = compared(*open_plain(), options, {"window:size=96", "window:size=8"});
+  EXPECT_EQ(results.metric("kept_mass")->dims,
+            (std::vector<std::string>{"layer", "head", "pattern", "length"}));
+  // A window of the whole text hides nothing.
+  EXPECT_EQ(results.at("loss_change", {1, 1}), 0);
+  EXPECT_NEAR(results.at("kept_mass", {0, 0, 1, 1}), 1, 1e-6);
+  EXPECT_LT(results.at("kept_mass", {0, 0, 2, 1}), 0.9);
+  EXPECT_GT(results.at("kl", {2, 1}), 0);
+  EXPECT_GT(results.at("output_change", {0, 0, 2, 1}), 0);
+  EXPECT_LT(results.at("visible_keys", {0, 0, 2, 1}), 8.01);
+}
+
+TEST(Compare, OnAStopTheFinishedRivalsAreThere) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto source = open_plain();
+  const CompareOptions options = few_measures();
+  const auto rivals = make_rivals(std::vector<std::string>{"topk"}, source->info(), options);
+  const Results results = compare(*source, options, rivals, nullptr, stop.get_token());
+  EXPECT_TRUE(results.partial);
+  EXPECT_EQ(results.layers_done, 0);
+  EXPECT_EQ(results.coord_size("normalizer"), 1);
+}
+
+// Heads of a phantom put nothing out that the loss could gain from.
+TEST(Compare, NothingIsRecommendedForThePhantom) {
+  const testing::TemporaryFolder temporary("compare-phantom");
+  const std::string folder = temporary.path();
+  write_phantom(folder, 10);
+  // Five documents: their means have a standard error, which here is 0.
+  std::vector<Document> documents(5);
+  for (int d = 0; d < 5; ++d) {
+    for (int i = 0; i < 128; ++i) documents[d].tokens.push_back((7 * i * i + (5 + d) * i) % 128);
+  }
+  for (const Each each : {Each::none, Each::head}) {
+    const auto source = make_model_source(resolve_model(folder), documents, {});
+    CompareOptions options = few_measures();
+    options.scan.lengths = {128};
+    options.scan.measures = {"weights"};
+    options.each = each;
+    const Results results =
+        compared(*source, options, {"ssmax", "sparsemax", "softmax1", "topk:k=2", "sigmoid"});
+    EXPECT_TRUE(results.flags.empty());
+    const auto lines = summarize_comparison(results);
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_EQ(lines.front().find("too few blocks"), std::string::npos) << lines.front();
+    EXPECT_NE(lines.front().find("No recommendation"), std::string::npos) << lines.front();
+  }
+}
+
+TEST(FitRivals, SoftmaxFitsItselfAndAGivenParameterStays) {
+  const auto source = open_plain();
+  const CompareOptions options = few_measures();
+  auto rivals =
+      make_rivals(std::vector<std::string>{"softmax", "ssmax:s=0.43", "sparsemax", "cosine"},
+                  source->info(), options);
+  fit_rivals(*source, options, rivals);
+  for (const double t : rivals[0].fitted) EXPECT_EQ(t, 1);
+  EXPECT_TRUE(rivals[1].fitted.empty());
+  EXPECT_TRUE(rivals[2].fitted.empty());
+  EXPECT_EQ(rivals[3].fitted_key, "g");
+  // No other value of the parameter changes the head's output less.
+  const Results fitted = compare(*source, options, rivals);
+  for (const char* other : {"cosine:g=1", "cosine:g=4", "cosine:g=10", "cosine:g=30"}) {
+    const Results fixed = compared(*source, options, {other});
+    for (Index head = 0; head < source->info().heads; ++head) {
+      EXPECT_LE(fitted.at("output_change", {0, head, 4, 1}),
+                fixed.at("output_change", {0, head, 1, 1}) + 1e-9)
+          << other;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
