@@ -1,8 +1,9 @@
 // Per-target: the curves of curves.hpp. Include after hwy/highway.h, inside foreach_target.
 //
-// value(l, log) is h >= 0; kLog: it also gives log h. kDips: h may be smaller between the extremes
-// of the row than at them. kCutsOff: h may be 0 for a whole row. kSide: side(l) is summed as well,
-// and divisor() is what normalised weights are divided by, from sum h and sum side.
+// value(l, log, side) is h >= 0. kLog: it also gives log h. kSide: and a second number, which is
+// summed; divisor() is what normalised weights are divided by, from sum h and sum side. kDips: h
+// may be smaller between the extremes of the row than at them. kCutsOff: h may be 0 for a whole
+// row.
 
 // NOLINTBEGIN(llvm-header-guard)
 #if defined(HEADGAUGE_CURVES_TOGGLE) == defined(HWY_TARGET_TOGGLE)
@@ -11,6 +12,9 @@
 #else
 #define HEADGAUGE_CURVES_TOGGLE
 #endif
+
+#include <algorithm>
+#include <cmath>
 
 #include "hwy/highway.h"
 #include "kernels/exp-inl.hpp"
@@ -24,7 +28,6 @@ namespace headgauge::HWY_NAMESPACE {
 
 struct PlainCurve {
   static constexpr bool kLog = false, kDips = false, kCutsOff = false, kSide = false;
-  HWY_INLINE V side(V) const { return hn::Zero(D()); }
   HWY_INLINE double divisor(double sum, double) const { return sum; }
 };
 
@@ -32,11 +35,11 @@ struct PlainCurve {
 struct Sigmoid : PlainCurve {
   static constexpr bool kLog = true;
   HWY_INLINE explicit Sigmoid(float b) : shift(b) {}
-  HWY_INLINE V value(V l, V& log) const {
+  HWY_INLINE V value(V l, V& log, V&) const {
     const D d;
     const V x = hn::Add(l, hn::Set(d, shift)), one = hn::Set(d, 1.0f);
-    const V e = exp_of<true>(hn::Neg(hn::Abs(x)));
-    log = hn::Sub(hn::Min(x, hn::Zero(d)), log_one_plus_of(e));
+    const V e = exp_of<false>(hn::Max(hn::Or(x, hn::SignBit(d)), hn::Set(d, kLowest)));
+    log = minus_log_one_plus(hn::Min(x, hn::Zero(d)), e);
     return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
   }
   float shift;
@@ -45,7 +48,7 @@ struct Sigmoid : PlainCurve {
 // max(x, 0) + log(1 + e^-|x|).
 struct Softplus : PlainCurve {
   HWY_INLINE explicit Softplus(float b) : shift(b) {}
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE V value(V l, V&, V&) const {
     const D d;
     const V x = hn::Add(l, hn::Set(d, shift));
     return hn::Add(hn::Max(x, hn::Zero(d)), log_one_plus_of(exp_of<true>(hn::Neg(hn::Abs(x)))));
@@ -67,7 +70,7 @@ template <int kPower>
 struct Relu : PlainCurve {
   static constexpr bool kCutsOff = true;
   HWY_INLINE explicit Relu(float b, int p = kPower) : shift(b), power(p) {}
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE V value(V l, V&, V&) const {
     const D d;
     const V x = hn::Max(hn::Add(l, hn::Set(d, shift)), hn::Zero(d));
     if constexpr (kPower == 1) return x;
@@ -81,7 +84,7 @@ struct Relu : PlainCurve {
 struct Relu6 : PlainCurve {
   static constexpr bool kCutsOff = true;
   HWY_INLINE explicit Relu6(float b) : shift(b) {}
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE V value(V l, V&, V&) const {
     const D d;
     const V x = hn::Max(hn::Add(l, hn::Set(d, shift)), hn::Zero(d));
     return hn::Min(x, hn::Set(d, 6.0f));
@@ -93,7 +96,7 @@ struct Relu6 : PlainCurve {
 struct EvenPower : PlainCurve {
   static constexpr bool kDips = true;
   HWY_INLINE EvenPower(float b, float factor, int p) : shift(b), scale(factor), power(p) {}
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE V value(V l, V&, V&) const {
     const D d;
     return power_of(hn::MulAdd(l, hn::Set(d, scale), hn::Set(d, shift)), power);
   }
@@ -106,7 +109,7 @@ struct Parabola : PlainCurve {
   static constexpr bool kDips = true;
   HWY_INLINE Parabola(float at, float constant, float linear, float quadratic)
       : shift(at), a(constant), b(linear), c(quadratic) {}
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE V value(V l, V&, V&) const {
     const D d;
     const V x = hn::Add(l, hn::Set(d, shift));
     return hn::MulAdd(hn::MulAdd(x, hn::Set(d, c), hn::Set(d, b)), x, hn::Set(d, a));
@@ -114,34 +117,55 @@ struct Parabola : PlainCurve {
   float shift, a, b, c;
 };
 
-// e^x - 1 = 2^k (2^f - 1) + (2^k - 1), which keeps its digits near 0; for x in [-80, 60].
-HWY_INLINE V exp_minus_one(V x) {
+// 2^-K (e^x - 1) = 2^(k - K) (2^f - 1) + (2^(k - K) - 2^-K), which keeps its digits near 0; for
+// |x| <= 1e4 and k - K in [-126, 127]. `unit` is 2^-K.
+HWY_INLINE V exp_minus_one(V x, V lowered, V unit) {
   const D d;
-  const hn::RebindToSigned<D> di;
-  const V log2e = hn::Set(d, kLog2E);
-  const V k = hn::Round(hn::Mul(x, log2e));
+  const V log2e = hn::Set(d, kLog2E), round = hn::Set(d, kRound);
+  const V k = hn::Sub(hn::MulAdd(x, log2e, round), round);
   const V f = hn::MulSub(x, log2e, k);
   V p = hn::MulAdd(hn::Set(d, kPoly5), f, hn::Set(d, kPoly4));
   p = hn::MulAdd(p, f, hn::Set(d, kPoly3));
   p = hn::MulAdd(p, f, hn::Set(d, kPoly2));
   p = hn::MulAdd(p, f, hn::Set(d, kPoly1));
-  const auto bits = hn::Add(hn::ConvertTo(di, k), hn::Set(di, 127));
-  const V power = hn::BitCast(d, hn::ShiftLeft<23>(bits));
-  return hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, hn::Set(d, 1.0f)));
+  const V exponent = hn::Sub(k, lowered);
+#if HWY_TARGET == HWY_AVX3
+  const V power{_mm512_scalef_ps(hn::Set(d, 1.0f).raw, exponent.raw)};
+#else
+  // The exponent and its offset in the low bits.
+  const hn::RebindToUnsigned<D> du;
+  const V biased = hn::Add(exponent, hn::Set(d, kRound + 127.0f));
+  const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased)));
+#endif
+  return hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, unit));
 }
 
-// The side is sum |e^l - 1| over l < 0.
+HWY_INLINE V exp_minus_one(V x) {
+  const D d;
+  return exp_minus_one(x, hn::Zero(d), hn::Set(d, 1.0f));
+}
+
+// All times 2^-K, K about log2 of the largest e^l. The side is sum (e^l - 1) over all l. kHigh: K
+// is so large that low logits are raised to positive ones.
+template <bool kHigh>
 struct Softpick : PlainCurve {
   static constexpr bool kCutsOff = true, kSide = true;
-  HWY_INLINE V value(V l, V&) const {
+  HWY_INLINE explicit Softpick(float k)
+      : lowered(k),
+        lowest(std::max((lowered - 120.0f) / kLog2E, -80.0f)),
+        unit(std::ldexp(1.0f, -static_cast<int>(lowered))) {}
+  HWY_INLINE V value(V l, V&, V& side) const {
     const D d;
-    return hn::Max(exp_minus_one(hn::Max(l, hn::Set(d, -80.0f))), hn::Zero(d));
+    const V raised = hn::Max(l, hn::Set(d, lowest));
+    side = exp_minus_one(raised, hn::Set(d, lowered), hn::Set(d, unit));
+    if constexpr (kHigh) side = hn::IfThenElseZero(hn::Gt(l, hn::Zero(d)), side);
+    return hn::Max(side, hn::Zero(d));
   }
-  HWY_INLINE V side(V l) const {
-    const D d;
-    return hn::Max(hn::Neg(exp_minus_one(hn::Max(l, hn::Set(d, -80.0f)))), hn::Zero(d));
+  // sum |e^l - 1| is twice the sum of the positive ones less that of all.
+  HWY_INLINE double divisor(double sum, double side) const {
+    return 2 * sum - side + 1e-8 * static_cast<double>(unit);
   }
-  HWY_INLINE double divisor(double sum, double side) const { return sum + side + 1e-8; }
+  float lowered, lowest, unit;
 };
 
 // e^(l - max l) (l - m); the side is sum e^(l - max l).
@@ -149,8 +173,11 @@ struct SelfAdjust : PlainCurve {
   static constexpr bool kSide = true;
   HWY_INLINE explicit SelfAdjust(Extremes row)
       : top(row.max), low(std::min(row.min, 0.0f)), high(std::max(row.max, 0.0f)) {}
-  HWY_INLINE V value(V l, V&) const { return hn::Mul(side(l), hn::Sub(l, hn::Set(D(), low))); }
-  HWY_INLINE V side(V l) const { return exp_of<true>(hn::Sub(l, hn::Set(D(), top))); }
+  HWY_INLINE V value(V l, V&, V& side) const {
+    const D d;
+    side = exp_of<true>(hn::Sub(l, hn::Set(d, top)));
+    return hn::Mul(side, hn::Sub(l, hn::Set(d, low)));
+  }
   HWY_INLINE double divisor(double, double side) const {
     return side * (static_cast<double>(high) - low);
   }

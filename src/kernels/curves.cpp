@@ -31,67 +31,141 @@ void cap(const float* in, std::size_t n, float c, float* out) {
 
 #else
 
-// What the main pass finds besides the sums of shares.
+// Cubes of h, and 1/h, stay inside float32.
+constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
+
+// As BlockSums, of h itself: sums over the h below the largest. Multiplications are what these
+// passes wait for; there are four a vector here.
+struct CurveSums {
+  HWY_INLINE CurveSums() {
+    first = shift = square = hn::Zero(D());
+    cube = hn::Set(D(), kTiny);
+  }
+  HWY_INLINE void add(V log, V h, V top) {
+    const D d;
+    const auto below = hn::Lt(h, top);
+    const V squared = hn::MulAdd(h, h, hn::Set(d, kTiny));
+#if HWY_TARGET == HWY_AVX3
+    first = V{_mm512_mask_add_ps(first.raw, below.raw, first.raw, h.raw)};
+    square = V{_mm512_mask_add_ps(square.raw, below.raw, square.raw, squared.raw)};
+    cube = V{_mm512_mask3_fmadd_ps(squared.raw, h.raw, cube.raw, below.raw)};
+    shift = V{_mm512_mask3_fmadd_ps(h.raw, log.raw, shift.raw, below.raw)};
+#else
+    const V rest = hn::IfThenElseZero(below, h);
+    first = hn::Add(first, rest);
+    square = hn::Add(square, hn::IfThenElseZero(below, squared));
+    cube = hn::MulAdd(squared, rest, cube);
+    shift = hn::MulAdd(log, rest, shift);
+#endif
+    others += hn::CountTrue(d, below);
+  }
+  HWY_INLINE void add_to(Totals& totals) const {
+    totals.first = add_halves(totals.first, first);
+    totals.square = add_halves(totals.square, square);
+    totals.cube = add_halves(totals.cube, cube);
+    totals.shift = add_halves(totals.shift, shift);
+    totals.others += others;
+  }
+  V first, square, cube, shift;
+  std::size_t others = 0;
+};
+
+// What the main pass finds: the sums, as shares of the largest h, and that of the side.
 struct Found {
   ShareSums shares;
   double side = 0;
 };
 
-// h of all logits, stored as shares of the largest h where kShares, else times `factor`. `top` is
-// the largest h.
-template <bool kShares, class F>
+// From sums of h, over whole vectors with `lanes` lanes in all.
+template <class F>
+HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::size_t blocks,
+                               double top) {
+  const DD dd;
+  const double tiny = kTiny, unit = 1 / top;
+  const auto others = static_cast<double>(totals.others);
+  ShareSums e;
+  e.ones = static_cast<double>(lanes) - others;
+  e.first = hn::GetLane(hn::SumOfLanes(dd, totals.first)) * unit;
+  const double square = hn::GetLane(hn::SumOfLanes(dd, totals.square)) - tiny * others;
+  e.square = std::max(square, 0.0) * unit * unit;
+  const double cube = hn::GetLane(hn::SumOfLanes(dd, totals.cube)) -
+                      tiny * static_cast<double>(blocks * hn::Lanes(D()));
+  e.cube = std::max(cube, 0.0) * unit * unit * unit;
+  const double shift = hn::GetLane(hn::SumOfLanes(dd, totals.shift)) * unit;
+  e.shift = shift * (F::kLog ? 1.0 : kLn2) - std::log(top) * e.first;
+  return e;
+}
+
+// h of all logits; `out` gets them times `factor`, or as they are where kPlain. `top` is the
+// largest.
+template <bool kPlain, class F>
 HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float filler, float top,
                             float factor, float* out) {
   const D d;
   const DD dd;
   const std::size_t lanes = hn::Lanes(d);
-  const V unit = hn::Set(d, unit_above(top)), one = hn::Set(d, 1.0f), by = hn::Set(d, factor);
-  const V log_top = hn::Set(d, std::log(top));
+  const V most = hn::Set(d, top), by = hn::Set(d, factor);
   Totals totals;
   VD all_sides = hn::Zero(dd);
-  V lowest = one;
+  V lowest = most;
   std::size_t i = 0, blocks = 0;
-  const auto step = [&](V l, hn::Mask<D> inside, V& side, BlockSums& block) HWY_ATTR {
-    V log = one;
-    const V h = hn::IfThenElseZero(inside, f.value(l, log));
-    V e = hn::Mul(h, unit);
-    const auto below = hn::Lt(e, one);
-    e = hn::Min(e, one);
-    if constexpr (F::kDips) lowest = hn::Min(lowest, hn::IfThenElse(inside, e, one));
-    if constexpr (F::kSide) side = hn::Add(side, hn::IfThenElseZero(inside, f.side(l)));
-    if constexpr (F::kLog) {
-      block.add(hn::IfThenElseZero(below, hn::Sub(log, log_top)), e, below);
-    } else {
-      block.add(log2_of(e), e, below);
-    }
-    return kShares ? e : hn::Mul(h, by);
+  // h of one vector, and what is summed of it later.
+  struct Pending {
+    V h, log;
   };
-  const auto all = hn::FirstN(d, lanes);
+  const auto evaluate = [&](V l, V& more) HWY_ATTR {
+    Pending out;
+    out.log = most;
+    out.h = f.value(l, out.log, more);
+    if constexpr (F::kDips) lowest = hn::Min(lowest, out.h);
+    return out;
+  };
+  const auto add = [&](const Pending& p, CurveSums& sums)
+                       HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
+  const auto store = [&](V h, float* to)
+                         HWY_ATTR { hn::StoreU(kPlain ? h : hn::Mul(h, by), d, to); };
+  // The sums of a vector are taken while h of the next one is on its way: the two together are a
+  // chain so long that few of them are under way at a time. The first to be added are zeros.
+  Pending a{hn::Zero(d), hn::Zero(d)}, b = a;
   do {
-    BlockSums block;
+    CurveSums sums;
     V side = hn::Zero(d);
     const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      const V a = step(hn::LoadU(d, in + i), all, side, block);
-      const V b = step(hn::LoadU(d, in + i + lanes), all, side, block);
+      V more_a = most, more_b = most;
+      const Pending x = evaluate(hn::LoadU(d, in + i), more_a);
+      const Pending y = evaluate(hn::LoadU(d, in + i + lanes), more_b);
+      if constexpr (F::kSide) side = hn::Add(side, hn::Add(more_a, more_b));
+      add(a, sums);
+      add(b, sums);
+      a = x;
+      b = y;
       if (out == nullptr) continue;
-      hn::StoreU(a, d, out + i);
-      hn::StoreU(b, d, out + i + lanes);
+      store(x.h, out + i);
+      store(y.h, out + i + lanes);
     }
     while (end == n && i < n) {
       const std::size_t some = std::min(lanes, n - i);
-      const V a = step(load_first(in + i, some, filler), hn::FirstN(d, some), side, block);
-      if (out != nullptr) store_first(a, out + i, some);
+      const auto inside = hn::FirstN(d, some);
+      V more = most;
+      Pending x = evaluate(load_first(in + i, some, filler), more);
+      x.h = hn::IfThenElseZero(inside, x.h);
+      if constexpr (F::kSide) side = hn::Add(side, hn::IfThenElseZero(inside, more));
+      add(x, sums);
+      if (out != nullptr) store_first(kPlain ? x.h : hn::Mul(x.h, by), out + i, some);
       i += lanes;
     }
-    block.add_to(totals);
+    if (i >= n) {
+      add(a, sums);
+      add(b, sums);
+    }
+    sums.add_to(totals);
     all_sides = add_halves(all_sides, side);
     ++blocks;
   } while (i < n);
   Found found;
-  found.shares = totals.sums(i / lanes, blocks);
-  if (!F::kLog) found.shares.shift *= kLn2;
-  found.shares.min = hn::GetLane(hn::MinOfLanes(d, lowest));
+  found.shares = in_shares<F>(totals, i + 2 * lanes, blocks, top);
+  found.shares.min = hn::GetLane(hn::MinOfLanes(d, lowest)) / top;
   found.side = hn::GetLane(hn::SumOfLanes(dd, all_sides));
   return found;
 }
@@ -101,8 +175,8 @@ bool weigh_by(const F& f, const CurveRule& rule, const float* in, std::size_t n,
               float* out, WeightSums* sums) {
   const D d;
   const auto at = [&](float l) HWY_ATTR {
-    V log;
-    return hn::GetLane(f.value(hn::Set(d, l), log));
+    V log, more;
+    return hn::GetLane(f.value(hn::Set(d, l), log, more));
   };
   const float low = at(bounds.min), high = at(bounds.max), top = std::max(low, high);
   if (top == 0 && F::kCutsOff) {
@@ -110,15 +184,16 @@ bool weigh_by(const F& f, const CurveRule& rule, const float* in, std::size_t n,
     *sums = no_weights(n, bounds);
     return true;
   }
-  if (!(top >= 1e-30f && top <= 1e30f)) return false;
+  if (!(top >= kLeastTop && top <= kMostTop)) return false;
+  const bool plain = rule.normalised || rule.factor == 1;
   const auto factor = static_cast<float>(rule.factor);
-  Found found = rule.normalised ? curve_pass<true>(f, in, n, bounds.max, top, 1.0f, out)
-                                : curve_pass<false>(f, in, n, bounds.max, top, factor, out);
+  Found found = plain ? curve_pass<true>(f, in, n, bounds.max, top, factor, out)
+                      : curve_pass<false>(f, in, n, bounds.max, top, factor, out);
   ShareSums& e = found.shares;
   if (!F::kDips) e.min = low / top;
   const double sum = top * e.total();
   const double divisor = rule.normalised ? f.divisor(sum, found.side) : 1.0 / rule.factor;
-  if (rule.normalised && out != nullptr) scale_row(out, n, static_cast<float>(top / divisor));
+  if (rule.normalised && out != nullptr) scale_row(out, n, static_cast<float>(1 / divisor));
   *sums = weight_sums(e, bounds, sum / divisor);
   sums->log_sum_exp = 0;
   return true;
@@ -149,8 +224,11 @@ bool weigh_row(const CurveRule& rule, const float* in, std::size_t n, float* out
       return weigh(Parabola{rule.shift, 1.0f, 0.0f, 1.0f});
     case Curve::kTaylor2:
       return weigh(Parabola{rule.shift, 1.0f, 1.0f, 0.5f});
-    case Curve::kSoftpick:
-      return bounds.max <= 60.0f && weigh(Softpick{});
+    case Curve::kSoftpick: {
+      if (bounds.max > 1e4f) return false;
+      const float k = std::max(std::nearbyint(bounds.max * kLog2E), 0.0f);
+      return k > 118 ? weigh(Softpick<true>(k)) : weigh(Softpick<false>(k));
+    }
     case Curve::kSelfAdjust:
       return weigh(SelfAdjust(bounds));
   }

@@ -36,7 +36,7 @@ struct CurveRule {
 // or is empty where only the sums are wanted; it may be the logits themselves. Relative error of a
 // weight 2e-6 + 2e-7 |log a| (of powers: 1.2e-7 times the power), of the sums 2e-6.
 // False, and nothing is written, where the row is not for float32: a logit is NaN or infinite, the
-// largest h is outside [1e-30, 1e30] and not 0, or the processor has no vectors.
+// largest h is outside [1e-10, 1e10] and not 0, or the processor has no vectors.
 bool weigh_curve(const CurveRule& rule, std::span<const float> logits, std::span<float> weights,
                  WeightSums& sums);
 

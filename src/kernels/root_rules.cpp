@@ -97,10 +97,21 @@ struct Sums {
 };
 
 // [y]_+^p and [y]_+^(p - 1).
-enum class Power { kOne, kTwo, kAny };
+enum class Power { kOne, kTwo, kWhole, kAny };
+
+constexpr int kMostWhole = 64;
+
+HWY_INLINE VD whole_power(VD x, int power) {
+  VD out = hn::Set(DD(), 1.0);
+  for (; power > 0; power >>= 1) {
+    if ((power & 1) != 0) out = hn::Mul(out, x);
+    x = hn::Mul(x, x);
+  }
+  return out;
+}
 
 template <Power kPower>
-HWY_INLINE VD positive_part(VD y, VD& slope, VD less) {
+HWY_INLINE VD positive_part(VD y, VD& slope, double p) {
   const DD dd;
   const auto inside = hn::Gt(y, hn::Zero(dd));
   const VD rest = hn::IfThenElseZero(inside, y);
@@ -110,7 +121,11 @@ HWY_INLINE VD positive_part(VD y, VD& slope, VD less) {
   } else if constexpr (kPower == Power::kTwo) {
     slope = rest;
     return hn::Mul(rest, rest);
+  } else if constexpr (kPower == Power::kWhole) {
+    slope = whole_power(rest, static_cast<int>(p) - 1);
+    return hn::Mul(slope, rest);
   } else {
+    const VD less = hn::Set(dd, p - 1);
     slope = hn::IfThenElseZero(inside, power_of(hn::Max(y, hn::Set(dd, 1e-300)), less));
     return hn::Mul(slope, rest);
   }
@@ -139,8 +154,9 @@ HWY_INLINE Sums add_up(const double* u, std::size_t n, double at, const F& f) {
 // enters: bisection steps in where Newton leaves the bracket or its steps do not shrink.
 template <Power kPower>
 double threshold(const double* u, std::size_t n, double p) {
-  const VD less = hn::Set(DD(), p - 1);
-  const auto f = [&](VD y, VD& slope) HWY_ATTR { return positive_part<kPower>(y, slope, less); };
+  const auto f = [p](VD y, VD& slope) HWY_ATTR { return positive_part<kPower>(y, slope, p); };
+  // Newton doubles the digits at each step, and the weights are float32 and scaled to sum to 1.
+  const double enough = kPower != Power::kOne && kPower != Power::kTwo && p > 1 ? 1e-8 : 0;
   double low = -1, high = -std::pow(static_cast<double>(n), -1 / p), tau = low;
   double before = 1, last = 1;  // lengths of the steps
   for (int i = 0; i < 200; ++i) {
@@ -157,6 +173,7 @@ double threshold(const double* u, std::size_t n, double p) {
     last = std::abs(next - tau);
     if (last <= 2e-16 || low == high) break;
     tau = next;
+    if (last <= -enough * tau) break;
   }
   return tau;
 }
@@ -174,7 +191,7 @@ ShareSums add_shares(const float* shares, std::size_t n) {
     for (; i < end; i += lanes) {
       const V e = hn::Load(d, shares + i);
       lowest = hn::Min(lowest, hn::IfThenElse(hn::FirstN(d, n - i), e, lowest));
-      block.add(log2_of(e), e);
+      block.add<false>(log2_of(e), e);
     }
     block.add_to(totals);
     ++blocks;
@@ -204,10 +221,10 @@ template <Power kPower>
 void entmax_shares(std::size_t n, double p, RootWork& work) {
   const DD dd;
   const double tau = threshold<kPower>(work.u.data(), n, p);
-  const VD unit = hn::Set(dd, -1 / tau), less = hn::Set(dd, p - 1);
+  const VD unit = hn::Set(dd, -1 / tau);
   const auto f = [&](VD y) HWY_ATTR {
     VD slope;
-    return positive_part<kPower>(hn::Mul(y, unit), slope, less);
+    return positive_part<kPower>(hn::Mul(y, unit), slope, p);
   };
   store_shares(work.u.data(), n, tau, f, work.shares.data());
 }
@@ -232,6 +249,8 @@ bool entmax(const float* in, std::size_t n, double alpha, double scale, float* o
     entmax_shares<Power::kOne>(count, p, work);
   } else if (alpha == 1.5) {
     entmax_shares<Power::kTwo>(count, p, work);
+  } else if (p > 2 && p < kMostWhole && std::abs(p - std::round(p)) < 1e-12) {
+    entmax_shares<Power::kWhole>(count, std::round(p), work);
   } else {
     entmax_shares<Power::kAny>(count, p, work);
   }
@@ -250,31 +269,51 @@ bool entmax(const float* in, std::size_t n, double alpha, double scale, float* o
   return true;
 }
 
+// y^-q and, as the slope, y^(-q - 1); y >= 1.
+template <bool kWhole>
+HWY_INLINE VD inverse_power(VD y, VD& slope, double q) {
+  const DD dd;
+  if constexpr (kWhole) {
+    slope = hn::Div(hn::Set(dd, 1.0), whole_power(y, static_cast<int>(q) + 1));
+  } else {
+    slope = power_of(y, hn::Set(dd, -q - 1));
+  }
+  return hn::Mul(slope, y);
+}
+
 // gap = lam - max l. (sum (gap + u)^-q)^(-1/q) rises with gap and is concave, and at gap = 1 at
 // most 1: Newton from there closes in on 1 without passing it.
-bool stieltjes(const float* in, std::size_t n, double q, float* out, WeightSums* sums,
-               RootWork& work) {
+template <bool kWhole>
+void stieltjes_shares(std::size_t n, double q, RootWork& work) {
   const DD dd;
-  bool finite = true;
-  const Extremes bounds = find_extremes_of<true>(in, n, finite);
-  if (!finite || q < 0.25) return false;
-  lower(in, n, bounds.max, -1.0, std::numeric_limits<double>::max(), work.u.data());
-  const VD less = hn::Set(dd, -q - 1);
-  const auto terms = [&](VD y, VD& slope) HWY_ATTR {
-    slope = power_of(y, less);
-    return hn::Mul(slope, y);
-  };
+  const auto terms = [q](VD y, VD& slope) HWY_ATTR { return inverse_power<kWhole>(y, slope, q); };
   double gap = 1;
   for (int i = 0; i < 100; ++i) {
     const Sums at = add_up(work.u.data(), n, -gap, terms);
     const double mean = std::pow(at.value, -1 / q);
     const double step = (1 - mean) * at.value / (mean * at.slope);
     gap += std::max(step, 0.0);
-    if (!(step > 4e-16 * gap)) break;
+    if (!(step > 1e-8 * gap)) break;  // see threshold()
   }
-  const VD unit = hn::Set(dd, 1 / gap), minus_q = hn::Set(dd, -q);
-  const auto f = [&](VD y) HWY_ATTR { return power_of(hn::Mul(y, unit), minus_q); };
+  const VD unit = hn::Set(dd, 1 / gap);
+  const auto f = [&](VD y) HWY_ATTR {
+    VD slope;
+    return inverse_power<kWhole>(hn::Mul(y, unit), slope, q);
+  };
   store_shares(work.u.data(), n, -gap, f, work.shares.data());
+}
+
+bool stieltjes(const float* in, std::size_t n, double q, float* out, WeightSums* sums,
+               RootWork& work) {
+  bool finite = true;
+  const Extremes bounds = find_extremes_of<true>(in, n, finite);
+  if (!finite || q < 0.25) return false;
+  lower(in, n, bounds.max, -1.0, std::numeric_limits<double>::max(), work.u.data());
+  if (q <= kMostWhole && q == std::round(q)) {
+    stieltjes_shares<true>(n, q, work);
+  } else {
+    stieltjes_shares<false>(n, q, work);
+  }
   const ShareSums e = add_shares(work.shares.data(), n);
   *sums = weight_sums(e, bounds);
   sums->log_sum_exp = 0;

@@ -27,14 +27,17 @@ struct RunningExtremes {
   HWY_INLINE explicit RunningExtremes(V any) {
     for (int v = 0; v < 4; ++v) {
       low[v] = high[v] = any;
-      nothing[v] = hn::Zero(D());
+      size[v] = hn::Zero(hn::RebindToUnsigned<D>());
     }
   }
   HWY_INLINE void add(int v, V x) {
     low[v] = hn::Min(low[v], x);
     high[v] = hn::Max(high[v], x);
-    // NaN and infinity times 0 is NaN; a minimum may lose it.
-    if constexpr (kFinite) nothing[v] = hn::MulAdd(x, hn::Zero(D()), nothing[v]);
+    // A minimum may lose a NaN. Without the sign NaN and infinity are the largest, in integers.
+    if constexpr (kFinite) {
+      const hn::RebindToUnsigned<D> du;
+      size[v] = hn::Max(size[v], hn::ShiftLeft<1>(hn::BitCast(du, x)));
+    }
   }
   HWY_INLINE void add_four(const float* in) {
     const D d;
@@ -44,7 +47,8 @@ struct RunningExtremes {
     add(2, hn::LoadU(d, in + 2 * lanes));
     add(3, hn::LoadU(d, in + 3 * lanes));
   }
-  V low[4], high[4], nothing[4];
+  V low[4], high[4];
+  hn::Vec<hn::RebindToUnsigned<D>> size[4];
 };
 
 // With kFinite, `finite` tells whether all values are.
@@ -67,9 +71,10 @@ HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finit
   const auto& low = found.low;
   const auto& high = found.high;
   if constexpr (kFinite) {
-    const auto& zero = found.nothing;
-    const V all = hn::Add(hn::Add(zero[0], zero[1]), hn::Add(zero[2], zero[3]));
-    finite = hn::AllTrue(d, hn::Eq(all, hn::Zero(d)));
+    const hn::RebindToUnsigned<D> du;
+    const auto& size = found.size;
+    const auto most = hn::Max(hn::Max(size[0], size[1]), hn::Max(size[2], size[3]));
+    finite = hn::GetLane(hn::MaxOfLanes(du, most)) < 0xff000000u;
   }
   const V lowest = hn::Min(hn::Min(low[0], low[1]), hn::Min(low[2], low[3]));
   const V highest = hn::Max(hn::Max(high[0], high[1]), hn::Max(high[2], high[3]));
@@ -140,22 +145,26 @@ struct BlockSums {
     square = cube = hn::Set(D(), kTiny);
   }
 
-  // `x` is log e, in any base.
-  HWY_INLINE void add(V x, V e) { add(x, e, hn::Lt(e, hn::Set(D(), 1.0f))); }
-  HWY_INLINE void add(V x, V e, hn::Mask<D> below) {
+  // `x` is log e, in any base. With kAll NaN in x shows in `shift`; without, shift is left out
+  // where e = 1, whatever x is.
+  template <bool kAll = true>
+  HWY_INLINE void add(V x, V e) {
     const D d;
+    const auto below = hn::Lt(e, hn::Set(d, 1.0f));
 #if HWY_TARGET == HWY_AVX3
     const V squared = hn::MulAdd(e, e, hn::Set(d, kTiny));
     first = V{_mm512_mask_add_ps(first.raw, below.raw, first.raw, e.raw)};
     square = V{_mm512_mask3_fmadd_ps(e.raw, e.raw, square.raw, below.raw)};
     cube = V{_mm512_mask3_fmadd_ps(squared.raw, e.raw, cube.raw, below.raw)};
+    shift = kAll ? hn::MulAdd(e, x, shift)
+                 : V{_mm512_mask3_fmadd_ps(e.raw, x.raw, shift.raw, below.raw)};
 #else
     const V rest = hn::IfThenElseZero(below, e);
     first = hn::Add(first, rest);
     square = hn::MulAdd(rest, rest, square);
     cube = hn::MulAdd(hn::MulAdd(rest, rest, hn::Set(d, kTiny)), rest, cube);
+    shift = hn::MulAdd(kAll ? e : rest, x, shift);
 #endif
-    shift = hn::MulAdd(e, x, shift);
     others += hn::CountTrue(d, below);
   }
 

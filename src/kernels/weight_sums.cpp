@@ -120,14 +120,13 @@ void add_up_signed(const float* in, std::size_t n, Extremes bounds, WeightSums* 
 void add_up_positive(const float* in, std::size_t n, Extremes bounds, WeightSums* sums) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const V one = hn::Set(d, 1.0f), top = hn::Set(d, bounds.max);
+  const V one = hn::Set(d, 1.0f);
   const V unit = hn::Set(d, unit_above(bounds.max));
   Totals totals;
   std::size_t i = 0, blocks = 0;
   const auto add = [&](V a, BlockSums& block) HWY_ATTR {
-    const auto below = hn::Lt(a, top);
-    const V e = hn::IfThenElse(below, hn::Mul(a, unit), one);
-    block.add(log2_of(e), e, below);
+    const V e = hn::Min(hn::Mul(a, unit), one);
+    block.add<false>(log2_of(e), e);
   };
   do {
     BlockSums block;
