@@ -118,16 +118,17 @@ struct Parabola : PlainCurve {
 };
 
 // 2^-K (e^x - 1) = 2^(k - K) (2^f - 1) + (2^(k - K) - 2^-K), which keeps its digits near 0; for
-// |x| <= 1e4 and k - K in [-126, 127]. `unit` is 2^-K.
+// |x| <= 1e4 and k - K in [-126, 127]. `unit` is 2^-K. 2^f - 1 = f P(f), |f| <= 1/2, P minimax in
+// relative error: 4.7e-7 (that of exp_of is not, and 6e-6 off near 0).
 HWY_INLINE V exp_minus_one(V x, V lowered, V unit) {
   const D d;
   const V log2e = hn::Set(d, kLog2E), round = hn::Set(d, kRound);
   const V k = hn::Sub(hn::MulAdd(x, log2e, round), round);
   const V f = hn::MulSub(x, log2e, k);
-  V p = hn::MulAdd(hn::Set(d, kPoly5), f, hn::Set(d, kPoly4));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly3));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly2));
-  p = hn::MulAdd(p, f, hn::Set(d, kPoly1));
+  V p = hn::MulAdd(hn::Set(d, 0.00133335381f), f, hn::Set(d, 0.00966624543f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.0555050038f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.240223512f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.693147123f));
   const V exponent = hn::Sub(k, lowered);
 #if HWY_TARGET == HWY_AVX3
   const V power{_mm512_scalef_ps(hn::Set(d, 1.0f).raw, exponent.raw)};

@@ -179,7 +179,7 @@ bool weigh_by(const F& f, const CurveRule& rule, const float* in, std::size_t n,
     return hn::GetLane(f.value(hn::Set(d, l), log, more));
   };
   const float low = at(bounds.min), high = at(bounds.max), top = std::max(low, high);
-  if (top == 0 && F::kCutsOff) {
+  if (F::kCutsOff && bounds.max + rule.shift <= 0) {
     if (out != nullptr) std::fill_n(out, n, 0.0f);
     *sums = no_weights(n, bounds);
     return true;

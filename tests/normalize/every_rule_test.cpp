@@ -81,6 +81,43 @@ TEST_P(EveryRule, TheFastPathAgreesWithFloat64) {
   }
 }
 
+// Callers may write the weights over the logits, or ask for the sums alone.
+TEST_P(EveryRule, TheFastPathWorksInPlaceAndWithoutWeights) {
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
+    if (GetParam().starts_with("pointwise:f=exp") && *std::ranges::max_element(row) > 80) continue;
+    std::vector<float> weights(row.size()), in_place = row;
+    const RowContext at = context(row.size());
+    const WeightSums apart = rule_->weigh(row, at, std::span(weights));
+    const WeightSums over = rule_->weigh(in_place, at, std::span(in_place));
+    const WeightSums alone = rule_->weigh(row, at, std::span<float>());
+    ASSERT_EQ(in_place, weights) << i;
+    for (const WeightSums& sums : {over, alone}) {
+      ASSERT_EQ(sums.square, apart.square) << i;
+      ASSERT_EQ(sums.max, apart.max) << i;
+      ASSERT_EQ(sums.max_logit, apart.max_logit) << i;
+      ASSERT_EQ(sums.min_logit, apart.min_logit) << i;
+    }
+  }
+}
+
+TEST_P(EveryRule, ALogitThatIsNotFiniteIsReported) {
+  for (const std::size_t n : {1, 7, 16, 100}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+          -std::numeric_limits<float>::infinity()}) {
+      std::vector<float> row(n, 0.5f), weights(n);
+      row[n / 2] = bad;
+      try {
+        EXPECT_TRUE(std::isnan(rule_->weigh(row, context(n), std::span(weights)).log_sum_exp))
+            << n << " " << bad;
+      } catch (const BadInputError&) {  // rules of a positive F say so themselves
+        EXPECT_TRUE(rule_->traits().pointwise);
+      }
+    }
+  }
+}
+
 TEST_P(EveryRule, KeepsWhatItsTraitsPromise) {
   const NormalizerTraits traits = rule_->traits();
   bool zero = false, negative = false;

@@ -1,0 +1,127 @@
+#include "kernels/root_rules.hpp"
+
+#include <limits>
+
+#include "kernels/weight_reference.hpp"
+
+namespace headgauge {
+namespace {
+
+class RootRules : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(RootRules);
+
+// The root by bisection on a function that falls from above 1 at `low` to below it at `high`, and
+// the weights there, divided by their sum.
+template <class Weight>
+std::vector<double> by_bisection(const std::vector<float>& row, double low, double high,
+                                 const Weight& weight) {
+  for (int i = 0; i < 200; ++i) {
+    const double middle = 0.5 * (low + high);
+    double sum = 0;
+    for (const float l : row) sum += weight(l, middle);
+    (sum >= 1 ? low : high) = middle;
+  }
+  std::vector<double> out;
+  double sum = 0;
+  for (const float l : row) {
+    out.push_back(weight(l, low));
+    sum += out.back();
+  }
+  for (double& a : out) a /= sum;
+  return out;
+}
+
+std::vector<double> entmax(const std::vector<float>& row, double alpha, double scale) {
+  const double top = *std::max_element(row.begin(), row.end());
+  return by_bisection(row, -1, 0, [&](double l, double tau) {
+    const double rest = (l - top) * scale * (alpha - 1) - tau;
+    return rest > 0 ? std::pow(rest, 1 / (alpha - 1)) : 0.0;
+  });
+}
+
+std::vector<double> stieltjes(const std::vector<float>& row, double q) {
+  const double top = *std::max_element(row.begin(), row.end());
+  const double end = std::pow(static_cast<double>(row.size()), 1 / q);
+  return by_bisection(row, 1, end,
+                      [&](double l, double gap) { return std::pow(gap + (top - l), -q); });
+}
+
+template <class Rule>
+void expect_row(const std::vector<float>& row, const std::vector<double>& exact, const Rule& rule,
+                const std::string& name) {
+  std::vector<float> weights(row.size() + 1, -7.0f);
+  WeightSums got;
+  ASSERT_TRUE(rule(row, std::span(weights.data(), row.size()), got));
+  const std::string at = name + ", n = " + std::to_string(row.size());
+  ASSERT_EQ(weights.back(), -7.0f) << "written past the end";
+  const double top = *std::max_element(exact.begin(), exact.end());
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    // A weight at the edge of the support comes and goes with the last digits of the root.
+    ASSERT_NEAR(weights[i], exact[i], 1e-6 * exact[i] + 1e-7 * top)
+        << at << ", weight " << i << " at " << row[i];
+  }
+  EXPECT_EQ(got.mass, 1.0) << at;
+  expect_sums(got, reference_sums(exact), 2e-6, at);
+
+  WeightSums again;
+  ASSERT_TRUE(rule(row, std::span<float>(), again));
+  EXPECT_EQ(again.square, got.square) << at;
+  std::vector<float> in_place = row;
+  ASSERT_TRUE(rule(in_place, std::span(in_place), again));
+  EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
+}
+
+TEST_P(RootRules, EntmaxAgreesWithBisection) {
+  if (simd_level() == std::string("baseline")) GTEST_SKIP() << "left to float64";
+  for (const auto& [alpha, scale] : {std::pair(2.0, 1.0),
+                                     {1.5, 1.0},
+                                     {1.5, 3.7},
+                                     {1.25, 1.0},
+                                     {1.7, 1.0},
+                                     {1.02, 1.0},
+                                     {2.5, 1.0},
+                                     {4.0, 1.0},
+                                     {1.5, 0.0}}) {
+    for_each_row([&, a = alpha, s = scale](const std::vector<float>& row) {
+      if (HasFailure()) return;
+      // The oracle is slow.
+      if (row.size() > 600 && a != 1.5 && a != 1.25) return;
+      const auto rule = [&](std::span<const float> logits, std::span<float> weights,
+                            WeightSums& sums) { return entmax_row(logits, a, s, weights, sums); };
+      expect_row(row, entmax(row, a, s), rule, "alpha = " + std::to_string(a));
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(RootRules, StieltjesAgreesWithBisection) {
+  if (simd_level() == std::string("baseline")) GTEST_SKIP() << "left to float64";
+  for (const double q : {0.5, 1.0, 2.5, 4.0, 20.0, 64.0}) {
+    for_each_row([&](const std::vector<float>& row) {
+      if (HasFailure() || (row.size() > 600 && q != 4.0)) return;
+      const auto rule = [&](std::span<const float> logits, std::span<float> weights,
+                            WeightSums& sums) { return stieltjes_row(logits, q, weights, sums); };
+      expect_row(row, stieltjes(row, q), rule, "q = " + std::to_string(q));
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(RootRules, RowsThatAreNotFiniteAreLeftAlone) {
+  for (const Index n : {1, 16, 17, 64, 100}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+          -std::numeric_limits<float>::infinity()}) {
+      auto row = normals(n, 3);
+      row[static_cast<std::size_t>(n / 2)] = bad;
+      std::vector<float> weights(row.size(), -7.0f);
+      WeightSums sums;
+      EXPECT_FALSE(entmax_row(row, 1.5, 1.0, weights, sums));
+      EXPECT_FALSE(stieltjes_row(row, 4.0, weights, sums));
+      EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
