@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints each figure of docs/performance.md as a ratio to something measured in the same run.
 
-    python3 bench/run.py [--quick] [--model DIR]
+    python3 bench/run.py [--quick] [--normalizers] [--model DIR]
 
 Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
 random weights and 16384 positions, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
@@ -61,6 +61,68 @@ def engine(level: str, heads: int, lengths: str) -> None:
         if row["ns_per_score"] is not first:
             ratio = row["ns_per_score"] / first
             line(f"  {cost}; against the shortest length", f"{ratio:.2f} x", bar(ratio, 2, False))
+
+
+# Weights and sums of a row as a ratio to softmax: the bar, or None.
+NORMALIZERS: dict[str, float | None] = {
+    "logn": 1.1, "ssmax": 1.1, "sigmoid": 1.5, "relu": 1.5, "softpick": 1.5, "taylor2": 1.5,
+    "sparsemax": 3, "entmax": 3, "entmax:alpha=1.25": 8, "entmax:alpha=1.7": 8,
+    "entmax:alpha=3": 8, "asentmax": None, "relu:power=2": None, "poly": None,
+    "poly-normalized": None, "pointwise": None, "sasoftmax": None, "sasoftmax-plain": None,
+    "softmax1": None, "topk": None, "topk:k=64": None, "stieltjes": None, "softcap": None,
+    "adaptive-temperature": None,
+}
+RIVAL_SPREAD = 2  # of the logits that the entmax package gets
+
+
+def row_costs(level: str) -> dict[tuple[str, int, int], float]:
+    """Nanoseconds a weight by (rule, length, spread), one thread: the least of five rounds."""
+    output = subprocess.run(
+        [BUILD / "bench/kernels/bench_kernels", "--benchmark_filter=^normalizer/",
+         "--benchmark_format=json", "--benchmark_repetitions=5", "--benchmark_min_time=0.03",
+         "--benchmark_enable_random_interleaving=true"],
+        env={**os.environ, "HEADGAUGE_SIMD": level},
+        check=True, capture_output=True, text=True,
+    ).stdout
+    costs: dict[tuple[str, int, int], float] = {}
+    for run in json.loads(output)["benchmarks"]:
+        if run["run_type"] != "iteration":
+            continue
+        _, rule, length, spread = run["name"].split("/")[:4]
+        key = (rule, int(length.split(":")[1]), int(spread.split(":")[1]))
+        cost = 1e9 / run["items_per_second"]
+        costs[key] = min(cost, costs.get(key, cost))
+    return costs
+
+
+def normalizers(level: str) -> dict[tuple[str, int, int], float]:
+    """Every rule against softmax on rows of the same length."""
+    costs = row_costs(level)
+    for spread in sorted({key[2] for key in costs}):
+        print(f"\nnormalisers, logits of deviation {spread}, one thread, {level}")
+        for length in (LENGTH, LONGEST):
+            softmax = costs["softmax", length, spread]
+            line(f"softmax, rows of {length}", f"{softmax:.2f} ns a weight")
+            for rule, limit in NORMALIZERS.items():
+                cost = costs[rule, length, spread]
+                ratio = cost / softmax
+                line(f"  {rule}", f"{cost:.2f} ns, {ratio:.2f} x softmax",
+                     bar(ratio, limit, False) if limit else "")
+    return costs
+
+
+def entmax_rival(costs: dict[tuple[str, int, int], float]) -> None:
+    command = [PEER_PYTHON, ROOT / "bench/peers/entmax_package.py", "--length", str(LONG),
+               "--spread", str(RIVAL_SPREAD), "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print("  entmax package left out: torch and entmax are not installed")
+        return
+    print(f"\nrows of {LONG}, one thread: entmax package / headgauge")
+    for rule, cost in json.loads(done.stdout.splitlines()[-1])["ns_per_weight"].items():
+        ratio = cost / costs[rule, LONG, RIVAL_SPREAD]
+        line(rule, f"{cost:.1f} ns a weight, {ratio:.0f} x",
+             "" if ":" in rule else bar(ratio, 10, True))
 
 
 def write_tokens(path: Path, count: int) -> None:
@@ -152,8 +214,15 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer heads, no slow rivals")
+    parser.add_argument("--normalizers", action="store_true", help="the normalisers and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
+    for level in ("avx512", "avx2"):
+        costs = normalizers(level)
+        if level == "avx512":
+            entmax_rival(costs)
+    if args.normalizers:
+        return
     for level in ("avx512", "avx2"):
         engine(level, 24 if args.quick else 144, "1024" if args.quick else "1024,4096")
     if not (args.model / "model.safetensors").exists():
