@@ -10,6 +10,7 @@ import numpy.typing as npt
 from averages import Mean, RowIndex, row_mean, stack
 from catalogue import dims_of
 from critical import critical_n
+from rule_names import make_rule
 from sensitivity import envelope, envelope_paper
 from settings import Metric, Settings
 
@@ -69,11 +70,14 @@ def critical_metrics(
     return metrics
 
 
-def sensitivity_bounds(sensitivity: Metric, settings: Settings) -> dict[str, Metric]:
+def sensitivity_bounds(
+    sensitivity: Metric, settings: Settings, steepest: float
+) -> dict[str, Metric]:
     """The envelopes, the same for every head scanned, and the largest of the heads."""
     scanned = ~np.isnan(sensitivity.values).all(axis=(2, 3))[:, :, None, None]
     grids = settings.temperatures, settings.epsilons
-    valid = np.where(scanned, envelope(*grids), np.nan)
+    simplex = make_rule(settings.normalizer).simplex
+    valid = np.where(scanned, envelope(*grids, steepest, simplex), np.nan)
     printed = np.where(scanned, envelope_paper(*grids), np.nan)
     largest = np.nanmax(sensitivity.values, axis=(0, 1))
     return {
@@ -103,8 +107,10 @@ def loss_metric(losses: list[Array], index: RowIndex, lengths: list[int]) -> Met
     return Metric(dims_of("loss"), joined.value, joined.stderr, joined.rows)
 
 
-def assemble(results: dict[int, LayerResult], settings: Settings) -> dict[str, Metric]:
-    """All metrics but the loss, from the results of the layers."""
+def assemble(
+    results: dict[int, LayerResult], settings: Settings, steepest: float = 0.5
+) -> dict[str, Metric]:
+    """All metrics but the loss, from those of the layers; `steepest` is sup ||J|| of all rows."""
     layers = sorted(results)
     heads = sorted({head for _, head in settings.heads})
     shape = len(layers), len(heads)
@@ -132,5 +138,5 @@ def assemble(results: dict[int, LayerResult], settings: Settings) -> dict[str, M
     if walks:
         metrics |= critical_metrics(walks, shape, settings)
     if "sensitivity" in metrics:
-        metrics |= sensitivity_bounds(metrics["sensitivity"], settings)
+        metrics |= sensitivity_bounds(metrics["sensitivity"], settings, steepest)
     return metrics

@@ -64,7 +64,7 @@ def clear_top(block: RowBlock) -> tuple[Array, Array]:
     use = block.n > OVERLAP
     if use.any():
         order = block.order[use]
-        ranked = np.take_along_axis(block.weights[use], order[:, : OVERLAP + 1], axis=1)
+        ranked = np.take_along_axis(np.abs(block.weights[use]), order[:, : OVERLAP + 1], axis=1)
         members[use] = order[:, :OVERLAP]
         clear[use] = ranked[:, :OVERLAP] > (1.0 + TIE) * ranked[:, OVERLAP:]
     return members, clear

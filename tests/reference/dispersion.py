@@ -140,9 +140,8 @@ def dispersion(
         return (math.nan, math.nan) if math.isnan(found[1]) else found
 
     line = curve(n.astype(np.float64), np.exp(entropy), index, edges, True)
-    result = Dispersion(
-        late_slope(entropy), late_slope(log_max), np.full((len(FORECASTS), 2), np.nan), np.nan, False
-    )
+    none = np.full((len(FORECASTS), 2), np.nan)
+    result = Dispersion(late_slope(entropy), late_slope(log_max), none, np.nan, False)
     if len(line) == 0:
         return result
     value, error = forecast(line.before_last(), float(line.position[-1]))

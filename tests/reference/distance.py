@@ -74,14 +74,16 @@ def bounds(
     np.put_along_axis(outside, members, False, axis=1)
     selected = np.take_along_axis(a, members, axis=1).sum(axis=1)
     left = np.where(outside, a, 0.0)
-    rest = left.sum(axis=1)  # 1 - abar
+    rest = left.sum(axis=1)  # 1 - abar, of weights that sum to 1
     count = block.n[use] - size
     longest = norms[members].max(axis=1)
     gaps = np.where(outside, np.abs(selected[:, None] - a), 0.0).sum(axis=1)
     a3 = rest * d1[use] + longest * gaps
-    a4 = left @ norms[: a.shape[1]] + count * np.sqrt(np.maximum(s2[use], 0.0))
-    printed = rest * d1[use] + longest * (selected * count - rest)
-    return np.minimum(a3, a4), printed, selected
+    a4 = np.abs(left) @ norms[: a.shape[1]] + count * np.sqrt(np.maximum(s2[use], 0.0))
+    remaining = rest if block.rule.simplex else 1.0 - selected  # as it is printed
+    printed = remaining * d1[use] + longest * (selected * count - remaining)
+    only_a4 = block.rule.signed | (selected == 0.0)
+    return np.where(only_a4, a4, np.minimum(a3, a4)), printed, selected
 
 
 @dataclass

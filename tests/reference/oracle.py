@@ -27,6 +27,7 @@ from distance import distance_rows
 from geometry import Cloud, Points
 from philox import sphere_points, unit_directions
 from rows import concatenate, row_blocks
+from rule_names import make_rule
 from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from separability import separability_rows
 from settings import Metric, Settings
@@ -53,6 +54,7 @@ class Oracle:
             [np.arange(1, d.length + 1) for d in documents], [d.length for d in documents]
         )
         self.edges = position_edges(settings.lengths)
+        self.rule = make_rule(settings.normalizer)
         self.nulls: dict[int, Cloud] = {}
 
     def _null(self, width: int) -> Cloud:
@@ -72,8 +74,8 @@ class Oracle:
         needs_null = self._wants("separability") or self._wants("cooperation")
         null = self._null(document.point_width(layer)) if points and needs_null else None
         parts, chosen, tops = [], [], []
-        logits = document.logits(layer, head)
-        for block in row_blocks(logits, document.visible, s.depth):
+        logits = document.logits(layer, head, self.rule.unit_norms)
+        for block in row_blocks(logits, document.visible, s.depth, self.rule):
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
             if self._wants("weights"):
@@ -245,7 +247,17 @@ class Oracle:
                 results = list(pool.map(_layer, layers))
         else:
             results = [self.layer_cells(layer) for layer in layers]
-        return assemble(dict(zip(layers, results, strict=True)), self.settings) | self.loss()
+        found = dict(zip(layers, results, strict=True))
+        return assemble(found, self.settings, self.steepest()) | self.loss()
+
+    def steepest(self) -> float:
+        """The largest sup ||J|| of the rows scanned."""
+        places = {
+            (int(n), t)
+            for document in self.documents
+            for t, n in enumerate(document.visible[: self.settings.longest], 1)
+        }
+        return max(self.rule.steepest(n, t) for n, t in places)
 
     def loss(self) -> dict[str, Metric]:
         losses = [d.next_token_loss for d in self.documents if d.next_token_loss is not None]

@@ -81,9 +81,6 @@ def read_settings(results: Results) -> Settings:
     direction = raw.get("direction", "random")
     if direction not in ("random", "top2"):
         raise ValueError(f"direction {direction!r}: random and top2 are known here")
-    normalizer = raw.get("normalizer", "softmax")
-    if normalizer != "softmax":
-        raise ValueError(f"normalizer {normalizer!r}: only softmax is known here")
     pattern = raw.get("pattern", "none")
     if pattern != "none":
         raise ValueError(f"pattern {pattern!r}: only rows that see all their keys are known here")
@@ -95,6 +92,7 @@ def read_settings(results: Results) -> Settings:
         groups=[group for group in GROUPS if group in wanted],
         x=raw.get("x", "embedding"),
         direction=direction,
+        normalizer=raw.get("normalizer", "softmax"),
         seed=int(raw.get("seed", 0)),
         critical_max=int(raw.get("critical_max", 128)),
         critical_level=float(raw.get("critical_level", 0.01)),
@@ -110,6 +108,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
         "settings": {
             "x": settings.x,
             "direction": settings.direction,
+            "normalizer": settings.normalizer,
             "seed": settings.seed,
             "critical_max": settings.critical_max,
             "critical_level": settings.critical_level,

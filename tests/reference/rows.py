@@ -13,25 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from normalizers import SOFTMAX, Rule, softmax
+
 Array = npt.NDArray[Any]
 
 ROWS_PER_BLOCK = 64
 TIE_GRID = 2.0**36  # logits that agree to 2^-36 rank as equal: see `rank`
 
 
-def softmax(logits: Array) -> Array:
-    """N1 at T = 1, along the last axis; -inf is a removed key."""
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
+def rank(values: Array, depth: int) -> Array:
+    """The `depth` largest values of each row, largest first; ties: lower index first (section 0).
 
-
-def rank(logits: Array, depth: int) -> Array:
-    """The `depth` largest logits of each row, largest first; ties: lower index first (section 0).
-
-    Logits that are equal in exact arithmetic may differ in their last bits, so they are compared
+    Values that are equal in exact arithmetic may differ in their last bits, so they are compared
     on a grid of 2^-36.
     """
-    grid = np.round(logits * TIE_GRID)
+    grid = np.round(values * TIE_GRID)
     return np.argsort(-grid, axis=1, kind="stable")[:, :depth]
 
 
@@ -40,15 +36,39 @@ class RowBlock:
     t: Array  # (R,) 1-based rows
     n: Array  # (R,) visible keys
     logits: Array  # (R, C) scaled, -inf beyond n
-    weights: Array  # (R, C) softmax at T = 1, 0 beyond n
+    weights: Array  # (R, C), 0 beyond n
     order: Array  # (R, K) indices of the largest weights, K <= C
+    rule: Rule = SOFTMAX
 
     @property
     def visible(self) -> Array:
         return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])
 
 
-def row_blocks(logits: Array, visible: Array, depth: int) -> Iterator[RowBlock]:
+def weigh(logits: Array, n: Array, t: Array, rule: Rule) -> Array:
+    """Weights of a block; masked keys are removed before the rule sees a row."""
+    if rule is SOFTMAX:
+        return softmax(logits)
+    weights = np.zeros_like(logits)
+    for row, (keys, position) in enumerate(zip(n, t, strict=True)):
+        seen = logits[row : row + 1, :keys]
+        weights[row, :keys] = rule.weigh(seen, int(keys), int(position))[0]
+    return weights
+
+
+def ranking(logits: Array, weights: Array, rule: Rule) -> Array:
+    """What the top-N sets are the largest of: logits, where the rule keeps their order; else the
+    logarithm of the weights, of which small ones differ too. Zeros stand before the padding, which
+    has the higher indices."""
+    if rule.increasing and not rule.signed:
+        return logits
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.abs(weights)))
+
+
+def row_blocks(
+    logits: Array, visible: Array, depth: int, rule: Rule = SOFTMAX
+) -> Iterator[RowBlock]:
     """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
     for start in range(0, len(logits), ROWS_PER_BLOCK):
         n = visible[start : start + ROWS_PER_BLOCK]
@@ -56,7 +76,9 @@ def row_blocks(logits: Array, visible: Array, depth: int) -> Iterator[RowBlock]:
         block = logits[start : start + ROWS_PER_BLOCK, :width].copy()
         block[np.arange(width)[None, :] >= n[:, None]] = -np.inf
         t = np.arange(start + 1, start + 1 + len(n))
-        yield RowBlock(t, n, block, softmax(block), rank(block, min(depth, width)))
+        weights = weigh(block, n, t, rule)
+        order = rank(ranking(block, weights, rule), min(depth, width))
+        yield RowBlock(t, n, block, weights, order, rule)
 
 
 def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rows import RowBlock
+from normalizers import SOFTMAX
+from rows import RowBlock, rank
 
 Array = npt.NDArray[Any]
 
+SAMPLED = 16  # of rules that are not softmax(c l) every 16th row is measured
 JACOBIANS = (
     "jacobian_frobenius",
     "jacobian_spectral",
@@ -23,9 +26,10 @@ def top2_directions(block: RowBlock) -> Array:
     """(e_1 - e_2)/sqrt 2 on the two largest logits; rows with one key get 0."""
     v = np.zeros_like(block.weights)
     rows = np.flatnonzero(block.n >= 2)
-    v[rows, block.order[rows, 0]] = np.sqrt(0.5)
     if len(rows):
-        v[rows, block.order[rows, 1]] = -np.sqrt(0.5)
+        order = rank(block.logits[rows], 2)
+        v[rows, order[:, 0]] = np.sqrt(0.5)
+        v[rows, order[:, 1]] = -np.sqrt(0.5)
     return v
 
 
@@ -34,8 +38,15 @@ def sensitivity_rows(
 ) -> Array:
     """D4.2: g(T, eps) = ||softmax((l + eps v)/T) - softmax(l/T)||_2 / eps, rows n >= 2.
 
-    (R, temperatures, epsilons), NaN at n = 1.
+    (R, temperatures, epsilons), NaN at n = 1. Rules other than softmax(c l) are measured on every
+    16th row; softmax(c l) moves by c v.
     """
+    if block.rule.scale is None:
+        return rule_sensitivity(block, v, temperatures, epsilons)
+    if block.rule is not SOFTMAX:
+        c = _scales(block)[:, None]
+        v = c * v
+        block = replace(block, logits=block.logits * c)
     result = np.full((len(block.t), len(temperatures), len(epsilons)), np.nan)
     rows = block.n >= 2
     logits, direction = block.logits[rows], v[rows]
@@ -56,10 +67,44 @@ def sensitivity_rows(
     return result
 
 
-def envelope(temperatures: list[float], epsilons: list[float]) -> Array:
-    """C-7: min{1/(2T), sqrt 2/eps}."""
+def _scales(block: RowBlock) -> Array:
+    assert block.rule.scale is not None
+    return np.asarray([block.rule.scale(n, t) for n, t in zip(block.n, block.t, strict=True)])
+
+
+def is_measured(block: RowBlock) -> Array:
+    """Rows that sensitivity and norms are measured on."""
+    every = block.rule.scale is not None
+    return np.asarray(np.full(len(block.t), True) if every else block.t % SAMPLED == 0)
+
+
+def rule_sensitivity(
+    block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float]
+) -> Array:
+    """D4.2 for any rule, on the rows measured."""
+    shape = len(temperatures), len(epsilons)
+    result = np.full((len(block.t), *shape), np.nan)
+    t, eps = np.asarray(temperatures)[:, None, None], np.asarray([0.0, *epsilons])[:, None]
+    for row in np.flatnonzero(is_measured(block) & (block.n >= 2)):
+        n = int(block.n[row])
+        moved = (block.logits[row, :n] + eps * v[row, :n]) / t
+        found = block.rule.weigh(moved.reshape(-1, n), n, int(block.t[row]))
+        found = found.reshape(shape[0], -1, n)
+        steps = np.linalg.norm(found[:, 1:] - found[:, :1], axis=-1)
+        result[row] = steps / np.asarray(epsilons)
+    return result
+
+
+def envelope(
+    temperatures: list[float], epsilons: list[float], steepest: float = 0.5, simplex: bool = True
+) -> Array:
+    """C-7: min{sup ||J||/T, sqrt 2/eps}; without the latter where weights need not sum to 1."""
     t, eps = np.asarray(temperatures)[:, None], np.asarray(epsilons)[None, :]
-    return np.asarray(np.minimum(1.0 / (2.0 * t), np.sqrt(2.0) / eps))
+    if not simplex:
+        eps = np.zeros_like(eps)
+    with np.errstate(divide="ignore"):
+        bound = np.minimum(steepest / t, np.sqrt(2.0) / eps)
+    return np.asarray(np.where(np.isinf(bound), np.nan, bound))
 
 
 def envelope_paper(temperatures: list[float], epsilons: list[float]) -> Array:
@@ -136,10 +181,46 @@ def jacobian_bounds(a: Array, n: Array) -> tuple[Array, Array]:
 
 
 def jacobian_rows(block: RowBlock) -> dict[str, Array]:
+    if block.rule.scale is None:
+        return rule_jacobians(block)
     bound, printed = jacobian_bounds(block.weights, block.n)
+    c = _scales(block)
     return {
-        "jacobian_frobenius": frobenius(block.weights),
-        "jacobian_spectral": spectral(block.weights),
-        "jacobian_bound": bound,
-        "jacobian_bound_paper": printed,
+        "jacobian_frobenius": frobenius(block.weights) * c,
+        "jacobian_spectral": spectral(block.weights) * c,
+        "jacobian_bound": bound * c,
+        "jacobian_bound_paper": printed * c,
     }
+
+
+def rule_jacobians(block: RowBlock) -> dict[str, Array]:
+    """From the explicit matrix, on the rows measured."""
+    found = {name: np.full(len(block.t), np.nan) for name in JACOBIANS}
+    for row in np.flatnonzero(is_measured(block)):
+        n, t = int(block.n[row]), int(block.t[row])
+        matrix = block.rule.jacobian(block.logits[row, :n], n, t)
+        bound, printed = rule_bounds(block, row, n, t)
+        values = np.linalg.norm(matrix), np.linalg.norm(matrix, 2), bound, printed
+        for name, value in zip(JACOBIANS, values, strict=True):
+            found[name][row] = value
+    return found
+
+
+def rule_bounds(block: RowBlock, row: int, n: int, t: int) -> tuple[float, float]:
+    """What is known to bound the spectral norm, and Lemma 2; NaN where there is nothing."""
+    rule, a = block.rule, block.weights[row, :n]
+    if rule.pointwise is not None:
+        f, slope = rule.pointwise
+        value = f(block.logits[row, :n])
+        slopes = np.abs(slope(block.logits[row, :n]))
+        g = float((slopes[value > 0.0] / value[value > 0.0]).max())
+        steepest = float(slopes.max() / value.sum())
+        spread = np.sqrt(n) * float(np.linalg.norm(a))
+        largest = float(a.max())
+        choices = g / 2.0, 2.0 * g * float((a * (1.0 - a)).max()), g * largest, steepest * spread
+        return min(choices), steepest * (1.0 + spread)
+    bound = rule.steepest(n, t)
+    if rule.ridge is not None:
+        r = rule.ridge(a, n)
+        bound = min(bound, float(r.max()), float((2.0 * r * (1.0 - r / r.sum())).max()))
+    return bound if np.isfinite(bound) else np.nan, np.nan

@@ -84,6 +84,8 @@ def select(block: RowBlock, cloud: Cloud, rows: Array, size: int, products: Arra
         radius[row] = _exact_radius(a[row], cloud.points, members[row], int(nearest[row]))
     margin = EQUAL * np.maximum(np.abs(inside), np.abs(lowest)[:, None])
     distinct = (lowest[:, None] - inside) > margin
+    if size == 1:  # X = 0: q sees the square of an r that may be very small
+        distinct = radius[:, None] > 0.0
     return Selection(members, distinct, radius)
 
 
@@ -98,7 +100,7 @@ def _others(values: Array) -> Array:
 def bound_rows(
     a: Array, radius: Array, delta: Array, largest: Array, dimension: int
 ) -> dict[str, Array]:
-    """D3.4, T2 and T2v averaged over I_N; a is (R, N), the weights of the members; M is largest."""
+    """D3.4, T2 and T2v averaged over I_N; a is (R, N), the magnitudes of the members' weights."""
     m2 = largest[:, None] ** 2
     r = radius[:, None]
     total, squares = _others(a), _others(a * a)  # A_i, B_i
@@ -116,7 +118,7 @@ def bound_rows(
         upper = np.where(v > 0.0, gap, 1.0)
         printed = 1.0 - (xi / r).mean(axis=1)
     return {
-        "separability_lower": (xi < r).mean(axis=1),
+        "separability_lower": (r - xi > EQUAL * r).mean(axis=1),
         "separability_model_lower": lower.mean(axis=1),
         "separability_model_upper": upper.mean(axis=1),
         "separability_lower_paper": np.where(radius > 0.0, printed, np.nan),
@@ -152,8 +154,10 @@ def separability_rows(
         found["separability_null"][use, place] = blind.distinct.mean(axis=1)
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
         n = block.n[use]
-        shape = cloud.delta[n], cloud.largest[n], cloud.points.shape[1]
-        values = bound_rows(a, picked.radius, *shape)
+        # Of opposite signs, near keys do not add up as D3.4 has it: any inner product may occur.
+        delta = np.zeros(len(n)) if block.rule.signed else cloud.delta[n]
+        shape = delta, cloud.largest[n], cloud.points.shape[1]
+        values = bound_rows(np.abs(a), picked.radius, *shape)
         for name, column in values.items():
             found[name][use, place] = column
     return found, chosen

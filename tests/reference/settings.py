@@ -19,6 +19,7 @@ class Settings:
     groups: list[str]
     x: str = "embedding"
     direction: str = "random"
+    normalizer: str = "softmax"
     seed: int = 0
     critical_max: int = 128
     critical_level: float = 0.01

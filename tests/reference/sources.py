@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry import Points
+from geometry import Points, on_unit_sphere
 from gpt2 import LayerTrace, Model
 from safetensors_io import Tensors, read_file
 
@@ -31,7 +31,8 @@ class Document:
     layers: list[int]
     heads: int
 
-    def logits(self, layer: int, head: int) -> Array:
+    def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
+        """Scaled scores; the cosines of queries and keys where a rule asks for unit norms."""
         raise NotImplementedError
 
     def points(self, layer: int, head: int) -> Points | None:
@@ -49,9 +50,11 @@ class ModelDocument(Document):
     x: str
     unit_sphere: bool
 
-    def logits(self, layer: int, head: int) -> Array:
+    def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         trace = self.traces[layer]
         q, k = trace.queries[head].astype(np.float64), trace.keys[head].astype(np.float64)
+        if unit_norms:
+            return np.asarray(on_unit_sphere(q) @ on_unit_sphere(k).T)
         return np.asarray(q @ k.T * self.scales[layer])
 
     def points(self, layer: int, head: int) -> Points | None:
@@ -112,12 +115,16 @@ class DumpDocument(Document):
         """Grouped heads: that of kv head h // group."""
         return np.asarray(stored[head // (self.heads // len(stored)), : self.length])
 
-    def logits(self, layer: int, head: int) -> Array:
+    def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         scores = self._tensor(layer, "scores")
         if scores is not None:
+            assert not unit_norms, "scores alone have no norms of queries and keys"
             return np.asarray(scores[head, : self.length, : self.length])
         q, k = self._tensor(layer, "q"), self._tensor(layer, "k")
         assert q is not None and k is not None
+        if unit_norms:
+            queries, keys = q[head, : self.length], self._of_head(k, head)
+            return np.asarray(on_unit_sphere(queries) @ on_unit_sphere(keys).T)
         scale = self.scale if self.scale is not None else 1.0 / math.sqrt(q.shape[-1])
         return np.asarray(q[head, : self.length] @ self._of_head(k, head).T * scale)
 

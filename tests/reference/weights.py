@@ -23,12 +23,20 @@ def entropy(p: Array) -> Array:
     return np.asarray(-(p * logs).sum(axis=-1))
 
 
-def entropy_without_first(logits: Array, n: Array) -> Array:
+def entropy_without_first(block: RowBlock) -> Array:
     """Entropy of p over keys 2..n renormalised: for softmax, the softmax of those logits."""
+    logits, n = block.logits, block.n
     result = np.full(len(logits), np.nan)
     rows = n >= 2
+    if block.rule.scale is None:
+        rest = np.abs(block.weights[:, 1:])
+        mass = rest.sum(axis=1, keepdims=True)
+        rows = mass[:, 0] > 0.0
+        result[rows] = entropy(rest[rows] / mass[rows])
+        return result
     if rows.any():
-        rest = logits[rows, 1:]
+        scale = [block.rule.scale(*place) for place in zip(n[rows], block.t[rows], strict=True)]
+        rest = logits[rows, 1:] * np.asarray(scale)[:, None]
         exponentials = np.exp(rest - rest.max(axis=1, keepdims=True))
         result[rows] = entropy(exponentials / exponentials.sum(axis=1, keepdims=True))
     return result
@@ -49,7 +57,7 @@ def keys_for_mass(p: Array) -> tuple[Array, Array]:
 
 
 def spread_rows(block: RowBlock) -> dict[str, Array]:
-    """Entropy and largest weight of each row, for the capacity group; NaN where all weights are 0."""
+    """Entropy and largest weight of each row, for the capacity group; NaN where there is none."""
     mass = np.abs(block.weights).sum(axis=1)
     p = np.abs(block.weights) / np.where(mass > 0.0, mass, 1.0)[:, None]
     return {
@@ -62,28 +70,36 @@ def weight_rows(block: RowBlock) -> dict[str, Array]:
     """Every metric of the group for each row of a block; NaN where a row has none."""
     a, n = block.weights, block.n.astype(np.float64)
     visible = block.visible
-    mass = a.sum(axis=1)
-    p = a / mass[:, None]
-    ent = entropy(p)
+    magnitude = np.abs(a)
+    total = magnitude.sum(axis=1)
+    some = total > 0.0  # rows of mass 0 have no distribution over keys
+
+    def where_some(values: Array) -> Array:
+        return np.where(some, values, np.nan)
+
+    p = magnitude / np.where(some, total, 1.0)[:, None]
+    ent = where_some(entropy(p))
     log_n = np.log(n)
     keys = np.arange(1, a.shape[1] + 1)
     k90, k90_doubt = keys_for_mass(p)
     lowest = np.where(visible, a, np.inf).min(axis=1)
+    highest = np.where(visible, a, -np.inf).max(axis=1)
+    distance = (p * np.abs(block.t[:, None] - keys[None, :])).sum(axis=1)
     low_logit = np.where(visible, block.logits, np.inf).min(axis=1)
     return {
-        "mass": mass,
+        "mass": a.sum(axis=1),
         "entropy": ent,
         "entropy_normalized": np.divide(ent, log_n, out=np.full_like(ent, np.nan), where=n >= 2),
-        "entropy_without_sink": entropy_without_first(block.logits, block.n),
+        "entropy_without_sink": entropy_without_first(block),
         "effective_tokens": np.exp(ent),
-        "participation_ratio": 1.0 / (p * p).sum(axis=1),
-        "max_weight": a.max(axis=1),
-        "mass_90": k90,
-        "mass_90" + DOUBT: k90_doubt,
+        "participation_ratio": where_some(1.0 / np.where(some, (p * p).sum(axis=1), 1.0)),
+        "max_weight": highest,
+        "mass_90": where_some(k90),
+        "mass_90" + DOUBT: where_some(k90_doubt),
         "sink_weight": a[:, 0],
-        "attention_distance": (p * np.abs(block.t[:, None] - keys[None, :])).sum(axis=1),
+        "attention_distance": where_some(distance),
         "logit_range": block.logits.max(axis=1) - low_logit,
         "scaled_weight_min": n * lowest,
-        "scaled_weight_max": n * a.max(axis=1),
+        "scaled_weight_max": n * highest,
         "visible_keys": n,
     }

@@ -1,0 +1,85 @@
+"""The reference's rules: golden numbers, sums, and Jacobians against central differences."""
+
+from __future__ import annotations
+
+import math
+import unittest
+
+import numpy as np
+
+from normalizers import SOFTMAX, entmax, sparsemax
+from rule_names import make_rule
+
+SPECS = [
+    *("softmax", "softmax:t=2", "ssmax", "logn", "logn-qwen:train=8", "logn-entropy:train=8"),
+    *("yarn", "cosine", "adaptive-temperature", "softcap:c=2", "sparsemax", "entmax"),
+    *("entmax:alpha=1.25", "entmax:alpha=3", "asentmax:beta=0.1", "stieltjes", "softmax1"),
+    *("sink:b=1", "topk:k=4", "sasoftmax", "sasoftmax-plain", "softpick", "sigmoid"),
+    *("sigmoid:b=1", "relu", "relu:power=2", "relu:h=gelu", "relu:h=softplus", "relu:h=identity"),
+    *("relu:h=relu6", "relu:h=sigmoid", "poly", "poly:p=2", "pointwise", "pointwise:f=exp"),
+    *("pointwise:f=sigmoid", "pointwise:f=1+l^2", "pointwise:f=taylor2", "taylor2"),
+    "poly-normalized",
+]
+STEP = 1e-5
+
+
+class Goldens(unittest.TestCase):
+    """Section 8 and the checks of section 6."""
+
+    def weights(self, spec: str, *logits: float) -> list[float]:
+        return list(make_rule(spec).weigh(np.array([logits]), len(logits), len(logits))[0])
+
+    def test_weights(self) -> None:
+        for spec, logits, expected in (
+            ("sparsemax", (0.5, 0.2, -1.0), (0.65, 0.35, 0.0)),
+            ("sparsemax", (-2.0, 0.0, 0.5), (0.0, 0.25, 0.75)),
+            ("entmax", (-2.0, 0.0, 0.5), (0.0, 0.3260, 0.6740)),
+            ("softpick", (1.0, -1.0), (0.731059, 0.0)),
+            ("sasoftmax", (1.0, -1.0), (0.880797, 0.0)),
+            ("sigmoid", (0.0, 0.0, 0.0, 0.0), (0.2,) * 4),
+            ("stieltjes:q=1", (0.0, 0.0), (0.5, 0.5)),
+        ):
+            np.testing.assert_allclose(self.weights(spec, *logits), expected, atol=1e-5)
+
+    def test_scalable_softmax_keeps_what_stands_out(self) -> None:
+        for n, expected in ((10, 0.6842), (100, 0.7934), (1000, 0.8812)):
+            self.assertAlmostEqual(self.weights("ssmax", 3.0, *[0.0] * (n - 1))[0], expected, 4)
+
+    def test_entmax_has_softmax_and_sparsemax_at_its_ends(self) -> None:
+        logits = np.random.default_rng(1).normal(size=(20, 12))
+        near = entmax(logits, 1.0 + 1e-6)
+        np.testing.assert_allclose(near, SOFTMAX.weigh(logits, 12, 12), atol=1e-5)
+        np.testing.assert_allclose(entmax(logits, 2.0), sparsemax(logits), atol=1e-12)
+
+    def test_what_is_unknown_is_refused(self) -> None:
+        for spec in ("softermax", "softmax:s=1"):
+            self.assertRaises(ValueError, make_rule, spec)
+
+
+class EveryRule(unittest.TestCase):
+    def test_sums_and_jacobians(self) -> None:
+        generator = np.random.default_rng(0)
+        for spec in SPECS:
+            rule = make_rule(spec)
+            for n in (2, 9):
+                row = 0.8 * generator.normal(size=n)
+                a = rule.weigh(row[None], n, n)[0]
+                if rule.simplex:
+                    self.assertAlmostEqual(a.sum(), 1.0, delta=1e-12, msg=spec)
+                self.assertTrue(rule.signed or (a >= 0.0).all(), spec)
+                moved = np.concatenate([row + STEP * np.eye(n), row - STEP * np.eye(n)])
+                up, down = np.split(rule.weigh(moved, n, n), 2)
+                found, slopes = rule.jacobian(row, n, n), (up - down).T / (2 * STEP)
+                np.testing.assert_allclose(found, slopes, atol=1e-7, err_msg=spec)
+                steepest = rule.steepest(n, n)
+                self.assertLessEqual(np.linalg.norm(found, 2), steepest * (1 + 1e-12), spec)
+
+    def test_scales(self) -> None:
+        scales = {"ssmax": 0.43 * math.log(7), "logn": math.log(7), "cosine": 10.0, "entmax": None}
+        for spec, expected in scales.items():
+            rule = make_rule(spec)
+            self.assertEqual(rule.scale(7, 7) if rule.scale else None, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
