@@ -1,0 +1,141 @@
+"""`headgauge compare` against float64 passes of tests/reference/counterfactual.py: losses, their
+changes with standard errors, divergences, output changes and kept mass."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HEADGAUGE_BUILD", ROOT / "build/release"))
+sys.path.insert(0, str(ROOT / "tests/results"))
+sys.path.insert(0, str(ROOT / "tests/reference"))
+from counterfactual import Counterfactual, Exchange, mean_up_to  # noqa: E402
+from rule_names import make_rule  # noqa: E402
+from schema import validate  # noqa: E402
+
+MODEL = ROOT / "demo/model"
+LENGTHS = [64, 256]
+# The last layers see what the first ones made of float32: relative to the size of a change.
+RULES = ["ssmax:s=0.3", "softmax1", "entmax:alpha=1.25", "sparsemax", "cosine:g=12", "softpick",
+         "softmax:t=0.8"]
+LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: status {done.returncode}\n{done.stderr}{done.stdout}")
+    return done.stdout
+
+
+class CompareAgreement(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="headgauge-compare-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        ids = [int(i) for i in run(BUILD / "tests/tokenize/print_token_ids", MODEL,
+                                   ROOT / "demo/text.txt").split()][: LENGTHS[-1]]
+        cls.ids = cls.folder / "ids"
+        cls.ids.write_text("\n".join(map(str, ids)) + "\n")
+        cls.reference = Counterfactual(MODEL, ids)
+        config = cls.reference.model.config
+        cls.heads = [(layer, head) for layer in range(config.layers)
+                     for head in range(config.heads)]
+
+    def compare(self, *options: str) -> dict:
+        run(BUILD / "headgauge", "compare", MODEL, "--tokens", self.ids, "--lengths",
+            ",".join(map(str, LENGTHS)), "--measures", "weights", "--quiet", "--out",
+            self.folder / "out", *options)
+        return validate(self.folder / "out/results.json")
+
+    def near(self, found: float, expected: float, tolerance: float, what: str) -> None:
+        self.assertLessEqual(abs(found - expected), tolerance * max(1.0, abs(expected)), what)
+
+    def check_losses(self, cell: dict, exchanges: dict, what: str) -> None:
+        """`cell` has values and standard errors by length of loss, loss_change and kl."""
+        outcome = self.reference.under(exchanges)
+        original = self.reference.trace.next_token_loss
+        for place, length in enumerate(LENGTHS):
+            for name, values, rows, tolerance in (
+                ("loss", outcome.losses, length - 1, LOSS),
+                ("loss_change", outcome.losses - original, length - 1, LOSS),
+                ("kl", outcome.divergence, length, DIVERGENCE),
+            ):
+                mean, error = mean_up_to(values, rows)
+                label = f"{what}: {name} at {length}"
+                self.near(cell[name][0][place], mean, tolerance, label)
+                if np.isnan(error):
+                    self.assertIsNone(cell[name][1][place], label)
+                else:
+                    self.near(cell[name][1][place], error, tolerance, label)
+
+    def check_outputs(self, results: dict, rival: int, exchange: Exchange, what: str) -> None:
+        for layer, head in self.heads:
+            changes = self.reference.output_change(layer, head, exchange)
+            for place, length in enumerate(LENGTHS):
+                found = results["metrics"]["output_change"]["values"][layer][head][rival][place]
+                self.near(found, float(np.nanmean(changes[:length])), OUTPUT,
+                          f"{what}: output_change of {layer}.{head} at {length}")
+
+    @staticmethod
+    def cell(results: dict, *at: int) -> dict:
+        def of(part: list) -> list:
+            for index in at:
+                part = part[index]
+            return part
+
+        return {name: (of(results["metrics"][name]["values"]),
+                       of(results["metrics"][name]["stderr"]))
+                for name in ("loss", "loss_change", "kl")}
+
+    def test_all_heads_at_once(self) -> None:
+        results = self.compare("--normalizers", ",".join(RULES))
+        for place, spec in enumerate(RULES):
+            exchange = Exchange(rule=make_rule(spec))
+            with self.subTest(spec):
+                self.check_losses(self.cell(results, place + 1),
+                                  dict.fromkeys(self.heads, exchange), spec)
+                self.check_outputs(results, place + 1, exchange, spec)
+
+    def test_one_head_at_a_time(self) -> None:
+        rules = ["ssmax:s=0.6", "sparsemax"]
+        results = self.compare("--normalizers", ",".join(rules), "--each", "head", "--heads",
+                               "1.3,1.5,4.*")
+        chosen = [(1, 3), (1, 5), *(at for at in self.heads if at[0] == 4)]
+        for layer, head in chosen:
+            for place, spec in enumerate(rules):
+                exchange = Exchange(rule=make_rule(spec))
+                self.check_losses(self.cell(results, layer, head, place + 1),
+                                  {(layer, head): exchange}, f"{spec} in {layer}.{head}")
+        for layer, head in set(self.heads) - set(chosen):
+            self.assertEqual(self.cell(results, layer, head, 1)["kl"][0], [None, None])
+
+    def test_a_pattern(self) -> None:
+        window, sinks = 24, 3
+
+        def kept(t: int) -> np.ndarray:
+            position = np.arange(t)
+            return (position < sinks) | (position > t - 1 - window)
+
+        results = self.compare("--pattern", f"sinks:sinks={sinks},window={window}")
+        exchange = Exchange(mask=kept)
+        self.check_losses(self.cell(results, 1), dict.fromkeys(self.heads, exchange), "sinks")
+        self.check_outputs(results, 1, exchange, "sinks")
+        for layer, head in self.heads:
+            mass = self.reference.kept_mass(layer, head, exchange)
+            for place, length in enumerate(LENGTHS):
+                found = results["metrics"]["kept_mass"]["values"][layer][head][1][place]
+                self.near(found, float(mass[:length].mean()), 1e-5, "kept_mass")
+
+
+if __name__ == "__main__":
+    unittest.main()
