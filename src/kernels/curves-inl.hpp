@@ -14,7 +14,8 @@
 #endif
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <cstdint>
 
 #include "hwy/highway.h"
 #include "kernels/exp-inl.hpp"
@@ -154,7 +155,7 @@ struct Softpick : PlainCurve {
   HWY_INLINE explicit Softpick(float k)
       : lowered(k),
         lowest(std::max((lowered - 120.0f) / kLog2E, -80.0f)),
-        unit(std::ldexp(1.0f, -static_cast<int>(lowered))) {}
+        unit(k > 126 ? 0.0f : std::bit_cast<float>((127 - static_cast<std::uint32_t>(k)) << 23)) {}
   HWY_INLINE V value(V l, V&, V& side) const {
     const D d;
     const V raised = hn::Max(l, hn::Set(d, lowest));

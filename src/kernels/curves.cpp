@@ -92,7 +92,7 @@ HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::siz
                       tiny * static_cast<double>(blocks * hn::Lanes(D()));
   e.cube = std::max(cube, 0.0) * unit * unit * unit;
   const double shift = hn::GetLane(hn::SumOfLanes(dd, totals.shift)) * unit;
-  e.shift = shift * (F::kLog ? 1.0 : kLn2) - std::log(top) * e.first;
+  e.shift = shift * (F::kLog ? 1.0 : kLn2) - log_one_plus(top - 1) * e.first;
   return e;
 }
 
@@ -226,7 +226,7 @@ bool weigh_row(const CurveRule& rule, const float* in, std::size_t n, float* out
       return weigh(Parabola{rule.shift, 1.0f, 1.0f, 0.5f});
     case Curve::kSoftpick: {
       if (bounds.max > 1e4f) return false;
-      const float k = std::max(std::nearbyint(bounds.max * kLog2E), 0.0f);
+      const float k = std::max(bounds.max * kLog2E + kRound - kRound, 0.0f);
       return k > 118 ? weigh(Softpick<true>(k)) : weigh(Softpick<false>(k));
     }
     case Curve::kSelfAdjust:

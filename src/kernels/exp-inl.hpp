@@ -57,11 +57,11 @@ inline float exp_of(float x) {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// x <= 88; where kClip is not set also x >= kLowest (or NaN).
+// exp(c x) for c x <= 88, with c log2(e) and kLowest / c given; where kClip is not set also c x >=
+// kLowest (or NaN).
 template <bool kClip>
-HWY_INLINE V exp_of(V x) {
+HWY_INLINE V exp_scaled(V x, V log2e, V lowest) {
   const D d;
-  const V log2e = hn::Set(d, kLog2E);
   const V round = hn::Set(d, kRound);
   const V rounded = hn::MulAdd(x, log2e, round);
   const V k = hn::Sub(rounded, round);
@@ -73,15 +73,20 @@ HWY_INLINE V exp_of(V x) {
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
 #if HWY_TARGET == HWY_AVX3
   if constexpr (!kClip) return V{_mm512_scalef_ps(p.raw, k.raw)};
-  const auto kept = _mm512_cmp_ps_mask(x.raw, hn::Set(d, kLowest).raw, _CMP_NLT_UQ);
+  const auto kept = _mm512_cmp_ps_mask(x.raw, lowest.raw, _CMP_NLT_UQ);
   return V{_mm512_maskz_scalef_ps(kept, p.raw, k.raw)};
 #else
   const hn::RebindToUnsigned<D> du;
   const auto power = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
   const V e = hn::BitCast(d, hn::Add(hn::BitCast(du, p), power));
   if constexpr (!kClip) return e;
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLowest)), e);
+  return hn::IfThenZeroElse(hn::Lt(x, lowest), e);
 #endif
+}
+
+template <bool kClip>
+HWY_INLINE V exp_of(V x) {
+  return exp_scaled<kClip>(x, hn::Set(D(), kLog2E), hn::Set(D(), kLowest));
 }
 
 // Of `left` values, how many are in the vector after the first v vectors.

@@ -22,7 +22,7 @@ struct ShareSums {
   double total() const { return ones + first; }
 };
 
-// log(1 + rest) for finite rest >= 0, to 7e-16 of it: 1 + rest = 2^k m with m in
+// log(1 + rest) for finite rest > -1, to 7e-16 (of it where rest >= 0): 1 + rest = 2^k m with m in
 // [sqrt 1/2, sqrt 2), log m = 2 artanh((m - 1) / (m + 1)) by its series. Rows are short, and the
 // call of std::log1p was a tenth of their time.
 inline double log_one_plus(double rest) {

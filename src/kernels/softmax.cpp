@@ -65,25 +65,25 @@ void exp_row(const float* in, std::size_t n, float shift, float* out) {
 
 #else
 
-template <bool kStore, bool kClip, bool kScale>
+// e = exp(c x) with x = l - max l; the scale c costs nothing, as a factor of log2(e) and of the sum
+// of e x.
+template <bool kStore, bool kClip>
 HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds, float scale,
                                 float* out) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const V shift = hn::Set(d, bounds.max), factor = hn::Set(d, scale);
-  const auto fall = [&](V l) HWY_ATTR {
-    const V x = hn::Sub(l, shift);
-    return kScale ? hn::Mul(x, factor) : x;
-  };
+  const V shift = hn::Set(d, bounds.max);
+  const V log2e = hn::Set(d, scale * kLog2E), lowest = hn::Set(d, kLowest / scale);
+  const auto exp = [&](V x) HWY_ATTR { return exp_scaled<kClip>(x, log2e, lowest); };
   Totals totals;
   std::size_t i = 0, blocks = 0;
   do {
     BlockSums block;
     const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      const V x = fall(hn::LoadU(d, in + i));
-      const V y = fall(hn::LoadU(d, in + i + lanes));
-      const V e = exp_of<kClip>(x), f = exp_of<kClip>(y);
+      const V x = hn::Sub(hn::LoadU(d, in + i), shift);
+      const V y = hn::Sub(hn::LoadU(d, in + i + lanes), shift);
+      const V e = exp(x), f = exp(y);
       if constexpr (kStore) {
         hn::StoreU(e, d, out + i);
         hn::StoreU(f, d, out + i + lanes);
@@ -94,10 +94,10 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
     if (end == n) {
       // At most two vectors, done without a branch: e = 0 in the lanes beyond the row.
       const std::size_t left = n - i, one = lanes_left(left, 0), two = lanes_left(left, 1);
-      const V x = fall(load_first(in + i, one, bounds.max));
-      const V y = fall(load_first(in + i + lanes, two, bounds.max));
-      const V e = hn::IfThenElseZero(hn::FirstN(d, one), exp_of<kClip>(x));
-      const V f = hn::IfThenElseZero(hn::FirstN(d, two), exp_of<kClip>(y));
+      const V x = hn::Sub(load_first(in + i, one, bounds.max), shift);
+      const V y = hn::Sub(load_first(in + i + lanes, two, bounds.max), shift);
+      const V e = hn::IfThenElseZero(hn::FirstN(d, one), exp(x));
+      const V f = hn::IfThenElseZero(hn::FirstN(d, two), exp(y));
       if constexpr (kStore) {
         store_first(e, out + i, one);
         store_first(f, out + i + lanes, two);
@@ -110,25 +110,20 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
     ++blocks;
   } while (i < n);
   ShareSums sums = totals.sums(i / lanes, blocks);
-  sums.min = hn::GetLane(exp_of<true>(hn::Set(d, (bounds.min - bounds.max) * scale)));
+  sums.shift *= scale;
+  sums.min = hn::GetLane(exp_scaled<true>(hn::Set(d, bounds.min - bounds.max), log2e, lowest));
   return sums;
 }
 
-template <bool kScale>
-ShareSums sum_exp_at(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
+ShareSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
   // Hardly any row needs clipping. NaN does, as it may hide the true extremes.
   const bool clip = !((bounds.min - bounds.max) * scale >= kLowest);
   if (out == nullptr) {
-    return clip ? sum_exp_of<false, true, kScale>(in, n, bounds, scale, out)
-                : sum_exp_of<false, false, kScale>(in, n, bounds, scale, out);
+    return clip ? sum_exp_of<false, true>(in, n, bounds, scale, out)
+                : sum_exp_of<false, false>(in, n, bounds, scale, out);
   }
-  return clip ? sum_exp_of<true, true, kScale>(in, n, bounds, scale, out)
-              : sum_exp_of<true, false, kScale>(in, n, bounds, scale, out);
-}
-
-ShareSums sum_exp(const float* in, std::size_t n, Extremes bounds, float scale, float* out) {
-  return scale == 1.0f ? sum_exp_at<false>(in, n, bounds, scale, out)
-                       : sum_exp_at<true>(in, n, bounds, scale, out);
+  return clip ? sum_exp_of<true, true>(in, n, bounds, scale, out)
+              : sum_exp_of<true, false>(in, n, bounds, scale, out);
 }
 
 void exp_row(const float* in, std::size_t n, float shift, float* out) {
