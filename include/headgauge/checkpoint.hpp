@@ -47,8 +47,9 @@ struct TensorView {
   std::string where() const;
   // Elements [first, first + out.size()) as float32. f16 and bf16 are exact, f64 is rounded.
   // Throws BadInputError naming the position of the first NaN or infinity, UnsupportedError where
-  // the type is no floating-point one of 16 bits or more.
-  void widen(std::span<float> out, Index first = 0) const;
+  // the type is no floating-point one of 16 bits or more. Without `check` NaN and infinities are
+  // let through.
+  void widen(std::span<float> out, Index first = 0, bool check = true) const;
   // The whole tensor of one (1 x n) or two dimensions, widened.
   Matrix<float> matrix() const;
   // The whole tensor as a vector, widened.

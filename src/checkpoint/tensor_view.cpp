@@ -99,7 +99,7 @@ std::string TensorView::where() const {
   return std::string(file) + ": tensor " + in_quotes(name);
 }
 
-void TensorView::widen(std::span<float> out, Index first) const {
+void TensorView::widen(std::span<float> out, Index first, bool check) const {
   const Index count = std::ssize(out);
   if (first < 0 || first + count > elements()) {
     throw UsageError(fault(where(),
@@ -132,7 +132,7 @@ void TensorView::widen(std::span<float> out, Index first) const {
                                    std::string(dtype_name(dtype)),
                                    "use a copy of the model that is not quantised"));
   }
-  check_finite(out, first);
+  if (check) check_finite(out, first);
 }
 
 void TensorView::check_finite(std::span<const float> values, Index first) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/softmax.hpp"
 
@@ -38,6 +39,11 @@ KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
   const KeyRange keys{first, last + 1};
   if (keys.size() == static_cast<Index>(positions.size())) return {keys, {}};
   return {keys, positions};
+}
+
+bool sees_nothing(std::span<const float> logits) {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  return std::ranges::all_of(logits, [](float l) { return l == kHidden; });
 }
 
 void require_finite(const HeadInput& head, Index query, KeyRange range,

@@ -22,6 +22,9 @@ struct KeptKeys {
 KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
                      std::span<const float> logits, std::vector<std::uint32_t>& positions);
 
+// Whether all logits of a row, which is not empty, are -Inf: it sees no key.
+bool sees_nothing(std::span<const float> logits);
+
 // Throws BadInputError that names the first logit of the range that is NaN or infinite, if any.
 void require_finite(const HeadInput& head, Index query, KeyRange range,
                     std::span<const float> logits);

@@ -3,6 +3,8 @@
 
 #include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
+#include "heads/masked_row.hpp"
+#include "kernels/softmax.hpp"
 
 namespace headgauge {
 namespace {
@@ -12,16 +14,18 @@ namespace {
 class FloatTensor {
  public:
   void load(const TensorView& tensor) {
-    values_ = tensor.mapped_floats();
-    if (!values_.empty()) {
-      tensor.check_finite(values_);
-    } else {
-      copy_.resize(static_cast<std::size_t>(tensor.elements()));
-      tensor.widen(copy_);
-      values_ = copy_;
+    read(tensor);
+    tensor.check_finite(values_);
+  }
+  // Scores: a row that is -Inf throughout is one that sees no key.
+  void load_scores(const TensorView& tensor) {
+    read(tensor);
+    for (Index first = 0; first < std::ssize(values_); first += cols_) {
+      const auto row = values_.subspan(static_cast<std::size_t>(first),
+                                       static_cast<std::size_t>(cols_));
+      if (first_non_finite(row) < 0 || sees_nothing(row)) continue;
+      tensor.check_finite(row, first);
     }
-    rows_ = tensor.shape[tensor.shape.size() - 2];
-    cols_ = tensor.shape.back();
   }
   // Matrix number `i` of a tensor of three dimensions, or the whole one of two.
   MatrixView<const float> matrix(Index i = 0) const {
@@ -29,6 +33,17 @@ class FloatTensor {
   }
 
  private:
+  void read(const TensorView& tensor) {
+    values_ = tensor.mapped_floats();
+    if (values_.empty()) {
+      copy_.resize(static_cast<std::size_t>(tensor.elements()));
+      tensor.widen(copy_, 0, false);
+      values_ = copy_;
+    }
+    rows_ = tensor.shape[tensor.shape.size() - 2];
+    cols_ = tensor.shape.back();
+  }
+
   std::span<const float> values_;
   AlignedVector<float> copy_;
   Index rows_ = 0;
@@ -109,7 +124,7 @@ class DumpSource final : public HeadSource {
     if (layer == loaded_) return;
     const DumpFile::Layer& tensors = dump_.layers()[static_cast<std::size_t>(layer)];
     if (tensors.scores != nullptr) {
-      scores_.load(*tensors.scores);
+      scores_.load_scores(*tensors.scores);
     } else {
       queries_.load(*tensors.q);
       keys_.load(*tensors.k);

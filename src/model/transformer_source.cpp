@@ -21,6 +21,7 @@ struct DocumentState {
   Matrix<float> residual;  // L x D
   Matrix<float> distinct;  // embeddings of the distinct tokens
   std::vector<std::uint32_t> row_of;
+  int next_layer = 0;       // that has not been run over `residual`
   Matrix<float> kept;       // what entered the layer of keep_entering()
   Matrix<float> reference;  // of set_reference()
 };
@@ -54,6 +55,8 @@ class TransformerSource final : public ModelSource {
     if (states_.empty()) embed();
     model_->load(layer, pool_);
     DocumentState& state = states_[static_cast<std::size_t>(document)];
+    if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
+    state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
     // What entered the layer: for x, and for try_exchanges().
     copy(state.residual, entered_);
@@ -178,6 +181,7 @@ class TransformerSource final : public ModelSource {
   // The residual stream of a document becomes what enters layer 0.
   void enter(std::size_t document) {
     DocumentState& state = states_[document];
+    state.next_layer = 0;
     resize(state.residual, static_cast<Index>(state.row_of.size()), width());
     for (Index t = 0; t < state.residual.rows(); ++t) {
       const auto row = state.row_of[static_cast<std::size_t>(t)];

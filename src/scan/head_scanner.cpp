@@ -103,6 +103,13 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) const 
                           static_cast<std::size_t>(keys.size()));
   };
   row.logits = of(row.keys);
+  if (!head.scores.empty() && sees_nothing(row.logits)) {
+    // Measured as some row or other, and then left out.
+    std::ranges::fill(of(row.keys), 0.0f);
+    work.without_keys[static_cast<std::size_t>(r)] = true;
+    ++rows_without_keys_;
+    return;
+  }
   if (head.visibility.mask() == nullptr) return;
   require_finite(head, row.query, row.keys, row.logits);
   if (present_.unmasked) {
@@ -157,6 +164,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
   work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
   work.rows.assign(static_cast<std::size_t>(rows), Row{});
+  work.without_keys.assign(static_cast<std::size_t>(rows), false);
   work.positions.resize(static_cast<std::size_t>(kBlockRows));
 
   bool from_zero = head.visibility.mask() == nullptr;
@@ -185,6 +193,11 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   for (std::size_t m = 0; m < measures_.size(); ++m) {
     RowSink sink(values, layout_.measure_first(static_cast<Index>(m)));
     measures_[m]->observe(block, slot, sink);
+  }
+  for (Index r = 0; r < rows; ++r) {
+    if (work.without_keys[static_cast<std::size_t>(r)]) {
+      std::ranges::fill(values.row(r), kUndefined);
+    }
   }
   accumulator.add(head.document, tile, values);
 }

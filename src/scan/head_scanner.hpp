@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,8 +23,12 @@ class HeadScanner {
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
   // to `accumulator`: under the head's own rule where it has one, and with the keys that its mask
-  // leaves. Throws BadInputError where a visible score is NaN or infinite, or no key is visible.
+  // leaves. A row whose scores are all -Inf sees no key and is left out. Throws BadInputError where
+  // another visible score is NaN or infinite, or a mask leaves no key.
   void scan(const HeadInput& head, HeadAccumulator& accumulator);
+
+  // Rows left out so far.
+  Index rows_without_keys() const { return rows_without_keys_; }
 
   // Memory for tiles and packed keys at this length.
   static std::size_t bytes(Index longest, Index head_dim, int threads, bool masked = false);
@@ -40,6 +45,7 @@ class HeadScanner {
     MatrixView<float> unmasked;
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
+    std::vector<bool> without_keys;  // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     TopWorkspace select;
@@ -72,6 +78,7 @@ class HeadScanner {
   Present present_;
   std::array<int, 4> packed_of_{-1, -1, -1, -1};  // layer, document, kv_head, whether unit vectors
   PackedMatrix packed_;
+  std::atomic<Index> rows_without_keys_ = 0;
   std::vector<Workspace> workspaces_;
 };
 

@@ -297,6 +297,11 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
         "no query sees more than {} keys: there are no sets of N = {}, whose values are undefined",
         plan.longest(), fmt::join(beyond, ", ")));
   }
+  if (scanner.rows_without_keys() > 0) {
+    results.notices.push_back(fmt::format(
+        "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
+        scanner.rows_without_keys()));
+  }
   if (pattern != nullptr) {
     const std::string notice = pattern->notice(info, plan.longest());
     if (!notice.empty()) results.notices.push_back(notice);
