@@ -1,6 +1,8 @@
 // headgauge compare: exchange the rule or the pattern of attention, and measure everything again.
 #include "headgauge/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/commands.hpp"
@@ -118,6 +120,12 @@ int run(CompareCommand& options) {
   };
   steps.table = render_comparison;
   steps.lines = summarize_comparison;
+  steps.finished = [](const Results& results) -> std::string {
+    const Index rivals =
+        results.coord_size(results.coord("pattern") != nullptr ? "pattern" : "normalizer") - 1;
+    if (rivals == 0) return "";
+    return fmt::format("{} {} finished", rivals, rivals == 1 ? "rival was" : "rivals were");
+  };
   return run_measurement(options.run, steps);
 }
 

@@ -203,14 +203,14 @@ class ComparisonTable {
           paint_.left(Style::plain, shortened(names_[static_cast<std::size_t>(rival)], name_width_),
                       name_width_) +
           gap + paint_.right(change_style(best), change_text(best), 16) + gap +
-          paint_.right(Style::plain, kl ? fmt::format("{:.4f}", kl->value) : "-", 7);
+          paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 7);
       if (by_head) {
         const auto output = of(true, "output_change", head, rival);
         const auto before = of(true, "effective_tokens", head, 0);
         const auto after = of(true, "effective_tokens", head, rival);
         out += gap +
                paint_.right(Style::plain,
-                            output ? fmt::format("{:.0f} %", 100 * output->value) : "-", 7) +
+                            output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 7) +
                gap +
                paint_.right(
                    Style::plain,

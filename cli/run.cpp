@@ -139,18 +139,16 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
   }
 }
 
-[[noreturn]] void report_interruption(const Results& results, const std::string& out) {
-  const std::string layers = fmt::format("{} {}", results.layers_done,
-                                         results.layers_done == 1 ? "layer was" : "layers were");
-  if (results.layers_done == 0) {
-    throw InterruptedError("interrupted before the first layer was finished; nothing was saved");
+[[noreturn]] void report_interruption(const std::string& finished, const std::string& out) {
+  if (finished.empty()) {
+    throw InterruptedError("interrupted before anything was finished; nothing was saved");
   }
   if (out.empty()) {
-    throw InterruptedError("interrupted; " + layers +
-                           " finished but not saved, there being no --out");
+    throw InterruptedError(
+        fmt::format("interrupted; {} but not saved, there being no --out", finished));
   }
-  throw InterruptedError("interrupted; " + layers + " finished and saved in " + results_path(out) +
-                         ", marked partial");
+  throw InterruptedError(
+      fmt::format("interrupted; {} and saved in {}, marked partial", finished, results_path(out)));
 }
 
 }  // namespace
@@ -202,9 +200,9 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   }
 
   signal->hold();
-  const bool nothing = results.partial && results.layers_done == 0;
-  if (folder && !nothing) folder->save(results);
-  if (results.partial) report_interruption(results, options.out);
+  const std::string finished = results.partial ? steps.finished(results) : "all";
+  if (folder && !finished.empty()) folder->save(results);
+  if (results.partial) report_interruption(finished, options.out);
   // All is safe; from here on Ctrl-C just ends the printing.
   signal.reset();
   if (options.json) {

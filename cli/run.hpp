@@ -40,6 +40,8 @@ struct RunSteps {
   std::function<void(Results&)> complete;  // settings of the command's own options
   std::function<std::string(const Results&, const TableOptions&)> table;
   std::function<std::vector<std::string>(const Results&)> lines;  // below the table
+  // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
+  std::function<std::string(const Results&)> finished;
 };
 
 // Opens the source, measures, saves and prints; an interruption is an error once what was finished

@@ -1,4 +1,6 @@
 // headgauge scan: measure every head, print the table, write the files.
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
@@ -87,6 +89,11 @@ int run(ScanCommand& options) {
     return render_table(results, table);
   };
   steps.lines = summarize;
+  steps.finished = [](const Results& results) -> std::string {
+    if (results.layers_done == 0) return "";
+    return results.layers_done == 1 ? "1 layer was finished"
+                                    : fmt::format("{} layers were finished", results.layers_done);
+  };
   return run_measurement(options.run, steps);
 }
 

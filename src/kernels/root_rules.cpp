@@ -18,13 +18,14 @@ struct RootWork {
   explicit RootWork(std::size_t n) {
     const std::size_t room = n + 64;
     index.resize(room);
-    bits.resize(room);
+    kept.resize(room);
     u.resize(room);
     shares.resize(room);
   }
-  AlignedVector<std::uint32_t> index, bits;  // of the keys that may have a weight
-  AlignedVector<double> u;                   // their logits below the largest, scaled
-  AlignedVector<float> shares;               // their weights over the largest
+  AlignedVector<std::uint32_t> index;  // of the keys that may have a weight
+  AlignedVector<float> kept;           // their logits
+  AlignedVector<double> u;             // how far these are below the largest, scaled
+  AlignedVector<float> shares;         // their weights over the largest
 };
 
 }  // namespace headgauge
@@ -52,12 +53,13 @@ std::size_t collect(const float* in, std::size_t n, float bound, RootWork& work)
   const DU du;
   const std::size_t lanes = hn::Lanes(d);
   const V least = hn::Set(d, bound);
+  auto* values = reinterpret_cast<std::uint32_t*>(work.kept.data());
   std::size_t count = 0;
   const auto add = [&](V l, hn::Mask<D> kept, std::size_t i) HWY_ATTR {
     if (hn::AllFalse(d, kept)) return;
     const auto at = hn::Iota(du, static_cast<std::uint32_t>(i));
     store_where(kept, at, work.index.data() + count);
-    count += store_where(kept, hn::BitCast(du, l), work.bits.data() + count);
+    count += store_where(kept, hn::BitCast(du, l), values + count);
   };
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -242,7 +244,7 @@ bool entmax(const float* in, std::size_t n, double alpha, double scale, float* o
   std::size_t count = n;
   if (!all) {
     count = collect(in, n, static_cast<float>(end), work);
-    kept = reinterpret_cast<const float*>(work.bits.data());
+    kept = work.kept.data();
   }
   lower(kept, count, bounds.max, factor, -2.0, work.u.data());
   if (alpha == 2) {

@@ -10,8 +10,7 @@ namespace headgauge {
 
 // All sums of a row of weights, which may be negative and need not sum to 1. `logits` gives
 // max_logit and min_logit; log_sum_exp is 0. Relative error 2e-6 of sums of weights of one sign, of
-// the entropy near 0 2e-5; a row of nothing above 1e-38 counts as all 0. The row must not be
-// empty.
+// the entropy near 0 2e-5. A row of nothing above 1e-38 counts as all 0. The row must not be empty.
 WeightSums sum_weights(std::span<const float> weights, const Extremes& logits);
 
 // The same, with the logits at hand: log_sum_exp is NaN where one of them is NaN or infinite.

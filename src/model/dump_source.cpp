@@ -21,8 +21,8 @@ class FloatTensor {
   void load_scores(const TensorView& tensor) {
     read(tensor);
     for (Index first = 0; first < std::ssize(values_); first += cols_) {
-      const auto row = values_.subspan(static_cast<std::size_t>(first),
-                                       static_cast<std::size_t>(cols_));
+      const auto row =
+          values_.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(cols_));
       if (first_non_finite(row) < 0 || sees_nothing(row)) continue;
       tensor.check_finite(row, first);
     }

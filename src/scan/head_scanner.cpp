@@ -95,7 +95,7 @@ std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) con
   return work.magnitudes;
 }
 
-void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) const {
+void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   Row& row = work.rows[static_cast<std::size_t>(r)];
   const std::span<float> logits = work.logits.row(r);
   const auto of = [&](KeyRange keys) {

@@ -45,7 +45,7 @@ class HeadScanner {
     MatrixView<float> unmasked;
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
-    std::vector<bool> without_keys;  // by row
+    std::vector<bool> without_keys;                     // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     TopWorkspace select;
@@ -63,7 +63,7 @@ class HeadScanner {
   void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
              Workspace& work) const;
   // The logits of row r: those of its range, or of the keys that the mask leaves of it.
-  void select(const HeadInput& head, Index r, Workspace& work) const;
+  void select(const HeadInput& head, Index r, Workspace& work);
   std::span<const float> ranking(const Row& row, Workspace& work) const;
   // Weights, sums and top keys of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kStandardErrors = 2.0;
 constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
+constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
 
 // A rival in the whole model, in a layer or in a head.
 struct Candidate {
@@ -104,23 +105,25 @@ std::vector<Candidate> best_of_each(const std::vector<Candidate>& all) {
       *same = candidate;
     }
   }
+  // The largest gain first.
+  std::ranges::stable_sort(best, {}, [](const Candidate& c) { return c.change.value; });
   return best;
 }
 
 std::string who(const Candidate& candidate) {
   if (!candidate.head) return "all heads";
   if (candidate.head->head < 0) return fmt::format("layer {}", candidate.head->layer);
-  return "head " + candidate.head->text();
+  return fmt::format("head {}", candidate.head->text());
 }
 
 std::string recommendation(const Results& results, const Candidate& candidate) {
   std::string text = fmt::format("{}: {}, loss {} nats", who(candidate),
                                  label(results, candidate.rival), with_error(candidate.change));
   if (const auto kl = cell_of(results, "kl", candidate))
-    text += fmt::format(", KL {:.4f}", kl->value);
+    text += fmt::format(", KL {:.2g}", kl->value);
   if (candidate.head && candidate.head->head >= 0) {
     if (const auto change = cell_of(results, "output_change", candidate)) {
-      text += fmt::format(", output changed by {:.0f} %", 100 * change->value);
+      text += fmt::format(", output changed by {} %", rounded(100 * change->value));
     }
     Candidate original = candidate;
     original.rival = 0;
@@ -179,12 +182,16 @@ std::vector<std::string> summarize_comparison(const Results& results) {
   }
   if (!whole) {
     lines.push_back(fmt::format(
-        "Of {} exchanges tried, {} lower the loss at L = {} by more than 2 standard errors; by "
+        "Of {} exchanges tried, {} {} the loss at L = {} by more than 2 standard errors; by "
         "chance alone {} would: check the choice on another text.",
-        all.size(), lower, length, rounded(kByChance * static_cast<double>(all.size()))));
+        all.size(), lower, lower == 1 ? "lowers" : "lower", length,
+        rounded(kByChance * static_cast<double>(all.size()))));
   }
-  for (const Candidate& candidate : best) {
-    lines.push_back("Recommended for " + recommendation(results, candidate) + ".");
+  for (std::size_t i = 0; i < std::min(best.size(), kMostLines); ++i) {
+    lines.push_back(fmt::format("Recommended for {}.", recommendation(results, best[i])));
+  }
+  if (best.size() > kMostLines) {
+    lines.push_back(fmt::format("And {} more that gain less.", best.size() - kMostLines));
   }
   return lines;
 }

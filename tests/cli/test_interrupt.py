@@ -108,7 +108,7 @@ class OneLayer(InterruptTest):
         messages = self.interrupt("--out", "made/out", at="measuring layer 0")
         self.assertEqual(
             messages[-1],
-            "headgauge: interrupted before the first layer was finished; nothing was saved",
+            "headgauge: interrupted before anything was finished; nothing was saved",
         )
         self.assertFalse((self.folder / "made").exists())
 
