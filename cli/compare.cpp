@@ -112,7 +112,9 @@ int run(CompareCommand& options) {
     settings["command"] = "compare";
     settings.erase("normalizer");
     settings["normalizers"] = split_rules(options.normalizers);
-    settings["pattern"] = split_rules(options.patterns);
+    settings.erase("pattern");
+    settings["pattern"] = "none";
+    if (!options.patterns.empty()) settings["pattern"] = split_rules(options.patterns);
     settings["each"] = options.each.empty() ? "none" : options.each;
     settings["fit"] = options.fit;
     settings["layers"] = options.run.scan.layers.empty() ? "all" : options.run.scan.layers;

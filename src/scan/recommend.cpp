@@ -176,7 +176,7 @@ std::vector<std::string> summarize_comparison(const Results& results) {
     });
     lines.push_back(fmt::format(
         "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
-        "least harm: {} in {}, loss {} nats.",
+        "nearest: {} in {}, loss {} nats.",
         length, label(results, least->rival), who(*least), with_error(least->change)));
     return lines;
   }

@@ -1,0 +1,187 @@
+"""headgauge compare as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import unittest
+
+from checkpoints import copy_golden, make_dump
+from command import DATA, ROOT, UNSUPPORTED, USAGE, CommandTest, validate
+
+
+def flat(part: object) -> list[float]:
+    if isinstance(part, list):
+        return [value for item in part for value in flat(item)]
+    return [] if part is None else [part]
+
+
+class CompareTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("plain", self.folder / "model")
+        self.ids(96)
+        self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
+
+    def compare(self, *options: str, model: tuple[str, ...] | None = None) -> dict:
+        self.succeed("compare", *(model or self.model), "--out", "out", "--quiet", *options)
+        return validate(self.folder / "out/results.json")
+
+
+class Compare(CompareTest):
+    def test_the_files(self) -> None:
+        results = self.compare("--normalizers", "ssmax:s=0.43,b=0,sparsemax", "--normalizers",
+                               "entmax:alpha=1.25")
+        rules = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
+        self.assertEqual(results["coords"]["normalizer"], rules)
+        self.assertEqual(results["settings"]["command"], "compare")
+        self.assertEqual(results["settings"]["normalizers"], rules[1:])
+        self.assertEqual(results["settings"]["each"], "none")
+        metrics = results["metrics"]
+        for name in ("loss", "loss_change", "kl", "critical_n", "critical_n_change"):
+            self.assertEqual(metrics[name]["dims"], ["normalizer", "length"], name)
+        for name in ("output_change", "entropy", "entropy_change", "jacobian_spectral_change"):
+            self.assertEqual(metrics[name]["dims"], ["layer", "head", "normalizer", "length"], name)
+        for name in ("distance_change", "separability_change"):
+            self.assertEqual(metrics[name]["dims"],
+                             ["layer", "head", "normalizer", "length", "top_n"], name)
+        self.assertEqual(metrics["sensitivity"]["dims"],
+                         ["layer", "head", "normalizer", "temperature", "epsilon"])
+        self.assertEqual(metrics["entropy_slope"]["dims"], ["layer", "head", "normalizer"])
+        for values in metrics["loss"]["values"]:
+            for length in range(2):
+                self.assertAlmostEqual(
+                    values[length] - metrics["loss"]["values"][0][length],
+                    metrics["loss_change"]["values"][metrics["loss"]["values"].index(values)][
+                        length], places=9)
+        with (self.folder / "out/heads.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        heads = len(results["coords"]["layer"]) * len(results["coords"]["head"])
+        self.assertEqual(len(rows), heads * len(rules) * 2)
+        self.assertEqual({row["normalizer"] for row in rows}, set(rules))
+        row = next(r for r in rows if (r["layer"], r["head"], r["normalizer"], r["length"]) ==
+                   ("1", "0", "ssmax:s=0.43,b=0", "96"))
+        self.assertEqual(float(row["entropy"]), metrics["entropy"]["values"][1][0][1][1])
+
+    def test_every_rule_runs(self) -> None:
+        """All of them in one call: the list says each by its own parameters."""
+        listed = [f"{rule['name']}:{rule['parameters']}".rstrip(":")
+                  for rule in json.loads(self.succeed("normalizers", "--json").out)]
+        results = self.compare("--normalizers", ",".join(listed), "--measures", "weights")
+        self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
+        for name in ("loss", "kl"):
+            for rule, values in zip(results["coords"]["normalizer"],
+                                    results["metrics"][name]["values"], strict=True):
+                self.assertNotIn(None, values, f"{name} of {rule}")
+        # softmax at temperature 1 is what the model has.
+        self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
+
+    def test_patterns_and_chosen_heads(self) -> None:
+        results = self.compare("--pattern", "window:size=9,topk:k=4", "--heads", "1.1",
+                               "--measures", "weights")
+        self.assertEqual(results["coords"]["pattern"], ["original", "window:size=9", "topk:k=4"])
+        kept = results["metrics"]["kept_mass"]["values"]
+        self.assertEqual(results["metrics"]["kept_mass"]["dims"],
+                         ["layer", "head", "pattern", "length"])
+        self.assertLess(max(flat(kept[1][1][1:])), 1)
+        self.assertEqual(flat(results["metrics"]["output_change"]["values"][0][0][1:]), [])
+        change = results["metrics"]["entropy_change"]["values"]
+        self.assertEqual(set(flat(change[0])), {0})
+        self.assertLess(max(flat(change[1][1][1])), 0)
+
+    def test_one_at_a_time(self) -> None:
+        results = self.compare("--normalizers", "sparsemax", "--each", "head", "--measures",
+                               "weights,distance")
+        self.assertEqual(results["metrics"]["loss_change"]["dims"],
+                         ["layer", "head", "normalizer", "length"])
+        self.assertNotIn("critical_n", results["metrics"])
+        table = self.succeed("compare", *self.model, "--normalizers", "sparsemax", "--each",
+                             "layer", "--measures", "weights").out
+        self.assertIn("best normalizer", table)
+        self.assertIn("No recommendation: a text of 96 tokens has too few blocks", table)
+
+    def test_the_table(self) -> None:
+        done = self.succeed("compare", *self.model, "--normalizers", "topk:k=2,softmax")
+        for line in done.out.splitlines():
+            self.assertLessEqual(len(line), 100 if not line.startswith("No rec") else 400, line)
+        rows = [line for line in done.out.splitlines()
+                if line.startswith(("original", "topk:k=2", "softmax "))]
+        self.assertEqual(len(rows), 3)
+        self.assertIn("+0.0000", rows[2])
+        self.assertIn("No recommendation", done.out)
+
+    def test_fit_on_another_text(self) -> None:
+        self.ids(90, vocabulary=37, name="other.txt")
+        model = (*self.model[:3], "--lengths", "16,90")
+        results = self.compare("--normalizers", "ssmax,entmax,logn,topk:k=3", "--fit", "other.txt",
+                               "--measures", "weights", model=model)
+        fitted = results["metrics"]["fitted_parameter"]
+        self.assertEqual(fitted["dims"], ["layer", "head", "normalizer"])
+        for head in (head for layer in fitted["values"] for head in layer):
+            self.assertIsNone(head[0])
+            self.assertGreater(head[1], 0.02)
+            self.assertGreater(head[2], 1)
+            self.assertEqual(head[3:], [None, None])  # nothing to choose; given
+
+    def test_a_dump_has_outputs_but_no_loss(self) -> None:
+        values = {f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)])
+                  for layer in range(2)}
+        make_dump(self.folder / "d.safetensors", 2, 3, 40, 8, **values)
+        done = self.succeed("compare", "d.safetensors", "--normalizers", "sparsemax,topk", "--out",
+                            "out")
+        self.assertIn("there is no loss and no divergence", done.err)
+        metrics = validate(self.folder / "out/results.json")["metrics"]
+        self.assertNotIn("loss", metrics)
+        self.assertGreater(min(flat([h[1:] for l in metrics["output_change"]["values"]
+                                     for h in l])), 0)
+
+
+class CompareRefuses(CompareTest):
+    def test_what_makes_no_sense(self) -> None:
+        base = ("compare", *self.model)
+        self.refuse(USAGE, *base, says=("--normalizers", "--pattern"))
+        self.refuse(USAGE, *base, "--normalizers", "sparsmax", says="sparsemax")
+        self.refuse(USAGE, *base, "--normalizers", "ssmax:t=1", says="s=0.43")
+        self.refuse(USAGE, *base, "--normalizers", "entmax:alpha=5", says="up to 4")
+        self.refuse(USAGE, *base, "--normalizers", "topk,topk", says="twice")
+        self.refuse(USAGE, *base, "--normalizers", "topk,,logn")
+        self.refuse(USAGE, *base, "--pattern", "windo", says="window")
+        self.refuse(USAGE, *base, "--normalizers", "topk", "--pattern", "window", form=False)
+        self.refuse(USAGE, *base, "--normalizers", "topk", "--each", "token", form=False)
+        self.refuse(USAGE, *base, "--normalizers", "topk", "--heads", "9.9", says="--heads")
+
+    def test_fit_needs_another_text(self) -> None:
+        base = ("compare", *self.model)
+        self.refuse(USAGE, *base, "--normalizers", "ssmax", "--fit", "ids.txt",
+                    says="another text than the one that is measured")
+        self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
+        make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
+        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizers", "ssmax", "--fit",
+                    "ids.txt", says="a dump")
+
+
+class CompareOnModels(CommandTest):
+    def test_every_rule_on_capp_gpt(self) -> None:
+        model = DATA / "models/capp-gpt"
+        if not model.exists():
+            self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
+        self.ids(128, vocabulary=53)
+        listed = [rule["name"] for rule in json.loads(self.succeed("normalizers", "--json").out)]
+        self.succeed("compare", model, "--tokens", "ids.txt", "--normalizers", ",".join(listed),
+                     "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
+        self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))
+
+    def test_the_docs_example_uses_rules_that_are_there(self) -> None:
+        page = (ROOT / "docs/choosing.md").read_text()
+        for line in page.splitlines():
+            if line.strip().startswith("headgauge compare") and "--normalizers" in line:
+                rules = line.split("--normalizers", 1)[1].split()[0]
+                self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
+                             "--normalizers", rules, "--lengths", "32", "--measures", "weights",
+                             "--quiet")
+
+
+if __name__ == "__main__":
+    unittest.main()
