@@ -14,8 +14,8 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kGap = 2;
-constexpr std::size_t kWidestName = 28;
+constexpr std::size_t kGap = 1;
+constexpr std::size_t kWidestName = 30;
 
 bool has_dim(const MetricArray& metric, std::string_view dim) {
   return std::ranges::find(metric.dims, dim) != metric.dims.end();
@@ -54,6 +54,7 @@ class ComparisonTable {
     const char* title;
     const char* unit;
     std::size_t width;
+    int rank;
     const char* meaning;
     double scale = 1;
   };
@@ -85,23 +86,49 @@ class ComparisonTable {
     return sum / count;
   }
 
-  std::string all_at_once() const {
+  // In the order in which they stand; where there is no room for all, the largest `rank` goes
+  // first.
+  std::vector<Column> fitting_columns(std::size_t taken) const {
     static const std::vector<Column> all = {
-        {"output_change", "output", "%", 6,
+        {"output_change", "output", "%", 6, 0,
          "change of a head's output on the original's queries, keys and values", 100},
-        {"kept_mass", "kept", "%", 5, "weight that lay on the keys that are left", 100},
-        {"effective_tokens", "eff.", "tokens", 6, "exp(entropy): keys that a row spreads over"},
-        {"max_weight", "max", "weight", 6, "the largest weight of a row"},
-        {"distance", "dist.", "", 6, "paper A: distance of the top set's output from the others"},
-        {"separability", "sep.", "", 5, "paper A: share of the top set that can be told apart"},
-        {"jacobian_spectral", "sens.", "||J||", 6, "spectral norm of the weights' Jacobian"},
+        {"kept_mass", "kept", "%", 5, 0, "weight that lay on the keys that are left", 100},
+        {"visible_keys", "keys", "", 5, 1, "keys that a row sees"},
+        {"entropy_normalized", "entr.", "of max", 6, 2, "entropy over that of equal weights"},
+        {"effective_tokens", "eff.", "tokens", 6, 3, "exp(entropy): keys that a row spreads over"},
+        {"max_weight", "max", "weight", 6, 7, "the largest weight of a row"},
+        {"distance", "dist.", "", 6, 6,
+         "paper A: distance of the top set's output from the others"},
+        {"separability", "sep.", "", 5, 4, "paper A: share of the top set that can be told apart"},
+        {"separability_null", "rand.", "", 5, 5,
+         "the same for random vectors in place of the tokens'"},
+        {"jacobian_spectral", "sens.", "||J||", 6, 8, "spectral norm of the weights' Jacobian"},
     };
     std::vector<Column> columns;
     for (const Column& column : all) {
+      const bool of_patterns = std::string_view(column.metric) == "visible_keys" ||
+                               std::string_view(column.metric) == "entropy_normalized" ||
+                               std::string_view(column.metric) == "separability_null";
+      if (of_patterns && dim_ != "pattern") continue;
       if (results_.metric(column.metric) != nullptr) columns.push_back(column);
     }
+    const auto width = [&] {
+      std::size_t used = taken;
+      for (const Column& column : columns) used += kGap + column.width;
+      return used;
+    };
+    while (!columns.empty() && width() > std::min(width_, kTableWidth)) {
+      columns.erase(std::ranges::max_element(columns, {}, &Column::rank));
+    }
+    return columns;
+  }
+
+  std::string all_at_once() const {
     const bool loss = results_.metric("loss") != nullptr;
     const bool critical = results_.metric("critical_n") != nullptr;
+    const std::size_t taken =
+        name_width_ + (loss ? 3 * kGap + 6 + 16 + 6 : 0) + (critical ? kGap + 5 : 0);
+    const std::vector<Column> columns = fitting_columns(taken);
     const std::string gap(kGap, ' ');
     std::string first = paint_.left(Style::bold, dim_, name_width_);
     std::string second(name_width_, ' ');
@@ -178,10 +205,10 @@ class ComparisonTable {
     const std::string gap(kGap, ' ');
     std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +
                       paint_.left(Style::bold, fmt::format("best {}", dim_), name_width_) + gap +
-                      paint_.right(Style::bold, "loss change ± se", 16) + gap +
-                      paint_.right(Style::bold, "KL", 7);
+                      paint_.right(Style::bold, "loss change ± se", 17) + gap +
+                      paint_.right(Style::bold, "KL", 8);
     if (by_head) {
-      out += gap + paint_.right(Style::bold, "output", 7) + gap +
+      out += gap + paint_.right(Style::bold, "output", 8) + gap +
              paint_.right(Style::bold, "effective tokens", 17);
     }
     out += "\n";
@@ -202,15 +229,15 @@ class ComparisonTable {
           paint_.right(Style::plain, name, 5) + gap +
           paint_.left(Style::plain, shortened(names_[static_cast<std::size_t>(rival)], name_width_),
                       name_width_) +
-          gap + paint_.right(change_style(best), change_text(best), 16) + gap +
-          paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 7);
+          gap + paint_.right(change_style(best), change_text(best), 17) + gap +
+          paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 8);
       if (by_head) {
         const auto output = of(true, "output_change", head, rival);
         const auto before = of(true, "effective_tokens", head, 0);
         const auto after = of(true, "effective_tokens", head, rival);
         out += gap +
                paint_.right(Style::plain,
-                            output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 7) +
+                            output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 8) +
                gap +
                paint_.right(
                    Style::plain,

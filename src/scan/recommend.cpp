@@ -8,6 +8,7 @@
 
 #include "headgauge/compare.hpp"
 #include "results/longest.hpp"
+#include "scan/selectivity.hpp"
 
 namespace headgauge {
 namespace {
@@ -158,7 +159,7 @@ std::vector<Flag> recommend_heads(const Results& results) {
 }
 
 std::vector<std::string> summarize_comparison(const Results& results) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = selectivity_of_patterns(results);
   std::vector<Candidate> all = candidates(results);
   if (all.empty()) return lines;
   const int length = longest_length(results).value_or(0);

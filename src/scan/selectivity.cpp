@@ -1,0 +1,113 @@
+#include "scan/selectivity.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "results/longest.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::size_t kFewestHeads = 4;
+constexpr double kStandardErrors = 2.0;
+
+struct Change {
+  double before = 0, after = 0;  // means over the heads
+  double mean = 0, standard_error = 0;
+  bool falls() const { return mean < -kStandardErrors * standard_error; }
+  bool rises() const { return mean > kStandardErrors * standard_error; }
+};
+
+using HeadValue = std::function<std::optional<double>(const HeadName&, Index pattern)>;
+
+// Paired over the heads that have both values.
+std::optional<Change> change_over_heads(const Results& results, Index pattern,
+                                        const HeadValue& value) {
+  std::vector<double> differences;
+  Change change;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto before = value(head, 0), after = value(head, pattern);
+    if (!before || !after) continue;
+    change.before += *before;
+    change.after += *after;
+    differences.push_back(*after - *before);
+  }
+  if (differences.size() < kFewestHeads) return std::nullopt;
+  const auto count = static_cast<double>(differences.size());
+  change.before /= count;
+  change.after /= count;
+  change.mean = change.after - change.before;
+  double square = 0;
+  for (const double d : differences) square += (d - change.mean) * (d - change.mean);
+  change.standard_error = std::sqrt(square / (count - 1) / count);
+  return change;
+}
+
+std::optional<double> value_of(const Results& results, const char* metric, const HeadName& head,
+                               Index pattern, std::optional<Index> top_n) {
+  const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
+  const Pick of{"pattern", pattern};
+  const auto cell = top_n ? find_cell(results, metric, {layer, at, of, {"top_n", *top_n}})
+                          : find_cell(results, metric, {layer, at, of});
+  if (!cell) return std::nullopt;
+  return cell->value;
+}
+
+const char* verdict(const Change& entropy, const std::optional<Change>& separability) {
+  const bool sharper = entropy.falls(), flatter = entropy.rises();
+  const bool clearer = separability && separability->rises();
+  const bool vaguer = separability && separability->falls();
+  if ((sharper || clearer) && (flatter || vaguer)) return "better in one way, worse in the other";
+  if (sharper || clearer) return "the heads select better";
+  if (flatter || vaguer) return "the heads select worse";
+  return "the heads merely see fewer keys";
+}
+
+}  // namespace
+
+std::vector<std::string> selectivity_of_patterns(const Results& results) {
+  std::vector<std::string> lines;
+  const Coordinate* patterns = results.coord("pattern");
+  if (patterns == nullptr) return lines;
+  const auto& names = std::get<std::vector<std::string>>(*patterns);
+  const auto top_n = judged_top_n(results);
+  for (Index k = 1; k < static_cast<Index>(names.size()); ++k) {
+    const auto change = [&](const HeadValue& value) {
+      return change_over_heads(results, k, value);
+    };
+    const auto plain = [&](const char* metric) {
+      return [&results, metric](const HeadName& head, Index pattern) {
+        return value_of(results, metric, head, pattern, std::nullopt);
+      };
+    };
+    const auto keys = change(plain("visible_keys"));
+    const auto entropy = change(plain("entropy_normalized"));
+    const auto separability =
+        change([&](const HeadName& head, Index pattern) -> std::optional<double> {
+          if (!top_n) return std::nullopt;
+          const auto own = value_of(results, "separability", head, pattern, top_n);
+          const auto null = value_of(results, "separability_null", head, pattern, top_n);
+          if (!own || !null) return std::nullopt;
+          return *own - *null;
+        });
+    if (!keys || !entropy) continue;
+    std::string line = fmt::format(
+        "{} leaves {} of {} keys: entropy {:.2f} -> {:.2f} of its maximum ({:+.3f} ± {:.3f} over "
+        "heads)",
+        names[static_cast<std::size_t>(k)], rounded(keys->after), rounded(keys->before),
+        entropy->before, entropy->after, entropy->mean, entropy->standard_error);
+    if (separability) {
+      line +=
+          fmt::format(", separability above random vectors {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",
+                      separability->before, separability->after, separability->mean,
+                      separability->standard_error);
+    }
+    lines.push_back(fmt::format("{}: {}.", line, verdict(*entropy, separability)));
+  }
+  return lines;
+}
+
+}  // namespace headgauge

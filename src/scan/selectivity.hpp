@@ -1,0 +1,18 @@
+// Whether a pattern makes heads select better, or merely lets them see fewer keys.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// A sentence for each pattern of a comparison, at the longest length, from what does not fall with
+// the number of keys by itself: the entropy over its maximum and the separability over that of
+// random vectors. Their changes are means over the heads, with the standard error over heads; a
+// change counts beyond 2 of these. Nothing where the results have no patterns or fewer than 4
+// heads.
+std::vector<std::string> selectivity_of_patterns(const Results& results);
+
+}  // namespace headgauge
