@@ -26,10 +26,10 @@ constexpr const char* kExchanged = "What is exchanged";
 void add_own(CLI::App& command, CompareCommand& options) {
   auto* normalizers =
       command
-          .add_option(
-              "--normalizers", options.normalizers,
-              "The rules to set against the model's own, as in ssmax:s=0.43,b=0,sparsemax;\n"
-              "may be repeated; headgauge normalizers lists them")
+          .add_option("--normalizers", options.normalizers,
+                      "The rules to set against the model's own, such as\n"
+                      "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge normalizers\n"
+                      "lists them")
           ->option_text("NAME[:KEY=VALUE],...")
           ->check(some_text("the name of a rule"))
           ->group(kExchanged);
@@ -49,8 +49,8 @@ void add_own(CLI::App& command, CompareCommand& options) {
       ->group(kExchanged);
   command
       .add_option("--fit", options.fit,
-                  "Choose the parameter of each rule, head by head, that changes the head's\n"
-                  "output least on this calibration text (ids, with --tokens)")
+                  "Choose the parameter of each rule, head by head, that changes the\n"
+                  "head's output least on this other text (ids, with --tokens)")
       ->option_text("FILE...")
       ->check(some_text("a file"))
       ->group(kExchanged);
@@ -117,8 +117,6 @@ int run(CompareCommand& options) {
     if (!options.patterns.empty()) settings["pattern"] = split_rules(options.patterns);
     settings["each"] = options.each.empty() ? "none" : options.each;
     settings["fit"] = options.fit;
-    settings["layers"] = options.run.scan.layers.empty() ? "all" : options.run.scan.layers;
-    settings["heads"] = options.run.scan.heads.empty() ? "all" : options.run.scan.heads;
   };
   steps.table = render_comparison;
   steps.lines = summarize_comparison;
@@ -137,9 +135,11 @@ void add_compare(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "compare", "Exchange the rule or pattern of attention and see what changes, loss included");
   auto options = std::make_shared<CompareCommand>();
-  options->run.add_to(*command, "Exchange only in these layers, such as 0-3,5",
-                      "Exchange only these heads, as layer.head: 3.5,7.*");
   add_own(*command, *options);
+  options->run.add_selection_to(*command, "Exchange only in these layers, such as 0-3,5",
+                                "Exchange only these heads, as layer.head: 3.5,7.*", kExchanged);
+  options->run.add_input_to(*command);
+  options->run.add_to(*command);
   command->footer(
       "Example: headgauge compare demo/model --text demo/text.txt \\\n"
       "           --normalizers ssmax,sparsemax,entmax:alpha=1.25\n"

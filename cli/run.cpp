@@ -23,7 +23,7 @@ constexpr const char* kSensitivity = "Sensitivity";
 constexpr const char* kCritical = "Distances and critical N";
 constexpr const char* kRunning = "Running";
 
-void add_choices(CLI::App& command, RunOptions& options, const char* layers, const char* heads) {
+void add_choices(CLI::App& command, RunOptions& options) {
   command
       .add_option("--top-n", options.top_n, "Sizes of the selected sets (default 1,5,10,20,100)")
       ->option_text("N,N...")
@@ -34,14 +34,6 @@ void add_choices(CLI::App& command, RunOptions& options, const char* layers, con
                   "cooperation, capacity, counterfactual, model (default: all there can be)")
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')
-      ->group(kWhatGroup);
-  command.add_option("--layers", options.scan.layers, layers)
-      ->option_text("LIST")
-      ->check(some_text("layers such as 0-3,5"))
-      ->group(kWhatGroup);
-  command.add_option("--heads", options.scan.heads, heads)
-      ->option_text("LIST")
-      ->check(some_text("heads such as 3.5,7.*"))
       ->group(kWhatGroup);
   command
       .add_option("--queries", options.queries,
@@ -153,11 +145,22 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
 
 }  // namespace
 
-void RunOptions::add_to(CLI::App& command, const char* layers, const char* heads) {
-  input.add_to(command);
-  add_choices(command, *this, layers, heads);
+void RunOptions::add_to(CLI::App& command) {
+  add_choices(command, *this);
   add_details(command, *this);
   add_output(command, *this);
+}
+
+void RunOptions::add_selection_to(CLI::App& command, const char* layers, const char* heads,
+                                  const char* group) {
+  command.add_option("--layers", scan.layers, layers)
+      ->option_text("LIST")
+      ->check(some_text("layers such as 0-3,5"))
+      ->group(group);
+  command.add_option("--heads", scan.heads, heads)
+      ->option_text("LIST")
+      ->check(some_text("heads such as 3.5,7.*"))
+      ->group(group);
 }
 
 void RunOptions::resolve() {

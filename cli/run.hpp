@@ -24,9 +24,13 @@ struct RunOptions {
   bool json = false;
   bool quiet = false;
 
-  // The options on what is measured, on sensitivity and critical N, and on running and output; the
-  // command adds its own to the same groups.
-  void add_to(CLI::App& command, const char* layers, const char* heads);
+  // MODEL and the options on the input; then those on what is measured, on sensitivity and critical
+  // N, and on running and output. The command adds its own between or after.
+  void add_input_to(CLI::App& command) { input.add_to(command); }
+  void add_to(CLI::App& command);
+  // --layers and --heads, with their help.
+  void add_selection_to(CLI::App& command, const char* layers, const char* heads,
+                        const char* group);
   // Parses what add_to() left as text; throws UsageError.
   void resolve();
 };

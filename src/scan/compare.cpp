@@ -240,6 +240,8 @@ class Comparison {
     results.model = original.model;
     results.text = original.text;
     results.settings = original.settings;
+    results.settings["layers"] = options_.scan.layers.empty() ? "all" : options_.scan.layers;
+    results.settings["heads"] = options_.scan.heads.empty() ? "all" : options_.scan.heads;
     results.notices = original.notices;
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;

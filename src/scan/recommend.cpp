@@ -111,14 +111,25 @@ std::vector<Candidate> best_of_each(const std::vector<Candidate>& all) {
   return best;
 }
 
-std::string who(const Candidate& candidate) {
-  if (!candidate.head) return "all heads";
-  if (candidate.head->head < 0) return fmt::format("layer {}", candidate.head->layer);
-  return fmt::format("head {}", candidate.head->text());
+std::string chosen(const Results& results, const char* option) {
+  const auto found = results.settings.find(option);
+  return found == results.settings.end() || !found->is_string() || *found == "all"
+             ? std::string()
+             : fmt::format("{} {}", option, found->get<std::string>());
+}
+
+std::string who(const Results& results, const Candidate& candidate) {
+  if (candidate.head && candidate.head->head >= 0) {
+    return fmt::format("head {}", candidate.head->text());
+  }
+  if (candidate.head) return fmt::format("layer {}", candidate.head->layer);
+  const std::string layers = chosen(results, "layers"), heads = chosen(results, "heads");
+  if (layers.empty() && heads.empty()) return "all heads";
+  return layers.empty() || heads.empty() ? layers + heads : fmt::format("{}, {}", layers, heads);
 }
 
 std::string recommendation(const Results& results, const Candidate& candidate) {
-  std::string text = fmt::format("{}: {}, loss {} nats", who(candidate),
+  std::string text = fmt::format("{}: {}, loss {} nats", who(results, candidate),
                                  label(results, candidate.rival), with_error(candidate.change));
   if (const auto kl = cell_of(results, "kl", candidate))
     text += fmt::format(", KL {:.2g}", kl->value);
@@ -178,7 +189,7 @@ std::vector<std::string> summarize_comparison(const Results& results) {
     lines.push_back(fmt::format(
         "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
         "nearest: {} in {}, loss {} nats.",
-        length, label(results, least->rival), who(*least), with_error(least->change)));
+        length, label(results, least->rival), who(results, *least), with_error(least->change)));
     return lines;
   }
   if (!whole) {
