@@ -7,6 +7,7 @@
 
 #include "capacity/distance.hpp"
 #include "capacity/made_heads.hpp"
+#include "kernels/levels.hpp"
 #include "kernels/walk_members.hpp"
 
 namespace headgauge {
@@ -161,6 +162,32 @@ TEST(Bounds, HoldOnThousandsOfRows) {
   // often beyond.
   EXPECT_GT(census.alone_violated, census.alone * 8 / 10);
   EXPECT_GT(census.upper_violated, census.alone);
+}
+
+class Ties : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(Ties);
+
+// Where one key has all the weight, X and xi of the other members are r: not below it, however the
+// weight is rounded.
+TEST_P(Ties, AreNotBelowTheRadius) {
+  MadeHead head = make_head({.length = 200, .dimension = 24, .seed = 5});
+  std::mt19937_64 generator(6);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  for (Index q = 0; q < head.length(); ++q) {
+    for (float& l : head.logits.row(q)) l = static_cast<float>(-2.5 - 2 * uniform(generator));
+    head.logits(q, q / 2) = static_cast<float>(std::exp(-6 + 7 * uniform(generator)));
+  }
+  MeasureOptions options;
+  options.top_n = {5};
+  for (const char* rule : {"softpick", "relu", "relu:power=3", "relu:h=relu6", "sparsemax",
+                           "entmax", "entmax:alpha=3", "topk:k=1"}) {
+    SelectionDriver driver(options, {}, 1, kGramLimit, rule);
+    const RowValues values = driver.run(head);
+    for (Index q = 5; q < head.length(); ++q) {
+      ASSERT_EQ(value(values, "separability", q, 0), 0.2) << rule << ", row " << q;
+      ASSERT_EQ(value(values, "separability_lower", q, 0), 0.2) << rule << ", row " << q;
+    }
+  }
 }
 
 // T2v: for fixed weights and r, and keys iid on the sphere, P(X_i <= r) lies between the bounds.

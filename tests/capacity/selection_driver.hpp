@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -49,11 +50,12 @@ struct MadeHead {
 // Values of every row of a head, by metric: rows x the metric's own dimension, NaN if not set.
 using RowValues = std::map<std::string, Matrix<double>, std::less<>>;
 
+// Under a rule that keeps the order of the logits.
 class SelectionDriver {
  public:
   SelectionDriver(const MeasureOptions& options, SelectionGroups groups, int threads = 1,
-                  std::size_t gram_limit = kGramLimit)
-      : pool_(threads), normalizer_(make_normalizer("softmax")) {
+                  std::size_t gram_limit = kGramLimit, std::string_view rule = "softmax")
+      : pool_(threads), normalizer_(make_normalizer(rule)) {
     measure_ = make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit);
   }
 
