@@ -123,6 +123,10 @@ struct ScalarFunction {
   double relative = std::numeric_limits<double>::infinity();  // sup |slope / value|
   bool increasing = true;
   double lowest_at = -std::numeric_limits<double>::infinity();  // where value is smallest
+  // log value and its slope, of an increasing value > 0 that leaves the range of float64; or
+  // empty.
+  std::function<double(double)> log = {};
+  std::function<double(double)> log_slope = {};
 
   // Smallest and largest value on [-range, range], of a function that falls to lowest_at and then
   // rises.
@@ -130,8 +134,9 @@ struct ScalarFunction {
 };
 
 // a_i = F(l_i) / sum_j F(l_j) for any F > 0 (paper A, section 2; docs/mathematics.md D1.2), with
-// Lemma 1's constants and both forms of Lemma 2. Its weigh() throws BadInputError where F is
-// negative or not finite.
+// Lemma 1's constants and both forms of Lemma 2. Where F has a logarithm, rows whose F are all so
+// small or large that float64 has too few digits for them keep their weights. weigh() throws
+// BadInputError where F is negative or not finite.
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
 // Makes the rule named by "name" or "name:key=value,..."; throws UsageError that lists what is

@@ -13,8 +13,23 @@ double sigmoid(double x) {
   return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
 }
 
+double log_sigmoid(double x) {
+  return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+}
+
 double softplus(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+// Below this softplus(x) is e^x to the last digit.
+constexpr double kExponential = -40;
+
+double log_softplus(double x) {
+  return x < kExponential ? x : std::log(softplus(x));
+}
+
+double log_softplus_slope(double x) {
+  return x < kExponential ? 1.0 : sigmoid(x) / softplus(x);
 }
 
 // Of the standard normal distribution.
@@ -37,13 +52,23 @@ std::pair<double, double> ScalarFunction::range(double range) const {
 ScalarFunction scalar_function(std::string_view name) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   if (name == "exp") {
-    return {[](double x) { return std::exp(x); }, [](double x) { return std::exp(x); }, kNone, 1};
+    ScalarFunction f = {[](double x) { return std::exp(x); }, [](double x) { return std::exp(x); },
+                        kNone, 1};
+    f.log = [](double x) { return x; };
+    f.log_slope = [](double) { return 1.0; };
+    return f;
   }
   if (name == "softplus") {  // its log-derivative falls from 1
-    return {softplus, sigmoid, 1, 1};
+    ScalarFunction f = {softplus, sigmoid, 1, 1};
+    f.log = log_softplus;
+    f.log_slope = log_softplus_slope;
+    return f;
   }
   if (name == "sigmoid") {  // sigma' / sigma = 1 - sigma
-    return {sigmoid, [](double x) { return sigmoid(x) * sigmoid(-x); }, 0.25, 1};
+    ScalarFunction f = {sigmoid, [](double x) { return sigmoid(x) * sigmoid(-x); }, 0.25, 1};
+    f.log = log_sigmoid;
+    f.log_slope = [](double x) { return sigmoid(-x); };
+    return f;
   }
   if (name == "1+l^2") {  // |2 l| / (1 + l^2) <= 1
     return {[](double x) { return 1 + x * x; }, [](double x) { return 2 * x; }, kNone, 1, false, 0};

@@ -10,6 +10,12 @@
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
+namespace {
+
+// Largest F of a row whose small F, and their sum, float64 holds with all their digits.
+constexpr double kLeast = 1e-200, kMost = 1e200;
+
+}  // namespace
 
 PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
                                          std::optional<CurveRule> kernel)
@@ -27,8 +33,18 @@ WeightSums PointwiseNormalizer::weigh(std::span<const float> logits, const RowCo
   return Normalizer::weigh(logits, context, weights);
 }
 
+bool PointwiseNormalizer::by_logarithms(std::span<const double> logits) const {
+  if (!f_.log || logits.empty()) return false;
+  const double top = f_.value(*std::ranges::max_element(logits));
+  return top < kLeast || top > kMost;
+}
+
 void PointwiseNormalizer::weigh(std::span<const double> logits, const RowContext&,
                                 std::span<double> weights) const {
+  if (by_logarithms(logits)) {
+    std::ranges::transform(logits, weights.begin(), f_.log);
+    return softmax_exact(weights, 1, weights);
+  }
   double sum = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     weights[i] = f_.value(logits[i]);
@@ -48,10 +64,14 @@ void PointwiseNormalizer::jacobian(std::span<const double> logits, const RowCont
                                    Jacobian& out) const {
   std::vector<double> a(logits.size());
   weigh(logits, context, a);
-  double sum = 0;
-  for (const double l : logits) sum += f_.value(l);
   out.terms.clear();
   out.diagonal.resize(logits.size());
+  if (by_logarithms(logits)) {
+    for (std::size_t i = 0; i < a.size(); ++i) out.diagonal[i] = a[i] * f_.log_slope(logits[i]);
+    return subtract_term(out, std::move(a), out.diagonal);
+  }
+  double sum = 0;
+  for (const double l : logits) sum += f_.value(l);
   for (std::size_t i = 0; i < logits.size(); ++i) {
     out.diagonal[i] = sum > 0 ? f_.slope(logits[i]) / sum : 0.0;
   }

@@ -30,6 +30,9 @@ class PointwiseNormalizer final : public Normalizer {
   std::optional<CapacityConstants> capacity(double range) const override;
 
  private:
+  // Whether F of these logits leaves float64, and its logarithm is known.
+  bool by_logarithms(std::span<const double> logits) const;
+
   NormalizerInfo info_;
   ScalarFunction f_;
   std::optional<CurveRule> kernel_;

@@ -47,7 +47,6 @@ bool has_ties(std::vector<double> row) {
 TEST_P(EveryRule, TheFastPathAgreesWithFloat64) {
   for (std::uint64_t i = 0; i < 1500; ++i) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
-    if (GetParam().starts_with("pointwise:f=exp") && *std::ranges::max_element(row) > 80) continue;
     const auto exact = weigh(widened(row));
     std::vector<float> fast(row.size());
     const WeightSums sums = rule_->weigh(row, context(row.size()), std::span(fast));
@@ -85,7 +84,6 @@ TEST_P(EveryRule, TheFastPathAgreesWithFloat64) {
 TEST_P(EveryRule, TheFastPathWorksInPlaceAndWithoutWeights) {
   for (std::uint64_t i = 0; i < 300; ++i) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
-    if (GetParam().starts_with("pointwise:f=exp") && *std::ranges::max_element(row) > 80) continue;
     std::vector<float> weights(row.size()), in_place = row;
     const RowContext at = context(row.size());
     const WeightSums apart = rule_->weigh(row, at, std::span(weights));
@@ -123,7 +121,6 @@ TEST_P(EveryRule, KeepsWhatItsTraitsPromise) {
   bool zero = false, negative = false;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const auto row = widened(i % 2 == 0 ? mild_row(i) : any_row(i));
-    if (GetParam().starts_with("pointwise:f=exp") && *std::ranges::max_element(row) > 300) continue;
     const auto a = weigh(row);
     for (const double w : a) {
       ASSERT_TRUE(std::isfinite(w));

@@ -90,6 +90,65 @@ TEST(Golden, AnyPositiveFunctionIsARule) {
       BadInputError);
 }
 
+// Where every F underflows, or overflows, the weights and the Jacobian are those of softmax: F(l)
+// is then e^l, to the last digit.
+TEST(Golden, WeightsOutliveTheFunction) {
+  const auto softmax = make_normalizer("softmax");
+  for (const double level : {-60.0, -95.0, -700.0, -800.0, -1e4, -1e8, 800.0}) {
+    std::vector<double> row;
+    for (int i = 0; i < 40; ++i) row.push_back(level + 3 * std::sin(1.7 * i));
+    const std::vector<float> narrow(row.begin(), row.end());
+    row.assign(narrow.begin(), narrow.end());
+    const RowContext at{40, 39};
+    std::vector<double> expected(40), weights(40);
+    softmax->weigh(row, at, std::span(expected));
+    Jacobian exact, found;
+    softmax->jacobian(row, at, exact);
+    for (const char* f : {"softplus", "sigmoid", "exp"}) {
+      if (level > 0 && f[0] != 'e') continue;
+      const auto rule = make_normalizer(std::string("pointwise:f=") + f);
+      rule->weigh(row, at, std::span(weights));
+      std::vector<float> fast(40);
+      const WeightSums sums = rule->weigh(narrow, at, std::span(fast));
+      rule->jacobian(row, at, found);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        ASSERT_NEAR(weights[i], expected[i], 1e-13 * expected[i]) << f << " at " << level;
+        ASSERT_NEAR(fast[i], expected[i], 1e-6 * expected[i]) << f << " at " << level;
+        ASSERT_NEAR(found.diagonal[i], exact.diagonal[i], 1e-13 * expected[i]) << f << level;
+      }
+      EXPECT_NEAR(sums.mass, 1, 1e-6) << f << " at " << level;
+      EXPECT_NEAR(found.spectral(), exact.spectral(), 1e-9 * exact.spectral()) << f << level;
+      EXPECT_EQ(rule->jacobian_norms(narrow, fast, sums, at).spectral, found.spectral());
+    }
+  }
+}
+
+// On both sides of where the rule turns to logarithms, against its definition in more digits.
+TEST(Golden, LogarithmsJoinTheFunctionItself) {
+  for (const double level : {-39.0, -41.0, -459.0, -462.0}) {
+    const std::vector<double> row = {level, level - 1.5, level - 0.25, level - 30, level + 1};
+    std::vector<double> weights(row.size());
+    for (const char* f : {"softplus", "sigmoid"}) {
+      std::vector<long double> expected;
+      long double sum = 0;
+      for (const double l : row) {
+        const long double e = std::exp(static_cast<long double>(l));
+        expected.push_back(f[1] == 'o' ? std::log1p(e) : e / (1 + e));
+        sum += expected.back();
+      }
+      const auto rule = make_normalizer(std::string("pointwise:f=") + f);
+      rule->weigh(row, {5, 4}, std::span(weights));
+      Jacobian j;
+      rule->jacobian(row, {5, 4}, j);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const auto a = static_cast<double>(expected[i] / sum);
+        EXPECT_NEAR(weights[i], a, 1e-13 * a) << f << " at " << row[i];
+        EXPECT_NEAR(j.diagonal[i], a, 1e-13 * a) << f << " at " << row[i];  // F' = F here
+      }
+    }
+  }
+}
+
 // N14: lam of q = 1 at two zeros is 2.
 TEST(Golden, LipschitzConstants) {
   const RowContext two{2, 1};
