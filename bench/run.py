@@ -131,21 +131,37 @@ def write_tokens(path: Path, count: int) -> None:
     path.write_text(" ".join(str(int(50257 ** draw.random()) - 1) for _ in range(count)))
 
 
-def scan(model: Path, tokens: Path, level: str, *options: str) -> dict[str, float]:
-    """Seconds and peak memory of a scan."""
+def timed(level: str, *arguments: str | Path) -> dict[str, float]:
+    """Seconds and peak memory of a run of headgauge."""
     with tempfile.TemporaryDirectory() as out:
         command = [
-            BUILD / "headgauge", "scan", model, "--tokens", tokens, "--quiet", "--out", out,
-            "--threads", str(THREADS), *options,
+            BUILD / "headgauge", *arguments, "--quiet", "--out", out, "--threads", str(THREADS),
         ]
         pid = subprocess.Popen(
             command, env={**os.environ, "HEADGAUGE_SIMD": level}, stdout=subprocess.DEVNULL
         ).pid
         _, status, usage = os.wait4(pid, 0)
         if status != 0:
-            raise RuntimeError(f"scan failed: {command}")
+            raise RuntimeError(f"failed: {command}")
         timings = json.loads((Path(out) / "results.json").read_text())["timings"]
     return {**timings, "peak_mb": usage.ru_maxrss / 1024}
+
+
+def scan(model: Path, tokens: Path, level: str, *options: str) -> dict[str, float]:
+    return timed(level, "scan", model, "--tokens", tokens, *options)
+
+
+def comparisons() -> None:
+    """Six rules exchanged in the demo model, everything measured again at all lengths to 1024."""
+    print("\nDemo model, compare at all lengths to 1024")
+    demo = ROOT / "demo"
+    rules = "ssmax,logn,sparsemax,entmax,softmax1,topk"
+    for level, limit in (("avx512", 30), ("avx2", 60)):
+        command = ("compare", demo / "model", "--text", demo / "text.txt", "--normalizers", rules)
+        total = timed(level, *command)["total_s"]
+        line(f"6 normalisers, all measures, {level}", f"{total:.1f} s", bar(total, limit, False))
+    each = timed("avx512", *command, "--each", "head", "--measures", "weights")["total_s"]
+    line("  one head at a time (216 exchanges), weights only", f"{each:.1f} s")
 
 
 def peer(script: str, model: Path, tokens: Path, *options: str) -> dict[str, float] | None:
@@ -215,8 +231,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer heads, no slow rivals")
     parser.add_argument("--normalizers", action="store_true", help="the normalisers and no more")
+    parser.add_argument("--compare", action="store_true", help="compare and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
+    if args.compare:
+        return comparisons()
     for level in ("avx512", "avx2"):
         costs = normalizers(level)
         if level == "avx512":
@@ -233,6 +252,7 @@ def main() -> None:
         )
     tokens = BUILD / "tokens.txt"
     write_tokens(tokens, LONGEST)
+    comparisons()
     whole_scans(args.model, tokens, args.quick)
 
 
