@@ -100,6 +100,11 @@ class Normalizer {
   // The scale c of a rule that is softmax(c l) with c depending on the row's length and position
   // only; nothing for other rules.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
+  // What a reader must know of the rule on texts of up to `longest` tokens; mostly nothing.
+  virtual std::string notice(Index longest) const {
+    static_cast<void>(longest);
+    return {};
+  }
 
   // Norms of the Jacobian at a row already weighed, and the bounds of paper A's Lemma 2 on the
   // spectral norm: the valid one (L2v) and the printed one (L2). Undefined where there is none.

@@ -69,6 +69,15 @@ class TopK final : public Normalizer {
     out.terms.clear();
     subtract_term(out, out.diagonal, out.diagonal);
   }
+  std::string notice(Index longest) const override {
+    if (k_ <= 1) return {};
+    if (static_cast<std::size_t>(longest) < k_) {
+      return fmt::format("topk: k = {} is more than the keys of every row: all are kept", k_);
+    }
+    return fmt::format(
+        "topk: rows with fewer than k = {} keys keep all of them, in a causal text the first {}",
+        k_, k_ - 1);
+  }
 
  private:
   std::vector<std::size_t> largest(std::span<const double> logits) const {

@@ -302,8 +302,9 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
         "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
         scanner.rows_without_keys()));
   }
-  if (pattern != nullptr) {
-    const std::string notice = pattern->notice(info, plan.longest());
+  for (const std::string& notice :
+       {normalizer->notice(plan.longest()),
+        pattern != nullptr ? pattern->notice(info, plan.longest()) : std::string()}) {
     if (!notice.empty()) results.notices.push_back(notice);
   }
   write_settings(options, info, results);

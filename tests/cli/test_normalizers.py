@@ -84,6 +84,20 @@ class EveryNormalizer(CommandTest):
         self.refuse(2, *command, "entmx", says="entmax")
         self.refuse(2, *command, "entmax:alpha=9", says="up to 4")
 
+    def test_top_k_says_where_it_keeps_all_keys(self) -> None:
+        for rule, told in (
+            ("topk:k=1", []),
+            ("topk:k=30", ["topk: rows with fewer than k = 30 keys keep all of them, in a causal "
+                           "text the first 29"]),
+            ("topk:k=48", ["topk: rows with fewer than k = 48 keys keep all of them, in a causal "
+                           "text the first 47"]),
+            ("topk:k=49", ["topk: k = 49 is more than the keys of every row: all are kept"]),
+            ("softmax", []),
+        ):
+            with self.subTest(rule):
+                results = self.scan(rule, "--measures", "weights")
+                self.assertEqual([n for n in results["notices"] if n.startswith("topk")], told)
+
 
 if __name__ == "__main__":
     unittest.main()
