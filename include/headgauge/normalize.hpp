@@ -76,12 +76,13 @@ class Normalizer {
 
   // Weights of one row and their sums; `weights` has the size of `logits`, or is empty where only
   // the sums are wanted; it may be the logits themselves. The hot path; by default it goes through
-  // float64. The sums' log_sum_exp is NaN where a logit is NaN or infinite.
-  virtual WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                           std::span<float> weights) const;
+  // float64. The sums' log_sum_exp is NaN where a logit is NaN or infinite. A row whose logits are
+  // all -infinity sees no key: its weights are 0.
+  WeightSums weigh(std::span<const float> logits, const RowContext& context,
+                   std::span<float> weights) const;
   // The same weights in float64; the reference, and used where float32 cannot decide.
-  virtual void weigh(std::span<const double> logits, const RowContext& context,
-                     std::span<double> weights) const = 0;
+  void weigh(std::span<const double> logits, const RowContext& context,
+             std::span<double> weights) const;
 
   // The exact Jacobian at these logits, every dependence of a scale on them included
   // (docs/mathematics.md 6). Where the rule has a kink, that of one side.
@@ -118,6 +119,13 @@ class Normalizer {
   virtual JacobianNorms jacobian_norms(std::span<const float> logits,
                                        std::span<const float> weights, const WeightSums& sums,
                                        const RowContext& context) const;
+
+ protected:
+  // weigh() of rows that see a key.
+  virtual WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                               std::span<float> weights) const;
+  virtual void weigh_row(std::span<const double> logits, const RowContext& context,
+                         std::span<double> weights) const = 0;
 };
 
 // A function of one logit, with its derivative and what is known of it.

@@ -45,14 +45,14 @@ class AdaptiveTemperature final : public Normalizer {
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return {}; }
 
-  WeightSums weigh(std::span<const float> logits, const RowContext&,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
+                       std::span<float> weights) const override {
     // No weights yet: they may be written over the logits.
     const double beta = beta_of(softmax_row(logits, {}).entropy).beta;
     return softmax_row(logits, weights, static_cast<float>(beta));
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     softmax_exact(logits, 1, weights);
     const double beta = beta_of(entropy_of(weights)).beta;
     if (beta != 1) softmax_exact(logits, beta, weights);
@@ -97,8 +97,8 @@ class SoftCap final : public Normalizer {
     return traits;
   }
 
-  WeightSums weigh(std::span<const float> logits, const RowContext&,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
+                       std::span<float> weights) const override {
     thread_local AlignedVector<float> capped;
     capped.resize(logits.size());
     const Extremes bounds = extremes(logits);
@@ -108,8 +108,8 @@ class SoftCap final : public Normalizer {
     sums.min_logit = bounds.min;
     return sums;
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     std::ranges::transform(logits, weights.begin(),
                            [&](double l) { return cap_ * std::tanh(l / cap_); });
     softmax_exact(weights, 1, weights);

@@ -35,8 +35,8 @@ class Elementwise final : public Normalizer {
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return parts_.traits; }
 
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override {
     if (parts_.curve) {
       const CurveRule rule = {*parts_.curve, static_cast<float>(shift_of(context)),
                               parts_.curve_power, factor_of(context)};
@@ -44,10 +44,10 @@ class Elementwise final : public Normalizer {
       if (weigh_curve(rule, logits, weights, sums)) return sums;
     }
     if (parts_.odd_power > 0) return weigh_odd_power(logits, factor_of(context), weights);
-    return Normalizer::weigh(logits, context, weights);
+    return Normalizer::weigh_row(logits, context, weights);
   }
-  void weigh(std::span<const double> logits, const RowContext& context,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext& context,
+                 std::span<double> weights) const override {
     const double factor = factor_of(context), shift = shift_of(context);
     for (std::size_t i = 0; i < logits.size(); ++i) {
       weights[i] = factor * parts_.h.value(logits[i] + shift);

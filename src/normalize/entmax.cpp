@@ -53,14 +53,14 @@ class Entmax final : public RidgeNormalizer {
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
   double lipschitz(const RowContext& context) const override { return constant_ * scale_(context); }
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override {
     WeightSums sums;
     if (entmax_row(logits, alpha_, scale_(context), weights, sums)) return sums;
-    return Normalizer::weigh(logits, context, weights);
+    return Normalizer::weigh_row(logits, context, weights);
   }
-  void weigh(std::span<const double> logits, const RowContext& context,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext& context,
+                 std::span<double> weights) const override {
     if (logits.empty()) return;
     const double scale = (alpha_ - 1) * scale_(context), p = 1 / (alpha_ - 1);
     const double top = *std::ranges::max_element(logits);

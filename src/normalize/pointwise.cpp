@@ -26,11 +26,11 @@ PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
   traits_.lipschitz = f_.relative / 2;  // L2v (a): G/2
 }
 
-WeightSums PointwiseNormalizer::weigh(std::span<const float> logits, const RowContext& context,
-                                      std::span<float> weights) const {
+WeightSums PointwiseNormalizer::weigh_row(std::span<const float> logits, const RowContext& context,
+                                          std::span<float> weights) const {
   WeightSums sums;
   if (kernel_ && weigh_curve(*kernel_, logits, weights, sums)) return sums;
-  return Normalizer::weigh(logits, context, weights);
+  return Normalizer::weigh_row(logits, context, weights);
 }
 
 bool PointwiseNormalizer::by_logarithms(std::span<const double> logits) const {
@@ -39,8 +39,8 @@ bool PointwiseNormalizer::by_logarithms(std::span<const double> logits) const {
   return top < kLeast || top > kMost;
 }
 
-void PointwiseNormalizer::weigh(std::span<const double> logits, const RowContext&,
-                                std::span<double> weights) const {
+void PointwiseNormalizer::weigh_row(std::span<const double> logits, const RowContext&,
+                                    std::span<double> weights) const {
   if (by_logarithms(logits)) {
     std::ranges::transform(logits, weights.begin(), f_.log);
     return softmax_exact(weights, 1, weights);

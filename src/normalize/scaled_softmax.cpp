@@ -58,13 +58,13 @@ void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<dou
 ScaledSoftmax::ScaledSoftmax(NormalizerInfo info, NormalizerTraits traits, Scale scale)
     : info_(std::move(info)), traits_(traits), scale_(std::move(scale)) {}
 
-WeightSums ScaledSoftmax::weigh(std::span<const float> logits, const RowContext& context,
-                                std::span<float> weights) const {
+WeightSums ScaledSoftmax::weigh_row(std::span<const float> logits, const RowContext& context,
+                                    std::span<float> weights) const {
   return softmax_row(logits, weights, static_cast<float>(scale_(context)));
 }
 
-void ScaledSoftmax::weigh(std::span<const double> logits, const RowContext& context,
-                          std::span<double> weights) const {
+void ScaledSoftmax::weigh_row(std::span<const double> logits, const RowContext& context,
+                              std::span<double> weights) const {
   softmax_exact(logits, scale_(context), weights);
 }
 

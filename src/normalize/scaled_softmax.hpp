@@ -16,10 +16,10 @@ class ScaledSoftmax final : public Normalizer {
 
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override;
-  void weigh(std::span<const double> logits, const RowContext& context,
-             std::span<double> weights) const override;
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override;
+  void weigh_row(std::span<const double> logits, const RowContext& context,
+                 std::span<double> weights) const override;
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const override;
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,

@@ -27,15 +27,15 @@ class SelfAdjust final : public Normalizer {
     traits.simplex = false;
     return traits;
   }
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override {
     WeightSums sums;
     if (weigh_curve({.curve = Curve::kSelfAdjust, .normalised = true}, logits, weights, sums))
       return sums;
-    return Normalizer::weigh(logits, context, weights);
+    return Normalizer::weigh_row(logits, context, weights);
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     const Bounds b(logits);
     const std::vector<double> l(logits.begin(), logits.end());
     softmax_exact(l, 1, weights);
@@ -95,8 +95,8 @@ class PlainSelfAdjust final : public Normalizer {
     traits.is_signed = true;
     return traits;
   }
-  WeightSums weigh(std::span<const float> logits, const RowContext&,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
+                       std::span<float> weights) const override {
     thread_local AlignedVector<float> product;
     product.resize(logits.size());
     const double lse = softmax_row(logits, product).log_sum_exp;
@@ -106,8 +106,8 @@ class PlainSelfAdjust final : public Normalizer {
     std::ranges::copy(std::span(product).first(weights.size()), weights.begin());
     return sums;
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     const std::vector<double> l(logits.begin(), logits.end());
     softmax_exact(l, 1, weights);
     for (std::size_t i = 0; i < l.size(); ++i) weights[i] *= l[i];
@@ -140,15 +140,15 @@ class Softpick final : public Normalizer {
     traits.sparse = true;
     return traits;
   }
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override {
     WeightSums sums;
     if (weigh_curve({.curve = Curve::kSoftpick, .normalised = true}, logits, weights, sums))
       return sums;
-    return Normalizer::weigh(logits, context, weights);
+    return Normalizer::weigh_row(logits, context, weights);
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     const Parts parts(logits);
     for (std::size_t i = 0; i < logits.size(); ++i) {
       weights[i] = logits[i] > 0 ? parts.lifted(logits[i]) / parts.sum : 0.0;

@@ -23,8 +23,8 @@ class SinkSoftmax final : public Normalizer {
     return traits;
   }
 
-  WeightSums weigh(std::span<const float> logits, const RowContext&,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
+                       std::span<float> weights) const override {
     WeightSums sums = softmax_row(logits, weights);
     const double share = 1 / (1 + std::exp(sink_ - sums.log_sum_exp));
     for (float& w : weights) w *= static_cast<float>(share);
@@ -36,8 +36,8 @@ class SinkSoftmax final : public Normalizer {
     for (double* cube : {&sums.cube, &sums.rest_cube}) *cube *= share * share * share;
     return sums;
   }
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     if (logits.empty()) return;
     const double top = std::max(sink_, *std::ranges::max_element(logits));
     double sum = std::exp(sink_ - top);

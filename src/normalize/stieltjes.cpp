@@ -21,16 +21,16 @@ class Stieltjes final : public RidgeNormalizer {
     traits.lipschitz = q_ * std::pow(2.0, -(1 + 1 / q_));
     return traits;
   }
-  WeightSums weigh(std::span<const float> logits, const RowContext& context,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
+                       std::span<float> weights) const override {
     WeightSums sums;
     if (stieltjes_row(logits, q_, weights, sums)) return sums;
-    return Normalizer::weigh(logits, context, weights);
+    return Normalizer::weigh_row(logits, context, weights);
   }
   // sum (lam - l_i)^-q falls from above 1 at max l + 1 to below it at max l + n^(1/q): Newton on
   // log sum, kept inside that bracket.
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     if (logits.empty()) return;
     const double top = *std::ranges::max_element(logits);
     double low = 1, high = std::pow(static_cast<double>(logits.size()), 1 / q_);

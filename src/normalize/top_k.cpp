@@ -24,8 +24,8 @@ class TopK final : public Normalizer {
     return traits;
   }
   // Of the kept keys by themselves, with zeros for the others.
-  WeightSums weigh(std::span<const float> logits, const RowContext&,
-                   std::span<float> weights) const override {
+  WeightSums weigh_row(std::span<const float> logits, const RowContext&,
+                       std::span<float> weights) const override {
     const Extremes bounds = extremes(logits);
     const bool finite = first_non_finite(logits) < 0;
     WeightSums sums;
@@ -52,8 +52,8 @@ class TopK final : public Normalizer {
     return sums;
   }
   // Ties at the k-th logit go to the lower positions.
-  void weigh(std::span<const double> logits, const RowContext&,
-             std::span<double> weights) const override {
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
     const auto kept = largest(logits);
     std::vector<double> l(kept.size());
     for (std::size_t i = 0; i < kept.size(); ++i) l[i] = logits[kept[i]];

@@ -116,6 +116,29 @@ TEST_P(EveryRule, ALogitThatIsNotFiniteIsReported) {
   }
 }
 
+TEST_P(EveryRule, ARowThatSeesNoKeyHasNoWeights) {
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  for (const std::size_t n : {1, 2, 7, 16, 100, 500}) {
+    const std::vector<float> row(n, kHidden);
+    std::vector<float> weights(n, 1.0f), in_place = row;
+    const RowContext at = context(n);
+    for (const WeightSums& sums :
+         {rule_->weigh(row, at, std::span(weights)), rule_->weigh(row, at, std::span<float>()),
+          rule_->weigh(in_place, at, std::span(in_place))}) {
+      for (const double sum : {sums.mass, sums.abs_mass, sums.square, sums.cube, sums.max, sums.min,
+                               sums.rest_mass, sums.rest_square, sums.rest_cube}) {
+        EXPECT_EQ(sum, 0) << n;
+      }
+      EXPECT_EQ(sums.max_logit, kHidden);
+      EXPECT_EQ(sums.min_logit, kHidden);
+      EXPECT_FALSE(std::isfinite(sums.log_sum_exp));
+    }
+    EXPECT_EQ(weights, std::vector<float>(n, 0.0f));
+    EXPECT_EQ(in_place, weights);
+    EXPECT_EQ(weigh(widened(row)), std::vector<double>(n, 0.0)) << n;
+  }
+}
+
 TEST_P(EveryRule, KeepsWhatItsTraitsPromise) {
   const NormalizerTraits traits = rule_->traits();
   bool zero = false, negative = false;
