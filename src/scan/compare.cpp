@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headgauge/model.hpp"
+#include "headgauge/patterns.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
 #include "scan/output_change.hpp"
@@ -347,6 +348,15 @@ class Comparison {
     if (!source_.info().has_values) {
       results.notices.push_back("there is no output_change: " + source_.info().name +
                                 " holds no values");
+    }
+    const auto longest = static_cast<Index>(results.coord_numbers("length").back());
+    for (const Rival& rival : rivals_) {
+      const auto changed = std::ranges::find_if(rival.exchanges, &Exchange::changes);
+      if (changed == rival.exchanges.end() || !rival.fitted.empty()) continue;
+      const std::string notice = changed->pattern != nullptr
+                                     ? changed->pattern->notice(source_.info(), longest)
+                                     : changed->rule->notice(longest);
+      if (!notice.empty()) results.notices.push_back(notice);
     }
     for (const Results& run : runs_) {
       for (const std::string& notice : run.notices) {

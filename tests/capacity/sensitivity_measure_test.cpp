@@ -131,10 +131,16 @@ TEST(SensitivityMeasure, FillsItsCells) {
 }
 
 TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
-  const auto rule = make_normalizer("softmax");
+  // Each head under a rule of its own: its bound is that rule's.
+  const auto plain = make_normalizer("softmax"), sharp = make_normalizer("softmax:t=0.5");
   const MeasureOptions options = small_grid();
   const auto measure = make_sensitivity_measure(options, 3);
-  observe(*measure, Block(3, *rule));
+  for (const auto& [layer, head] : {std::pair{0, 0}, {0, 1}, {5, 1}}) {
+    Block block(3, head == 0 ? *plain : *sharp);
+    block.head.layer = layer;
+    block.head.head = head;
+    observe(*measure, block);
+  }
   Results results;
   results.set_coord("layer", std::vector<double>{0, 5});
   results.set_coord("head", std::vector<double>{0, 1});
@@ -163,7 +169,8 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
           }
           const double temperature = options.temperatures[static_cast<std::size_t>(t)];
           const double epsilon = options.epsilons[static_cast<std::size_t>(e)];
-          EXPECT_DOUBLE_EQ(bound, std::min(1 / (2 * temperature), std::sqrt(2.0) / epsilon));
+          const double lipschitz = h == 0 ? 0.5 : 1.0;
+          EXPECT_DOUBLE_EQ(bound, std::min(lipschitz / temperature, std::sqrt(2.0) / epsilon));
           EXPECT_DOUBLE_EQ(paper, std::min(1 / (4 * temperature), std::sqrt(2.0)));
         }
       }

@@ -76,6 +76,11 @@ class Compare(CompareTest):
         # softmax at temperature 1 is what the model has.
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
+    def test_what_is_special_is_said_once(self) -> None:
+        done = self.succeed("compare", *self.model, "--normalizers", "topk:k=20,ssmax",
+                            "--measures", "weights")
+        self.assertEqual(done.err.count("rows with fewer than k = 20 keys keep all"), 1, done.err)
+
     def test_patterns_and_chosen_heads(self) -> None:
         results = self.compare("--pattern", "window:size=9,topk:k=4", "--heads", "1.1",
                                "--measures", "weights")

@@ -63,6 +63,12 @@ TEST(Scan, SameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST(Scan, ASourceMayBeScannedAgain) {
+  const auto source = plain_source(2);
+  const Results first = scan(*source, quick_options());
+  expect_same_results(first, scan(*source, quick_options()));
+}
+
 TEST(Scan, ASelectedHeadHasTheValuesOfAFullScan) {
   const ScanOptions options = quick_options();
   const Results full = scan(*plain_source(), options);
