@@ -58,23 +58,18 @@ void add_own(CLI::App& command, CompareCommand& options) {
 
 // The calibration text must be another one than that of the test.
 std::unique_ptr<HeadSource> open_calibration(const CompareCommand& options,
-                                             const SourceInfo& tested, const HeadSource& source) {
+                                             const SourceInfo& tested) {
   if (tested.family == "dump") {
     throw UnsupportedError(fault("--fit", "a model that can read a calibration text",
                                  "a dump, which holds its own queries", "give a checkpoint"));
   }
   InputOptions input = options.run.input;
   (input.texts.empty() ? input.tokens : input.texts) = options.fit;
-  auto calibration = open_source(input);
-  Results test, other;
-  source.describe(test);
-  calibration->describe(other);
-  for (const auto& sha256 : other.text["sha256"]) {
-    if (std::ranges::find(test.text["sha256"], sha256) == test.text["sha256"].end()) continue;
+  if (share_text(input, options.run.input)) {
     throw UsageError(fault("--fit", "another text than the one that is measured", "the same text",
                            "what is fitted on a text must not be judged on it"));
   }
-  return calibration;
+  return open_source(input);
 }
 
 Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
@@ -86,7 +81,7 @@ Results measure(const CompareCommand& options, HeadSource& source, Progress* pro
   const auto specs = split_rules(options.patterns.empty() ? options.normalizers : options.patterns);
   std::vector<Rival> rivals = make_rivals(specs, source.info(), compared);
   if (!options.fit.empty()) {
-    const auto calibration = open_calibration(options, source.info(), source);
+    const auto calibration = open_calibration(options, source.info());
     fit_rivals(*calibration, compared, rivals, progress, stop);
   }
   return compare(source, compared, rivals, progress, stop);
@@ -94,6 +89,7 @@ Results measure(const CompareCommand& options, HeadSource& source, Progress* pro
 
 int run(CompareCommand& options) {
   options.run.resolve();
+  options.run.input.asked_by = "compare";
   if (options.normalizers.empty() && options.patterns.empty()) {
     throw UsageError(fault("compare", "rules or patterns to compare",
                            "neither --normalizers nor --pattern",

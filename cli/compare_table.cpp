@@ -10,6 +10,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "results/longest.hpp"
+#include "scan/recommend.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -33,9 +34,11 @@ class ComparisonTable {
         paint_(options.color),
         width_(options.width),
         dim_(results.coord("pattern") != nullptr ? "pattern" : "normalizer"),
-        names_(std::get<std::vector<std::string>>(*results.coord(dim_))) {
+        names_(std::get<std::vector<std::string>>(*results.coord(dim_))),
+        exchanged_(exchanged_heads(results)) {
+    const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
     for (const std::string& name : names_) {
-      name_width_ = std::max(name_width_, std::min(text_width(name), kWidestName));
+      name_width_ = std::max(name_width_, std::min(text_width(name), widest));
     }
   }
 
@@ -69,7 +72,7 @@ class ComparisonTable {
     if (array == nullptr) return std::nullopt;
     double sum = 0;
     int count = 0;
-    for (const HeadName& head : measured_heads(results_)) {
+    for (const HeadName& head : exchanged_) {
       const Pick layer{"layer", head.layer_index}, at{"head", head.head_index}, of{dim_, rival};
       std::optional<Cell> found;
       if (has_dim(*array, "top_n")) {
@@ -107,7 +110,6 @@ class ComparisonTable {
     std::vector<Column> columns;
     for (const Column& column : all) {
       const bool of_patterns = std::string_view(column.metric) == "visible_keys" ||
-                               std::string_view(column.metric) == "entropy_normalized" ||
                                std::string_view(column.metric) == "separability_null";
       if (of_patterns && dim_ != "pattern") continue;
       if (results_.metric(column.metric) != nullptr) columns.push_back(column);
@@ -185,12 +187,10 @@ class ComparisonTable {
 
   std::string legend(const std::vector<Column>& columns, bool critical) const {
     constexpr std::size_t kTitle = 9;
-    std::string out =
-        "\n" +
-        paint_(Style::faint, hanging("means over the heads at the longest length; sets of "
-                                     "the N that separability is judged at",
-                                     width_, 0)) +
-        "\n";
+    std::string out = "\n";
+    out += paint_(Style::faint,
+                  hanging("means over the heads exchanged, at the longest length", width_, 0));
+    out += "\n";
     const auto line = [&](const char* title, const char* meaning) {
       out += paint_.left(Style::bold, title, kTitle) +
              paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
@@ -262,6 +262,7 @@ class ComparisonTable {
   std::size_t width_;
   std::string dim_;
   const std::vector<std::string>& names_;
+  std::vector<HeadName> exchanged_;
   std::size_t name_width_ = 10;
 };
 

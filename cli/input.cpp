@@ -133,13 +133,28 @@ XSource InputOptions::x_source() const {
   return x == "value" ? XSource::value : XSource::embedding;
 }
 
+bool share_text(const InputOptions& a, const InputOptions& b) {
+  const ResolvedModel model = resolve_model(a.model);
+  const auto of_b = load_documents(b, model);
+  for (const Document& x : load_documents(a, model)) {
+    for (const Document& y : of_b) {
+      const std::size_t size = std::min(x.tokens.size(), y.tokens.size());
+      if (std::equal(x.tokens.begin(), x.tokens.begin() + static_cast<std::ptrdiff_t>(size),
+                     y.tokens.begin())) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x_source(), options.threads};
   if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
   if (!options.has_text()) {
-    throw UsageError(
-        fault("scan", "a text to measure on", "neither --text nor --tokens", "add --text FILE"));
+    throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
+                           "add --text FILE"));
   }
   // An unknown family or a config that makes no sense is told before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));

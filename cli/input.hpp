@@ -18,6 +18,7 @@ struct InputOptions {
   std::vector<int> lengths;  // empty: auto
   std::string lengths_text = "auto";
   std::string x = "embedding";
+  std::string asked_by = "scan";  // the command, for messages
   int threads = 0;
 
   void add_to(CLI::App& command);
@@ -29,6 +30,9 @@ struct InputOptions {
 
 // The model or dump with its documents, cut to the longest length asked for.
 std::unique_ptr<HeadSource> open_source(const InputOptions& options);
+
+// Whether a text of one is the beginning of a text of the other, token by token.
+bool share_text(const InputOptions& a, const InputOptions& b);
 
 // "32,64" as numbers; `option` names it in the UsageError for anything else.
 std::vector<int> parse_integers(const std::string& list, const std::string& option);

@@ -16,10 +16,11 @@ namespace headgauge {
 
 // Another way of attending, set against the model's own.
 struct Rival {
-  std::string label;           // the rule or pattern as the user named it
-  Exchanges exchanges;         // per head: layer * heads + head
-  std::vector<double> fitted;  // per head, the parameter chosen by fit_rivals(); empty: none
-  std::string fitted_key;      // and its name
+  std::string label;                 // the rule or pattern as the user named it
+  Exchanges exchanges;               // per head: layer * heads + head
+  std::vector<double> fitted;        // per head, the parameter chosen by fit_rivals(); empty: none
+  std::vector<std::string> notices;  // what fit_rivals() has to say
+  std::string fitted_key;            // and its name
 };
 
 // What is exchanged at a time.
@@ -46,8 +47,9 @@ std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceI
                                const CompareOptions& options);
 
 // Chooses the parameter of every rival, head by head, that changes the head's output least on the
-// text of `source` (at the longest length): from a grid, then from a finer one about its best.
-// Rules without a parameter, and those whose parameter was given, stay as they are.
+// text of `source` (at the longest length): from a grid, then twice from a finer one about its
+// best. Rules without a parameter, and those whose parameter was given, stay as they are;
+// Rival::notices says so, and where a best value lies at the end of the range.
 void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<Rival>& rivals,
                 Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -95,7 +95,10 @@ struct MeasureOptions {
   bool unit_sphere = true;  // separability on x scaled to the unit sphere
   int expected_draws = 0;   // > 0: Monte-Carlo check of the expected distance
   std::uint64_t seed = 0;
-  bool masked = false;       // a pattern hides keys: the group counterfactual
+  bool masked = false;  // a pattern hides keys: the group counterfactual
+  // Sensitivity and Jacobian norms on every 16th row under any rule, as under rules that are not
+  // softmax(c l); so that both can be compared.
+  bool sampled_sensitivity = false;
   std::vector<int> lengths;  // resolved, ascending
 };
 

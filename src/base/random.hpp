@@ -20,6 +20,7 @@ enum class RandomDomain : std::uint32_t {
   phantom = 5,
   lsh_rotation = 6,    // a = layer * 65536 + head, b = round
   pattern_random = 7,  // a = layer * 65536 + head, b = row + (document << 20)
+  random_keys = 8,     // a = layer * 65536 + head, b = row + (document << 20)
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

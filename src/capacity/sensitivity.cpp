@@ -104,6 +104,7 @@ class SensitivityMeasure final : public Measure {
         epsilons_(options.epsilons),
         direction_(options.direction),
         seed_(options.seed),
+        sampled_(options.sampled_sensitivity),
         work_(static_cast<std::size_t>(slots)) {
     if (temperatures_.empty()) {
       for (int i = 0; i < 31; ++i) temperatures_.push_back(std::pow(10.0, -2 + 0.1 * i));
@@ -136,8 +137,9 @@ class SensitivityMeasure final : public Measure {
       const RowContext context{row.n(), row.query};
       const std::optional<double> scale = rule.softmax_scale(context);
       envelope.lipschitz = std::max(envelope.lipschitz, rule.lipschitz(context));
-      if (!scale) work.sampled = true;
-      if (!scale && row.query % kSampledRow != kSampledRow - 1) continue;
+      const bool sampled = sampled_ || !scale;
+      if (sampled) work.sampled = true;
+      if (sampled && row.query % kSampledRow != kSampledRow - 1) continue;
       // Cells in the order of metrics().
       const auto norms = rule.jacobian_norms(row.logits, row.weights, row.sums, context);
       sink.set(r, cells + 1, norms.frobenius);
@@ -182,7 +184,7 @@ class SensitivityMeasure final : public Measure {
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     if (std::ranges::any_of(work_, &Workspace::sampled)) {
       results.notices.push_back(
-          "sensitivity and the norms of the Jacobian are those of every 16th row under this rule");
+          "sensitivity and the norms of the Jacobian are those of every 16th row");
     }
     const MetricArray& mean = *results.metric("sensitivity");
     MetricArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
@@ -241,6 +243,7 @@ class SensitivityMeasure final : public Measure {
   std::vector<double> temperatures_, epsilons_;
   MeasureOptions::Direction direction_;
   std::uint64_t seed_;
+  bool sampled_;
   std::vector<Workspace> work_;
 };
 

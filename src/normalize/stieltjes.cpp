@@ -74,7 +74,7 @@ std::vector<Rule> stieltjes_rules() {
             "does not apply: not F(l_i) / sum F"},
            [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
              NormalizerInfo filled = info;
-             const double q = p.number("q", 4, {.lowest = 0, .highest = 64, .above = true});
+             const double q = p.number("q", 4, {.lowest = 0.02, .highest = 64});
              filled.parameters = fmt::format("q={}", q);
              return std::make_unique<Stieltjes>(filled, q);
            }}};

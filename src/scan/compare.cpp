@@ -1,5 +1,7 @@
 #include "headgauge/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,55 +12,11 @@
 #include "scan/output_change.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
+#include "scan/stages.hpp"
 #include "scan/stopwatch.hpp"
 
 namespace headgauge {
 namespace {
-
-// The stages of a comparison, one after the other, as one progress.
-class StageProgress final : public Progress {
- public:
-  StageProgress(Progress* whole, int stages) : whole_(whole), stages_(stages) {}
-  void begin(int stage, std::string name) {
-    stage_ = stage;
-    name_ = std::move(name);
-  }
-  void update(std::string_view what, double done, double total) override {
-    if (whole_ == nullptr) return;
-    const double part = total > 0 ? done / total : 1;
-    whole_->update(name_ + (what == "done" ? "" : ": " + std::string(what)), stage_ + part,
-                   stages_);
-  }
-
- private:
-  Progress* whole_;
-  int stages_;
-  int stage_ = 0;
-  std::string name_;
-};
-
-// Heads measured under a rival while the model goes on as it is.
-class HeadsUnder final : public HeadSource {
- public:
-  HeadsUnder(HeadSource& source, const Exchanges& exchanges)
-      : source_(source), exchanges_(exchanges) {}
-  const SourceInfo& info() const override { return source_.info(); }
-  void describe(Results& results) const override { source_.describe(results); }
-  std::span<const HeadInput> layer(int layer, int document) override {
-    const auto heads = source_.layer(layer, document);
-    heads_.assign(heads.begin(), heads.end());
-    for (HeadInput& head : heads_) {
-      exchanges_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
-    }
-    return heads_;
-  }
-  std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
-
- private:
-  HeadSource& source_;
-  const Exchanges& exchanges_;
-  std::vector<HeadInput> heads_;
-};
 
 class Comparison {
  public:
@@ -76,6 +34,14 @@ class Comparison {
     scan_.layers.clear();
     scan_.heads.clear();
     if (!scan_.measures.empty() && source.info().has_loss) scan_.measures.emplace_back("model");
+    // What is measured on some rows under one rival is measured on the same ones everywhere.
+    for (const Rival& rival : rivals) {
+      for (const Exchange& exchange : rival.exchanges) {
+        if (exchange.rule != nullptr && !exchange.rule->softmax_scale({2, 1})) {
+          scan_.measure.sampled_sensitivity = true;
+        }
+      }
+    }
   }
 
   Results run() {
@@ -105,8 +71,10 @@ class Comparison {
       for (const Rival& rival : rivals_) exchanges.push_back(&rival.exchanges);
       const int slots = resolve_options(scan_, info).threads;
       extras.measures.push_back(
-          make_output_change(std::move(exchanges), options_.dimension, info, slots));
-      extras.coords.emplace_back(options_.dimension, labels(rivals_.size()));
+          make_output_change(std::move(exchanges), options_.dimension, info, slots, scan_.seed));
+      std::vector<std::string> names = {"original"};
+      for (const Rival& rival : rivals_) names.push_back(rival.label);
+      extras.coords.emplace_back(options_.dimension, std::move(names));
     }
     extras.kept = &tables_;
     progress_.begin(0, "original");
@@ -150,35 +118,52 @@ class Comparison {
     }
   }
 
-  // The rival in every head chosen, the model run on under it.
-  void exchange_all() {
+  // Runs `body(k)` for each rival until stopped; one under which the model gives no finite numbers
+  // is left out, and the others go on.
+  template <class Body>
+  void each_rival(const Body& body) {
     for (std::size_t k = 0; k < rivals_.size(); ++k) {
       progress_.begin(static_cast<int>(k) + 1, rivals_[k].label);
+      try {
+        if (!body(k)) return;
+        finished_.push_back(k);
+      } catch (const BadInputError& error) {
+        left_out_.push_back(fmt::format("{} is left out: {}", rivals_[k].label, error.what()));
+      }
+    }
+    if (finished_.empty()) throw BadInputError(left_out_.front());
+  }
+
+  // The rival in every head chosen, the model run on under it.
+  void exchange_all() {
+    each_rival([&](std::size_t k) {
       source_.exchange(rivals_[k].exchanges);
       ScanExtras extras = without_loss();
       if (model_ != nullptr) extras.first_layer = model_->first_layer();
       extras.before = &tables_;
       Results run = scan_with(source_, scan_, std::move(extras), &progress_, stop_);
-      if (run.partial || stop_.stop_requested()) return;
+      if (run.partial || stop_.stop_requested()) return false;
       take_over(run, model_ != nullptr ? model_->first_layer() : 0);
-      runs_.push_back(std::move(run));
       if (model_ != nullptr) predicted_.push_back(predictions());
-    }
+      runs_.push_back(std::move(run));
+      return true;
+    });
   }
 
   // The rival in one head or layer after the other. Such a head still gets what it got before, so
   // one pass measures them all; only the loss needs a pass each.
   void exchange_each() {
     source_.exchange({});
-    for (std::size_t k = 0; k < rivals_.size(); ++k) {
-      progress_.begin(static_cast<int>(k) + 1, rivals_[k].label);
+    each_rival([&](std::size_t k) {
+      source_.exchange({});
       HeadsUnder under(source_, rivals_[k].exchanges);
       Results run = scan_with(under, scan_, without_loss(), &progress_, stop_);
-      source_.exchange({});
-      if (run.partial || stop_.stop_requested()) return;
+      if (run.partial || stop_.stop_requested()) return false;
       runs_.push_back(std::move(run));
-    }
-    if (model_ == nullptr) return;
+      return true;
+    });
+    source_.exchange({});
+    if (model_ == nullptr || stop_.stop_requested()) return;
     progress_.begin(static_cast<int>(rivals_.size()) + 1, "one at a time");
     const int layers = source_.info().layers;
     tried_.resize(static_cast<std::size_t>(layers));
@@ -214,7 +199,7 @@ class Comparison {
       variants.push_back({head, rival, {}});
       exchanges.push_back(std::move(some));
     };
-    for (std::size_t k = 0; k < rivals_.size(); ++k) {
+    for (const std::size_t k : finished_) {
       if (options_.each == Each::layer) add(k, -1);
       for (int h = 0; options_.each == Each::head && h < heads; ++h) add(k, h);
     }
@@ -228,9 +213,9 @@ class Comparison {
     }
   }
 
-  std::vector<std::string> labels(std::size_t rivals) const {
+  std::vector<std::string> labels() const {
     std::vector<std::string> names = {"original"};
-    for (const Rival& rival : rivals_.first(rivals)) names.push_back(rival.label);
+    for (const std::size_t k : finished_) names.push_back(rivals_[k].label);
     return names;
   }
 
@@ -247,11 +232,10 @@ class Comparison {
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;
     for (const auto& [name, values] : original.coords) results.set_coord(name, values);
-    const std::size_t finished = runs_.size() - 1;
-    results.set_coord(options_.dimension, labels(finished));
+    results.set_coord(options_.dimension, labels());
     write_predictions(results);
-    write_output_change(results, finished);
-    write_fitted(results, finished);
+    write_output_change(results);
+    write_fitted(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) runs.push_back(&run);
     merge_runs(
@@ -261,6 +245,8 @@ class Comparison {
             return std::ranges::find(metric.dims, dim) != metric.dims.end();
           };
           if (has(options_.dimension)) return false;
+          // Neither means nor tests over heads, but how far forecasts for them can be trusted.
+          if (metric.dims.empty()) return true;
           // What is of several heads together is nobody's where one is exchanged at a time.
           if (options_.each == Each::head) return has("layer") && has("head");
           return options_.each == Each::none || has("layer");
@@ -300,25 +286,28 @@ class Comparison {
       };
       for (const Variant& variant : tried_[layer]) {
         if (variant.predictions.size() != predicted_[0].size()) continue;
-        put(variant.head, static_cast<Index>(variant.rival) + 1, variant.predictions);
+        const auto at = std::ranges::find(finished_, variant.rival) - finished_.begin();
+        put(variant.head, at + 1, variant.predictions);
         put(variant.head, 0, predicted_[0]);
       }
     }
   }
 
   // From (layer, head, length, rival) to (layer, head, rival, length).
-  void write_output_change(Results& results, std::size_t finished) const {
-    for (const char* name : {"output_change", "kept_mass"}) {
+  void write_output_change(Results& results) const {
+    for (const char* name :
+         {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
       const MetricArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
       const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-      const std::size_t all = rivals_.size() + 1, kept = finished + 1;
+      const std::size_t all = rivals_.size() + 1, kept = finished_.size() + 1;
       MetricArray& to =
           results.add_metric(name, {"layer", "head", options_.dimension, "length"}, "1");
       to.stderr_.resize(to.values.size());
       to.rows.resize(to.values.size());
       for (std::size_t i = 0; i < to.values.size(); ++i) {
-        const std::size_t length = i % lengths, rival = i / lengths % kept;
+        const std::size_t length = i % lengths, place = i / lengths % kept;
+        const std::size_t rival = place == 0 ? 0 : finished_[place - 1] + 1;
         const std::size_t at = (i / (lengths * kept) * lengths + length) * all + rival;
         to.values[i] = from->values[at];
         to.stderr_[i] = from->stderr_[at];
@@ -327,15 +316,19 @@ class Comparison {
     }
   }
 
-  void write_fitted(Results& results, std::size_t finished) const {
-    const auto some = rivals_.first(finished);
-    if (std::ranges::all_of(some, [](const Rival& r) { return r.fitted.empty(); })) return;
-    MetricArray& fitted =
-        results.add_metric("fitted_parameter", {"layer", "head", options_.dimension}, "1");
-    for (std::size_t k = 0; k < finished; ++k) {
-      for (std::size_t h = 0;
-           h < some[k].fitted.size() && h * (finished + 1) < fitted.values.size(); ++h) {
-        fitted.values[h * (finished + 1) + k + 1] = some[k].fitted[h];
+  void write_fitted(Results& results) const {
+    MetricArray* fitted = nullptr;
+    const std::size_t rivals = finished_.size() + 1;
+    for (std::size_t place = 1; place < rivals; ++place) {
+      const Rival& rival = rivals_[finished_[place - 1]];
+      if (rival.fitted.empty()) continue;
+      if (fitted == nullptr) {
+        fitted =
+            &results.add_metric("fitted_parameter", {"layer", "head", options_.dimension}, "1");
+      }
+      results.settings["fitted_keys"][rival.label] = rival.fitted_key;
+      for (std::size_t h = 0; h < rival.fitted.size(); ++h) {
+        fitted->values[h * rivals + place] = rival.fitted[h];
       }
     }
   }
@@ -349,8 +342,10 @@ class Comparison {
       results.notices.push_back("there is no output_change: " + source_.info().name +
                                 " holds no values");
     }
+    results.notices.insert(results.notices.end(), left_out_.begin(), left_out_.end());
     const auto longest = static_cast<Index>(results.coord_numbers("length").back());
     for (const Rival& rival : rivals_) {
+      results.notices.insert(results.notices.end(), rival.notices.begin(), rival.notices.end());
       const auto changed = std::ranges::find_if(rival.exchanges, &Exchange::changes);
       if (changed == rival.exchanges.end() || !rival.fitted.empty()) continue;
       const std::string notice = changed->pattern != nullptr
@@ -358,11 +353,12 @@ class Comparison {
                                      : changed->rule->notice(longest);
       if (!notice.empty()) results.notices.push_back(notice);
     }
-    for (const Results& run : runs_) {
-      for (const std::string& notice : run.notices) {
-        if (std::ranges::find(results.notices, notice) == results.notices.end()) {
-          results.notices.push_back(notice);
-        }
+    for (std::size_t place = 1; place < runs_.size(); ++place) {
+      for (const std::string& notice : runs_[place].notices) {
+        const auto& of_original = runs_.front().notices;
+        if (std::ranges::find(of_original, notice) != of_original.end()) continue;
+        results.notices.push_back(
+            fmt::format("{}: {}", rivals_[finished_[place - 1]].label, notice));
       }
     }
   }
@@ -377,7 +373,9 @@ class Comparison {
   ScanOptions scan_;
   ScanTables tables_;                        // of the original
   std::vector<Results> runs_;                // the original, then the rivals finished
-  std::vector<Predictions> predicted_;       // the same
+  std::vector<std::size_t> finished_;        // the rivals of these
+  std::vector<std::string> left_out_;        // what is said of the others
+  std::vector<Predictions> predicted_;       // as runs_
   std::vector<std::vector<Variant>> tried_;  // per layer
 };
 

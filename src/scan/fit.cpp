@@ -41,6 +41,7 @@ constexpr FitRange kRanges[] = {
 };
 constexpr int kCoarse = 17;
 constexpr int kFine = 7;  // between the neighbours of the best
+constexpr int kPasses = 3;
 
 // `count` values from low to high, both included, as the rule accepts them.
 std::vector<double> grid(const FitRange& range, double low, double high, int count) {
@@ -106,7 +107,8 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
   }
   ScanExtras extras;
   extras.alone = true;
-  extras.measures.push_back(make_output_change(views, "candidate", source.info(), scan.threads));
+  extras.measures.push_back(
+      make_output_change(views, "candidate", source.info(), scan.threads, scan.seed));
   extras.coords.emplace_back("candidate", numbers);
   source.exchange({});
   const Results results = scan_with(source, scan, std::move(extras), progress, stop);
@@ -151,32 +153,59 @@ void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<R
   scan = resolve_options(scan, source.info());
   scan.lengths = {scan.lengths.back()};
   for (Rival& rival : rivals) {
-    const FitRange* range = range_of(rival.label);
-    if (range == nullptr) continue;
-    Candidates coarse(rival.exchanges.size()), fine(rival.exchanges.size());
-    for (std::size_t h = 0; h < coarse.size(); ++h) {
-      if (rival.exchanges[h].changes()) coarse[h] = grid(*range, range->low, range->high, kCoarse);
+    const FitRange* known = range_of(rival.label);
+    if (known == nullptr) {
+      rival.notices.push_back(
+          fmt::format("{}: nothing is fitted, for the rule has no parameter to choose or it was "
+                      "given",
+                      rival.label));
+      continue;
     }
-    const auto first = try_candidates(source, scan, rival, *range, coarse, progress, stop);
-    for (std::size_t h = 0; h < fine.size(); ++h) {
-      const int best = best_candidate(first, h, coarse[h].size());
-      if (best < 0) continue;
-      const auto at = static_cast<std::size_t>(best);
-      const double low = coarse[h][at > 0 ? at - 1 : 0];
-      const double high = coarse[h][std::min(at + 1, coarse[h].size() - 1)];
-      fine[h] = grid(*range, low, high, kFine);
-      if (std::ranges::find(fine[h], coarse[h][at]) == fine[h].end()) {
-        fine[h].push_back(coarse[h][at]);
+    FitRange range = *known;
+    // No row has more keys.
+    if (range.rule == std::string_view("topk")) {
+      range.high = std::min(range.high, static_cast<double>(scan.lengths.back()));
+    }
+    Candidates candidates(rival.exchanges.size());
+    for (std::size_t h = 0; h < candidates.size(); ++h) {
+      if (rival.exchanges[h].changes()) candidates[h] = grid(range, range.low, range.high, kCoarse);
+    }
+    rival.fitted.assign(candidates.size(), kUndefined);
+    rival.fitted_key = range.key;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const auto changes = try_candidates(source, scan, rival, range, candidates, progress, stop);
+      for (std::size_t h = 0; h < candidates.size(); ++h) {
+        std::vector<double>& values = candidates[h];
+        const int best = best_candidate(changes, h, values.size());
+        if (best < 0) continue;
+        const auto at = static_cast<std::size_t>(best);
+        rival.fitted[h] = values[at];
+        const double low = values[at > 0 ? at - 1 : 0];
+        const double high = values[std::min(at + 1, values.size() - 1)];
+        values = grid(range, low, high, kFine);
+        values.push_back(rival.fitted[h]);
+        std::ranges::sort(values);
+        values.erase(std::unique(values.begin(), values.end()), values.end());
       }
     }
-    const auto second = try_candidates(source, scan, rival, *range, fine, progress, stop);
-    rival.fitted.assign(fine.size(), kUndefined);
-    rival.fitted_key = range->key;
-    for (std::size_t h = 0; h < fine.size(); ++h) {
-      const int best = best_candidate(second, h, fine[h].size());
-      if (best < 0) continue;
-      rival.fitted[h] = fine[h][static_cast<std::size_t>(best)];
-      rival.exchanges[h].rule = rule_at(rival.label, *range, rival.fitted[h]);
+    int at_end = 0, silent = 0;
+    for (std::size_t h = 0; h < candidates.size(); ++h) {
+      if (!rival.exchanges[h].changes()) continue;
+      if (std::isnan(rival.fitted[h])) {
+        ++silent;
+        continue;
+      }
+      rival.exchanges[h].rule = rule_at(rival.label, range, rival.fitted[h]);
+      if (rival.fitted[h] <= range.low || rival.fitted[h] >= range.high) ++at_end;
+    }
+    if (at_end > 0) {
+      rival.notices.push_back(
+          fmt::format("{}: in {} heads the best {} is an end of the range searched, {} to {}",
+                      rival.label, at_end, range.key, range.low, range.high));
+    }
+    if (silent > 0) {
+      rival.notices.push_back(fmt::format(
+          "{}: {} heads put nothing out, so that nothing was fitted to them", rival.label, silent));
     }
   }
 }

@@ -6,10 +6,6 @@
 namespace headgauge {
 namespace {
 
-bool has_dim(const MetricArray& metric, std::string_view dim) {
-  return std::ranges::find(metric.dims, dim) != metric.dims.end();
-}
-
 // Where the new dimension goes: after layer and head.
 std::size_t place(const MetricArray& metric) {
   const auto other = [](const std::string& dim) { return dim != "layer" && dim != "head"; };
@@ -28,15 +24,23 @@ struct Layout {
   }
 };
 
+// Of what a difference means something.
+bool has_change(const std::string& name) {
+  return !name.ends_with("_by_position") && !name.ends_with("_partner");
+}
+
 void add_change(const std::string& name, const MetricArray& metric, const Layout& layout,
                 Results& merged) {
   MetricArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
-  change.stderr_.assign(change.values.size(), kUndefined);
+  if (!metric.stderr_.empty()) change.stderr_.assign(change.values.size(), kUndefined);
+  // -1 stands for "none found".
+  const bool may_lack = name.starts_with("critical_n");
   for (std::size_t o = 0; o < layout.outer; ++o) {
     for (std::size_t run = 0; run < layout.runs; ++run) {
       for (std::size_t i = 0; i < layout.inner; ++i) {
         const std::size_t first = o * layout.runs * layout.inner + i;
         const std::size_t at = first + run * layout.inner;
+        if (may_lack && (metric.values[at] < 0 || metric.values[first] < 0)) continue;
         change.values[at] = metric.values[at] - metric.values[first];
         if (!metric.stderr_.empty()) {
           change.stderr_[at] = run == 0 ? (std::isnan(metric.stderr_[at]) ? kUndefined : 0.0)
@@ -73,7 +77,7 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
       }
       if (!metric.rows.empty() && !part->rows.empty()) layout.put(part->rows, run, metric.rows);
     }
-    if (has_dim(metric, "length")) add_change(name, metric, layout, merged);
+    if (has_change(name)) add_change(name, metric, layout, merged);
   }
 }
 

@@ -10,9 +10,10 @@
 namespace headgauge {
 
 // Copies every metric of `runs`, which all have the same metrics and coordinates, to `merged` with
-// the dimension `dim`, one entry a run, after layer and head. Metrics by length get a twin
-// NAME_change against the first run, whose standard error takes the two as independent.
-// `wanted` chooses by the dims of a metric. `merged` must have the coordinates.
+// the dimension `dim`, one entry a run, after layer and head. They get a
+// twin NAME_change against the first run, those by position excepted, whose standard error takes
+// the two as independent; it is undefined where either found nothing (critical_n of -1). `wanted`
+// chooses by the dims of a metric. `merged` must have the coordinates.
 void merge_runs(std::span<const Results* const> runs, const std::string& dim,
                 const std::function<bool(const MetricArray&)>& wanted, Results& merged);
 

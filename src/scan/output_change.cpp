@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "base/random.hpp"
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
 #include "kernels/gemm.hpp"
@@ -29,9 +30,10 @@ MetricInfo metric(const char* name, const std::string& dimension, const char* fo
 class OutputChange final : public Measure {
  public:
   OutputChange(std::vector<const Exchanges*> exchanges, const std::string& dimension,
-               const SourceInfo& source, int slots)
+               const SourceInfo& source, int slots, std::uint64_t seed)
       : exchanges_(std::move(exchanges)),
         heads_(source.heads),
+        seed_(seed),
         work_(static_cast<std::size_t>(slots)) {
     metrics_.push_back(metric("output_change", dimension,
                               "||o' - o|| / ||o||, o' from the same q, k, v under the rival",
@@ -40,6 +42,11 @@ class OutputChange final : public Measure {
     metrics_.push_back(metric("kept_mass", dimension,
                               "sum over the kept keys of p_j, p = a / sum a",
                               "share of the weight that lies on the keys that are left"));
+    metrics_.push_back(metric("entropy_deficit", dimension, "log n - entropy",
+                              "how far the weights are from equal ones"));
+    metrics_.push_back(metric("entropy_deficit_random", dimension,
+                              "log n - entropy of the original's weights on n keys drawn at random",
+                              "what as many keys would give that were not chosen"));
   }
 
   const std::vector<MetricInfo>& metrics() const override { return metrics_; }
@@ -89,7 +96,13 @@ class OutputChange final : public Measure {
     gemm(weights, values_, output);
     for (Index r = 0; r < rows; ++r) {
       if (length_of(output.row(r)) > 0) sink.set(r, 0, 0.0);
-      if (metrics_.size() > 1) sink.set(r, rivals() + 1, 1.0);
+      if (metrics_.size() > 1) {
+        const Row& row = block.rows[static_cast<std::size_t>(r)];
+        sink.set(r, rivals() + 1, 1.0);
+        const double own = std::log(static_cast<double>(row.n())) - row.sums.entropy;
+        sink.set(r, 2 * (rivals() + 1), own);
+        sink.set(r, 3 * (rivals() + 1), own);
+      }
     }
     for (Index k = 0; k < rivals(); ++k) {
       if (!rivals_[static_cast<std::size_t>(k)].changes) continue;
@@ -113,6 +126,7 @@ class OutputChange final : public Measure {
     AlignedVector<float> weights;  // rows x keys
     Matrix<float> output, rival_output;
     RangeWorkspace range;
+    std::vector<float> drawn;
   };
 
   Index rivals() const { return static_cast<Index>(exchanges_.size()); }
@@ -136,6 +150,9 @@ class OutputChange final : public Measure {
       weigh_range(rival, row.query, row.keys, out, work.range);
       if (metrics_.size() > 1) {
         sink.set(r, rivals() + 1 + k + 1, kept_mass(row, work.range.positions));
+        const std::size_t kept = work.range.positions.size();
+        sink.set(r, 2 * (rivals() + 1) + k + 1, deficit(out, kept));
+        sink.set(r, 3 * (rivals() + 1) + k + 1, random_deficit(*block.head, row, kept, work.drawn));
       }
     }
   }
@@ -158,6 +175,34 @@ class OutputChange final : public Measure {
     return mass / row.sums.abs_mass;
   }
 
+  // log n - H of a row of weights of which n can be other than 0.
+  static double deficit(std::span<const float> weights, std::size_t n) {
+    double mass = 0, logs = 0;
+    for (const float weight : weights) {
+      const double a = std::abs(static_cast<double>(weight));
+      mass += a;
+      if (a > 0) logs += a * std::log(a);
+    }
+    if (mass == 0) return kUndefined;
+    return std::log(static_cast<double>(n)) - (std::log(mass) - logs / mass);
+  }
+
+  // The same of `kept` keys of the row, drawn at random without replacement: the same first ones
+  // for every rival.
+  double random_deficit(const HeadInput& head, const Row& row, std::size_t kept,
+                        std::vector<float>& drawn) const {
+    drawn.assign(row.weights.begin(), row.weights.end());
+    const RandomStream random(seed_, RandomDomain::random_keys,
+                              static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                              static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)));
+    std::array<std::uint32_t, 4> words{};
+    for (std::size_t i = 0; i < kept; ++i) {
+      if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));
+      std::swap(drawn[i], drawn[i + words[i % 4] % (drawn.size() - i)]);
+    }
+    return deficit(std::span(drawn).first(kept), kept);
+  }
+
   static double length_of(std::span<const float> row) {
     double square = 0;
     for (const float x : row) square += static_cast<double>(x) * x;
@@ -174,6 +219,7 @@ class OutputChange final : public Measure {
 
   std::vector<const Exchanges*> exchanges_;
   int heads_;
+  std::uint64_t seed_;
   std::vector<MetricInfo> metrics_;
   std::vector<Rival> rivals_;                     // of the present head
   std::array<int, 4> packed_of_{-1, -1, -1, -1};  // layer, document, kv_head, unit_keys_ too
@@ -185,8 +231,8 @@ class OutputChange final : public Measure {
 
 std::unique_ptr<Measure> make_output_change(std::vector<const Exchanges*> exchanges,
                                             const std::string& dimension, const SourceInfo& source,
-                                            int slots) {
-  return std::make_unique<OutputChange>(std::move(exchanges), dimension, source, slots);
+                                            int slots, std::uint64_t seed) {
+  return std::make_unique<OutputChange>(std::move(exchanges), dimension, source, slots, seed);
 }
 
 }  // namespace headgauge

@@ -14,6 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kStandardErrors = 2.0;
+constexpr double kLeastGain = 1e-4;    // nats; less is rounding
 constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
 
@@ -22,16 +23,32 @@ struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
   Index rival = 0;
   Cell change;
-  bool lowers() const { return change.value < -kStandardErrors * change.stderr_; }
+  bool lowers() const {
+    return change.value < -kStandardErrors * change.stderr_ && change.value < -kLeastGain;
+  }
 };
 
 std::string dimension_of(const Results& results) {
   return results.coord("pattern") != nullptr ? "pattern" : "normalizer";
 }
 
-const std::string& label(const Results& results, Index rival) {
+// The rival's name, and what was fitted to the head.
+std::string label(const Results& results, const Candidate& candidate) {
   const Coordinate* names = results.coord(dimension_of(results));
-  return std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)];
+  const auto rival = static_cast<std::size_t>(candidate.rival);
+  std::string name = std::get<std::vector<std::string>>(*names)[rival];
+  const auto keys = results.settings.find("fitted_keys");
+  if (keys == results.settings.end() || !keys->contains(name)) return name;
+  const std::string key = keys->at(name).get<std::string>();
+  const char* join = name.find(':') == std::string::npos ? ":" : ",";
+  if (!candidate.head || candidate.head->head < 0) {
+    return fmt::format("{}{}{} fitted", name, join, key);
+  }
+  const auto value = find_cell(results, "fitted_parameter",
+                               {{"layer", candidate.head->layer_index},
+                                {"head", candidate.head->head_index},
+                                {dimension_of(results), candidate.rival}});
+  return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
 bool has_dim(const MetricArray& metric, std::string_view dim) {
@@ -130,7 +147,7 @@ std::string who(const Results& results, const Candidate& candidate) {
 
 std::string recommendation(const Results& results, const Candidate& candidate) {
   std::string text = fmt::format("{}: {}, loss {} nats", who(results, candidate),
-                                 label(results, candidate.rival), with_error(candidate.change));
+                                 label(results, candidate), with_error(candidate.change));
   if (const auto kl = cell_of(results, "kl", candidate))
     text += fmt::format(", KL {:.2g}", kl->value);
   if (candidate.head && candidate.head->head >= 0) {
@@ -150,6 +167,22 @@ std::string recommendation(const Results& results, const Candidate& candidate) {
 }
 
 }  // namespace
+
+std::vector<HeadName> exchanged_heads(const Results& results) {
+  std::vector<HeadName> heads = measured_heads(results);
+  if (results.metric("output_change") == nullptr) return heads;
+  const std::string dim = dimension_of(results);
+  std::erase_if(heads, [&](const HeadName& head) {
+    for (Index k = 1; k < results.coord_size(dim); ++k) {
+      if (find_cell(results, "output_change",
+                    {{"layer", head.layer_index}, {"head", head.head_index}, {dim, k}})) {
+        return false;
+      }
+    }
+    return true;
+  });
+  return heads;
+}
 
 std::vector<Flag> recommend_heads(const Results& results) {
   std::vector<Flag> flags;
@@ -189,7 +222,7 @@ std::vector<std::string> summarize_comparison(const Results& results) {
     lines.push_back(fmt::format(
         "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
         "nearest: {} in {}, loss {} nats.",
-        length, label(results, least->rival), who(results, *least), with_error(least->change)));
+        length, label(results, *least), who(results, *least), with_error(least->change)));
     return lines;
   }
   if (!whole) {

@@ -5,11 +5,16 @@
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "results/longest.hpp"
 
 namespace headgauge {
 
+// The heads that some rival changes: those with an output_change, or all where there is none.
+std::vector<HeadName> exchanged_heads(const Results& results);
+
 // For every head of which some rival, in that head alone, changes the loss at the longest length by
-// less than -2 standard errors (over blocks of the text): a flag "recommended" for the one that
+// less than -2 standard errors (over blocks of the text) and by more than 1e-4 nats, what rounding
+// could do: a flag "recommended" for the one that
 // lowers it most, value = the change, threshold = -2 standard errors.
 std::vector<Flag> recommend_heads(const Results& results);
 

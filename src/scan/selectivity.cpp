@@ -2,34 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
 
 #include "results/longest.hpp"
+#include "scan/recommend.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 4;
 constexpr double kStandardErrors = 2.0;
+constexpr double kLeastDeficit = 0.05;  // nats
+constexpr double kLeastSeparability = 0.02;
 
 struct Change {
   double before = 0, after = 0;  // means over the heads
   double mean = 0, standard_error = 0;
-  bool falls() const { return mean < -kStandardErrors * standard_error; }
-  bool rises() const { return mean > kStandardErrors * standard_error; }
+  double least = 0;  // a change smaller than that is none
+  bool falls() const { return mean < -std::max(least, kStandardErrors * standard_error); }
+  bool rises() const { return mean > std::max(least, kStandardErrors * standard_error); }
 };
 
-using HeadValue = std::function<std::optional<double>(const HeadName&, Index pattern)>;
+using HeadValue = std::function<std::optional<double>(const HeadName&)>;
 
 // Paired over the heads that have both values.
-std::optional<Change> change_over_heads(const Results& results, Index pattern,
-                                        const HeadValue& value) {
+std::optional<Change> change_over_heads(const Results& results, double least,
+                                        const HeadValue& before_of, const HeadValue& after_of) {
   std::vector<double> differences;
   Change change;
-  for (const HeadName& head : measured_heads(results)) {
-    const auto before = value(head, 0), after = value(head, pattern);
+  change.least = least;
+  for (const HeadName& head : exchanged_heads(results)) {
+    const auto before = before_of(head), after = after_of(head);
     if (!before || !after) continue;
     change.before += *before;
     change.after += *after;
@@ -56,13 +62,13 @@ std::optional<double> value_of(const Results& results, const char* metric, const
   return cell->value;
 }
 
-const char* verdict(const Change& entropy, const std::optional<Change>& separability) {
-  const bool sharper = entropy.falls(), flatter = entropy.rises();
+const char* verdict(const Change& deficit, const std::optional<Change>& separability) {
+  const bool sharper = deficit.rises(), flatter = deficit.falls();
   const bool clearer = separability && separability->rises();
   const bool vaguer = separability && separability->falls();
   if ((sharper || clearer) && (flatter || vaguer)) return "better in one way, worse in the other";
-  if (sharper || clearer) return "the heads select better";
-  if (flatter || vaguer) return "the heads select worse";
+  if (sharper || clearer) return "the heads select better among them";
+  if (flatter || vaguer) return "the heads select less among them";
   return "the heads merely see fewer keys";
 }
 
@@ -75,37 +81,40 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
   const auto& names = std::get<std::vector<std::string>>(*patterns);
   const auto top_n = judged_top_n(results);
   for (Index k = 1; k < static_cast<Index>(names.size()); ++k) {
-    const auto change = [&](const HeadValue& value) {
-      return change_over_heads(results, k, value);
-    };
-    const auto plain = [&](const char* metric) {
-      return [&results, metric](const HeadName& head, Index pattern) {
+    const auto plain = [&](const char* metric, Index pattern) -> HeadValue {
+      return [&results, metric, pattern](const HeadName& head) {
         return value_of(results, metric, head, pattern, std::nullopt);
       };
     };
-    const auto keys = change(plain("visible_keys"));
-    const auto entropy = change(plain("entropy_normalized"));
+    const auto above_random = [&](Index pattern) -> HeadValue {
+      return [&results, pattern, top_n](const HeadName& head) -> std::optional<double> {
+        if (!top_n) return std::nullopt;
+        const auto own = value_of(results, "separability", head, pattern, top_n);
+        const auto null = value_of(results, "separability_null", head, pattern, top_n);
+        if (!own || !null) return std::nullopt;
+        return *own - *null;
+      };
+    };
+    const auto keys =
+        change_over_heads(results, 0, plain("visible_keys", 0), plain("visible_keys", k));
+    const auto deficit = change_over_heads(
+        results, kLeastDeficit, plain("entropy_deficit_random", k), plain("entropy_deficit", k));
     const auto separability =
-        change([&](const HeadName& head, Index pattern) -> std::optional<double> {
-          if (!top_n) return std::nullopt;
-          const auto own = value_of(results, "separability", head, pattern, top_n);
-          const auto null = value_of(results, "separability_null", head, pattern, top_n);
-          if (!own || !null) return std::nullopt;
-          return *own - *null;
-        });
-    if (!keys || !entropy) continue;
+        change_over_heads(results, kLeastSeparability, above_random(0), above_random(k));
+    if (!keys || !deficit) continue;
     std::string line = fmt::format(
-        "{} leaves {} of {} keys: entropy {:.2f} -> {:.2f} of its maximum ({:+.3f} ± {:.3f} over "
-        "heads)",
+        "{} leaves {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
+        "random "
+        "keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
         names[static_cast<std::size_t>(k)], rounded(keys->after), rounded(keys->before),
-        entropy->before, entropy->after, entropy->mean, entropy->standard_error);
+        deficit->after, deficit->before, deficit->mean, deficit->standard_error);
     if (separability) {
       line +=
           fmt::format(", separability above random vectors {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",
                       separability->before, separability->after, separability->mean,
                       separability->standard_error);
     }
-    lines.push_back(fmt::format("{}: {}.", line, verdict(*entropy, separability)));
+    lines.push_back(fmt::format("{}: {}.", line, verdict(*deficit, separability)));
   }
   return lines;
 }

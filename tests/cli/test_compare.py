@@ -127,6 +127,9 @@ class Compare(CompareTest):
             self.assertGreater(head[1], 0.02)
             self.assertGreater(head[2], 1)
             self.assertEqual(head[3:], [None, None])  # nothing to choose; given
+        self.assertEqual(results["settings"]["fitted_keys"], {"ssmax": "s", "entmax": "alpha"})
+        said = [n for n in results["notices"] if "nothing is fitted" in n]
+        self.assertEqual([n.partition(": ")[0] for n in said], ["logn", "topk:k=3"])
 
     def test_a_dump_has_outputs_but_no_loss(self) -> None:
         values = {f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)])
@@ -157,6 +160,10 @@ class CompareRefuses(CompareTest):
 
     def test_fit_needs_another_text(self) -> None:
         base = ("compare", *self.model)
+        longer = (self.folder / "ids.txt").read_text() + " 7 8 9\n"
+        self.write("longer.txt", longer)
+        self.refuse(USAGE, *base, "--normalizers", "ssmax", "--fit", "longer.txt",
+                    says="another text than the one that is measured")
         self.refuse(USAGE, *base, "--normalizers", "ssmax", "--fit", "ids.txt",
                     says="another text than the one that is measured")
         self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
@@ -166,6 +173,35 @@ class CompareRefuses(CompareTest):
 
 
 class CompareOnModels(CommandTest):
+    def test_a_recommendation_is_flagged(self) -> None:
+        """On the demo model some heads gain; what is said of them is in the file."""
+        done = self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
+                            "--normalizers", "logn-entropy,ssmax", "--each", "head", "--heads",
+                            "1.1,1.5", "--measures", "weights", "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        flags = results["flags"]
+        self.assertEqual([(f["name"], f["layer"], f["head"]) for f in flags],
+                         [("recommended", 1, 1), ("recommended", 1, 5)])
+        for flag in flags:
+            change = results["metrics"]["loss_change"]
+            rival = results["coords"]["normalizer"].index(flag["advice"].split(": ")[1].split(",")[0])
+            at = (flag["layer"], flag["head"], rival, -1)
+            value, error = change["values"], change["stderr"]
+            for index in at:
+                value, error = value[index], error[index]
+            self.assertEqual((flag["value"], flag["threshold"]), (value, -2 * error))
+            self.assertLess(flag["value"], flag["threshold"])
+            self.assertIn(f"Recommended for {flag['advice']}.", done.out)
+
+    def test_a_rule_that_breaks_the_model_is_left_out(self) -> None:
+        copy_golden("plain", self.folder / "model")
+        self.ids(96)
+        done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizers",
+                            "relu:power=60,alpha=0,ssmax", "--measures", "weights", "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
+        self.assertIn("relu:power=60,alpha=0 is left out: ", done.err)
+
     def test_every_rule_on_capp_gpt(self) -> None:
         model = DATA / "models/capp-gpt"
         if not model.exists():

@@ -102,6 +102,119 @@ TEST(Compare, ACopyOfTheModelIsNoRival) {
   }
 }
 
+// Nor is a copy that differs by rounding.
+TEST(Compare, RoundingIsNotRecommended) {
+  for (const Each each : {Each::none, Each::head}) {
+    CompareOptions options = few_measures();
+    options.scan.measures = {"weights"};
+    options.each = each;
+    // Five documents give every change a standard error.
+    const Results results = compared(*open_plain(5), options,
+                                     {"softmax:t=0.9999999", "softmax:t=1.0000001", "topk:k=1000",
+                                      "sink:b=-40", "pointwise:f=exp"});
+    EXPECT_TRUE(results.flags.empty());
+    for (const std::string& line : summarize_comparison(results)) {
+      EXPECT_EQ(line.find("Recommended"), std::string::npos) << line;
+    }
+    // Rules that weigh alike are measured on the same rows.
+    for (Index rival = 1; rival <= 5; ++rival) {
+      EXPECT_NEAR(results.at("entropy_change", {0, 0, rival, 1}), 0, 1e-4);
+    }
+  }
+}
+
+TEST(Compare, RivalsAreMeasuredOnTheSameRows) {
+  CompareOptions options = few_measures();
+  options.scan.measures = {"sensitivity"};
+  const Results results = compared(*open_plain(), options, {"topk:k=1000", "ssmax"});
+  for (Index head = 0; head < 2; ++head) {
+    EXPECT_NEAR(results.at("jacobian_spectral_change", {0, head, 1, 1}), 0, 1e-6);
+    EXPECT_NEAR(results.at("sensitivity", {0, head, 1, 0, 0}),
+                results.at("sensitivity", {0, head, 0, 0, 0}), 1e-6);
+  }
+  const auto& rows = results.metric("jacobian_spectral")->rows;
+  EXPECT_TRUE(std::ranges::all_of(rows, [&](auto r) { return r == rows[0] || r == rows[1]; }));
+}
+
+// Heads whose queries, keys, values and x are independent noise.
+class Noise final : public HeadSource {
+ public:
+  Noise() {
+    info_.name = "noise";
+    info_.layers = 1;
+    info_.heads = kHeads;
+    info_.kv_heads = kHeads;
+    info_.head_dim = kSize;
+    info_.x_dim = kSize;
+    info_.has_loss = false;
+    info_.documents = {kLength};
+    info_.layer_types = {"full_attention"};
+    info_.windows = {0};
+    std::uint64_t state = 1;
+    const auto draw = [&] {  // about normal
+      float sum = 0;
+      for (int i = 0; i < 12; ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        sum += static_cast<float>(state >> 40) / static_cast<float>(1 << 24);
+      }
+      return sum - 6;
+    };
+    for (Matrix<float>& m : tensors_) {
+      m = Matrix<float>(kLength, kSize);
+      for (Index r = 0; r < kLength; ++r) {
+        for (float& value : m.row(r)) value = draw();
+      }
+    }
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    heads_.clear();
+    for (int h = 0; h < kHeads; ++h) {
+      HeadInput head;
+      head.layer = layer;
+      head.head = head.kv_head = h;
+      head.document = document;
+      head.queries = tensors_[static_cast<std::size_t>(3 * h)];
+      head.keys = tensors_[static_cast<std::size_t>(3 * h + 1)];
+      head.values = tensors_[static_cast<std::size_t>(3 * h + 2)];
+      head.x = {tensors_.back(), {}, 1};
+      head.scale = 0.35f;
+      if (!exchanges_.empty()) exchanges_[static_cast<std::size_t>(h)].apply(head);
+      heads_.push_back(head);
+    }
+    return heads_;
+  }
+  void exchange(const Exchanges& exchanges) override { exchanges_ = exchanges; }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  static constexpr int kHeads = 6;
+  static constexpr Index kLength = 256, kSize = 16;
+  SourceInfo info_;
+  std::vector<Matrix<float>> tensors_ = std::vector<Matrix<float>>(3 * kHeads + 1);
+  Exchanges exchanges_;
+  std::vector<HeadInput> heads_;
+};
+
+// Patterns that do not look at the logits of a head of noise leave it fewer keys and no more.
+TEST(Compare, OnNoisePatternsMerelyLeaveFewerKeys) {
+  Noise noise;
+  CompareOptions options;
+  options.scan.lengths = {256};
+  options.scan.measure.top_n = {1, 10};
+  options.scan.measures = {"weights", "separability"};
+  options.dimension = "pattern";
+  const Results results = compared(
+      noise, options, {"strided:stride=32", "window:size=64", "sinks:window=64", "topk:k=16"});
+  const auto lines = summarize_comparison(results);
+  ASSERT_EQ(lines.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(lines[i].ends_with("the heads merely see fewer keys.")) << lines[i];
+  }
+  // The oracle has done the selecting: what it leaves is flatter.
+  EXPECT_FALSE(lines[3].ends_with("the heads merely see fewer keys.")) << lines[3];
+}
+
 // One head by itself is computed by branching off the pass; the same head alone in a whole pass
 // must give the same bits.
 TEST(Compare, AHeadTriedByItselfIsThatHeadExchanged) {
@@ -161,6 +274,7 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
   EXPECT_EQ(whole->first_layer(), 0);
   ScanOptions scan_options = options.scan;
   scan_options.heads.clear();
+  scan_options.measure.sampled_sensitivity = true;  // as under entmax
   const Results scanned = scan(*whole, scan_options);
   int metrics = 0;
   for (const auto& [name, metric] : scanned.metrics) {

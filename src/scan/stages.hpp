@@ -1,0 +1,59 @@
+// What a comparison is made of: its stages as one progress, and heads looked at under a rival.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgauge/heads.hpp"
+
+namespace headgauge {
+
+// The stages of a comparison, one after the other, as one progress.
+class StageProgress final : public Progress {
+ public:
+  StageProgress(Progress* whole, int stages) : whole_(whole), stages_(stages) {}
+  void begin(int stage, std::string name) {
+    stage_ = stage;
+    name_ = std::move(name);
+  }
+  void update(std::string_view what, double done, double total) override {
+    if (whole_ == nullptr) return;
+    const double part = total > 0 ? done / total : 1;
+    whole_->update(name_ + (what == "done" ? "" : ": " + std::string(what)), stage_ + part,
+                   stages_);
+  }
+
+ private:
+  Progress* whole_;
+  int stages_;
+  int stage_ = 0;
+  std::string name_;
+};
+
+// Heads measured under a rival while the model goes on as it is.
+class HeadsUnder final : public HeadSource {
+ public:
+  HeadsUnder(HeadSource& source, const Exchanges& exchanges)
+      : source_(source), exchanges_(exchanges) {}
+  const SourceInfo& info() const override { return source_.info(); }
+  void describe(Results& results) const override { source_.describe(results); }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    const auto heads = source_.layer(layer, document);
+    heads_.assign(heads.begin(), heads.end());
+    for (HeadInput& head : heads_) {
+      exchanges_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
+    }
+    return heads_;
+  }
+  std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
+
+ private:
+  HeadSource& source_;
+  const Exchanges& exchanges_;
+  std::vector<HeadInput> heads_;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,65 @@
+// Runs side by side, along a new dimension after layer and head.
+#include "scan/merge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace headgauge {
+namespace {
+
+Results run_with(double offset, double critical) {
+  Results run;
+  run.set_coord("layer", std::vector<double>{0, 1});
+  run.set_coord("head", std::vector<double>{0});
+  run.set_coord("length", std::vector<double>{8, 16});
+  run.set_coord("position", std::vector<double>{8, 16});
+  MetricArray& entropy = run.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  entropy.values = {offset, offset + 1, offset + 2, offset + 3};
+  entropy.stderr_ = {3, 3, kUndefined, 3};
+  entropy.rows = {8, 16, 8, 16};
+  run.add_metric("entropy_by_position", {"layer", "head", "position"}, "nats");
+  run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
+  return run;
+}
+
+Results merged_runs() {
+  const Results original = run_with(1, -1), rival = run_with(10, 14);
+  Results merged;
+  for (const auto& [name, values] : original.coords) merged.set_coord(name, values);
+  merged.set_coord("normalizer", std::vector<std::string>{"original", "rival"});
+  const Results* runs[] = {&original, &rival};
+  merge_runs(
+      runs, "normalizer", [](const MetricArray&) { return true; }, merged);
+  return merged;
+}
+
+TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
+  const Results merged = merged_runs();
+  const MetricArray& entropy = *merged.metric("entropy");
+  EXPECT_EQ(entropy.dims, (std::vector<std::string>{"layer", "head", "normalizer", "length"}));
+  EXPECT_EQ(entropy.values, (std::vector<double>{1, 2, 10, 11, 3, 4, 12, 13}));
+  EXPECT_EQ(entropy.rows, (std::vector<std::int64_t>{8, 16, 8, 16, 8, 16, 8, 16}));
+  EXPECT_EQ(merged.metric("critical_n")->dims, (std::vector<std::string>{"normalizer", "length"}));
+}
+
+TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
+  const Results merged = merged_runs();
+  const MetricArray& change = *merged.metric("entropy_change");
+  EXPECT_EQ(change.values, (std::vector<double>{0, 0, 9, 9, 0, 0, 9, 9}));
+  EXPECT_EQ(change.stderr_[0], 0);
+  EXPECT_DOUBLE_EQ(change.stderr_[2], std::hypot(3.0, 3.0));
+  EXPECT_TRUE(std::isnan(change.stderr_[4]) && std::isnan(change.stderr_[6]));
+  EXPECT_EQ(merged.metric("entropy_by_position_change"), nullptr);
+}
+
+TEST(MergeRuns, NoneFoundHasNoChange) {
+  const Results merged = merged_runs();
+  const MetricArray& change = *merged.metric("critical_n_change");
+  EXPECT_TRUE(std::isnan(change.values[0]) && std::isnan(change.values[2]));
+  EXPECT_EQ(change.values[3], 0);
+  EXPECT_TRUE(change.stderr_.empty());
+}
+
+}  // namespace
+}  // namespace headgauge
