@@ -128,8 +128,8 @@ int run(CompareCommand& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "compare", "Exchange the rule or pattern of attention and see what changes, loss included");
+  auto* command =
+      app.add_subcommand("compare", "Exchange the rule or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   add_own(*command, *options);
   options->run.add_selection_to(*command, "Exchange only in these layers, such as 0-3,5",
@@ -137,8 +137,7 @@ void add_compare(CLI::App& app, Action& action) {
   options->run.add_input_to(*command);
   options->run.add_to(*command);
   command->footer(
-      "Example: headgauge compare demo/model --text demo/text.txt \\\n"
-      "           --normalizers ssmax,sparsemax,entmax:alpha=1.25\n"
+      "Example: headgauge compare demo/model --text demo/text.txt --normalizers ssmax,sparsemax\n"
       "         headgauge compare gpt2 --text book.txt --each head --normalizers softmax1,ssmax\n"
       "         headgauge compare gpt2 --text book.txt --pattern sinks:window=256");
   command->callback([=, &action] { action = [=] { return run(*options); }; });

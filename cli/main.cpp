@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -97,9 +98,13 @@ int main(int argc, char** argv) {
                                  "use a smaller model or shorter texts, or allow more memory"));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
-    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    // The thread library has a message, but no code.
+    const bool no_thread = std::string_view(error.what()).starts_with("pthread_create has failed");
+    if (no_thread ||
+        (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)) {
       return fail(static_cast<int>(ErrorKind::resource),
-                  headgauge::fault("threads", "one more thread", system->code().message(),
+                  headgauge::fault("threads", "one more thread",
+                                   no_thread ? "none to be had" : system->code().message(),
                                    "use fewer --threads, or allow more memory"));
     }
     return fail(70, std::string("internal error: ") + error.what());
