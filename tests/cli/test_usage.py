@@ -156,6 +156,8 @@ class Help(UsageTest):
             self.assertIsNotNone(section, name)
             there = set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z-]+)", self.help_of(name)))
             told = set(re.findall(r"(?m)^\| `(--[a-z-]+)", section.group()))
+            for shared in re.findall(r"(?ms)^\| as for \[.*?\n\n", section.group()):
+                told |= set(re.findall(r"`(--[a-z-]+)`", shared))
             self.assertEqual(told, there - {"--help"}, name)
 
 
