@@ -99,13 +99,13 @@ class ComparisonTable {
         {"visible_keys", "keys", "", 5, 1, "keys that a row sees"},
         {"entropy_normalized", "entr.", "of max", 6, 2, "entropy over that of equal weights"},
         {"effective_tokens", "eff.", "tokens", 6, 3, "exp(entropy): keys that a row spreads over"},
-        {"max_weight", "max", "weight", 6, 7, "the largest weight of a row"},
+        {"max_weight", "max", "weight", 6, 8, "the largest weight of a row"},
         {"distance", "dist.", "", 6, 6,
          "paper A: distance of the top set's output from the others"},
         {"separability", "sep.", "", 5, 4, "paper A: share of the top set that can be told apart"},
         {"separability_null", "rand.", "", 5, 5,
          "the same for random vectors in place of the tokens'"},
-        {"jacobian_spectral", "sens.", "||J||", 6, 8, "spectral norm of the weights' Jacobian"},
+        {"jacobian_spectral", "sens.", "||J||", 6, 7, "spectral norm of the weights' Jacobian"},
     };
     std::vector<Column> columns;
     for (const Column& column : all) {
