@@ -9,6 +9,7 @@
 #include "cli/compare_table.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
+#include "results/longest.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -117,8 +118,7 @@ int run(CompareCommand& options) {
   steps.table = render_comparison;
   steps.lines = summarize_comparison;
   steps.finished = [](const Results& results) -> std::string {
-    const Index rivals =
-        results.coord_size(results.coord("pattern") != nullptr ? "pattern" : "normalizer") - 1;
+    const Index rivals = results.coord_size(rival_dimension(results)) - 1;
     if (rivals == 0) return "";
     return fmt::format("{} {} finished", rivals, rivals == 1 ? "rival was" : "rivals were");
   };
@@ -134,7 +134,7 @@ void add_compare(CLI::App& app, Action& action) {
   add_own(*command, *options);
   options->run.add_selection_to(*command, "Exchange only in these layers, such as 0-3,5",
                                 "Exchange only these heads, as layer.head: 3.5,7.*", kExchanged);
-  options->run.add_input_to(*command);
+  options->run.input.add_to(*command);
   options->run.add_to(*command);
   command->footer(
       "Example: headgauge compare demo/model --text demo/text.txt --normalizers ssmax,sparsemax\n"

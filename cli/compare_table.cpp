@@ -18,10 +18,6 @@ namespace {
 constexpr std::size_t kGap = 1;
 constexpr std::size_t kWidestName = 30;
 
-bool has_dim(const MetricArray& metric, std::string_view dim) {
-  return std::ranges::find(metric.dims, dim) != metric.dims.end();
-}
-
 // Text of one cell, "-" where there is none.
 std::string shown(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? rounded(*value) : "-";
@@ -33,7 +29,7 @@ class ComparisonTable {
       : results_(results),
         paint_(options.color),
         width_(options.width),
-        dim_(results.coord("pattern") != nullptr ? "pattern" : "normalizer"),
+        dim_(rival_dimension(results)),
         names_(std::get<std::vector<std::string>>(*results.coord(dim_))),
         exchanged_(exchanged_heads(results)) {
     const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
@@ -162,27 +158,21 @@ class ComparisonTable {
         const bool trivial = k == 0 && column.scale != 1;
         out += gap + paint_.right(Style::plain, trivial ? "" : shown(value), column.width);
       }
-      if (critical) out += gap + paint_.right(Style::plain, critical_text(rival), 5);
+      if (critical) {
+        const auto found = cell("critical_n", {{dim_, rival}});
+        const std::string text = found ? critical_text(results_, found->value) : "-";
+        out += gap + paint_.right(Style::plain, text, 5);
+      }
       out += "\n";
     }
     return out + legend(columns, critical);
   }
 
-  std::string critical_text(Index rival) const {
-    const auto found = cell("critical_n", {{dim_, rival}});
-    if (!found) return "-";
-    if (found->value >= 0) return fmt::format("{:.0f}", found->value);
-    const auto limit = critical_range(results_);
-    return limit ? fmt::format(">{}", *limit) : "none";
-  }
-
   static std::string change_text(const std::optional<Cell>& change) {
-    if (!change) return "-";
-    if (std::isnan(change->stderr_)) return fmt::format("{:+.4f}", change->value);
-    return fmt::format("{:+.4f} ± {:.4f}", change->value, change->stderr_);
+    return change ? with_error(*change) : "-";
   }
   static Style change_style(const std::optional<Cell>& change) {
-    return change && change->value < -2 * change->stderr_ ? Style::warning : Style::plain;
+    return change && lowers_loss(*change) ? Style::warning : Style::plain;
   }
 
   std::string legend(const std::vector<Column>& columns, bool critical) const {

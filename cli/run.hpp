@@ -24,9 +24,8 @@ struct RunOptions {
   bool json = false;
   bool quiet = false;
 
-  // MODEL and the options on the input; then those on what is measured, on sensitivity and critical
-  // N, and on running and output. The command adds its own between or after.
-  void add_input_to(CLI::App& command) { input.add_to(command); }
+  // The options on what is measured, on sensitivity and critical N, and on running and output;
+  // those on the input are input.add_to(), and the command adds its own between or after.
   void add_to(CLI::App& command);
   // --layers and --heads, with their help.
   void add_selection_to(CLI::App& command, const char* layers, const char* heads,

@@ -102,7 +102,7 @@ int run(ScanCommand& options) {
 void add_scan(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("scan", "Measure every head of a model on a text");
   auto options = std::make_shared<ScanCommand>();
-  options->run.add_input_to(*command);
+  options->run.input.add_to(*command);
   options->run.add_selection_to(*command, "Only these layers, such as 0-3,5",
                                 "Only these heads, as layer.head: 3.5,7.*", kWhatGroup);
   options->run.add_to(*command);

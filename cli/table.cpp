@@ -193,11 +193,8 @@ std::string Table::header() const {
 std::string Table::cell_text(const Column& column, const HeadName& head) const {
   const auto cell = value_of(results_, column.metric, head);
   if (!cell) return "-";
-  if (column.metric != "critical_n_head") return rounded(cell->value);
-  if (cell->value >= 0) return fmt::format("{:.0f}", cell->value);
-  // -1: none among those that were tried.
-  const auto limit = critical_range(results_);
-  return limit ? fmt::format(">{}", *limit) : "none";
+  return column.metric == "critical_n_head" ? critical_text(results_, cell->value)
+                                            : rounded(cell->value);
 }
 
 std::vector<std::string> Table::flags_of(const HeadName& head) const {

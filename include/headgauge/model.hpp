@@ -22,6 +22,8 @@ struct Document {
 struct SourceOptions {
   XSource x = XSource::embedding;
   int threads = 0;  // 0: as many as there are cores
+  // Residual streams of variants that try_exchanges() holds at a time.
+  std::size_t variant_bytes = std::size_t{512} << 20;
 };
 
 // What a model says of the tokens that follow in one document of L tokens.
@@ -44,7 +46,7 @@ class ModelSource : public HeadSource {
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
   // layer attended otherwise, for each entry of `variants` (an Exchange per head) by itself. The
-  // pass goes on as if nothing had been asked.
+  // pass goes on as if nothing had been asked, but for the heads that layer() gave: they are gone.
   virtual std::vector<NextTokens> try_exchanges(int layer, int document,
                                                 std::span<const Exchanges> variants) = 0;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "heads/batch_means.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {
@@ -60,7 +61,7 @@ class CounterfactualMeasure final : public Measure {
   Index dim_size(std::string_view) const override { return 1; }
 
   std::size_t bytes(const SourceInfo& source, Index longest) const override {
-    const Index tile = 2 * kTileRows * (longest + source.head_dim);
+    const Index tile = 2 * kBlockRows * (longest + source.head_dim);
     const Index values = longest * (source.head_dim + PackedMatrix::kPanel);
     return sizeof(float) *
            (work_.size() * static_cast<std::size_t>(tile) + static_cast<std::size_t>(values));
@@ -85,7 +86,6 @@ class CounterfactualMeasure final : public Measure {
   }
 
  private:
-  static constexpr Index kTileRows = 64;
   struct Workspace {
     std::vector<float> weights;  // a, and a' - a in the rows after
     std::vector<float> outputs;  // their products with the values

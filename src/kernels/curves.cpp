@@ -59,13 +59,6 @@ struct CurveSums {
 #endif
     others += hn::CountTrue(d, below);
   }
-  HWY_INLINE void add_to(Totals& totals) const {
-    totals.first = add_halves(totals.first, first);
-    totals.square = add_halves(totals.square, square);
-    totals.cube = add_halves(totals.cube, cube);
-    totals.shift = add_halves(totals.shift, shift);
-    totals.others += others;
-  }
   V first, square, cube, shift;
   std::size_t others = 0;
 };
@@ -159,7 +152,7 @@ HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float fi
       add(a, sums);
       add(b, sums);
     }
-    sums.add_to(totals);
+    add_block(sums, totals);
     all_sides = add_halves(all_sides, side);
     ++blocks;
   } while (i < n);

@@ -195,7 +195,7 @@ ShareSums add_shares(const float* shares, std::size_t n) {
       lowest = hn::Min(lowest, hn::IfThenElse(hn::FirstN(d, n - i), e, lowest));
       block.add<false>(log2_of(e), e);
     }
-    block.add_to(totals);
+    add_block(block, totals);
     ++blocks;
   }
   ShareSums e = totals.sums(i / lanes, blocks);

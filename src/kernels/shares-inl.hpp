@@ -122,6 +122,16 @@ HWY_INLINE VD add_halves(VD total, V v) {
   return hn::Add(total, hn::Add(low, hn::PromoteTo(dd, hn::UpperHalf(dh, v))));
 }
 
+// Hands the float lanes of a block on.
+template <class Sums>
+HWY_INLINE void add_block(const Sums& block, Totals& totals) {
+  totals.first = add_halves(totals.first, block.first);
+  totals.square = add_halves(totals.square, block.square);
+  totals.cube = add_halves(totals.cube, block.cube);
+  totals.shift = add_halves(totals.shift, block.shift);
+  totals.others += block.others;
+}
+
 constexpr double kLn2 = 0.693147180559945309417;
 
 // A factor that takes x > 0 to 1 or just above it, so that Min with 1 makes it a share of 1.
@@ -166,14 +176,6 @@ struct BlockSums {
     shift = hn::MulAdd(kAll ? e : rest, x, shift);
 #endif
     others += hn::CountTrue(d, below);
-  }
-
-  HWY_INLINE void add_to(Totals& totals) const {
-    totals.first = add_halves(totals.first, first);
-    totals.square = add_halves(totals.square, square);
-    totals.cube = add_halves(totals.cube, cube);
-    totals.shift = add_halves(totals.shift, shift);
-    totals.others += others;
   }
 
   V first, square, cube, shift;

@@ -106,7 +106,7 @@ HWY_INLINE ShareSums sum_exp_of(const float* in, std::size_t n, Extremes bounds,
       block.add(y, f);
       i += 2 * lanes;
     }
-    block.add_to(totals);
+    add_block(block, totals);
     ++blocks;
   } while (i < n);
   ShareSums sums = totals.sums(i / lanes, blocks);

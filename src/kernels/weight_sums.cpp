@@ -136,7 +136,7 @@ void add_up_positive(const float* in, std::size_t n, Extremes bounds, WeightSums
       add(load_first(in + i, n - i, 0.0f), block);
       i += lanes;
     }
-    block.add_to(totals);
+    add_block(block, totals);
     ++blocks;
   } while (i < n);
   ShareSums e = totals.sums(i / lanes, blocks);

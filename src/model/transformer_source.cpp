@@ -13,9 +13,6 @@
 namespace headgauge {
 namespace {
 
-// Residual streams of variants that are in memory at a time.
-constexpr std::size_t kVariantBytes = std::size_t{512} << 20;
-
 // What is kept of a document from layer to layer.
 struct DocumentState {
   Matrix<float> residual;  // L x D
@@ -33,6 +30,7 @@ class TransformerSource final : public ModelSource {
       : model_(std::move(model)),
         documents_(std::move(documents)),
         x_(options.x),
+        variant_bytes_(options.variant_bytes),
         pool_(options.threads > 0 ? options.threads
                                   : static_cast<int>(std::thread::hardware_concurrency())),
         info_(model_->info()) {
@@ -60,8 +58,7 @@ class TransformerSource final : public ModelSource {
     if (layer == kept_layer_) copy(state.residual, state.kept);
     // What entered the layer: for x, and for try_exchanges().
     copy(state.residual, entered_);
-    model_->project(state.residual, heads_, pool_);
-    for (HeadInput& head : heads_) complete(head, document, state);
+    make_heads(document);
     resize(attended_, state.residual.rows(), attended_width());
     attend(heads_, attended_, attention_, pool_);
     model_->finish(attended_, state.residual, pool_);
@@ -102,10 +99,14 @@ class TransformerSource final : public ModelSource {
                                         std::span<const Exchanges> variants) override {
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
     const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
-    const std::size_t at_once = std::max<std::size_t>(1, kVariantBytes / (stream * sizeof(float)));
+    const std::size_t at_once = std::max<std::size_t>(1, variant_bytes_ / (stream * sizeof(float)));
     std::vector<NextTokens> found;
     for (std::size_t first = 0; first < variants.size(); first += at_once) {
       const auto count = std::min(at_once, variants.size() - first);
+      if (first > 0) {  // the variants before went on to later layers
+        model_->load(layer, pool_);
+        make_heads(document);
+      }
       for (NextTokens& next : try_some(layer, document, variants.subspan(first, count))) {
         found.push_back(std::move(next));
       }
@@ -213,6 +214,13 @@ class TransformerSource final : public ModelSource {
     }
   }
 
+  // The heads of the loaded layer, from what entered it.
+  void make_heads(int document) {
+    model_->project(entered_, heads_, pool_);
+    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    for (HeadInput& head : heads_) complete(head, document, state);
+  }
+
   // Only what the variants change is computed again in the layer itself: their heads' outputs.
   std::vector<NextTokens> try_some(int layer, int document, std::span<const Exchanges> variants) {
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
@@ -245,10 +253,6 @@ class TransformerSource final : public ModelSource {
       model_->leave(stream, hidden, pool_);
       stream = std::move(hidden);
     }
-    // Several chunks of variants of one layer need its heads again.
-    model_->load(layer, pool_);
-    model_->project(entered_, heads_, pool_);
-    for (HeadInput& head : heads_) complete(head, document, state);
     const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
     return compare_next_tokens(state.reference, hidden, model_->output_embedding(),
                                targets(document), pool_);
@@ -257,6 +261,7 @@ class TransformerSource final : public ModelSource {
   std::unique_ptr<Transformer> model_;
   std::vector<Document> documents_;
   XSource x_;
+  std::size_t variant_bytes_;
   ThreadPool pool_;
   SourceInfo info_;
   Exchanges exchanges_;

@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
+#include "results/longest.hpp"
 
 namespace headgauge {
 namespace {
@@ -31,10 +32,7 @@ std::string quoted(const std::string& name) {
 
 std::string heads_csv_text(const Results& results) {
   // What compare sets side by side is a column of its own.
-  std::string rivals;
-  for (const char* dim : {"normalizer", "pattern"}) {
-    if (results.coord(dim) != nullptr) rivals = dim;
-  }
+  const std::string rivals = rival_dimension(results);
   std::vector<std::string> dims{"layer", "head", "length"};
   if (!rivals.empty()) dims.insert(dims.begin() + 2, rivals);
   std::vector<const MetricArray*> columns;

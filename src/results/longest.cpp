@@ -96,6 +96,29 @@ std::optional<Index> judged_top_n(const Results& results) {
   return best;
 }
 
+bool has_dim(const MetricArray& metric, std::string_view dim) {
+  return std::ranges::find(metric.dims, dim) != metric.dims.end();
+}
+
+std::string rival_dimension(const Results& results) {
+  for (const char* dim : {"normalizer", "pattern"}) {
+    if (results.coord(dim) != nullptr) return dim;
+  }
+  return "";
+}
+
+std::string critical_text(const Results& results, double value) {
+  if (value >= 0) return fmt::format("{:.0f}", value);
+  // -1: none among those that were tried.
+  const auto limit = critical_range(results);
+  return limit ? fmt::format(">{}", *limit) : "none";
+}
+
+std::string with_error(const Cell& change) {
+  if (std::isnan(change.stderr_)) return fmt::format("{:+.4f}", change.value);
+  return fmt::format("{:+.4f} ± {:.4f}", change.value, change.stderr_);
+}
+
 std::string rounded(double value) {
   if (!std::isfinite(value)) return "-";
   const double size = std::abs(value);

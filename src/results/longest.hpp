@@ -53,6 +53,17 @@ std::optional<Index> find_label(const Results& results, std::string_view coord, 
 // the ratio is 1 by construction.
 std::optional<Index> judged_top_n(const Results& results);
 
+bool has_dim(const MetricArray& metric, std::string_view dim);
+
+// "normalizer" or "pattern" in the results of a comparison, else empty.
+std::string rival_dimension(const Results& results);
+
+// A critical N as people read it: ">128" where none was found up to there.
+std::string critical_text(const Results& results, double value);
+
+// A change as people read it: "-0.0116 ± 0.0036", the error only where there is one.
+std::string with_error(const Cell& change);
+
 // A value as people read it: 3 significant digits above 1, 2 decimals below, no exponent.
 std::string rounded(double value);
 

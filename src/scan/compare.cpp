@@ -9,6 +9,7 @@
 #include "headgauge/patterns.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
+#include "scan/output.hpp"
 #include "scan/output_change.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
@@ -63,8 +64,7 @@ class Comparison {
   }
 
   void measure_original() {
-    ScanExtras extras;
-    extras.loss = false;
+    ScanExtras extras = without_loss();
     const SourceInfo& info = source_.info();
     if (info.has_values) {
       std::vector<const Exchanges*> exchanges;
@@ -153,7 +153,6 @@ class Comparison {
   // The rival in one head or layer after the other. Such a head still gets what it got before, so
   // one pass measures them all; only the loss needs a pass each.
   void exchange_each() {
-    source_.exchange({});
     each_rival([&](std::size_t k) {
       source_.exchange({});
       HeadsUnder under(source_, rivals_[k].exchanges);
@@ -241,9 +240,7 @@ class Comparison {
     merge_runs(
         runs, options_.dimension,
         [&](const MetricArray& metric) {
-          const auto has = [&](std::string_view dim) {
-            return std::ranges::find(metric.dims, dim) != metric.dims.end();
-          };
+          const auto has = [&](std::string_view dim) { return has_dim(metric, dim); };
           if (has(options_.dimension)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
           if (metric.dims.empty()) return true;
@@ -302,9 +299,7 @@ class Comparison {
       const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
       const std::size_t all = rivals_.size() + 1, kept = finished_.size() + 1;
       MetricArray& to =
-          results.add_metric(name, {"layer", "head", options_.dimension, "length"}, "1");
-      to.stderr_.resize(to.values.size());
-      to.rows.resize(to.values.size());
+          add_means(results, name, {"layer", "head", options_.dimension, "length"}, from->unit);
       for (std::size_t i = 0; i < to.values.size(); ++i) {
         const std::size_t length = i % lengths, place = i / lengths % kept;
         const std::size_t rival = place == 0 ? 0 : finished_[place - 1] + 1;

@@ -1,5 +1,6 @@
 #include "scan/next_token_metrics.hpp"
 
+#include "scan/output.hpp"
 #include "scan/statistics.hpp"
 
 namespace headgauge {
@@ -27,28 +28,14 @@ Series differences(const Series& of, const Series& from) {
   return series;
 }
 
-MetricArray& add(Results& results, const char* name, const std::vector<std::string>& dims) {
-  MetricArray& metric = results.add_metric(name, dims, "nats");
-  metric.stderr_.assign(metric.values.size(), kUndefined);
-  metric.rows.assign(metric.values.size(), 0);
-  return metric;
-}
-
-void put_cell(MetricArray& metric, Index at, const CellStatistics& cell) {
-  const auto i = static_cast<std::size_t>(at);
-  metric.values[i] = cell.mean;
-  metric.stderr_[i] = cell.standard_error;
-  metric.rows[i] = cell.rows;
-}
-
 }  // namespace
 
 NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
     : results_(results) {
   dims.emplace_back("length");
-  loss_ = &add(results, "loss", dims);
-  change_ = &add(results, "loss_change", dims);
-  divergence_ = &add(results, "kl", dims);
+  loss_ = &add_means(results, "loss", dims, "nats");
+  change_ = &add_means(results, "loss_change", dims, "nats");
+  divergence_ = &add_means(results, "kl", dims, "nats");
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
@@ -60,11 +47,11 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   const auto lengths = results_.coord_numbers("length");
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     full.back() = static_cast<Index>(l);
-    const Index at = results_.flat_index(*loss_, full);
+    const auto at = static_cast<std::size_t>(results_.flat_index(*loss_, full));
     const auto length = static_cast<Index>(lengths[l]);
-    put_cell(*loss_, at, series_statistics(own, length - 1));
-    put_cell(*change_, at, series_statistics(change, length - 1));
-    put_cell(*divergence_, at, series_statistics(divergence, length));
+    put_mean(*loss_, at, series_statistics(own, length - 1));
+    put_mean(*change_, at, series_statistics(change, length - 1));
+    put_mean(*divergence_, at, series_statistics(divergence, length));
   }
 }
 

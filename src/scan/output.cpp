@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "results/longest.hpp"
 
 namespace headgauge {
 namespace {
@@ -25,23 +28,28 @@ const char* x_name(XSource x) {
   return "";
 }
 
-void put(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
-  metric.values[at] = cell.mean;
-  metric.stderr_[at] = cell.standard_error;
-  metric.rows[at] = cell.rows;
-}
-
 MetricArray& add(Results& results, const std::string& name, const MetricInfo& info,
                  const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
-  MetricArray& metric = results.add_metric(name, dims, info.unit);
+  return add_means(results, name, std::move(dims), info.unit);
+}
+
+}  // namespace
+
+MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+                       const std::string& unit) {
+  MetricArray& metric = results.add_metric(name, std::move(dims), unit);
   metric.stderr_.assign(metric.values.size(), kUndefined);
   metric.rows.assign(metric.values.size(), 0);
   return metric;
 }
 
-}  // namespace
+void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
+  metric.values[at] = cell.mean;
+  metric.stderr_[at] = cell.standard_error;
+  metric.rows[at] = cell.rows;
+}
 
 void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
                   const SourceInfo& source, Results& results) {
@@ -93,7 +101,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       for (Index l = 0; l < copies; ++l) {
         for (Index c = 0; c < range.count; ++c) {
           const auto cell = (static_cast<Index>(at) * copies + l) * range.count + c;
-          put(metric, static_cast<std::size_t>(cell), table.at(info.name, head, l, c));
+          put_mean(metric, static_cast<std::size_t>(cell), table.at(info.name, head, l, c));
         }
       }
     });
@@ -104,7 +112,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       for (Index b = 0; b < bins; ++b) {
         for (Index c = 0; c < range.count; ++c) {
           const auto cell = (static_cast<Index>(at) * bins + b) * range.count + c;
-          put(twin, static_cast<std::size_t>(cell), table.at_position(info.name, head, b, c));
+          put_mean(twin, static_cast<std::size_t>(cell), table.at_position(info.name, head, b, c));
         }
       }
     });
@@ -115,7 +123,7 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
   std::vector<std::string> dropped;
   std::erase_if(results.metrics, [&](const auto& entry) {
     const auto& [name, metric] = entry;
-    if (std::ranges::find(metric.dims, "layer") != metric.dims.end()) return false;
+    if (has_dim(metric, "layer")) return false;
     dropped.push_back(name);
     return true;
   });

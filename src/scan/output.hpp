@@ -15,6 +15,11 @@ struct Measured {
   std::vector<int> heads;
 };
 
+// Adds a metric of means: all cells undefined, with standard errors and numbers of rows.
+MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+                       const std::string& unit);
+void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell);
+
 // Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
 // kv_head, layer_type and window.
 void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,

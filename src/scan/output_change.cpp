@@ -7,6 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "heads/batch_means.hpp"
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
 #include "kernels/gemm.hpp"
@@ -53,7 +54,7 @@ class OutputChange final : public Measure {
   MeasureNeeds needs() const override { return {.weights = true}; }
   Index dim_size(std::string_view) const override { return rivals() + 1; }
   std::size_t bytes(const SourceInfo& source, Index longest) const override {
-    const auto tile = static_cast<std::size_t>(kRows * longest);
+    const auto tile = static_cast<std::size_t>(kBlockRows * longest);
     const auto packed = static_cast<std::size_t>(3 * longest * source.head_dim);
     return sizeof(float) * (packed + work_.size() * tile);
   }
@@ -86,7 +87,7 @@ class OutputChange final : public Measure {
     const MatrixView<float> weights(work.weights.data(), rows, keys);
     const Index d = block.head->values.cols();
     if (work.output.rows() < rows || work.output.cols() != d) {
-      work.output = work.rival_output = Matrix<float>(std::max(rows, kRows), d);
+      work.output = work.rival_output = Matrix<float>(std::max(rows, kBlockRows), d);
     }
     const MatrixView<float> output = work.output.view().block(0, rows, 0, d);
     for (Index r = 0; r < rows; ++r) {
@@ -94,8 +95,10 @@ class OutputChange final : public Measure {
       std::ranges::copy(row.weights, visible(weights, row, r).begin());
     }
     gemm(weights, values_, output);
+    std::array<double, kBlockRows> lengths{};
     for (Index r = 0; r < rows; ++r) {
-      if (length_of(output.row(r)) > 0) sink.set(r, 0, 0.0);
+      lengths[static_cast<std::size_t>(r)] = length_of(output.row(r));
+      if (lengths[static_cast<std::size_t>(r)] > 0) sink.set(r, 0, 0.0);
       if (metrics_.size() > 1) {
         const Row& row = block.rows[static_cast<std::size_t>(r)];
         sink.set(r, rivals() + 1, 1.0);
@@ -110,14 +113,13 @@ class OutputChange final : public Measure {
       const MatrixView<float> changed = work.rival_output.view().block(0, rows, 0, d);
       gemm(weights, values_, changed);
       for (Index r = 0; r < rows; ++r) {
-        const double length = length_of(output.row(r));
+        const double length = lengths[static_cast<std::size_t>(r)];
         if (length > 0) sink.set(r, k + 1, distance(changed.row(r), output.row(r)) / length);
       }
     }
   }
 
  private:
-  static constexpr Index kRows = 64;
   struct Rival {
     bool changes = false;
     HeadInput head;

@@ -23,18 +23,12 @@ struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
   Index rival = 0;
   Cell change;
-  bool lowers() const {
-    return change.value < -kStandardErrors * change.stderr_ && change.value < -kLeastGain;
-  }
+  bool lowers() const { return lowers_loss(change); }
 };
-
-std::string dimension_of(const Results& results) {
-  return results.coord("pattern") != nullptr ? "pattern" : "normalizer";
-}
 
 // The rival's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
-  const Coordinate* names = results.coord(dimension_of(results));
+  const Coordinate* names = results.coord(rival_dimension(results));
   const auto rival = static_cast<std::size_t>(candidate.rival);
   std::string name = std::get<std::vector<std::string>>(*names)[rival];
   const auto keys = results.settings.find("fitted_keys");
@@ -47,23 +41,13 @@ std::string label(const Results& results, const Candidate& candidate) {
   const auto value = find_cell(results, "fitted_parameter",
                                {{"layer", candidate.head->layer_index},
                                 {"head", candidate.head->head_index},
-                                {dimension_of(results), candidate.rival}});
+                                {rival_dimension(results), candidate.rival}});
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
-}
-
-bool has_dim(const MetricArray& metric, std::string_view dim) {
-  return std::ranges::find(metric.dims, dim) != metric.dims.end();
-}
-
-// Signed, with the digits that a change and its error have in common.
-std::string with_error(const Cell& cell) {
-  if (std::isnan(cell.stderr_)) return fmt::format("{:+.4f}", cell.value);
-  return fmt::format("{:+.4f} ± {:.4f}", cell.value, cell.stderr_);
 }
 
 std::optional<Cell> cell_of(const Results& results, const char* metric,
                             const Candidate& candidate) {
-  const std::string dim = dimension_of(results);
+  const std::string dim = rival_dimension(results);
   const MetricArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
   const Pick rival{dim, candidate.rival};
@@ -78,7 +62,7 @@ std::vector<Candidate> candidates(const Results& results) {
   std::vector<Candidate> found;
   const MetricArray* change = results.metric("loss_change");
   if (change == nullptr) return found;
-  const Index rivals = results.coord_size(dimension_of(results));
+  const Index rivals = results.coord_size(rival_dimension(results));
   const auto add = [&](std::optional<HeadName> head) {
     for (Index k = 1; k < rivals; ++k) {
       Candidate candidate{head, k, {}};
@@ -168,10 +152,14 @@ std::string recommendation(const Results& results, const Candidate& candidate) {
 
 }  // namespace
 
+bool lowers_loss(const Cell& change) {
+  return change.value < -kStandardErrors * change.stderr_ && change.value < -kLeastGain;
+}
+
 std::vector<HeadName> exchanged_heads(const Results& results) {
   std::vector<HeadName> heads = measured_heads(results);
   if (results.metric("output_change") == nullptr) return heads;
-  const std::string dim = dimension_of(results);
+  const std::string dim = rival_dimension(results);
   std::erase_if(heads, [&](const HeadName& head) {
     for (Index k = 1; k < results.coord_size(dim); ++k) {
       if (find_cell(results, "output_change",

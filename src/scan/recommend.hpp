@@ -12,9 +12,12 @@ namespace headgauge {
 // The heads that some rival changes: those with an output_change, or all where there is none.
 std::vector<HeadName> exchanged_heads(const Results& results);
 
-// For every head of which some rival, in that head alone, changes the loss at the longest length by
-// less than -2 standard errors (over blocks of the text) and by more than 1e-4 nats, what rounding
-// could do: a flag "recommended" for the one that
+// Whether a change of the loss is a gain: below -2 standard errors (over blocks of the text) and by
+// more than 1e-4 nats, what rounding could do.
+bool lowers_loss(const Cell& change);
+
+// For every head of which some rival, in that head alone, lowers the loss at the longest length: a
+// flag "recommended" for the one that
 // lowers it most, value = the change, threshold = -2 standard errors.
 std::vector<Flag> recommend_heads(const Results& results);
 

@@ -114,14 +114,9 @@ void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
   for (std::size_t d = 0; d < plan.documents().size(); ++d) {
     losses.push_back(source.token_losses(static_cast<int>(d)));
   }
-  MetricArray& loss = results.add_metric("loss", {"length"}, "nats");
-  loss.stderr_.assign(loss.values.size(), kUndefined);
-  loss.rows.assign(loss.values.size(), 0);
+  MetricArray& loss = add_means(results, "loss", {"length"}, "nats");
   for (std::size_t l = 0; l < plan.lengths().size(); ++l) {
-    const CellStatistics cell = series_statistics(losses, plan.lengths()[l] - 1);
-    loss.values[l] = cell.mean;
-    loss.stderr_[l] = cell.standard_error;
-    loss.rows[l] = cell.rows;
+    put_mean(loss, l, series_statistics(losses, plan.lengths()[l] - 1));
   }
 }
 

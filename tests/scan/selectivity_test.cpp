@@ -1,0 +1,90 @@
+// Whether heads select better under a pattern, or merely see fewer keys.
+#include <gtest/gtest.h>
+
+#include "headgauge/headgauge.hpp"
+
+namespace headgauge {
+namespace {
+
+// Heads whose queries, keys, values and x are independent noise.
+class Noise final : public HeadSource {
+ public:
+  Noise() {
+    info_.name = "noise";
+    info_.layers = 1;
+    info_.heads = kHeads;
+    info_.kv_heads = kHeads;
+    info_.head_dim = kSize;
+    info_.x_dim = kSize;
+    info_.has_loss = false;
+    info_.documents = {kLength};
+    info_.layer_types = {"full_attention"};
+    info_.windows = {0};
+    std::uint64_t state = 1;
+    const auto draw = [&] {  // about normal
+      float sum = 0;
+      for (int i = 0; i < 12; ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        sum += static_cast<float>(state >> 40) / static_cast<float>(1 << 24);
+      }
+      return sum - 6;
+    };
+    for (Matrix<float>& m : tensors_) {
+      m = Matrix<float>(kLength, kSize);
+      for (Index r = 0; r < kLength; ++r) {
+        for (float& value : m.row(r)) value = draw();
+      }
+    }
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    heads_.clear();
+    for (int h = 0; h < kHeads; ++h) {
+      HeadInput head;
+      head.layer = layer;
+      head.head = head.kv_head = h;
+      head.document = document;
+      head.queries = tensors_[static_cast<std::size_t>(3 * h)];
+      head.keys = tensors_[static_cast<std::size_t>(3 * h + 1)];
+      head.values = tensors_[static_cast<std::size_t>(3 * h + 2)];
+      head.x = {tensors_.back(), {}, 1};
+      head.scale = 0.35f;
+      if (!exchanges_.empty()) exchanges_[static_cast<std::size_t>(h)].apply(head);
+      heads_.push_back(head);
+    }
+    return heads_;
+  }
+  void exchange(const Exchanges& exchanges) override { exchanges_ = exchanges; }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  static constexpr int kHeads = 6;
+  static constexpr Index kLength = 256, kSize = 16;
+  SourceInfo info_;
+  std::vector<Matrix<float>> tensors_ = std::vector<Matrix<float>>(3 * kHeads + 1);
+  Exchanges exchanges_;
+  std::vector<HeadInput> heads_;
+};
+
+// Patterns that do not look at the logits of a head of noise leave it fewer keys and no more.
+TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
+  Noise noise;
+  CompareOptions options;
+  options.scan.lengths = {256};
+  options.scan.measure.top_n = {1, 10};
+  options.scan.measures = {"weights", "separability"};
+  options.dimension = "pattern";
+  const std::vector<std::string> specs = {"strided:stride=32", "window:size=64", "sinks:window=64",
+                                          "topk:k=16"};
+  const Results results = compare(noise, options, make_rivals(specs, noise.info(), options));
+  const auto lines = summarize_comparison(results);
+  ASSERT_EQ(lines.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(lines[i].ends_with("the heads merely see fewer keys.")) << lines[i];
+  }
+  // The oracle has done the selecting: what it leaves is flatter.
+  EXPECT_FALSE(lines[3].ends_with("the heads merely see fewer keys.")) << lines[3];
+}
+
+}  // namespace
+}  // namespace headgauge
