@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 // Each adds its sub-command to `app` and, when that is chosen, sets `action`.
 void add_scan(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_converge(CLI::App& app, Action& action);
 void add_measures(CLI::App& app, Action& action);
 void add_normalizers(CLI::App& app, Action& action);
 void add_patterns(CLI::App& app, Action& action);

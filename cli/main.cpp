@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   headgauge::cli::Action action;
   headgauge::cli::add_scan(app, action);
   headgauge::cli::add_compare(app, action);
+  headgauge::cli::add_converge(app, action);
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);
   headgauge::cli::add_patterns(app, action);

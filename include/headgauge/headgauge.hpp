@@ -4,6 +4,7 @@
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/converge.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/kernels.hpp"
 #include "headgauge/measure.hpp"

@@ -107,6 +107,9 @@ struct HeadInput {
   MatrixView<const float> queries;  // L x d
   MatrixView<const float> keys;     // L x d
   MatrixView<const float> values;   // L x d
+  // Before rotary positions and after any norm of queries and keys; empty: the same as those.
+  MatrixView<const float> unrotated_queries;
+  MatrixView<const float> unrotated_keys;
   MatrixView<const float> scores;   // L x L, scaled and unmasked: in place of queries and keys
   Vectors x;                        // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();
@@ -149,6 +152,7 @@ struct SourceInfo {
   std::vector<Index> documents;          // length of each document in tokens
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none
+  int element_bytes = 4;                 // of a number as it is stored: of a KV cache too
   std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
   std::vector<std::string> notices;      // what a reader of the numbers must know
 };

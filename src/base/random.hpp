@@ -21,6 +21,9 @@ enum class RandomDomain : std::uint32_t {
   lsh_rotation = 6,    // a = layer * 65536 + head, b = round
   pattern_random = 7,  // a = layer * 65536 + head, b = row + (document << 20)
   random_keys = 8,     // a = layer * 65536 + head, b = row + (document << 20)
+  subsample = 9,       // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)
+  budget_keys = 10,    // a = document, b = draw
+  bootstrap = 11,      // a = pair of metrics, b = resample
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

@@ -14,6 +14,7 @@ constexpr double kSink = 0.3;
 constexpr double kOverSelected = 0.06;
 constexpr double kSensitive = 0.25;
 constexpr double kRedundant = 0.8;
+constexpr double kSlow = 0.1;
 constexpr double kStandardErrors = 2.0;
 
 // What a rule found; a flag is raised if `raised`.
@@ -86,6 +87,12 @@ std::optional<Finding> redundant(const Results& results, const HeadName& head) {
   return finding;
 }
 
+std::optional<Finding> slow(const Results& results, const HeadName& head) {
+  const auto rate = of_head(results, "rate_predicted", head);
+  if (!rate) return std::nullopt;
+  return Finding{rate->value < kSlow, rate->value, kSlow, std::nullopt};
+}
+
 struct Entry {
   FlagInfo info;
   Rule rule;
@@ -129,6 +136,11 @@ const std::vector<Entry>& entries() {
         "headgauge's cut-off; mean Jaccard overlap of the top-10 sets",
         "It selects the same keys as its partner in this layer: try without one of the two."},
        redundant},
+      {{"slow", "slow", "predicted rate of convergence below 0.1 (horizon above 2)",
+        "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's",
+        "Its output settles slowly as tokens are added: give it its full context, and do not judge "
+        "it on short texts."},
+       slow},
   };
   return list;
 }

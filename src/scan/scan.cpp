@@ -240,6 +240,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
           break;
         }
         if (!selection.contains(layer, head.head)) continue;
+        if (extras.observe) extras.observe(head);
         HeadAccumulator& accumulator = accumulators[static_cast<std::size_t>(head.head)];
         if (pattern == nullptr) {
           scanner.scan(head, accumulator);

@@ -1,0 +1,243 @@
+#include "cli/converge_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "cli/table_header.hpp"
+#include "cli/table_style.hpp"
+#include "results/longest.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr const char* kGap = " ";
+constexpr double kTolerance = 0.05;  // of the budgets that have columns
+
+class ConvergenceTable {
+ public:
+  ConvergenceTable(const Results& results, const TableOptions& options)
+      : results_(results),
+        paint_(options.color),
+        width_(options.width),
+        top_(options.top),
+        heads_(measured_heads(results)),
+        top_n_(judged_top_n(results)) {
+    const auto tolerances = results.coord_numbers("tolerance");
+    tolerance_ = find_label(results, "tolerance", kTolerance)
+                     .value_or(static_cast<Index>(tolerances.size()) - 1);
+    percent_ = fmt::format("{:g}", 100 * tolerances[static_cast<std::size_t>(tolerance_)]);
+  }
+
+  std::string text() const { return heads() + meeting() + cache(); }
+
+ private:
+  struct Column {
+    std::string metric;
+    std::string title;
+    std::string unit;
+    std::size_t width;
+    int rank;  // the largest goes first where there is no room
+    std::string meaning;
+    double scale = 1;
+    bool with_error = false;
+    int sampler = -1;
+  };
+
+  std::optional<Cell> cell(const Column& column, const HeadName& head) const {
+    const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
+    if (column.sampler >= 0) {
+      return find_cell(results_, column.metric,
+                       {layer, at, {"tolerance", tolerance_}, {"sampler", column.sampler}});
+    }
+    const MetricArray* metric = results_.metric(column.metric);
+    if (metric != nullptr && has_dim(*metric, "top_n")) {
+      if (!top_n_) return std::nullopt;
+      return find_cell(results_, column.metric, {layer, at, {"top_n", *top_n_}});
+    }
+    return find_cell(results_, column.metric, {layer, at});
+  }
+
+  std::vector<Column> columns() const {
+    const std::string keys = fmt::format("keys needed for an output within {} %: ", percent_);
+    std::vector<Column> all = {
+        {"critical_fraction_head", "crit.", "% of L", 6, 5,
+         "paper A: N from which its top set carries its output, as a share of the context", 100},
+        {"separability", "sep.", "", 5, 4, "paper A: share of its top set that can be told apart"},
+        {"entropy_slope", "slope", "", 5, 6,
+         "paper A: growth of its entropy with log n; 1: spreads"},
+        {"participation_ratio", "n_eff", "tokens", 6, 3,
+         "effective sample size of its rows (Kish)"},
+        {"horizon", "H", "", 5, 0, "paper B: horizon, the spread of its logits"},
+        {"rate_predicted", "pred.", "", 5, 1, "rate that the horizon predicts, 1/(2(1+H^2))"},
+        {"rate_mean", "rate", "mean", 12, 0,
+         "measured rates: the error of the mean, and of the covariance, of its", 1, true},
+        {"rate_covariance", "rate", "cov.", 12, 2, "outputs on n tokens falls as n^-rate", 1, true},
+        {"tokens_for_error", "unif.", "keys", 6, 2, keys + "drawn at random", 1, false, 0},
+        {"tokens_for_error", "recent", "keys", 6, 0, "the most recent ones and 4 sinks", 1, false,
+         1},
+        {"tokens_for_error", "top", "keys", 5, 1, "those of the largest weights", 1, false, 2},
+    };
+    std::erase_if(all, [&](const Column& c) {
+      return std::ranges::none_of(heads_,
+                                  [&](const HeadName& h) { return cell(c, h).has_value(); });
+    });
+    const auto used = [&] {
+      std::size_t width = 5;
+      for (const Column& column : all) width += 1 + column.width;
+      return width;
+    };
+    while (all.size() > 1 && used() > std::min(width_, kTableWidth)) {
+      all.erase(std::ranges::max_element(all, {}, &Column::rank));
+    }
+    return all;
+  }
+
+  std::string heads() const {
+    const std::vector<Column> shown = columns();
+    std::string first = paint_.right(Style::bold, "head", 5), second(5, ' ');
+    for (const Column& column : shown) {
+      first += kGap + paint_.right(Style::bold, column.title, column.width);
+      second += kGap + paint_.right(Style::faint, column.unit, column.width);
+    }
+    std::string out = first + "\n" + second + "\n";
+    int rows = 0;
+    for (const HeadName& head : heads_) {
+      if (top_ > 0 && rows == top_) break;
+      ++rows;
+      const bool slow = std::ranges::any_of(results_.flags, [&](const Flag& flag) {
+        return flag.name == "slow" && flag.layer == head.layer && flag.head == head.head;
+      });
+      out += paint_.right(slow ? Style::warning : Style::plain, head.text(), 5);
+      for (const Column& column : shown) {
+        const auto found = cell(column, head);
+        std::string text = "-";
+        if (found && column.metric == "tokens_for_error") {
+          text = fmt::format("{:.0f}", found->value);
+        } else if (found && column.with_error) {
+          text = fmt::format("{:.2f}", found->value);
+          if (std::isfinite(found->stderr_)) text += fmt::format(" ± {:.2f}", found->stderr_);
+        } else if (!found && column.metric == "critical_fraction_head") {
+          text = beyond(head);
+        } else if (found) {
+          text = rounded(found->value * column.scale);
+        }
+        out += kGap + paint_.right(Style::plain, text, column.width);
+      }
+      out += "\n";
+    }
+    if (rows < static_cast<int>(heads_.size())) {
+      out += fmt::format("  ... {} of {} heads shown\n", rows, heads_.size());
+    }
+    return out + legend(shown);
+  }
+
+  // The share of the context up to which a critical N was searched for in vain.
+  std::string beyond(const HeadName& head) const {
+    const auto n = find_cell(results_, "critical_n_head",
+                             {{"layer", head.layer_index}, {"head", head.head_index}});
+    const auto range = critical_range(results_);
+    if (!n || n->value >= 0 || !range) return "-";
+    return ">" + rounded(100.0 * *range / *longest_length(results_));
+  }
+
+  std::string legend(const std::vector<Column>& shown) const {
+    constexpr std::size_t kTitle = 9;
+    std::string out = "\n";
+    for (const Column& column : shown) {
+      out += paint_.left(Style::bold, column.title, kTitle) +
+             paint_(Style::faint, hanging(column.meaning, width_, kTitle)) + "\n";
+    }
+    return out + "\n";
+  }
+
+  std::string meeting() const {
+    const MetricArray* value = results_.metric("rank_correlation");
+    if (value == nullptr ||
+        std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
+      return "";
+    }
+    const auto names = [&](const char* coord) {
+      return std::get<std::vector<std::string>>(*results_.coord(coord));
+    };
+    const auto rows = names("capacity_metric"), columns = names("convergence_metric");
+    std::string out =
+        paint_(Style::bold, "where the papers meet") +
+        paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n";
+    out += std::string(23, ' ');
+    for (const std::string& name : columns) out += paint_.right(Style::faint, name, 19);
+    out += "\n";
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      out += paint_.left(Style::plain, rows[i], 23);
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        const auto at = static_cast<Index>(j), row = static_cast<Index>(i);
+        const auto found = [&](const char* metric) {
+          return find_cell(results_, metric,
+                           {{"capacity_metric", row}, {"convergence_metric", at}});
+        };
+        const auto mean = found("rank_correlation");
+        const auto low = found("rank_correlation_low"), high = found("rank_correlation_high");
+        const bool clear = low && high && (low->value > 0 || high->value < 0);
+        const std::string text =
+            !mean || !low || !high
+                ? "-"
+                : fmt::format("{:.2f} [{:.2f},{:.2f}]", mean->value, low->value, high->value);
+        out += paint_.right(clear ? Style::bold : Style::plain, text, 19);
+      }
+      out += "\n";
+    }
+    return out + "\n";
+  }
+
+  std::string cache() const {
+    const MetricArray* bytes = results_.metric("cache_bytes_by_layer");
+    if (bytes == nullptr) return "";
+    std::string out =
+        paint_(Style::bold, "key-value cache") +
+        paint_(Style::faint,
+               fmt::format(": bytes per token of context, and with every head kept to "
+                           "its most recent keys\n"
+                           "and 4 sinks within {} %",
+                           percent_)) +
+        "\n";
+    const auto line = [&](const std::string& name, double full, double kept) {
+      out += paint_.right(Style::plain, name, 8) + kGap +
+             paint_.right(Style::plain, fmt::format("{:.0f}", full), 10) + kGap;
+      const bool known = std::isfinite(kept);
+      out += paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kGap;
+      out += paint_.right(Style::plain, known ? fmt::format("{:.0f} %", 100 * kept / full) : "", 6);
+      out += "\n";
+    };
+    out += paint_.right(Style::faint, "layer", 8) + kGap + paint_.right(Style::faint, "full", 10) +
+           kGap + paint_.right(Style::faint, "budget", 10) + "\n";
+    const auto layers = results_.coord_numbers("layer");
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);
+    }
+    if (const MetricArray* all = results_.metric("cache_bytes")) {
+      line("all", all->values[0], all->values[1]);
+    }
+    return out + "\n";
+  }
+
+  const Results& results_;
+  Painter paint_;
+  std::size_t width_;
+  int top_;
+  std::vector<HeadName> heads_;
+  std::optional<Index> top_n_;
+  Index tolerance_ = 0;
+  std::string percent_;
+};
+
+}  // namespace
+
+std::string render_convergence(const Results& results, const TableOptions& options) {
+  return render_header(results, Painter(options.color), options.width) +
+         ConvergenceTable(results, options).text();
+}
+
+}  // namespace headgauge::cli

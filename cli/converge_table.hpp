@@ -1,0 +1,14 @@
+// What headgauge converge prints.
+#pragma once
+
+#include <string>
+
+#include "cli/table.hpp"
+
+namespace headgauge::cli {
+
+// One row for each head: paper A's capacity beside paper B's horizon, rates and key budgets; the
+// rank correlations of the two; the key-value cache of every layer.
+std::string render_convergence(const Results& results, const TableOptions& options);
+
+}  // namespace headgauge::cli

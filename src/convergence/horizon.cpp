@@ -1,0 +1,38 @@
+#include "convergence/horizon.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+namespace {
+
+Eigen::MatrixXd covariance(MatrixView<const float> rows) {
+  Eigen::MatrixXd x(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (Index c = 0; c < rows.cols(); ++c) x(r, c) = rows(r, c);
+  }
+  x.rowwise() -= x.colwise().mean().eval();
+  return x.transpose() * x / static_cast<double>(rows.rows());
+}
+
+}  // namespace
+
+double query_key_spread(MatrixView<const float> queries, MatrixView<const float> keys) {
+  // The eigenvalues of Cov(q) Cov(k) are those of the symmetric Cov(q)^1/2 Cov(k) Cov(q)^1/2, which
+  // asks nothing of the rank of either.
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> q(covariance(queries));
+  // Rounding leaves a singular covariance eigenvalues a little below 0, whose roots are NaN.
+  const Eigen::VectorXd lengths = q.eigenvalues().cwiseMax(0).cwiseSqrt();
+  const Eigen::MatrixXd half =
+      q.eigenvectors() * lengths.asDiagonal() * q.eigenvectors().transpose();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> both(half * covariance(keys) * half,
+                                                            Eigen::EigenvaluesOnly);
+  return std::sqrt(std::max(0.0, both.eigenvalues().maxCoeff()));
+}
+
+double predicted_rate(double horizon) {
+  return 1 / (2 * (1 + horizon * horizon));
+}
+
+}  // namespace headgauge

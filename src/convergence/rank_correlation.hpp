@@ -1,0 +1,26 @@
+// Spearman's rank correlation over the heads of a model, with an interval by bootstrap.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// With fewer heads a rank correlation says nothing.
+inline constexpr int kFewestHeads = 16;
+
+struct RankCorrelation {
+  double value = kUndefined;  // of the pairs in which both are finite; ties have the mean rank
+  double low = kUndefined;    // the 2.5 and 97.5 % points of 2000 resamples of the pairs
+  double high = kUndefined;
+  int pairs = 0;
+};
+
+// Undefined with fewer than kFewestHeads pairs, or where all values of one side are the same.
+// `pair` names the stream of random numbers.
+RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
+                                 std::uint64_t seed, std::uint32_t pair);
+
+}  // namespace headgauge

@@ -1,0 +1,26 @@
+// Sums over growing sets of keys, and rows of which only some columns are wanted: what attention
+// over a subsample of keys is made of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// Columns of the vectors that prefix_sums() takes are a multiple of this.
+inline constexpr Index kVectorColumns = 16;
+
+// With S_p the first ends[p] keys of `order` (ends ascending, ends.back() <= order.size()):
+//   sums(p, :) = sum over i in S_p of weights[i] vectors(i, :),  masses[p] = sum of weights[i].
+// vectors and sums have a multiple of kVectorColumns columns; `order` holds indices into weights
+// and rows of vectors.
+void prefix_sums(std::span<const std::uint32_t> order, std::span<const float> weights,
+                 MatrixView<const float> vectors, std::span<const Index> ends,
+                 MatrixView<float> sums, std::span<double> masses);
+
+// out[i] = row[index[i]]
+void gather(std::span<const float> row, std::span<const std::uint32_t> index, std::span<float> out);
+
+}  // namespace headgauge

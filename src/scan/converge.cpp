@@ -1,0 +1,185 @@
+#include "headgauge/converge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "convergence/budget.hpp"
+#include "convergence/horizon.hpp"
+#include "convergence/population.hpp"
+#include "convergence/rate.hpp"
+#include "convergence/subsample.hpp"
+#include "scan/converge_output.hpp"
+#include "scan/run.hpp"
+#include "scan/stopwatch.hpp"
+
+namespace headgauge {
+namespace {
+
+// The documents that reach the context are averaged, head by head.
+class HeadLooker {
+ public:
+  HeadLooker(const ConvergeOptions& options, Index length)
+      : options_(options),
+        length_(length),
+        rule_(make_normalizer(options.scan.normalizer)),
+        pool_(options.scan.threads) {
+    subsample_.tokens = options.grid;
+    subsample_.replicates = options.replicates;
+    subsample_.seed = options.scan.seed;
+    budget_.draws = options.draws;
+    budget_.seed = options.scan.seed;
+    budget_.queries = options.scan.queries.value_or(0);
+  }
+
+  void observe(const HeadInput& head) {
+    // Shorter documents do not contribute; a bidirectional model's shorter passes neither.
+    if (head.length() < length_) return;
+    const Stopwatch watch;
+    HeadConvergence& found = found_[{head.layer, head.head}];
+    ++found.documents;
+    add_horizon(head, found);
+    if (!head.values.empty()) {
+      add_errors(head, found);
+      add_budget(head, found);
+    }
+    seconds_ += watch.seconds();
+  }
+
+  // Means over the documents.
+  std::map<std::pair<int, int>, HeadConvergence> finish() {
+    for (auto& [name, head] : found_) head.divide();
+    return std::move(found_);
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  void add_horizon(const HeadInput& head, HeadConvergence& found) const {
+    if (head.queries.empty()) {
+      found.horizon = found.horizon_paper = kUndefined;  // a dump of scores
+      return;
+    }
+    const auto rows = [&](MatrixView<const float> plain, MatrixView<const float> rotated) {
+      const auto& of = plain.empty() ? rotated : plain;
+      return of.block(0, length_, 0, of.cols());
+    };
+    const double spread = query_key_spread(rows(head.unrotated_queries, head.queries),
+                                           rows(head.unrotated_keys, head.keys));
+    found.horizon += head.scale * spread;
+    found.horizon_paper += spread;
+  }
+
+  void add_errors(const HeadInput& head, HeadConvergence& found) {
+    const FullAttention full = full_attention(head, *rule_, length_, pool_);
+    const SubsampleErrors errors = subsample_errors(head, *rule_, full, subsample_, pool_);
+    found.mean.add(errors.mean, errors.mean_unit, errors.mean_floor);
+    found.covariance.add(errors.covariance, errors.covariance_unit, errors.covariance_floor);
+  }
+
+  void add_budget(const HeadInput& head, HeadConvergence& found) {
+    const BudgetCurves curves = budget_curves(head, *rule_, length_, budget_, pool_);
+    if (curves.error.empty()) return;
+    ++found.budgets;
+    found.budget_points = curves.keys;
+    found.budget_error.resize(curves.error.size());
+    for (std::size_t s = 0; s < curves.error.size(); ++s) {
+      auto& sums = found.budget_error[s];
+      sums.resize(curves.error[s].size());
+      for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += curves.error[s][p];
+    }
+    found.error_constant += curves.error_constant;
+  }
+
+  const ConvergeOptions& options_;
+  Index length_;
+  std::unique_ptr<Normalizer> rule_;
+  ThreadPool pool_;
+  SubsampleOptions subsample_;
+  BudgetOptions budget_;
+  std::map<std::pair<int, int>, HeadConvergence> found_;
+  double seconds_ = 0;
+};
+
+void check_values(const std::vector<int>& grid, int length) {
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    if (grid[i] < 2 || (i > 0 && grid[i] <= grid[i - 1])) {
+      throw UsageError(fault("--grid", "ascending numbers of tokens of at least 2",
+                             fmt::format("{}", fmt::join(grid, ", ")), "correct the list"));
+    }
+  }
+  if (grid.back() > length) {
+    throw UsageError(fault(
+        "--grid", fmt::format("at most {} tokens (the context that is measured)", length),
+        std::to_string(grid.back()), "ask for fewer, or for a longer context with --lengths"));
+  }
+}
+
+// Fills in what was not asked for and refuses what cannot be.
+ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
+  if (options.scan.pattern != "none") {
+    throw UsageError(fault("converge", "no pattern", options.scan.pattern,
+                           "compare the pattern with headgauge compare --pattern"));
+  }
+  if (options.scan.measures.empty()) {
+    options.scan.measures = {"weights", "capacity"};
+    if (info.has_x) options.scan.measures = {"weights", "distance", "separability", "capacity"};
+  }
+  options.scan = resolve_options(options.scan, info);
+  const int length = options.scan.lengths.back();
+  if (length < kShortestContext) {
+    throw BadInputError(
+        fault("converge", fmt::format("a context of at least {} tokens", kShortestContext),
+              fmt::format("{}", length), "give a longer text, or a longer one of --lengths"));
+  }
+  if (options.replicates < 2) {
+    throw UsageError(fault("--replicates", "at least 2", std::to_string(options.replicates),
+                           "a spread needs two"));
+  }
+  if (options.grid.empty()) options.grid = default_grid(length, options.points);
+  check_values(options.grid, length);
+  std::ranges::sort(options.tolerances);
+  return options;
+}
+
+}  // namespace
+
+std::vector<int> default_grid(int length, int points) {
+  const double first = length / 8, last = length * 3 / 4;
+  std::vector<int> grid;
+  for (int i = 0; i < points; ++i) {
+    const double share = points > 1 ? static_cast<double>(i) / (points - 1) : 0;
+    // The last point is exact by intent, not to the last bit of pow().
+    const int n = i + 1 == points && points > 1
+                      ? static_cast<int>(last)
+                      : static_cast<int>(first * std::pow(last / first, share) + 1e-9);
+    if (grid.empty() || n > grid.back()) grid.push_back(n);
+  }
+  return grid;
+}
+
+Results converge(HeadSource& source, const ConvergeOptions& given, Progress* progress,
+                 std::stop_token stop) {
+  const SourceInfo& info = source.info();
+  const ConvergeOptions options = resolve(given, info);
+  const Index length = options.scan.lengths.back();
+  require_memory(info.bytes + subsample_bytes(length, info.head_dim, options.scan.threads),
+                 "converge on " + info.name,
+                 "use a shorter context with --lengths, or fewer --threads");
+  HeadLooker looker(options, length);
+  ScanExtras extras;
+  extras.observe = [&](const HeadInput& head) { looker.observe(head); };
+  Results results = scan_with(source, options.scan, std::move(extras), progress, stop);
+  auto& seconds = results.timings["measure_s"];
+  seconds = std::max(0.0, seconds.get<double>() - looker.seconds());
+  results.timings["converge_s"] = looker.seconds();
+  write_convergence(looker.finish(), options, info, results);
+  return results;
+}
+
+}  // namespace headgauge

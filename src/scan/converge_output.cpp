@@ -1,0 +1,300 @@
+#include "scan/converge_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "convergence/budget.hpp"
+#include "convergence/horizon.hpp"
+#include "convergence/rate.hpp"
+#include "results/longest.hpp"
+#include "scan/flags.hpp"
+#include "scan/output.hpp"
+
+namespace headgauge {
+namespace {
+
+// An array over layers, heads and further dims, all cells undefined.
+class PerHead {
+ public:
+  PerHead(Results& results, const std::string& name, std::vector<std::string> dims,
+          const std::string& unit)
+      : results_(results) {
+    dims.insert(dims.begin(), {"layer", "head"});
+    metric_ = &results.add_metric(name, std::move(dims), unit);
+    for (std::size_t i = 2; i < metric_->dims.size(); ++i) {
+      cells_ *= static_cast<std::size_t>(results.coord_size(metric_->dims[i]));
+    }
+  }
+  void with_errors() { metric_->stderr_.assign(metric_->values.size(), kUndefined); }
+  void with_rows() { metric_->rows.assign(metric_->values.size(), 0); }
+  // The first cell of a head.
+  std::size_t at(const HeadName& head) const {
+    const auto heads = static_cast<std::size_t>(results_.coord_size("head"));
+    return (static_cast<std::size_t>(head.layer_index) * heads +
+            static_cast<std::size_t>(head.head_index)) *
+           cells_;
+  }
+  MetricArray& array() { return *metric_; }
+  std::size_t cells() const { return cells_; }
+
+ private:
+  Results& results_;
+  MetricArray* metric_;
+  std::size_t cells_ = 1;
+};
+
+struct Found {
+  HeadName name;
+  const HeadConvergence* head;
+};
+
+// What was found of the heads that are in the results, in their order.
+std::vector<Found> found_heads(const HeadConvergences& heads, const Results& results) {
+  std::vector<Found> found;
+  const auto layers = results.coord_numbers("layer"), columns = results.coord_numbers("head");
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    for (std::size_t h = 0; h < columns.size(); ++h) {
+      const HeadName name{static_cast<Index>(l), static_cast<Index>(h), static_cast<int>(layers[l]),
+                          static_cast<int>(columns[h])};
+      const auto at = heads.find({name.layer, name.head});
+      if (at != heads.end() && at->second.documents > 0) found.push_back({name, &at->second});
+    }
+  }
+  return found;
+}
+
+void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
+                    Results& results) {
+  PerHead horizon(results, "horizon", {}, "1"), paper(results, "horizon_paper", {}, "1");
+  PerHead rate(results, "rate_predicted", {}, "1"), constant(results, "error_constant", {}, "1");
+  const auto rule = make_normalizer(options.scan.normalizer);
+  const auto length = static_cast<Index>(options.scan.lengths.back());
+  // Where the rule is softmax(c l) its logits spread c times as far.
+  const std::optional<double> scale = rule->softmax_scale({length, length - 1});
+  for (const Found& found : heads) {
+    const HeadConvergence& head = *found.head;
+    horizon.array().values[horizon.at(found.name)] = head.horizon;
+    paper.array().values[paper.at(found.name)] = head.horizon_paper;
+    if (scale) {
+      rate.array().values[rate.at(found.name)] = predicted_rate(*scale * head.horizon);
+    }
+    if (head.budgets > 0) constant.array().values[constant.at(found.name)] = head.error_constant;
+  }
+}
+
+// The errors of the mean or of the covariance, and their rate.
+void write_curve(const std::string& kind, const std::vector<Found>& heads,
+                 const ErrorCurve HeadConvergence::*curve, const ConvergeOptions& options,
+                 Results& results) {
+  PerHead relative(results, fmt::format("error_{}", kind), {"tokens"}, "1");
+  PerHead absolute(results, fmt::format("error_{}_absolute", kind), {"tokens"}, "1");
+  PerHead rate(results, fmt::format("rate_{}", kind), {}, "1");
+  PerHead floored(results, fmt::format("points_under_floor_{}", kind), {}, "points");
+  for (PerHead* of : {&relative, &absolute, &rate}) of->with_errors();
+  rate.with_rows();
+  const std::vector<double> tokens(options.grid.begin(), options.grid.end());
+  for (const Found& found : heads) {
+    const ErrorCurve& errors = found.head->*curve;
+    if (errors.documents == 0) continue;
+    std::vector<double> deviations;
+    for (std::size_t p = 0; p < tokens.size(); ++p) {
+      const double root = std::sqrt(static_cast<double>(options.replicates));
+      if (errors.relative_documents > 0) {
+        relative.array().values[relative.at(found.name) + p] = errors.relative[p];
+        relative.array().stderr_[relative.at(found.name) + p] =
+            std::sqrt(errors.variance[p]) / root;
+      }
+      deviations.push_back(std::sqrt(errors.variance_absolute[p]));
+      absolute.array().values[absolute.at(found.name) + p] = errors.absolute[p];
+      absolute.array().stderr_[absolute.at(found.name) + p] = deviations.back() / root;
+    }
+    const RateFit fit =
+        fit_rate(tokens, errors.absolute, deviations, options.replicates, errors.floor);
+    const std::size_t at = rate.at(found.name);
+    rate.array().values[at] = fit.rate;
+    rate.array().stderr_[at] = fit.stderr_;
+    rate.array().rows[at] = fit.points;
+    floored.array().values[floored.at(found.name)] = fit.under_floor;
+  }
+}
+
+void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& options,
+                   const SourceInfo& info, Results& results) {
+  PerHead needed(results, "tokens_for_error", {"tolerance", "sampler"}, "tokens");
+  PerHead budget(results, "budget_keys", {"tolerance", "sampler"}, "tokens");
+  const std::size_t samplers = std::size(kSamplers);
+  for (const Found& found : heads) {
+    const HeadConvergence& head = *found.head;
+    if (head.budgets == 0) continue;
+    for (std::size_t t = 0; t < options.tolerances.size(); ++t) {
+      for (std::size_t s = 0; s < samplers; ++s) {
+        needed.array().values[needed.at(found.name) + t * samplers + s] =
+            keys_for_error(head.budget_points, head.budget_error[s], options.tolerances[t]);
+      }
+    }
+  }
+  // Heads that share keys share a budget.
+  const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
+  for (const Found& found : heads) {
+    for (std::size_t c = 0; c < needed.cells(); ++c) {
+      double most = kUndefined;
+      for (const Found& other : heads) {
+        if (other.name.layer != found.name.layer) continue;
+        if (other.name.head / group != found.name.head / group) continue;
+        most = std::fmax(most, needed.array().values[needed.at(other.name) + c]);
+      }
+      budget.array().values[budget.at(found.name) + c] = most;
+    }
+  }
+}
+
+// Bytes of keys and values per token of context: as the model keeps them, and with every group of
+// heads kept to its budget.
+void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool all_layers,
+                 Results& results) {
+  results.set_coord("cache", std::vector<std::string>{"full", "budget"});
+  MetricArray& layers = results.add_metric("cache_bytes_by_layer", {"layer", "cache"}, "bytes");
+  const auto tolerance = find_label(results, "tolerance", kServed);
+  const double length = options.scan.lengths.back();
+  const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
+  const double key_bytes = 2.0 * static_cast<double>(info.head_dim) * info.element_bytes;
+  const auto heads = results.coord_numbers("head");
+  const auto names = results.coord_numbers("layer");
+  double full = 0, kept = 0;
+  for (std::size_t l = 0; l < names.size(); ++l) {
+    const auto layer = static_cast<std::size_t>(names[l]);
+    const double window =
+        layer < info.windows.size() ? static_cast<double>(info.windows[layer]) : 0;
+    const double seen = window > 0 ? std::min(window, length) : length;
+    layers.values[2 * l] = info.kv_heads * key_bytes * seen / length;
+    full += layers.values[2 * l];
+    double keys = 0;
+    for (int kv = 0; kv < info.kv_heads; ++kv) {
+      const auto head = std::ranges::find(heads, static_cast<double>(kv * group));
+      // Not all heads of the layer were measured.
+      const auto cell = head == heads.end() || !tolerance
+                            ? std::nullopt
+                            : find_cell(results, "budget_keys",
+                                        {{"layer", static_cast<Index>(l)},
+                                         {"head", head - heads.begin()},
+                                         {"tolerance", *tolerance},
+                                         {"sampler", static_cast<Index>(Sampler::recent)}});
+      keys += cell ? std::min(cell->value, seen) : kUndefined;
+    }
+    layers.values[2 * l + 1] = keys * key_bytes / length;
+    kept += layers.values[2 * l + 1];
+  }
+  if (!all_layers) return;
+  results.add_metric("cache_bytes", {"cache"}, "bytes").values = {full, kept};
+}
+
+void write_notices(const std::vector<Found>& heads, const ConvergeOptions& options,
+                   const SourceInfo& info, Results& results) {
+  const auto say = [&](std::string notice) { results.notices.push_back(std::move(notice)); };
+  if (!info.has_values) {
+    say("there are no values: the errors of the outputs and the budgets are left out");
+  }
+  const auto length = static_cast<Index>(options.scan.lengths.back());
+  const bool windows = std::ranges::any_of(
+      info.windows, [=](Index window) { return window > 0 && window < length; });
+  if (windows) {
+    say("layers with a sliding window: their errors are those of the last tokens that fit into it");
+  }
+  const auto rule = make_normalizer(options.scan.normalizer);
+  if (!rule->softmax_scale({length, length - 1})) {
+    say(fmt::format("{} is not softmax(c l): paper B predicts no rate for it (rate_predicted)",
+                    options.scan.normalizer));
+  }
+  int floored = 0, without = 0;
+  for (const char* kind : {"mean", "covariance"}) {
+    for (const Found& found : heads) {
+      const std::initializer_list<Pick> of{{"layer", found.name.layer_index},
+                                           {"head", found.name.head_index}};
+      const auto left_out = find_cell(results, fmt::format("points_under_floor_{}", kind), of);
+      floored += left_out ? static_cast<int>(left_out->value) : 0;
+      without += find_cell(results, fmt::format("rate_{}", kind), of) ? 0 : 1;
+    }
+  }
+  if (floored > 0) {
+    say(
+        fmt::format("{} errors are so small that rounding may make them: they are left out of the "
+                    "rates (points_under_floor_mean, _covariance)",
+                    floored));
+  }
+  if (without > 0 && info.has_values) {
+    say(fmt::format("{} of {} rates are absent: fewer than {} usable points", without,
+                    2 * heads.size(), kFewestRatePoints));
+  }
+}
+
+}  // namespace
+
+void ErrorCurve::add(const std::vector<SubsampleError>& errors, double unit,
+                     double absolute_floor) {
+  for (auto* of : {&relative, &absolute, &variance, &variance_absolute}) of->resize(errors.size());
+  ++documents;
+  floor = std::max(floor, absolute_floor);
+  const bool is_relative = unit > absolute_floor;
+  relative_documents += is_relative ? 1 : 0;
+  for (std::size_t p = 0; p < errors.size(); ++p) {
+    absolute[p] += errors[p].mean;
+    variance_absolute[p] += errors[p].deviation * errors[p].deviation;
+    if (!is_relative) continue;
+    relative[p] += errors[p].mean / unit;
+    variance[p] += errors[p].deviation * errors[p].deviation / (unit * unit);
+  }
+}
+
+void ErrorCurve::divide() {
+  const double all = std::max(1, documents), some = std::max(1, relative_documents);
+  for (std::size_t p = 0; p < absolute.size(); ++p) {
+    absolute[p] /= all;
+    variance_absolute[p] /= all * all;
+    relative[p] /= some;
+    variance[p] /= some * some;
+  }
+}
+
+void HeadConvergence::divide() {
+  horizon /= documents;
+  horizon_paper /= documents;
+  mean.divide();
+  covariance.divide();
+  for (auto& sampler : budget_error) {
+    for (double& error : sampler) error /= budgets;
+  }
+  if (budgets > 0) error_constant /= budgets;
+}
+
+void write_convergence(const HeadConvergences& all, const ConvergeOptions& options,
+                       const SourceInfo& info, Results& results) {
+  const std::vector<Found> heads = found_heads(all, results);
+  results.set_coord("tokens", std::vector<double>(options.grid.begin(), options.grid.end()));
+  results.set_coord("tolerance", options.tolerances);
+  results.set_coord("sampler",
+                    std::vector<std::string>(std::begin(kSamplerNames), std::end(kSamplerNames)));
+  auto& settings = results.settings;
+  settings["command"] = "converge";
+  settings["grid"] = options.grid;
+  settings["points"] = options.points;
+  settings["replicates"] = options.replicates;
+  settings["draws"] = options.draws;
+  settings["tolerances"] = options.tolerances;
+  write_horizons(heads, options, results);
+  if (info.has_values) {
+    write_curve("mean", heads, &HeadConvergence::mean, options, results);
+    write_curve("covariance", heads, &HeadConvergence::covariance, options, results);
+    write_budgets(heads, options, info, results);
+    const bool all_layers = !results.partial && results.coord_size("layer") == info.layers;
+    if (info.causal) write_cache(options, info, all_layers, results);
+  }
+  write_notices(heads, options, info, results);
+  if (!results.partial) write_meeting(options, results);
+  results.flags = find_flags(results);
+}
+
+}  // namespace headgauge

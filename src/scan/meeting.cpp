@@ -1,0 +1,90 @@
+// Where the two papers meet: does a head that selects poorly also need more context?
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "convergence/budget.hpp"
+#include "convergence/rank_correlation.hpp"
+#include "results/longest.hpp"
+#include "scan/converge_output.hpp"
+
+namespace headgauge {
+namespace {
+
+// The values of a metric over the heads, at the longest length, the judged top_n, and for budgets
+// the most recent keys within 5 %.
+std::vector<double> over_heads(const Results& results, const std::string& metric) {
+  std::vector<double> values;
+  const auto top_n = judged_top_n(results);
+  const auto tolerance = find_label(results, "tolerance", kServed);
+  for (const HeadName& head : measured_heads(results)) {
+    const Pick layer{"layer", head.layer_index}, column{"head", head.head_index};
+    std::optional<Cell> cell;
+    if (metric == "separability" && top_n) {
+      cell = find_cell(results, metric, {layer, column, {"top_n", *top_n}});
+    } else if (metric == "tokens_for_error" && tolerance) {
+      cell = find_cell(results, metric,
+                       {layer,
+                        column,
+                        {"tolerance", *tolerance},
+                        {"sampler", static_cast<Index>(Sampler::recent)}});
+    } else {
+      cell = find_cell(results, metric, {layer, column});
+    }
+    double value = cell ? cell->value : kUndefined;
+    if (metric == "critical_fraction_head") {
+      // A critical N beyond those searched ranks above all that were found.
+      const auto n = find_cell(results, "critical_n_head", {layer, column});
+      if (n && n->value < 0) value = 1;
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<std::string> those_there(const Results& results,
+                                     std::initializer_list<const char*> names) {
+  std::vector<std::string> there;
+  for (const char* name : names) {
+    if (results.metric(name) != nullptr) there.emplace_back(name);
+  }
+  return there;
+}
+
+}  // namespace
+
+void write_meeting(const ConvergeOptions& options, Results& results) {
+  const auto a = those_there(results, {"critical_fraction_head", "separability", "entropy_slope"});
+  const auto b =
+      those_there(results, {"horizon", "rate_mean", "rate_covariance", "tokens_for_error"});
+  if (a.empty() || b.empty()) return;
+  results.set_coord("capacity_metric", a);
+  results.set_coord("convergence_metric", b);
+  const std::vector<std::string> dims{"capacity_metric", "convergence_metric"};
+  MetricArray& value = results.add_metric("rank_correlation", dims, "1");
+  MetricArray& low = results.add_metric("rank_correlation_low", dims, "1");
+  MetricArray& high = results.add_metric("rank_correlation_high", dims, "1");
+  value.rows.assign(value.values.size(), 0);
+  int most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = over_heads(results, a[i]);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t at = i * b.size() + j;
+      const RankCorrelation found = rank_correlation(x, over_heads(results, b[j]),
+                                                     options.scan.seed, static_cast<unsigned>(at));
+      value.values[at] = found.value;
+      value.rows[at] = found.pairs;
+      low.values[at] = found.low;
+      high.values[at] = found.high;
+      most = std::max(most, found.pairs);
+    }
+  }
+  if (most < kFewestHeads) {
+    results.notices.push_back(fmt::format(
+        "rank correlations: too few heads ({}; {} are the fewest)", most, kFewestHeads));
+  }
+}
+
+}  // namespace headgauge
