@@ -22,7 +22,10 @@ std::string sha256_of(const std::string& bytes) {
   return sha256_hex(std::as_bytes(std::span(bytes)));
 }
 
-std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model) {
+// The first tokens of the texts, as many as are asked for; auto goes no further than `trained`
+// (0: not known).
+std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model,
+                                     Index trained) {
   std::vector<Document> documents;
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
@@ -36,9 +39,11 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
     const std::string bytes = read_text(path);
     documents.push_back({path, parse_token_ids(bytes, path), sha256_of(bytes)});
   }
+  const std::size_t longest_auto =
+      trained > 0 ? std::min(kLongestAuto, static_cast<std::size_t>(trained)) : kLongestAuto;
   const auto longest =
       options.lengths.empty()
-          ? kLongestAuto
+          ? longest_auto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) {
     document.total = document.tokens.size();
@@ -50,10 +55,12 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
 // Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
 // for should not depend on the length.
 void require_length(const std::vector<Document>& documents, const std::vector<int>& lengths,
-                    Index positions) {
+                    const ModelSummary& model) {
   if (lengths.empty()) return;
   const Index longest = *std::ranges::max_element(lengths);
-  if (longest > positions) return;  // no text would do: a later message says so
+  const Index positions = model.positions > 0 ? model.positions : model.trained_length;
+  if (model.positions > 0 && longest > model.positions)
+    return;  // no text would do: a later message says so
   for (const Document& document : documents) {
     const auto tokens = static_cast<Index>(document.total);
     if (tokens >= longest) continue;
@@ -135,8 +142,8 @@ XSource InputOptions::x_source() const {
 
 bool share_text(const InputOptions& a, const InputOptions& b) {
   const ResolvedModel model = resolve_model(a.model);
-  const auto of_b = load_documents(b, model);
-  for (const Document& x : load_documents(a, model)) {
+  const auto of_b = load_documents(b, model, 0);
+  for (const Document& x : load_documents(a, model, 0)) {
     for (const Document& y : of_b) {
       const std::size_t size = std::min(x.tokens.size(), y.tokens.size());
       if (std::equal(x.tokens.begin(), x.tokens.begin() + static_cast<std::ptrdiff_t>(size),
@@ -158,8 +165,8 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   }
   // An unknown family or a config that makes no sense is told before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = load_documents(options, model);
-  require_length(documents, options.lengths, summary.positions);
+  std::vector<Document> documents = load_documents(options, model, summary.trained_length);
+  require_length(documents, options.lengths, summary);
   return make_model_source(model, std::move(documents), source);
 }
 

@@ -114,7 +114,8 @@ class ConfigReader {
 
   // Whether the field is there and not null.
   bool has(std::string_view key) const;
-  // T: bool, int, std::int64_t, double, std::string, std::vector<int>, std::vector<std::string>.
+  // T: bool, int, std::int64_t, double, std::string, or a std::vector of int, double or
+  // std::string.
   template <class T>
   T get(std::string_view key) const;
   // The default where the field is missing or null.

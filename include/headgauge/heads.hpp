@@ -110,8 +110,8 @@ struct HeadInput {
   // Before rotary positions and after any norm of queries and keys; empty: the same as those.
   MatrixView<const float> unrotated_queries;
   MatrixView<const float> unrotated_keys;
-  MatrixView<const float> scores;   // L x L, scaled and unmasked: in place of queries and keys
-  Vectors x;                        // L vectors, as chosen by SourceOptions::x
+  MatrixView<const float> scores;  // L x L, scaled and unmasked: in place of queries and keys
+  Vectors x;                       // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
@@ -145,6 +145,8 @@ struct SourceInfo {
   Index head_dim = 0;
   Index x_dim = 0;       // dimension of x as asked for; 0: not known
   Index max_length = 0;  // longest context the source can give; 0: any
+  // Positions that a model was trained on whose positions have no end; 0: not known.
+  Index trained_length = 0;
   bool causal = true;
   bool has_x = true;  // x as asked for is there
   bool has_values = true;

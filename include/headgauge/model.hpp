@@ -71,12 +71,18 @@ struct ModelSummary {
   Index head_dim = 0;
   Index width = 0;
   Index vocabulary = 0;
-  Index positions = 0;  // longest context
+  Index positions = 0;       // longest context; 0: positions have no end
+  Index trained_length = 0;  // where they have none: what the model was trained on
   std::int64_t parameters = 0;
   std::string activation;           // as config.json names it
   bool scaled_by_dimension = true;  // scores are divided by sqrt(head_dim)
+  Index scaled_by = 0;              // or by the root of this, where it is not 0
   bool scaled_by_layer = false;     // and by the layer's number, from 1
-  std::string prefix;               // before the names of the tensors
+  std::string rope;                 // rotary positions and their scaling; empty: none
+  std::vector<Index> windows;  // sliding window of each layer, 0: none; empty: no layer has one
+  double attention_cap = 0;    // soft-cap of the scores; 0: none
+  double logit_cap = 0;        // and of the logits of the next token
+  std::string prefix;          // before the names of the tensors
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 

@@ -60,6 +60,11 @@ struct Reading<std::vector<int>> {
   static bool fits(const Json& json) { return list_fits<int>(json); }
 };
 template <>
+struct Reading<std::vector<double>> {
+  static constexpr std::string_view kName = "a list of numbers";
+  static bool fits(const Json& json) { return list_fits<double>(json); }
+};
+template <>
 struct Reading<std::vector<std::string>> {
   static constexpr std::string_view kName = "a list of texts";
   static bool fits(const Json& json) { return list_fits<std::string>(json); }
@@ -111,6 +116,7 @@ template std::int64_t ConfigReader::get(std::string_view) const;
 template double ConfigReader::get(std::string_view) const;
 template std::string ConfigReader::get(std::string_view) const;
 template std::vector<int> ConfigReader::get(std::string_view) const;
+template std::vector<double> ConfigReader::get(std::string_view) const;
 template std::vector<std::string> ConfigReader::get(std::string_view) const;
 
 Index ConfigReader::get_size(std::string_view key, Index least, Index most) const {

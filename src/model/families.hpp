@@ -10,5 +10,8 @@ namespace headgauge {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
+// llama, mistral, qwen2, qwen3, gemma and gemma2.
+ModelSummary summarize_llama(const Checkpoint& checkpoint);
+std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
 
 }  // namespace headgauge

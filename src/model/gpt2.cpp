@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "headgauge/results.hpp"
 #include "model/activation.hpp"
@@ -70,28 +68,6 @@ struct Gpt2Config {
 // Hugging Face's GPT2LMHeadModel puts "transformer." before the names of GPT2Model.
 std::string tensor_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
-}
-
-// Tensors of layers that the config does not know: half a model would be measured in silence.
-void refuse_further_layers(const Checkpoint& checkpoint, const Gpt2Config& config) {
-  const std::string prefix = tensor_prefix(checkpoint) + "h.";
-  int first = std::numeric_limits<int>::max();
-  std::string_view found;
-  for (const std::string_view name : checkpoint.names()) {
-    if (!name.starts_with(prefix)) continue;
-    int layer = -1;
-    const char* const end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, layer);
-    if (error != std::errc{} || stop == end || *stop != '.' || layer < config.layers) continue;
-    if (layer >= first) continue;
-    first = layer;
-    found = name;
-  }
-  if (found.empty()) return;
-  throw BadInputError(fault(checkpoint.config().where("n_layer"),
-                            fmt::format("more than {}, for there is \"{}\"", first, found),
-                            std::to_string(config.layers),
-                            "weights and config must come from the same model"));
 }
 
 struct Gpt2Layer {
@@ -168,10 +144,11 @@ class Gpt2 final : public Transformer {
                ThreadPool& pool) override {
     const Index length = residual.rows(), width = config_.width, d = config_.head_dim();
     if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * width);
-    for_blocks(pool, length, width, [&](Index first, Index rows, MatrixView<float> normed) {
-      weights_.ln_1.apply(residual.block(first, rows, 0, width), normed);
-      weights_.c_attn.apply(normed, qkv_.view().block(first, rows, 0, 3 * width));
-    });
+    scratch_.for_blocks(
+        pool, length, width, [&](Index first, Index rows, MatrixView<float> normed) {
+          weights_.ln_1.apply(residual.block(first, rows, 0, width), normed);
+          weights_.c_attn.apply(normed, qkv_.view().block(first, rows, 0, 3 * width));
+        });
     const MatrixView<const float> qkv = std::as_const(qkv_).view();
     heads.clear();
     for (int h = 0; h < config_.heads; ++h) {
@@ -190,17 +167,17 @@ class Gpt2 final : public Transformer {
   void finish(MatrixView<const float> attended, MatrixView<float> residual,
               ThreadPool& pool) override {
     const Index d = config_.width, f = config_.inner;
-    for_blocks(pool, residual.rows(), d + f,
-               [&](Index first, Index rows, MatrixView<float> scratch) {
-                 const auto stream = residual.block(first, rows, 0, d);
-                 weights_.c_proj.apply(attended.block(first, rows, 0, d), stream, true);
-                 const auto normed = scratch.block(0, rows, 0, d);
-                 const auto inner = scratch.block(0, rows, d, f);
-                 weights_.ln_2.apply(stream, normed);
-                 weights_.c_fc.apply(normed, inner);
-                 for (Index r = 0; r < rows; ++r) config_.activation(inner.row(r));
-                 weights_.mlp_proj.apply(inner, stream, true);
-               });
+    scratch_.for_blocks(pool, residual.rows(), d + f,
+                        [&](Index first, Index rows, MatrixView<float> scratch) {
+                          const auto stream = residual.block(first, rows, 0, d);
+                          weights_.c_proj.apply(attended.block(first, rows, 0, d), stream, true);
+                          const auto normed = scratch.block(0, rows, 0, d);
+                          const auto inner = scratch.block(0, rows, d, f);
+                          weights_.ln_2.apply(stream, normed);
+                          weights_.c_fc.apply(normed, inner);
+                          for (Index r = 0; r < rows; ++r) config_.activation(inner.row(r));
+                          weights_.mlp_proj.apply(inner, stream, true);
+                        });
   }
 
   void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
@@ -244,17 +221,6 @@ class Gpt2 final : public Transformer {
     output_embedding();
   }
 
-  // Blocks of rows in parallel, each with scratch memory of `width` columns.
-  template <class Body>
-  void for_blocks(ThreadPool& pool, Index length, Index width, const Body& body) {
-    scratch_.resize(static_cast<std::size_t>(pool.threads()));
-    for_row_blocks(pool, length, [&](Index first, Index rows, int slot) {
-      Matrix<float>& scratch = scratch_[static_cast<std::size_t>(slot)];
-      if (scratch.cols() < width) scratch = Matrix<float>(kForwardRows, width);
-      body(first, rows, MatrixView<float>(scratch.data(), rows, width, width));
-    });
-  }
-
   Checkpoint checkpoint_;
   Gpt2Config config_;
   std::string prefix_;
@@ -262,14 +228,14 @@ class Gpt2 final : public Transformer {
   Gpt2Layer weights_;
   int loaded_ = -1;
   Matrix<float> qkv_;  // L x 3D
-  std::vector<Matrix<float>> scratch_;
+  BlockScratch scratch_;
 };
 
 }  // namespace
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   const Gpt2Config config(checkpoint.config());
-  refuse_further_layers(checkpoint, config);
+  refuse_further_layers(checkpoint, tensor_prefix(checkpoint) + "h.", config.layers, "n_layer");
   ModelSummary summary;
   summary.family = "gpt2";
   summary.layers = config.layers;

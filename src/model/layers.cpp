@@ -1,7 +1,11 @@
 #include "model/layers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace headgauge {
 
@@ -24,6 +28,18 @@ void LayerNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   }
 }
 
+void RmsNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
+  const auto width = static_cast<double>(x.cols());
+  for (Index r = 0; r < x.rows(); ++r) {
+    const auto in = x.row(r);
+    double squares = 0;
+    for (float v : in) squares += static_cast<double>(v) * v;
+    const auto scale = static_cast<float>(1.0 / std::sqrt(squares / width + epsilon));
+    const auto to = out.row(r);
+    for (std::size_t i = 0; i < in.size(); ++i) to[i] = in[i] * scale * weight[i];
+  }
+}
+
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  ThreadPool& pool, Linear& linear) {
   constexpr Index kStrip = 16;  // rows that are in the cache between widening and packing
@@ -40,10 +56,55 @@ void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in
   });
 }
 
+void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
+                 bool bias, ThreadPool& pool, Linear& linear) {
+  const TensorView& weight = checkpoint.require(name + ".weight", {out, in});
+  linear.bias.clear();
+  if (bias) linear.bias = checkpoint.require(name + ".bias", {out}).values();
+  linear.weight.resize(in, out);
+  pool.for_each(linear.weight.panels(), [&](Index panel) {
+    thread_local AlignedVector<float> wide;
+    const Index first = panel * PackedMatrix::kPanel;
+    const Index rows = std::min(PackedMatrix::kPanel, out - first);
+    const auto size = static_cast<std::size_t>(rows * in);
+    if (wide.size() < size) wide.resize(size);
+    weight.widen({wide.data(), size}, first * in);
+    linear.weight.put_panel({wide.data(), rows, in}, panel);
+  });
+}
+
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                           double epsilon) {
   return {checkpoint.require(name + ".weight", {width}).values(),
           checkpoint.require(name + ".bias", {width}).values(), epsilon};
+}
+
+RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
+                      double epsilon, float offset) {
+  RmsNorm norm{checkpoint.require(name + ".weight", {width}).values(), epsilon};
+  for (float& weight : norm.weight) weight += offset;
+  return norm;
+}
+
+void refuse_further_layers(const Checkpoint& checkpoint, const std::string& prefix, int layers,
+                           std::string_view field) {
+  int first = std::numeric_limits<int>::max();
+  std::string_view found;
+  for (const std::string_view name : checkpoint.names()) {
+    if (!name.starts_with(prefix)) continue;
+    int layer = -1;
+    const char* const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, layer);
+    if (error != std::errc{} || stop == end || *stop != '.' || layer < layers) continue;
+    if (layer >= first) continue;
+    first = layer;
+    found = name;
+  }
+  if (found.empty()) return;
+  throw BadInputError(fault(checkpoint.config().where(field),
+                            fmt::format("more than {}, for there is \"{}\"", first, found),
+                            std::to_string(layers),
+                            "weights and config must come from the same model"));
 }
 
 }  // namespace headgauge

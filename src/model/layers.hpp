@@ -3,6 +3,9 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "headgauge/base.hpp"
@@ -24,6 +27,24 @@ void for_row_blocks(ThreadPool& pool, Index total, const Body& body) {
   });
 }
 
+// Memory for a block of rows, one for each thread.
+class BlockScratch {
+ public:
+  // As for_row_blocks, with scratch memory of rows x `width`: body(first, rows, scratch).
+  template <class Body>
+  void for_blocks(ThreadPool& pool, Index total, Index width, const Body& body) {
+    blocks_.resize(static_cast<std::size_t>(pool.threads()));
+    for_row_blocks(pool, total, [&](Index first, Index rows, int slot) {
+      Matrix<float>& block = blocks_[static_cast<std::size_t>(slot)];
+      if (block.cols() < width) block = Matrix<float>(kForwardRows, width);
+      body(first, rows, MatrixView<float>(block.data(), rows, width, width));
+    });
+  }
+
+ private:
+  std::vector<Matrix<float>> blocks_;
+};
+
 // A linear map x W + b with W packed for gemm.
 struct Linear {
   PackedMatrix weight;        // in x out
@@ -41,11 +62,30 @@ struct LayerNorm {
   void apply(MatrixView<const float> x, MatrixView<float> out) const;
 };
 
+// Root mean square norm (Zhang and Sennrich 2019).
+struct RmsNorm {
+  AlignedVector<float> weight;
+  double epsilon = 1e-6;
+  // out = x / sqrt(mean(x^2) + epsilon) * weight, row by row, sums in float64. `out` may be `x`.
+  void apply(MatrixView<const float> x, MatrixView<float> out) const;
+};
+
 // Conv1D as Hugging Face's GPT-2 stores it: weight in x out, bias out. Into the memory that
 // `linear` already has.
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  ThreadPool& pool, Linear& linear);
+// torch.nn.Linear: weight out x in and, where `bias`, bias out.
+void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
+                 bool bias, ThreadPool& pool, Linear& linear);
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                           double epsilon);
+// `offset` is added to the weights.
+RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
+                      double epsilon, float offset);
+
+// Throws BadInputError for tensors PREFIX + number + "." of layers beyond the `layers` that `field`
+// of the config promises: half a model would be measured in silence.
+void refuse_further_layers(const Checkpoint& checkpoint, const std::string& prefix, int layers,
+                           std::string_view field);
 
 }  // namespace headgauge

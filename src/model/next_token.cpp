@@ -31,6 +31,14 @@ struct ChunkBuffers {
   Matrix<float> reference, probability, logits;
 };
 
+// l becomes cap tanh(l / cap), where there is a cap.
+void cap_logits(MatrixView<float> logits, float cap) {
+  if (cap <= 0) return;
+  for (Index r = 0; r < logits.rows(); ++r) {
+    for (float& l : logits.row(r)) l = cap * std::tanh(l / cap);
+  }
+}
+
 // difference += the chunk's share, `before` and `chunk` being log sum exp of the reference without
 // the chunk and of the chunk alone.
 void add_difference(std::span<const float> probability, std::span<const float> reference,
@@ -46,7 +54,7 @@ void add_difference(std::span<const float> probability, std::span<const float> r
 std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             std::span<const MatrixView<const float>> hidden,
                                             const TensorView& weight, std::span<const int> targets,
-                                            ThreadPool& pool) {
+                                            float cap, ThreadPool& pool) {
   const Index vocabulary = weight.shape[0], width = weight.shape[1];
   const bool compares = !reference.empty();
   const auto with_target = static_cast<Index>(targets.size());
@@ -80,12 +88,14 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
       double share[kForwardRows];  // log sum exp of the reference over the chunk
       if (compares) {
         gemm(reference.block(row, count, 0, width), packed, original);
+        cap_logits(original, cap);
         for (Index r = 0; r < count; ++r) {
           share[r] = softmax_row(original.row(r), probability.row(r)).log_sum_exp;
         }
       }
       for (std::size_t h = 0; h < hidden.size(); ++h) {
         gemm(hidden[h].block(row, count, 0, width), packed, logits);
+        cap_logits(logits, cap);
         for (Index r = 0; r < count; ++r) {
           const auto at = static_cast<std::size_t>(row + r);
           RowSums& sum = sums[h][at];

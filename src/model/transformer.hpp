@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -38,6 +39,14 @@ class Transformer {
   // What meets the output embedding.
   virtual void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) = 0;
   virtual const TensorView& output_embedding() const = 0;
+  // c > 0: the logits l of the next token become c tanh(l / c).
+  virtual float logit_cap() const { return 0.0f; }
+  // What a reader must know of numbers that come from one pass over `length` tokens; empty:
+  // nothing.
+  virtual std::string notice(Index length) const {
+    static_cast<void>(length);
+    return {};
+  }
 };
 
 }  // namespace headgauge

@@ -138,7 +138,7 @@ class TransformerSource final : public ModelSource {
     model_->leave(state.residual, hidden, pool_);
     const MatrixView<const float> rival = std::as_const(hidden).view();
     return std::move(compare_next_tokens(reference, {&rival, 1}, model_->output_embedding(),
-                                         targets(document), pool_)
+                                         targets(document), model_->logit_cap(), pool_)
                          .front());
   }
 
@@ -150,12 +150,14 @@ class TransformerSource final : public ModelSource {
     for (Document& document : documents_) {
       const auto limit = static_cast<std::size_t>(info_.max_length);
       document.total = std::max(document.total, document.tokens.size());
-      if (document.tokens.size() > limit) document.tokens.resize(limit);
+      if (limit > 0 && document.tokens.size() > limit) document.tokens.resize(limit);
       const auto length = static_cast<Index>(document.tokens.size());
       info_.documents.push_back(length);
       longest = std::max(longest, length);
       total += length;
     }
+    const std::string notice = model_->notice(longest);
+    if (!notice.empty()) info_.notices.push_back(notice);
     const int threads = pool_.threads();
     info_.bytes =
         model_->bytes(longest, threads) +
@@ -256,7 +258,7 @@ class TransformerSource final : public ModelSource {
     }
     const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
     return compare_next_tokens(state.reference, hidden, model_->output_embedding(),
-                               targets(document), pool_);
+                               targets(document), model_->logit_cap(), pool_);
   }
 
   std::unique_ptr<Transformer> model_;

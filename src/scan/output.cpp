@@ -151,6 +151,15 @@ std::vector<std::string> short_document_notices(const RowPlan& plan, const Sourc
   return notices;
 }
 
+std::string untrained_notice(Index longest, const SourceInfo& source) {
+  if (source.trained_length == 0 || longest <= source.trained_length) return "";
+  return fmt::format(
+      "{} was trained on contexts of {} tokens: at longer ones, up to {}, it is measured outside "
+      "of "
+      "what it has learnt",
+      source.name, source.trained_length, longest);
+}
+
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
   std::vector<int> beyond;
   std::ranges::copy_if(top_n, std::back_inserter(beyond), [=](int n) { return n >= longest; });

@@ -38,6 +38,9 @@ std::vector<std::string> drop_whole_model_metrics(Results& results);
 std::vector<std::string> short_document_notices(const RowPlan& plan, const SourceInfo& source,
                                                 const Results& results);
 
+// A sentence on lengths beyond those that the model was trained on; empty where there are none.
+std::string untrained_notice(Index longest, const SourceInfo& source);
+
 // The set sizes that no row can have, for a set leaves at least one key out.
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest);
 

@@ -58,11 +58,16 @@ bool measures_sets(const ScanOptions& options) {
   });
 }
 
+// What auto goes no further than; 0: nothing.
+Index longest_auto(const SourceInfo& source) {
+  return source.max_length > 0 ? source.max_length : source.trained_length;
+}
+
 }  // namespace
 
 ScanOptions resolve_options(ScanOptions options, const SourceInfo& source) {
   const Index tokens = longest_document(source);
-  if (options.lengths.empty()) options.lengths = auto_lengths(tokens, source.max_length);
+  if (options.lengths.empty()) options.lengths = auto_lengths(tokens, longest_auto(source));
   std::ranges::sort(options.lengths);
   const auto repeated = std::unique(options.lengths.begin(), options.lengths.end());
   options.lengths.erase(repeated, options.lengths.end());
@@ -82,7 +87,7 @@ ScanOptions resolve_options(ScanOptions options, const SourceInfo& source) {
         fault("--lengths", fmt::format("at most {} (the text has {} tokens)", tokens, tokens),
               std::to_string(longest),
               fmt::format("possible are {}, or give a longer text",
-                          fmt::join(auto_lengths(tokens, source.max_length), ", "))));
+                          fmt::join(auto_lengths(tokens, longest_auto(source)), ", "))));
   }
   MeasureOptions& measure = options.measure;
   std::ranges::sort(measure.top_n);
@@ -283,6 +288,8 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   if (asks_loss && !info.has_loss) {
     results.notices.push_back("there is no loss: " + info.name + " gives no logits");
   }
+  const std::string untrained = untrained_notice(plan.longest(), info);
+  if (!untrained.empty()) results.notices.push_back(untrained);
   std::ranges::copy(short_document_notices(plan, info, results),
                     std::back_inserter(results.notices));
   const std::vector<int> beyond = sizes_beyond(options.measure.top_n, plan.longest());

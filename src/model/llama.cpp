@@ -1,0 +1,351 @@
+// Llama (Touvron et al. 2023) and its kin as Hugging Face's *ForCausalLM compute them, in float32:
+//   h_0 = embed_tokens[token]                                      (gemma: times sqrt(width))
+//   h' = h + o_proj(attention(q, k, v)), q and k turned by position, of input_layernorm(h)
+//   h_next = h' + down_proj(act(gate_proj(y)) * up_proj(y)), y = post_attention_layernorm(h')
+//   logits = norm(h_last) lm_head^T
+// gemma2 norms what attention and MLP put out as well, before it is added. All norms are RMS norms.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "headgauge/results.hpp"
+#include "model/families.hpp"
+#include "model/layers.hpp"
+#include "model/llama_config.hpp"
+
+namespace headgauge {
+namespace {
+
+// Hugging Face's *ForCausalLM puts "model." before the names of the model without a head.
+std::string tensor_prefix(const Checkpoint& checkpoint) {
+  return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
+}
+
+struct Expected {
+  std::string name;
+  std::vector<Index> shape;
+};
+
+// All tensors of the model, the output embedding excepted where it is tied.
+std::vector<Expected> expected_tensors(const LlamaConfig& config, const std::string& prefix) {
+  const Index d = config.width, f = config.inner, h = config.head_dim;
+  const Index queries = config.heads * h, keys = config.kv_heads * h;
+  std::vector<Expected> all = {{prefix + "embed_tokens.weight", {config.vocabulary, d}}};
+  for (int l = 0; l < config.layers; ++l) {
+    const std::string layer = fmt::format("{}layers.{}.", prefix, l);
+    const auto linear = [&](const char* name, Index in, Index out, bool bias) {
+      all.push_back({layer + name + ".weight", {out, in}});
+      if (bias) all.push_back({layer + name + ".bias", {out}});
+    };
+    const auto norm = [&](const char* name, Index width) {
+      all.push_back({layer + name + ".weight", {width}});
+    };
+    linear("self_attn.q_proj", d, queries, config.qkv_bias);
+    linear("self_attn.k_proj", d, keys, config.qkv_bias);
+    linear("self_attn.v_proj", d, keys, config.qkv_bias);
+    linear("self_attn.o_proj", queries, d, config.output_bias);
+    linear("mlp.gate_proj", d, f, config.mlp_bias);
+    linear("mlp.up_proj", d, f, config.mlp_bias);
+    linear("mlp.down_proj", f, d, config.mlp_bias);
+    norm("input_layernorm", d);
+    norm("post_attention_layernorm", d);
+    if (config.family->norms_heads) {
+      norm("self_attn.q_norm", h);
+      norm("self_attn.k_norm", h);
+    }
+    if (config.family->four_norms) {
+      norm("pre_feedforward_layernorm", d);
+      norm("post_feedforward_layernorm", d);
+    }
+  }
+  all.push_back({prefix + "norm.weight", {d}});
+  if (!config.tied) all.push_back({"lm_head.weight", {config.vocabulary, d}});
+  return all;
+}
+
+// Everything that can be checked before work begins. A tensor in a layer that this family does not
+// have belongs to another model, whose numbers would be other ones.
+void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config,
+                     const std::string& prefix) {
+  std::set<std::string_view> known;
+  const std::vector<Expected> expected = expected_tensors(config, prefix);
+  for (const Expected& tensor : expected) {
+    checkpoint.require(tensor.name, tensor.shape);
+    known.insert(tensor.name);
+  }
+  for (const std::string_view name : checkpoint.names()) {
+    // Older checkpoints keep the frequencies, which follow from the config.
+    if (!name.starts_with(prefix + "layers.") || name.ends_with(".rotary_emb.inv_freq")) continue;
+    if (known.contains(name)) continue;
+    throw BadInputError(
+        fault(checkpoint.find(name)->where(),
+              fmt::format("no such tensor in a {} with this config", config.family->model_type),
+              "one", "weights and config must come from the same model"));
+  }
+}
+
+// sqrt(width) in the type of the table, as Hugging Face multiplies where the model is run in it.
+float embedding_scale(Index width, DType type) {
+  const int digits = type == DType::BF16 ? 8 : type == DType::F16 ? 11 : 24;
+  int exponent = 0;
+  const double mantissa = std::frexp(std::sqrt(static_cast<double>(width)), &exponent);
+  return static_cast<float>(
+      std::ldexp(std::nearbyint(std::ldexp(mantissa, digits)), exponent - digits));
+}
+
+struct LlamaLayer {
+  RmsNorm input, after_attention, before_mlp, after_mlp, query, key;
+  Linear q, k, v, o, gate, up, down;
+};
+
+class Llama final : public Transformer {
+ public:
+  explicit Llama(Checkpoint checkpoint)
+      : checkpoint_(std::move(checkpoint)),
+        config_(checkpoint_.config()),
+        prefix_(tensor_prefix(checkpoint_)) {
+    require_tensors(checkpoint_, config_, prefix_);
+    const auto layers = static_cast<std::size_t>(config_.layers);
+    info_.name = checkpoint_.model().name;
+    info_.family = config_.family->model_type;
+    info_.layers = config_.layers;
+    info_.heads = config_.heads;
+    info_.kv_heads = config_.kv_heads;
+    info_.head_dim = config_.head_dim;
+    info_.trained_length = config_.positions;
+    info_.windows = config_.windows;
+    for (std::size_t l = 0; l < layers; ++l) info_.layer_types.emplace_back(layer_type(l));
+  }
+
+  const SourceInfo& info() const override { return info_; }
+  Index width() const override { return config_.width; }
+
+  void describe(Results& results) const override {
+    const ModelSummary summary = summarize_llama(checkpoint_);
+    results.model["parameters"] = summary.parameters;
+    results.model["width"] = config_.width;
+    results.model["vocabulary"] = config_.vocabulary;
+    results.model["trained_length"] = config_.positions;
+    results.model["rope"] = summary.rope;
+    if (config_.attention_cap > 0) results.model["attention_softcap"] = config_.attention_cap;
+    if (config_.logit_cap > 0) results.model["logit_softcap"] = config_.logit_cap;
+    results.model["config_sha256"] = checkpoint_.model().config_sha256();
+    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+  }
+
+  std::size_t bytes(Index longest, int threads) const override {
+    const Index d = config_.width, f = config_.inner;
+    const Index attention = attention_width(), keys = key_width();
+    const Index layer_weights = d * (2 * attention + 2 * keys + 3 * f);
+    const Index heads = longest * (2 * attention + 3 * keys + config_.head_dim);
+    return sizeof(float) * static_cast<std::size_t>(2 * layer_weights + heads +
+                                                    threads * kForwardRows * (2 * f + 2 * d)) +
+           checkpoint_.bytes();
+  }
+
+  void embedding(int token, std::span<float> row) const override {
+    table().widen(row, token * config_.width);
+  }
+
+  void enter(MatrixView<float> residual) override {
+    if (!config_.family->gemma) return;
+    const float scale = embedding_scale(config_.width, table().dtype);
+    for (Index t = 0; t < residual.rows(); ++t) {
+      for (float& x : residual.row(t)) x *= scale;
+    }
+  }
+
+  void load(int layer, ThreadPool& pool) override {
+    if (layer == loaded_) return;
+    const std::string prefix = fmt::format("{}layers.{}.", prefix_, layer);
+    const auto norm = [&](const char* name, Index width, RmsNorm& to) {
+      to = load_rms_norm(checkpoint_, prefix + name, width, config_.epsilon, norm_offset());
+    };
+    const auto linear = [&](const char* name, Index in, Index out, bool bias, Linear& to) {
+      load_linear(checkpoint_, prefix + name, in, out, bias, pool, to);
+    };
+    const Index d = config_.width, f = config_.inner;
+    linear("self_attn.q_proj", d, attention_width(), config_.qkv_bias, weights_.q);
+    linear("self_attn.k_proj", d, key_width(), config_.qkv_bias, weights_.k);
+    linear("self_attn.v_proj", d, key_width(), config_.qkv_bias, weights_.v);
+    linear("self_attn.o_proj", attention_width(), d, config_.output_bias, weights_.o);
+    linear("mlp.gate_proj", d, f, config_.mlp_bias, weights_.gate);
+    linear("mlp.up_proj", d, f, config_.mlp_bias, weights_.up);
+    linear("mlp.down_proj", f, d, config_.mlp_bias, weights_.down);
+    norm("input_layernorm", d, weights_.input);
+    if (config_.family->norms_heads) {
+      norm("self_attn.q_norm", config_.head_dim, weights_.query);
+      norm("self_attn.k_norm", config_.head_dim, weights_.key);
+    }
+    if (config_.family->four_norms) {
+      norm("post_attention_layernorm", d, weights_.after_attention);
+      norm("pre_feedforward_layernorm", d, weights_.before_mlp);
+      norm("post_feedforward_layernorm", d, weights_.after_mlp);
+    } else {
+      norm("post_attention_layernorm", d, weights_.before_mlp);
+    }
+    loaded_ = layer;
+  }
+
+  void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
+               ThreadPool& pool) override {
+    const Index length = residual.rows(), d = config_.head_dim;
+    const Index attention = attention_width(), keys = key_width();
+    if (straight_.rows() != length) {
+      straight_ = Matrix<float>(length, attention + 2 * keys);
+      turned_ = Matrix<float>(length, attention + keys);
+    }
+    rotary_.prepare(config_.rope, length);
+    scratch_.for_blocks(
+        pool, length, config_.width, [&](Index first, Index rows, MatrixView<float> normed) {
+          weights_.input.apply(residual.block(first, rows, 0, config_.width), normed);
+          const auto straight = straight_.view();
+          weights_.q.apply(normed, straight.block(first, rows, 0, attention));
+          weights_.k.apply(normed, straight.block(first, rows, attention, keys));
+          weights_.v.apply(normed, straight.block(first, rows, attention + keys, keys));
+          for (Index at = 0; at < attention + keys; at += d) {
+            const auto head = straight.block(first, rows, at, d);
+            if (config_.family->norms_heads) {
+              (at < attention ? weights_.query : weights_.key).apply(head, head);
+            }
+            const auto turned = turned_.view().block(first, rows, at, d);
+            for (Index r = 0; r < rows; ++r) rotary_.rotate(head.row(r), first + r, turned.row(r));
+          }
+        });
+    const MatrixView<const float> straight = std::as_const(straight_).view();
+    const MatrixView<const float> turned = std::as_const(turned_).view();
+    const auto layer = static_cast<std::size_t>(loaded_);
+    const Index window = config_.windows[layer];
+    heads.clear();
+    for (int h = 0; h < config_.heads; ++h) {
+      HeadInput head;
+      head.layer = loaded_;
+      head.head = h;
+      head.kv_head = h / (config_.heads / config_.kv_heads);
+      head.layer_type = layer_type(layer);
+      const Index key_at = attention + head.kv_head * d;
+      head.queries = turned.block(0, length, h * d, d);
+      head.keys = turned.block(0, length, key_at, d);
+      head.values = straight.block(0, length, key_at + keys, d);
+      head.unrotated_queries = straight.block(0, length, h * d, d);
+      head.unrotated_keys = straight.block(0, length, key_at, d);
+      // Hugging Face's window holds the query's own key too, as ours does.
+      if (window > 0) head.visibility = Visibility::sliding_window(window);
+      head.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.scaled_by)));
+      head.softcap = config_.attention_cap;
+      heads.push_back(head);
+    }
+  }
+
+  void finish(MatrixView<const float> attended, MatrixView<float> residual,
+              ThreadPool& pool) override {
+    const Index d = config_.width, f = config_.inner;
+    scratch_.for_blocks(pool, residual.rows(), d + 2 * f,
+                        [&](Index first, Index rows, MatrixView<float> scratch) {
+                          const auto stream = residual.block(first, rows, 0, d);
+                          const auto normed = scratch.block(0, rows, 0, d);
+                          const auto gate = scratch.block(0, rows, d, f);
+                          const auto up = scratch.block(0, rows, d + f, f);
+                          add(weights_.o, attended.block(first, rows, 0, attention_width()),
+                              weights_.after_attention, normed, stream);
+                          weights_.before_mlp.apply(stream, normed);
+                          weights_.gate.apply(normed, gate);
+                          weights_.up.apply(normed, up);
+                          for (Index r = 0; r < rows; ++r) {
+                            const auto inner = gate.row(r);
+                            const auto by = up.row(r);
+                            config_.activation(inner);
+                            for (std::size_t i = 0; i < inner.size(); ++i) inner[i] *= by[i];
+                          }
+                          add(weights_.down, gate, weights_.after_mlp, normed, stream);
+                        });
+  }
+
+  void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) override {
+    const RmsNorm norm =
+        load_rms_norm(checkpoint_, prefix_ + "norm", config_.width, config_.epsilon, norm_offset());
+    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int) {
+      norm.apply(residual.block(first, rows, 0, config_.width),
+                 out.block(first, rows, 0, config_.width));
+    });
+  }
+
+  const TensorView& output_embedding() const override {
+    return config_.tied ? table() : *checkpoint_.find("lm_head.weight");
+  }
+  float logit_cap() const override { return config_.logit_cap; }
+  std::string notice(Index length) const override { return config_.rope.notice(length); }
+
+ private:
+  Index attention_width() const { return config_.heads * config_.head_dim; }
+  Index key_width() const { return config_.kv_heads * config_.head_dim; }
+  float norm_offset() const { return config_.family->gemma ? 1.0f : 0.0f; }
+  const TensorView& table() const { return *checkpoint_.find(prefix_ + "embed_tokens.weight"); }
+  const char* layer_type(std::size_t layer) const {
+    return config_.windows[layer] > 0 ? "sliding_attention" : "full_attention";
+  }
+
+  // stream += linear(x), through `norm` where the family has one there.
+  void add(const Linear& linear, MatrixView<const float> x, const RmsNorm& norm,
+           MatrixView<float> scratch, MatrixView<float> stream) const {
+    if (!config_.family->four_norms) {
+      linear.apply(x, stream, true);
+      return;
+    }
+    linear.apply(x, scratch);
+    norm.apply(scratch, scratch);
+    for (Index r = 0; r < stream.rows(); ++r) {
+      const auto from = scratch.row(r), to = stream.row(r);
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    }
+  }
+
+  Checkpoint checkpoint_;
+  LlamaConfig config_;
+  std::string prefix_;
+  SourceInfo info_;
+  LlamaLayer weights_;
+  int loaded_ = -1;
+  RotaryTable rotary_;
+  Matrix<float> straight_;  // L x (heads + 2 kv_heads) d: queries, keys, values before rotation
+  Matrix<float> turned_;    // L x (heads + kv_heads) d: queries and keys after it
+  BlockScratch scratch_;
+};
+
+}  // namespace
+
+ModelSummary summarize_llama(const Checkpoint& checkpoint) {
+  const LlamaConfig config(checkpoint.config());
+  const std::string prefix = tensor_prefix(checkpoint);
+  refuse_further_layers(checkpoint, prefix + "layers.", config.layers, "num_hidden_layers");
+  ModelSummary summary;
+  summary.family = config.family->model_type;
+  summary.layers = config.layers;
+  summary.heads = config.heads;
+  summary.kv_heads = config.kv_heads;
+  summary.head_dim = config.head_dim;
+  summary.width = config.width;
+  summary.vocabulary = config.vocabulary;
+  summary.trained_length = config.positions;
+  summary.activation = config.activation_name;
+  if (config.scaled_by != config.head_dim) summary.scaled_by = config.scaled_by;
+  summary.rope = config.rope.text();
+  if (config.any_window()) summary.windows = config.windows;
+  summary.attention_cap = config.attention_cap;
+  summary.logit_cap = config.logit_cap;
+  summary.prefix = prefix;
+  for (const Expected& tensor : expected_tensors(config, prefix)) {
+    std::int64_t elements = 1;
+    for (const Index size : tensor.shape) elements *= size;
+    summary.parameters += elements;
+  }
+  return summary;
+}
+
+std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint) {
+  return std::make_unique<Llama>(std::move(checkpoint));
+}
+
+}  // namespace headgauge

@@ -1,0 +1,280 @@
+#include "model/rope.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <utility>
+
+namespace headgauge {
+namespace {
+
+double get_positive(const ConfigReader& config, std::string_view key) {
+  const double value = config.get<double>(key);
+  if (!(value > 0)) {
+    throw BadInputError(fault(config.where(key), "a positive number", fmt::format("{}", value),
+                              "use the config.json that the model came with"));
+  }
+  return value;
+}
+double positive_or(const ConfigReader& config, std::string_view key, double otherwise) {
+  return config.has(key) ? get_positive(config, key) : otherwise;
+}
+
+// YaRN's mscale (Peng et al. 2023, eq. 22): what the logits' root grows by with the context.
+double magnitude(double factor, double by) {
+  return factor <= 1 ? 1.0 : 0.1 * by * std::log(factor) + 1.0;
+}
+
+}  // namespace
+
+Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
+    : dimension_(head_dim), trained_(trained), original_(trained) {
+  if (head_dim % 2 != 0) {
+    throw BadInputError(fault(config.where("head_dim"), "an even number, for positions turn pairs",
+                              std::to_string(head_dim), "correct the config"));
+  }
+  // transformers 5 has rope_parameters, which hold rope_theta too, in place of rope_scaling.
+  const bool nested = !config.has("rope_scaling") && config.has("rope_parameters");
+  const char* const key = nested ? "rope_parameters" : "rope_scaling";
+  const bool given = config.has(key);
+  const ConfigReader scaling = given ? config.child(key) : config;
+  const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
+  theta_ = positive_or(theta, "rope_theta", 10000.0);
+  if (given) {
+    const char* const field = read_name(scaling, nested);
+    static constexpr std::array<std::pair<const char*, Kind>, 6> kinds{{
+        {"default", Kind::standard},
+        {"linear", Kind::linear},
+        {"dynamic", Kind::dynamic},
+        {"yarn", Kind::yarn},
+        {"longrope", Kind::longrope},
+        {"llama3", Kind::llama3},
+    }};
+    const auto known =
+        std::ranges::find_if(kinds, [&](const auto& kind) { return name_ == kind.first; });
+    if (known == kinds.end()) {
+      throw UnsupportedError(fault(scaling.where(field),
+                                   "default, linear, dynamic, yarn, longrope or llama3",
+                                   "\"" + name_ + "\"", "headgauge cannot run this RoPE scaling"));
+    }
+    kind_ = known->second;
+  }
+  // The families here turn whole heads; Hugging Face fails on anything else.
+  for (const ConfigReader& reader : {config, scaling}) {
+    if (reader.get_or("partial_rotary_factor", 1.0) != 1.0) {
+      throw UnsupportedError(fault(reader.where("partial_rotary_factor"),
+                                   "1, as these families have it",
+                                   fmt::format("{}", reader.get<double>("partial_rotary_factor")),
+                                   "headgauge cannot run this model"));
+    }
+  }
+  short_ = plain(theta_);
+  switch (kind_) {
+    case Kind::standard:
+      break;
+    case Kind::linear:
+      factor_ = get_positive(scaling, "factor");
+      for (double& f : short_) f /= factor_;
+      break;
+    case Kind::dynamic:
+      factor_ = get_positive(scaling, "factor");
+      if (dimension_ == 2) {
+        throw UnsupportedError(fault(config.where("head_dim"),
+                                     "more than 2 with dynamic RoPE scaling, whose base is raised "
+                                     "to head_dim / (head_dim - 2)",
+                                     "2", "headgauge cannot run this model"));
+      }
+      break;
+    case Kind::yarn:
+      read_yarn(scaling);
+      break;
+    case Kind::longrope:
+      read_longrope(config, scaling, nested);
+      break;
+    case Kind::llama3:
+      read_llama3(scaling);
+      break;
+  }
+}
+
+const char* Rope::read_name(const ConfigReader& scaling, bool nested) {
+  for (const auto& [layer_type, value] : scaling.json().items()) {
+    if (!value.is_object()) continue;
+    throw UnsupportedError(fault(scaling.where(layer_type), "the same positions in all layers",
+                                 "its own RoPE for a type of layers",
+                                 "headgauge cannot run this model"));
+  }
+  const char* const field = nested || scaling.has("rope_type") ? "rope_type" : "type";
+  name_ = nested ? scaling.get_or<std::string>(field, "default") : scaling.get<std::string>(field);
+  // The older name of the field, which transformers 4 prefers and transformers 5 does not.
+  if (scaling.get_or<std::string>("type", name_) != name_) {
+    throw BadInputError(fault(scaling.where("type"), "\"" + name_ + "\", as rope_type says",
+                              "\"" + scaling.get<std::string>("type") + "\"",
+                              "correct the config"));
+  }
+  return field;
+}
+
+std::vector<double> Rope::plain(double theta) const {
+  std::vector<double> frequencies;
+  for (Index i = 0; i < dimension_; i += 2) {
+    frequencies.push_back(
+        std::pow(theta, -static_cast<double>(i) / static_cast<double>(dimension_)));
+  }
+  return frequencies;
+}
+
+// Peng et al. 2023: pairs that turn often keep their frequency, pairs that turn less than once in
+// the original context are slowed down by the factor, those between are in between.
+void Rope::read_yarn(const ConfigReader& scaling) {
+  if (scaling.has("original_max_position_embeddings")) {
+    original_ = scaling.get_size("original_max_position_embeddings");
+  }
+  factor_ = positive_or(scaling, "factor",
+                        static_cast<double>(trained_) / static_cast<double>(original_));
+  const double mscale = scaling.get_or("mscale", 0.0);
+  const double mscale_all = scaling.get_or("mscale_all_dim", 0.0);
+  attention_factor_ = mscale != 0 && mscale_all != 0
+                          ? magnitude(factor_, mscale) / magnitude(factor_, mscale_all)
+                          : magnitude(factor_, 1.0);
+  attention_factor_ = scaling.get_or("attention_factor", attention_factor_);
+  const auto dimension = static_cast<double>(dimension_);
+  // The pair that turns `times` times in the original context.
+  const auto pair_of = [&](double times) {
+    return dimension * std::log(static_cast<double>(original_) / (times * 2 * std::numbers::pi)) /
+           (2 * std::log(theta_));
+  };
+  double low = pair_of(positive_or(scaling, "beta_fast", 32.0));
+  double high = pair_of(positive_or(scaling, "beta_slow", 1.0));
+  if (scaling.get_or("truncate", true)) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dimension - 1);
+  if (low == high) high += 0.001;
+  for (std::size_t i = 0; i < short_.size(); ++i) {
+    const double slowed = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    short_[i] *= slowed / factor_ + (1 - slowed);
+  }
+}
+
+// Ding et al. 2024: a factor for each pair, one list for short passes and one for long ones.
+void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  factor_ = 0;
+  if (scaling.has("factor")) factor_ = get_positive(scaling, "factor");
+  if (config.has(kOriginal)) {
+    original_ = config.get_size(kOriginal);
+    factor_ = 0;  // transformers 4 takes the ratio, whatever the factor says
+  } else if (nested && scaling.has(kOriginal)) {
+    original_ = scaling.get_size(kOriginal);
+  }
+  if (factor_ == 0) factor_ = static_cast<double>(trained_) / static_cast<double>(original_);
+  attention_factor_ =
+      factor_ <= 1 ? 1.0
+                   : std::sqrt(1 + std::log(factor_) / std::log(static_cast<double>(original_)));
+  attention_factor_ = scaling.get_or("attention_factor", attention_factor_);
+  const auto divided = [&](const char* key) {
+    std::vector<double> frequencies = plain(theta_);
+    const auto factors = scaling.get<std::vector<double>>(key);
+    if (factors.size() != frequencies.size()) {
+      throw BadInputError(fault(scaling.where(key),
+                                fmt::format("{} numbers, half of head_dim", frequencies.size()),
+                                std::to_string(factors.size()), "correct the config"));
+    }
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      if (!(factors[i] > 0)) {
+        throw BadInputError(fault(scaling.where(key), "positive numbers",
+                                  fmt::format("{}", factors[i]), "correct the config"));
+      }
+      frequencies[i] /= factors[i];
+    }
+    return frequencies;
+  };
+  short_ = divided("short_factor");
+  long_ = divided("long_factor");
+}
+
+// Llama 3.1: as YaRN, but by the wavelength against the original context, and linear in
+// 1/wavelength.
+void Rope::read_llama3(const ConfigReader& scaling) {
+  factor_ = get_positive(scaling, "factor");
+  const double low = get_positive(scaling, "low_freq_factor");
+  const double high = get_positive(scaling, "high_freq_factor");
+  original_ = scaling.get_size("original_max_position_embeddings");
+  if (!(high > low)) {
+    throw BadInputError(fault(scaling.where("high_freq_factor"),
+                              fmt::format("more than low_freq_factor = {}", low),
+                              fmt::format("{}", high), "correct the config"));
+  }
+  for (double& f : short_) {
+    const double turns = static_cast<double>(original_) * f / (2 * std::numbers::pi);
+    if (turns > high) continue;
+    const double kept = turns < low ? 0.0 : (turns - low) / (high - low);
+    f *= (1 - kept) / factor_ + kept;
+  }
+}
+
+bool Rope::is_long(Index length) const {
+  if (kind_ == Kind::dynamic) return length > trained_;
+  return kind_ == Kind::longrope && length > original_;
+}
+
+std::vector<double> Rope::frequencies(Index length) const {
+  if (!is_long(length)) return short_;
+  if (kind_ == Kind::longrope) return long_;
+  const double ratio = static_cast<double>(length) / static_cast<double>(trained_);
+  const auto dimension = static_cast<double>(dimension_);
+  return plain(theta_ * std::pow(factor_ * ratio - (factor_ - 1), dimension / (dimension - 2)));
+}
+
+std::string Rope::text() const {
+  std::string text = fmt::format("theta {}", theta_);
+  if (kind_ == Kind::standard) return text;
+  text += fmt::format(", {} scaling by {:.6g}", name_, factor_);
+  if (original_ != trained_) text += fmt::format(" from {} positions", original_);
+  if (attention_factor_ != 1) text += fmt::format(", vectors times {:.6g}", attention_factor_);
+  return text;
+}
+
+std::string Rope::notice(Index length) const {
+  if (!is_long(length)) return "";
+  return fmt::format(
+      "{} RoPE scaling takes other frequencies for texts of more than {} tokens: the numbers of "
+      "all "
+      "lengths come from one pass with those of {} tokens",
+      name_, kind_ == Kind::dynamic ? trained_ : original_, length);
+}
+
+void RotaryTable::prepare(const Rope& rope, Index length) {
+  std::vector<double> frequencies = rope.frequencies(length);
+  if (frequencies == frequencies_ && cosines_.rows() >= length) return;
+  frequencies_ = std::move(frequencies);
+  const auto pairs = static_cast<Index>(frequencies_.size());
+  cosines_ = Matrix<float>(length, pairs);
+  sines_ = Matrix<float>(length, pairs);
+  for (Index p = 0; p < length; ++p) {
+    for (Index i = 0; i < pairs; ++i) {
+      const double angle = static_cast<double>(p) * frequencies_[static_cast<std::size_t>(i)];
+      cosines_(p, i) = static_cast<float>(std::cos(angle) * rope.attention_factor());
+      sines_(p, i) = static_cast<float>(std::sin(angle) * rope.attention_factor());
+    }
+  }
+}
+
+void RotaryTable::rotate(std::span<const float> in, Index position, std::span<float> out) const {
+  const auto cosine = cosines_.row(position), sine = sines_.row(position);
+  const std::size_t half = cosine.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const float a = in[i], b = in[i + half];
+    out[i] = a * cosine[i] - b * sine[i];
+    out[i + half] = b * cosine[i] + a * sine[i];
+  }
+}
+
+}  // namespace headgauge
