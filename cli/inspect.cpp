@@ -1,6 +1,7 @@
 // headgauge inspect: what a checkpoint or dump holds, without computing anything.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/memory.hpp"
@@ -34,35 +35,44 @@ Facts inspect_dump(const ResolvedModel& model) {
 
 // What scores are multiplied with, in terms of the sizes that are shown and the layer from 0.
 std::string scale_text(const ModelSummary& summary) {
-  const std::string by_dimension = summary.scaled_by_dimension ? "sqrt(head_dim)" : "";
+  const std::string root =
+      summary.scaled_by > 0 ? fmt::format("sqrt({})", summary.scaled_by) : "sqrt(head_dim)";
+  const std::string by_dimension = summary.scaled_by_dimension ? root : "";
   const std::string by_layer = summary.scaled_by_layer ? "(layer + 1)" : "";
   if (by_dimension.empty() && by_layer.empty()) return "1";
   const bool both = !by_dimension.empty() && !by_layer.empty();
   return "1/" + (both ? "(" + by_dimension + " " + by_layer + ")" : by_dimension + by_layer);
 }
 
+// "4096 in 13 of 26 layers"; windows differ only between layers that have one and those without.
+std::string windows_text(const std::vector<Index>& windows) {
+  const auto sliding = std::ranges::count_if(windows, [](Index window) { return window > 0; });
+  return fmt::format("{} keys in {} of {} layers", std::ranges::max(windows), sliding,
+                     windows.size());
+}
+
 Facts inspect_checkpoint(const ResolvedModel& model) {
   const Checkpoint checkpoint(model);
   const ModelSummary summary = summarize_model(checkpoint);
-  Facts facts = {{"name", model.name},
-                 {"kind", "checkpoint"},
-                 {"folder", model.folder},
-                 {"family", summary.family},
-                 {"layers", summary.layers},
-                 {"heads", summary.heads},
-                 {"kv_heads", summary.kv_heads},
-                 {"head_dim", summary.head_dim},
-                 {"width", summary.width},
-                 {"vocabulary", summary.vocabulary},
-                 {"positions", summary.positions},
-                 {"parameters", summary.parameters},
-                 {"activation", summary.activation},
-                 {"attention_scale", scale_text(summary)},
-                 {"tokenizer", tokenizer_kind(model.folder)},
-                 {"prefix", summary.prefix},
-                 {"files", model.weights.size()},
-                 {"tensors", checkpoint.names().size()},
-                 {"bytes", checkpoint.bytes()}};
+  Facts facts = {{"name", model.name},           {"kind", "checkpoint"},
+                 {"folder", model.folder},       {"family", summary.family},
+                 {"layers", summary.layers},     {"heads", summary.heads},
+                 {"kv_heads", summary.kv_heads}, {"head_dim", summary.head_dim},
+                 {"width", summary.width},       {"vocabulary", summary.vocabulary}};
+  if (summary.positions > 0) facts["positions"] = summary.positions;
+  if (summary.trained_length > 0) facts["trained_length"] = summary.trained_length;
+  facts["parameters"] = summary.parameters;
+  facts["activation"] = summary.activation;
+  facts["attention_scale"] = scale_text(summary);
+  if (!summary.rope.empty()) facts["rope"] = summary.rope;
+  if (!summary.windows.empty()) facts["sliding_window"] = windows_text(summary.windows);
+  if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
+  if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
+  facts["tokenizer"] = tokenizer_kind(model.folder);
+  facts["prefix"] = summary.prefix;
+  facts["files"] = model.weights.size();
+  facts["tensors"] = checkpoint.names().size();
+  facts["bytes"] = checkpoint.bytes();
   std::map<std::string, int> types;
   for (std::string_view name : checkpoint.names()) {
     ++types[std::string(dtype_name(checkpoint.find(name)->dtype))];

@@ -80,7 +80,7 @@ struct ModelSummary {
   bool scaled_by_layer = false;     // and by the layer's number, from 1
   std::string rope;                 // rotary positions and their scaling; empty: none
   std::vector<Index> windows;  // sliding window of each layer, 0: none; empty: no layer has one
-  double attention_cap = 0;    // soft-cap of the scores; 0: none
+  double score_cap = 0;        // soft-cap of the scores; 0: none
   double logit_cap = 0;        // and of the logits of the next token
   std::string prefix;          // before the names of the tensors
 };

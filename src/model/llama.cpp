@@ -129,7 +129,7 @@ class Llama final : public Transformer {
     results.model["vocabulary"] = config_.vocabulary;
     results.model["trained_length"] = config_.positions;
     results.model["rope"] = summary.rope;
-    if (config_.attention_cap > 0) results.model["attention_softcap"] = config_.attention_cap;
+    if (config_.score_cap > 0) results.model["score_softcap"] = config_.score_cap;
     if (config_.logit_cap > 0) results.model["logit_softcap"] = config_.logit_cap;
     results.model["config_sha256"] = checkpoint_.model().config_sha256();
     results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
@@ -234,7 +234,7 @@ class Llama final : public Transformer {
       // Hugging Face's window holds the query's own key too, as ours does.
       if (window > 0) head.visibility = Visibility::sliding_window(window);
       head.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.scaled_by)));
-      head.softcap = config_.attention_cap;
+      head.softcap = config_.score_cap;
       heads.push_back(head);
     }
   }
@@ -333,7 +333,7 @@ ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   if (config.scaled_by != config.head_dim) summary.scaled_by = config.scaled_by;
   summary.rope = config.rope.text();
   if (config.any_window()) summary.windows = config.windows;
-  summary.attention_cap = config.attention_cap;
+  summary.score_cap = config.score_cap;
   summary.logit_cap = config.logit_cap;
   summary.prefix = prefix;
   for (const Expected& tensor : expected_tensors(config, prefix)) {

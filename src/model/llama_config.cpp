@@ -194,7 +194,7 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
       output_bias(family->reads_bias && config.get_or("attention_bias", false)),
       mlp_bias(family->reads_mlp_bias && config.get_or("mlp_bias", false)),
       scaled_by(family->four_norms ? size_or(config, "query_pre_attn_scalar", 256) : head_dim),
-      attention_cap(family->four_norms ? cap_or(config, "attn_logit_softcapping", 50.0) : 0.0f),
+      score_cap(family->four_norms ? cap_or(config, "attn_logit_softcapping", 50.0) : 0.0f),
       logit_cap(family->four_norms ? cap_or(config, "final_logit_softcapping", 30.0) : 0.0f),
       windows(read_windows(config, *family, layers)),
       activation_name(activation_of(config, *family)),

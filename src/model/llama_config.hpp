@@ -50,8 +50,8 @@ struct LlamaConfig {
   bool qkv_bias = false;
   bool output_bias = false;
   bool mlp_bias = false;
-  Index scaled_by = 0;         // scores are divided by its root
-  float attention_cap = 0.0f;  // 0: none
+  Index scaled_by = 0;     // scores are divided by its root
+  float score_cap = 0.0f;  // 0: none
   float logit_cap = 0.0f;
   std::vector<Index> windows;  // per layer; 0: none
   std::string activation_name;
