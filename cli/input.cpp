@@ -22,17 +22,24 @@ std::string sha256_of(const std::string& bytes) {
   return sha256_hex(std::as_bytes(std::span(bytes)));
 }
 
-// The first tokens of the texts, as many as are asked for; auto goes no further than `trained`
-// (0: not known).
+// The first tokens of the texts, as many as are asked for; auto goes no further than the model was
+// trained for.
 std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model,
-                                     Index trained) {
+                                     const ModelSummary& summary) {
+  const Index trained = summary.trained_length;
   std::vector<Document> documents;
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
       // Read once: a pipe has nothing left for a second time.
       const std::string bytes = read_text(path);
-      documents.push_back({path, tokenizer.encode(parse_text(bytes, path)), sha256_of(bytes)});
+      Tokenizer::Around around;
+      Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
+      document.before = std::move(around.before);
+      // A causal text that is cut has not ended; what is said at its end is one token more.
+      std::vector<int>& end = summary.causal ? document.tokens : document.after;
+      end.insert(end.end(), around.after.begin(), around.after.end());
+      documents.push_back(std::move(document));
     }
   }
   for (const std::string& path : options.tokens) {
@@ -46,8 +53,8 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
           ? longest_auto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) {
-    document.total = document.tokens.size();
-    if (document.total > longest) document.tokens.resize(longest);
+    document.total = document.size();
+    document.cut(longest);
   }
   return documents;
 }
@@ -142,8 +149,9 @@ XSource InputOptions::x_source() const {
 
 bool share_text(const InputOptions& a, const InputOptions& b) {
   const ResolvedModel model = resolve_model(a.model);
-  const auto of_b = load_documents(b, model, 0);
-  for (const Document& x : load_documents(a, model, 0)) {
+  const ModelSummary summary = summarize_model(Checkpoint(model));
+  const auto of_b = load_documents(b, model, summary);
+  for (const Document& x : load_documents(a, model, summary)) {
     for (const Document& y : of_b) {
       const std::size_t size = std::min(x.tokens.size(), y.tokens.size());
       if (std::equal(x.tokens.begin(), x.tokens.begin() + static_cast<std::ptrdiff_t>(size),
@@ -165,7 +173,7 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   }
   // An unknown family or a config that makes no sense is told before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = load_documents(options, model, summary.trained_length);
+  std::vector<Document> documents = load_documents(options, model, summary);
   require_length(documents, options.lengths, summary);
   return make_model_source(model, std::move(documents), source);
 }

@@ -171,6 +171,11 @@ class HeadSource {
   // Heads attend as `exchanges` says from now on, and layer() begins again at layer 0. By default
   // UnsupportedError where there are exchanges.
   virtual void exchange(const Exchanges& exchanges);
+  // Every document is cut to a context of that length from now on, and layer() begins again at
+  // layer 0; of shorter documents it gives no heads. What the vectors x are keyed by begins anew,
+  // info() stays as it is. For sources that are not causal, where every length is a pass of its
+  // own. By default UnsupportedError unless no document is longer.
+  virtual void set_context(Index length);
   // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
   // source cannot tell.
   virtual std::vector<double> token_losses(int document) = 0;

@@ -17,6 +17,17 @@ struct Document {
   std::vector<int> tokens;
   std::string sha256;     // of the file it came from
   std::size_t total = 0;  // tokens of the whole text, where `tokens` are the first of more
+  // The special tokens that the tokenizer puts around every text ([CLS] and [SEP]), which are not
+  // among `tokens`; empty where ids were given.
+  std::vector<int> before = {};
+  std::vector<int> after = {};
+
+  std::size_t size() const { return before.size() + tokens.size() + after.size(); }
+  // The ids of a context of `length`, at most size(): before, the first tokens, after.
+  // BadInputError where it has no room for what stands around the text.
+  std::vector<int> context(Index length) const;
+  // Drops tokens at the end until no more than `length` are left with what stands around them.
+  void cut(std::size_t length);
 };
 
 struct SourceOptions {
@@ -75,6 +86,7 @@ struct ModelSummary {
   Index trained_length = 0;  // where they have none: what the model was trained on
   std::int64_t parameters = 0;
   std::string activation;           // as config.json names it
+  bool causal = true;               // a query sees no key after it
   bool scaled_by_dimension = true;  // scores are divided by sqrt(head_dim)
   Index scaled_by = 0;              // or by the root of this, where it is not 0
   bool scaled_by_layer = false;     // and by the layer's number, from 1

@@ -29,6 +29,13 @@ class Tokenizer {
   // does not know and has no unknown token for.
   std::vector<int> encode(std::string_view utf8, bool add_special = true) const;
 
+  // What the post-processor puts before and after a text.
+  struct Around {
+    std::vector<int> before, after;
+  };
+  // encode() in its parts: the ids of the text alone, and what stands around them.
+  std::vector<int> encode(std::string_view utf8, Around& around) const;
+
   // The text of one token, to be shown: decoded where it stands for whole characters, else its
   // entry in the vocabulary. Empty if the tokenizer has no such id.
   std::string piece(int id) const;
@@ -42,6 +49,7 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
+  std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around) const;
   std::unique_ptr<Impl> impl_;
 };
 

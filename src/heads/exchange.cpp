@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "headgauge/heads.hpp"
 #include "headgauge/patterns.hpp"
 
@@ -12,6 +14,16 @@ void HeadSource::exchange(const Exchanges& exchanges) {
   if (exchanges.empty()) return;
   throw UnsupportedError(fault(info().name, "a source whose attention can be exchanged",
                                "one that cannot", "give a checkpoint or a dump file"));
+}
+
+void HeadSource::set_context(Index length) {
+  for (const Index tokens : info().documents) {
+    if (tokens <= length) continue;
+    throw UnsupportedError(
+        fault(info().name, "a source that can be cut to a context",
+              fmt::format("one of {} tokens that cannot be cut to {}", tokens, length),
+              "ask for its own length alone"));
+  }
 }
 
 }  // namespace headgauge

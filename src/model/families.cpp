@@ -45,7 +45,9 @@ std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = family.summarize(checkpoint);
   for (const Document& document : documents) {
-    check_ids(document.tokens, summary.vocabulary, document.name);
+    for (const std::vector<int>* ids : {&document.before, &document.tokens, &document.after}) {
+      check_ids(*ids, summary.vocabulary, document.name);
+    }
   }
   return make_transformer_source(family.make(std::move(checkpoint)), std::move(documents), options);
 }

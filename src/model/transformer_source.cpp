@@ -15,8 +15,9 @@ namespace {
 
 // What is kept of a document from layer to layer.
 struct DocumentState {
-  Matrix<float> residual;  // L x D
-  Matrix<float> distinct;  // embeddings of the distinct tokens
+  std::vector<int> tokens;  // of the context; empty: the document is shorter than that
+  Matrix<float> residual;   // L x D
+  Matrix<float> distinct;   // embeddings of the distinct tokens
   std::vector<std::uint32_t> row_of;
   int next_layer = 0;       // that has not been run over `residual`
   Matrix<float> kept;       // what entered the layer of keep_entering()
@@ -44,15 +45,16 @@ class TransformerSource final : public ModelSource {
     for (const Document& document : documents_) {
       results.text["names"].push_back(document.name);
       results.text["sha256"].push_back(document.sha256);
-      results.text["tokens"].push_back(document.tokens.size());
+      results.text["tokens"].push_back(document.size());
       results.text["tokens_total"].push_back(document.total);
     }
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
     if (states_.empty()) embed();
-    model_->load(layer, pool_);
     DocumentState& state = states_[static_cast<std::size_t>(document)];
+    if (state.tokens.empty()) return {};
+    model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
     state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
@@ -77,6 +79,13 @@ class TransformerSource final : public ModelSource {
     } else if (!states_.empty()) {
       for (std::size_t d = 0; d < states_.size(); ++d) enter(d);
     }
+  }
+
+  void set_context(Index length) override {
+    context_ = length;
+    ++contexts_;
+    first_layer_ = 0;
+    states_.clear();
   }
 
   void keep_entering(int layer) override { kept_layer_ = layer > 0 ? layer : -1; }
@@ -127,7 +136,7 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const int> targets(int document) const {
-    const auto& tokens = documents_[static_cast<std::size_t>(document)].tokens;
+    const auto& tokens = states_[static_cast<std::size_t>(document)].tokens;
     return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
   }
 
@@ -148,10 +157,9 @@ class TransformerSource final : public ModelSource {
     info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
     Index longest = 0, total = 0;
     for (Document& document : documents_) {
-      const auto limit = static_cast<std::size_t>(info_.max_length);
-      document.total = std::max(document.total, document.tokens.size());
-      if (limit > 0 && document.tokens.size() > limit) document.tokens.resize(limit);
-      const auto length = static_cast<Index>(document.tokens.size());
+      document.total = std::max(document.total, document.size());
+      if (info_.max_length > 0) document.cut(static_cast<std::size_t>(info_.max_length));
+      const auto length = static_cast<Index>(document.size());
       info_.documents.push_back(length);
       longest = std::max(longest, length);
       total += length;
@@ -168,16 +176,18 @@ class TransformerSource final : public ModelSource {
 
   void embed() {
     for (const Document& document : documents_) {
-      DocumentState state;
+      DocumentState& state = states_.emplace_back();
+      const auto longest = static_cast<Index>(document.size());
+      if (longest < context_) continue;
+      state.tokens = document.context(context_ > 0 ? context_ : longest);
       std::unordered_map<int, std::uint32_t> row_of_token;
-      for (int token : document.tokens) {
+      for (int token : state.tokens) {
         const auto next = static_cast<std::uint32_t>(row_of_token.size());
         state.row_of.push_back(row_of_token.emplace(token, next).first->second);
       }
       state.distinct = Matrix<float>(static_cast<Index>(row_of_token.size()), width());
       for (const auto& [token, row] : row_of_token)
         model_->embedding(token, state.distinct.row(row));
-      states_.push_back(std::move(state));
       enter(states_.size() - 1);
     }
   }
@@ -197,7 +207,7 @@ class TransformerSource final : public ModelSource {
   // The document, x and the exchange of a head that was projected.
   void complete(HeadInput& head, int document, const DocumentState& state) const {
     head.document = document;
-    const auto document_key = static_cast<std::uint64_t>(document) + 1;
+    const auto document_key = (contexts_ << 52) | (static_cast<std::uint64_t>(document) + 1);
     const auto layer_key = (static_cast<std::uint64_t>(head.layer) + 1) << 20;
     switch (x_) {
       case XSource::embedding:
@@ -271,6 +281,8 @@ class TransformerSource final : public ModelSource {
   int first_layer_ = 0;
   int kept_layer_ = -1;
 
+  Index context_ = 0;           // of set_context(); 0: whole documents
+  std::uint64_t contexts_ = 0;  // how many there were
   std::vector<DocumentState> states_;
   Matrix<float> entered_;   // the residual stream entering the layer
   Matrix<float> attended_;  // L x heads * d

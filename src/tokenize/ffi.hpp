@@ -14,7 +14,8 @@ HgTokenizer* hg_tokenizer_from_bpe(const std::uint8_t* vocabulary, std::size_t v
                                    char** error);
 void hg_tokenizer_free(HgTokenizer* tokenizer);
 bool hg_tokenizer_encode(const HgTokenizer* tokenizer, const std::uint8_t* text, std::size_t size,
-                         bool add_special, std::uint32_t** ids, std::size_t* count, char** error);
+                         bool add_special, std::uint32_t** ids, std::size_t* count,
+                         std::size_t* before, std::size_t* after, char** error);
 void hg_ids_free(std::uint32_t* ids, std::size_t count);
 char* hg_tokenizer_piece(const HgTokenizer* tokenizer, std::uint32_t id, char** error);
 std::size_t hg_tokenizer_vocabulary(const HgTokenizer* tokenizer);

@@ -98,15 +98,29 @@ std::string tokenizer_kind(const std::string& folder) {
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {
+  Around around;
+  if (!add_special) return encode_parts(utf8, false, around);
+  std::vector<int> ids = encode_parts(utf8, true, around);
+  ids.insert(ids.begin(), around.before.begin(), around.before.end());
+  ids.insert(ids.end(), around.after.begin(), around.after.end());
+  return ids;
+}
+
+std::vector<int> Tokenizer::encode(std::string_view utf8, Around& around) const {
+  return encode_parts(utf8, true, around);
+}
+
+std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special,
+                                         Around& around) const {
   if (const std::size_t at = find_invalid_utf8(utf8); at != std::string_view::npos) {
     throw BadInputError(fault("text byte " + std::to_string(at), "UTF-8", "another encoding",
                               "convert the text to UTF-8"));
   }
   std::uint32_t* ids = nullptr;
-  std::size_t count = 0;
+  std::size_t count = 0, before = 0, after = 0;
   char* error = nullptr;
   const bool encoded = hg_tokenizer_encode(impl_->handle.get(), octets(utf8), utf8.size(),
-                                           add_special, &ids, &count, &error);
+                                           add_special, &ids, &count, &before, &after, &error);
   const OwnedString owned(error);
   if (!encoded) {
     throw BadInputError(fault(impl_->path, "a vocabulary that can express the text",
@@ -124,7 +138,11 @@ std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) cons
     }
     result.push_back(static_cast<int>(id));
   }
-  return result;
+  const auto first = result.begin() + static_cast<std::ptrdiff_t>(before);
+  const auto last = result.end() - static_cast<std::ptrdiff_t>(after);
+  around.before.assign(result.begin(), first);
+  around.after.assign(last, result.end());
+  return {first, last};
 }
 
 std::string Tokenizer::piece(int id) const {

@@ -59,7 +59,8 @@ pub unsafe extern "C" fn hg_tokenizer_free(tokenizer: *mut HgTokenizer) {
     }
 }
 
-/// The ids of a UTF-8 text; true on success. `*ids` goes back to `hg_ids_free` with `*count`.
+/// The ids of a UTF-8 text; true on success. `*ids` goes back to `hg_ids_free` with `*count`; the
+/// first `*before` and the last `*after` of them are what the post-processor put around the text.
 ///
 /// # Safety
 /// `text` points to `size` bytes; the out pointers are writable.
@@ -71,6 +72,8 @@ pub unsafe extern "C" fn hg_tokenizer_encode(
     add_special: bool,
     ids: *mut *mut u32,
     count: *mut usize,
+    before: *mut usize,
+    after: *mut usize,
     error: *mut *mut c_char,
 ) -> bool {
     let encoded = guard(error, || {
@@ -79,11 +82,17 @@ pub unsafe extern "C" fn hg_tokenizer_encode(
             .0
             .encode_fast(text, add_special)
             .map_err(|e| e.to_string())?;
-        Ok(encoding.get_ids().to_vec().into_boxed_slice())
+        let added = encoding.get_special_tokens_mask();
+        let leading = added.iter().take_while(|&&special| special == 1).count();
+        let trailing = added[leading..].iter().rev();
+        let trailing = trailing.take_while(|&&special| special == 1).count();
+        Ok((encoding.get_ids().to_vec().into_boxed_slice(), leading, trailing))
     });
     match encoded {
-        Some(list) => {
+        Some((list, leading, trailing)) => {
             *count = list.len();
+            *before = leading;
+            *after = trailing;
             *ids = Box::into_raw(list) as *mut u32;
             true
         }
