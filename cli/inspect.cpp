@@ -61,6 +61,7 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
                  {"width", summary.width},       {"vocabulary", summary.vocabulary}};
   if (summary.positions > 0) facts["positions"] = summary.positions;
   if (summary.trained_length > 0) facts["trained_length"] = summary.trained_length;
+  facts["causal"] = summary.causal;
   facts["parameters"] = summary.parameters;
   facts["activation"] = summary.activation;
   facts["attention_scale"] = scale_text(summary);

@@ -13,10 +13,10 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"gpt2", summarize_gpt2, make_gpt2},      {"llama", summarize_llama, make_llama},
-    {"mistral", summarize_llama, make_llama}, {"qwen2", summarize_llama, make_llama},
-    {"qwen3", summarize_llama, make_llama},   {"gemma", summarize_llama, make_llama},
-    {"gemma2", summarize_llama, make_llama},
+    {"gpt2", summarize_gpt2, make_gpt2},      {"bert", summarize_bert, make_bert},
+    {"llama", summarize_llama, make_llama},   {"mistral", summarize_llama, make_llama},
+    {"qwen2", summarize_llama, make_llama},   {"qwen3", summarize_llama, make_llama},
+    {"gemma", summarize_llama, make_llama},   {"gemma2", summarize_llama, make_llama},
 };
 
 const Family& find_family(const Checkpoint& checkpoint) {

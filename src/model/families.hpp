@@ -14,4 +14,7 @@ std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
 ModelSummary summarize_llama(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
 
+ModelSummary summarize_bert(const Checkpoint& checkpoint);
+std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint);
+
 }  // namespace headgauge

@@ -36,9 +36,11 @@ class Transformer {
   // The rest of the loaded layer: attended (L x heads * d) is what its heads put out.
   virtual void finish(MatrixView<const float> attended, MatrixView<float> residual,
                       ThreadPool& pool) = 0;
-  // What meets the output embedding.
-  virtual void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool) = 0;
-  virtual const TensorView& output_embedding() const = 0;
+
+  // What meets the output embedding; asked for where SourceInfo::has_loss says that the model
+  // predicts the next token.
+  virtual void leave(MatrixView<const float> residual, MatrixView<float> out, ThreadPool& pool);
+  virtual const TensorView& output_embedding() const;
   // c > 0: the logits l of the next token become c tanh(l / c).
   virtual float logit_cap() const { return 0.0f; }
   // What a reader must know of numbers that come from one pass over `length` tokens; empty:

@@ -1,6 +1,7 @@
 #include "model/transformer_source.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -92,6 +93,7 @@ class TransformerSource final : public ModelSource {
   int first_layer() const override { return first_layer_; }
 
   void set_reference() override {
+    if (!info_.has_loss) return;
     for (DocumentState& state : states_) {
       resize(state.reference, state.residual.rows(), width());
       model_->leave(state.residual, state.reference, pool_);
@@ -142,6 +144,7 @@ class TransformerSource final : public ModelSource {
 
   // What the pass that was just finished says.
   NextTokens predict(int document, MatrixView<const float> reference) {
+    if (!info_.has_loss) return {};
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
     Matrix<float> hidden(state.residual.rows(), width());
     model_->leave(state.residual, hidden, pool_);
@@ -292,6 +295,14 @@ class TransformerSource final : public ModelSource {
 };
 
 }  // namespace
+
+void Transformer::leave(MatrixView<const float>, MatrixView<float>, ThreadPool&) {
+  throw std::logic_error("a model without a next token has nothing that meets its embedding");
+}
+
+const TensorView& Transformer::output_embedding() const {
+  throw std::logic_error("a model without a next token has no output embedding");
+}
 
 std::unique_ptr<ModelSource> make_transformer_source(std::unique_ptr<Transformer> transformer,
                                                      std::vector<Document> documents,

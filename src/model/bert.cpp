@@ -1,0 +1,284 @@
+// BERT (Devlin et al. 2019) as Hugging Face's BertModel computes it for a single text, in float32:
+//   h_0 = norm(word[token] + position[t] + type[0])
+//   h' = norm(h + output(attention(query(h), key(h), value(h)))),  h_next = norm(h' + mlp(h'))
+// Every query sees every key. What stands on top (masked-LM head, pooler) is not read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "headgauge/results.hpp"
+#include "model/activation.hpp"
+#include "model/families.hpp"
+#include "model/layers.hpp"
+
+namespace headgauge {
+namespace {
+
+struct BertConfig {
+  int layers = 0;
+  int heads = 0;
+  Index width = 0;
+  Index inner = 0;
+  Index vocabulary = 0;
+  Index positions = 0;
+  Index token_types = 0;
+  double epsilon = 1e-12;
+  std::string activation_name;
+  Activation activation = nullptr;
+
+  explicit BertConfig(const ConfigReader& config)
+      : layers(static_cast<int>(config.get_size("num_hidden_layers"))),
+        heads(static_cast<int>(config.get_size("num_attention_heads"))),
+        width(config.get_size("hidden_size")),
+        inner(config.get_size("intermediate_size")),
+        vocabulary(config.get_size("vocab_size")),
+        positions(config.get_size("max_position_embeddings")),
+        token_types(config.has("type_vocab_size") ? config.get_size("type_vocab_size") : 2),
+        epsilon(config.get_or("layer_norm_eps", 1e-12)),
+        activation_name(config.get_or<std::string>("hidden_act", "gelu")),
+        activation(find_activation(activation_name, config.where("hidden_act"))) {
+    if (width % heads != 0) {
+      throw BadInputError(fault(config.where("hidden_size"),
+                                fmt::format("a multiple of num_attention_heads = {}", heads),
+                                std::to_string(width), "correct the config"));
+    }
+    if (!(epsilon > 0)) {
+      throw BadInputError(fault(config.where("layer_norm_eps"), "a positive number",
+                                fmt::format("{}", epsilon), "correct the config"));
+    }
+    for (const char* switched_on : {"is_decoder", "add_cross_attention"}) {
+      if (!config.get_or(switched_on, false)) continue;
+      throw UnsupportedError(
+          fault(config.where(switched_on), "false", "true", "headgauge runs BERT as an encoder"));
+    }
+    const auto kind = config.get_or<std::string>("position_embedding_type", "absolute");
+    if (kind != "absolute") {
+      throw UnsupportedError(
+          fault(config.where("position_embedding_type"), "absolute", "\"" + kind + "\"",
+                "relative positions (relative_key, relative_key_query) add to every score what "
+                "queries and keys alone do not tell"));
+    }
+  }
+
+  Index head_dim() const { return width / heads; }
+};
+
+// Models with a head put "bert." before the names of BertModel.
+std::string tensor_prefix(const Checkpoint& checkpoint) {
+  const char* const with = "bert.embeddings.word_embeddings.weight";
+  return checkpoint.find(with) != nullptr ? "bert." : "";
+}
+
+// What the weights of a norm are called: gamma and beta in checkpoints that came from TensorFlow.
+struct NormNames {
+  std::string weight, bias;
+};
+NormNames norm_names(const Checkpoint& checkpoint, const std::string& name) {
+  if (checkpoint.find(name + ".gamma") != nullptr) return {name + ".gamma", name + ".beta"};
+  return {name + ".weight", name + ".bias"};
+}
+
+struct BertLayer {
+  Linear query, key, value, output, inner, outer;
+  LayerNorm attention_norm, output_norm;
+};
+
+class Bert final : public Transformer {
+ public:
+  explicit Bert(Checkpoint checkpoint)
+      : checkpoint_(std::move(checkpoint)),
+        config_(checkpoint_.config()),
+        prefix_(tensor_prefix(checkpoint_)) {
+    require_tensors();
+    info_.name = checkpoint_.model().name;
+    info_.family = "bert";
+    info_.layers = config_.layers;
+    info_.heads = info_.kv_heads = config_.heads;
+    info_.head_dim = config_.head_dim();
+    info_.max_length = config_.positions;
+    info_.causal = false;
+    info_.has_loss = false;
+    info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
+    info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);
+  }
+
+  const SourceInfo& info() const override { return info_; }
+  Index width() const override { return config_.width; }
+
+  void describe(Results& results) const override {
+    results.model["parameters"] = summarize_bert(checkpoint_).parameters;
+    results.model["width"] = config_.width;
+    results.model["vocabulary"] = config_.vocabulary;
+    results.model["positions"] = config_.positions;
+    results.model["causal"] = false;
+    results.model["config_sha256"] = checkpoint_.model().config_sha256();
+    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+  }
+
+  std::size_t bytes(Index longest, int threads) const override {
+    const Index d = config_.width, f = config_.inner;
+    return sizeof(float) * static_cast<std::size_t>(2 * (4 * d * d + 2 * d * f) + 3 * longest * d +
+                                                    threads * kForwardRows * f) +
+           checkpoint_.bytes();
+  }
+
+  void embedding(int token, std::span<float> row) const override {
+    checkpoint_.find(embeddings("word_embeddings.weight"))->widen(row, token * config_.width);
+  }
+
+  void enter(MatrixView<float> residual) override {
+    const TensorView& positions = *checkpoint_.find(embeddings("position_embeddings.weight"));
+    AlignedVector<float> position(static_cast<std::size_t>(config_.width)), type(position.size());
+    checkpoint_.find(embeddings("token_type_embeddings.weight"))->widen(type, 0);
+    for (Index t = 0; t < residual.rows(); ++t) {
+      positions.widen(position, t * config_.width);
+      const auto row = residual.row(t);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += type[i] + position[i];
+    }
+    load_norm(embeddings("LayerNorm")).apply(residual, residual);
+  }
+
+  void load(int layer, ThreadPool& pool) override {
+    if (layer == loaded_) return;
+    const std::string l = layer_prefix(layer);
+    const Index d = config_.width, f = config_.inner;
+    const auto linear = [&](const char* name, Index in, Index out, Linear& to) {
+      load_linear(checkpoint_, l + name, in, out, true, pool, to);
+    };
+    linear("attention.self.query", d, d, weights_.query);
+    linear("attention.self.key", d, d, weights_.key);
+    linear("attention.self.value", d, d, weights_.value);
+    linear("attention.output.dense", d, d, weights_.output);
+    linear("intermediate.dense", d, f, weights_.inner);
+    linear("output.dense", f, d, weights_.outer);
+    weights_.attention_norm = load_norm(l + "attention.output.LayerNorm");
+    weights_.output_norm = load_norm(l + "output.LayerNorm");
+    loaded_ = layer;
+  }
+
+  void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
+               ThreadPool& pool) override {
+    const Index length = residual.rows(), width = config_.width, d = config_.head_dim();
+    if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * width);
+    const MatrixView<float> all = qkv_.view();
+    for_row_blocks(pool, length, [&](Index first, Index rows, int) {
+      const auto in = residual.block(first, rows, 0, width);
+      weights_.query.apply(in, all.block(first, rows, 0, width));
+      weights_.key.apply(in, all.block(first, rows, width, width));
+      weights_.value.apply(in, all.block(first, rows, 2 * width, width));
+    });
+    const MatrixView<const float> qkv = std::as_const(qkv_).view();
+    heads.clear();
+    for (int h = 0; h < config_.heads; ++h) {
+      HeadInput head;
+      head.layer = loaded_;
+      head.head = head.kv_head = h;
+      head.queries = qkv.block(0, length, h * d, d);
+      head.keys = qkv.block(0, length, width + h * d, d);
+      head.values = qkv.block(0, length, 2 * width + h * d, d);
+      head.visibility = Visibility::full();
+      head.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
+      heads.push_back(head);
+    }
+  }
+
+  // residual = norm(residual + output(attended)); residual = norm(residual + mlp(residual))
+  void finish(MatrixView<const float> attended, MatrixView<float> residual,
+              ThreadPool& pool) override {
+    const Index d = config_.width, f = config_.inner;
+    scratch_.resize(static_cast<std::size_t>(pool.threads()));
+    for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int slot) {
+      Matrix<float>& scratch = scratch_[static_cast<std::size_t>(slot)];
+      if (scratch.empty()) scratch = Matrix<float>(kForwardRows, f);
+      const auto stream = residual.block(first, rows, 0, d);
+      const auto inner = scratch.view().block(0, rows, 0, f);
+      weights_.output.apply(attended.block(first, rows, 0, d), stream, true);
+      weights_.attention_norm.apply(stream, stream);
+      weights_.inner.apply(stream, inner);
+      for (Index r = 0; r < rows; ++r) config_.activation(inner.row(r));
+      weights_.outer.apply(inner, stream, true);
+      weights_.output_norm.apply(stream, stream);
+    });
+  }
+
+ private:
+  std::string embeddings(const char* name) const { return prefix_ + "embeddings." + name; }
+  std::string layer_prefix(int layer) const {
+    return fmt::format("{}encoder.layer.{}.", prefix_, layer);
+  }
+
+  LayerNorm load_norm(const std::string& name) const {
+    const NormNames names = norm_names(checkpoint_, name);
+    return {checkpoint_.require(names.weight, {config_.width}).values(),
+            checkpoint_.require(names.bias, {config_.width}).values(), config_.epsilon};
+  }
+
+  // Checks everything that can be checked before work begins.
+  void require_tensors() const {
+    const Index d = config_.width, f = config_.inner;
+    checkpoint_.require(embeddings("word_embeddings.weight"), {config_.vocabulary, d});
+    checkpoint_.require(embeddings("position_embeddings.weight"), {config_.positions, d});
+    checkpoint_.require(embeddings("token_type_embeddings.weight"), {config_.token_types, d});
+    const auto require_norm = [&](const std::string& name) {
+      const NormNames names = norm_names(checkpoint_, name);
+      checkpoint_.require(names.weight, {d});
+      checkpoint_.require(names.bias, {d});
+    };
+    require_norm(embeddings("LayerNorm"));
+    for (int layer = 0; layer < config_.layers; ++layer) {
+      const std::string l = layer_prefix(layer);
+      const auto require_linear = [&](const char* name, Index in, Index out) {
+        checkpoint_.require(l + name + ".weight", {out, in});
+        checkpoint_.require(l + name + ".bias", {out});
+      };
+      for (const char* name : {"attention.self.query", "attention.self.key", "attention.self.value",
+                               "attention.output.dense"}) {
+        require_linear(name, d, d);
+      }
+      require_linear("intermediate.dense", d, f);
+      require_linear("output.dense", f, d);
+      require_norm(l + "attention.output.LayerNorm");
+      require_norm(l + "output.LayerNorm");
+    }
+  }
+
+  Checkpoint checkpoint_;
+  BertConfig config_;
+  std::string prefix_;
+  SourceInfo info_;
+  BertLayer weights_;
+  int loaded_ = -1;
+  Matrix<float> qkv_;  // L x 3D
+  std::vector<Matrix<float>> scratch_;
+};
+
+}  // namespace
+
+ModelSummary summarize_bert(const Checkpoint& checkpoint) {
+  const BertConfig config(checkpoint.config());
+  ModelSummary summary;
+  summary.prefix = tensor_prefix(checkpoint);
+  refuse_further_layers(checkpoint, summary.prefix + "encoder.layer.", config.layers,
+                        "num_hidden_layers");
+  summary.family = "bert";
+  summary.layers = config.layers;
+  summary.heads = summary.kv_heads = config.heads;
+  summary.head_dim = config.head_dim();
+  summary.width = config.width;
+  summary.vocabulary = config.vocabulary;
+  summary.positions = config.positions;
+  summary.causal = false;
+  summary.activation = config.activation_name;
+  const std::int64_t d = config.width, f = config.inner;
+  const std::int64_t block = 4 * d * d + 2 * d * f + 9 * d + f;
+  summary.parameters = config.layers * block + 2 * d +
+                       d * (config.vocabulary + config.positions + config.token_types);
+  return summary;
+}
+
+std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint) {
+  return std::make_unique<Bert>(std::move(checkpoint));
+}
+
+}  // namespace headgauge
