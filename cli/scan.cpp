@@ -59,7 +59,7 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
       std::vector<std::string> dims;
       if (metric.kind == MetricKind::row_mean) dims = {"layer", "head", "length"};
       if (metric.kind == MetricKind::row_longest) dims = {"layer", "head"};
-      if (metric.kind == MetricKind::hidden) continue;
+      if (metric.kind == MetricKind::hidden || metric.kind == MetricKind::passed_on) continue;
       dims.insert(dims.end(), metric.dims.begin(), metric.dims.end());
       results.add_metric(metric.name, dims, metric.unit);
     }

@@ -23,6 +23,7 @@ enum class MetricKind {
   row_mean,     // mean over rows: dims layer, head, length, then `dims`
   row_longest,  // mean over rows at the longest length only: dims layer, head, then `dims`
   hidden,       // as row_mean, but kept for derive() and never written out
+  passed_on,    // as hidden, but in the results of a pass, for what is derived over all lengths
   derived,      // filled in by derive(); `dims` are all of its dims
 };
 

@@ -26,52 +26,49 @@ constexpr std::size_t kFewestOctaves = 3;
 constexpr std::array kForecasts = {2, 4, 8};  // times the longest length
 constexpr double kReliable = 0.8;
 
-const std::vector<MetricInfo>& dispersion_metrics() {
-  static const std::vector<MetricInfo> all = [] {
-    std::vector<MetricInfo> metrics;
-    for (const char* name : {kPosition, kLogKeys, kKeys, kEntropy, kEffective, kLogMax,
-                             kLogKeysOfMax, kPositionOfMax}) {
-      MetricInfo info;
-      info.name = name;
-      info.group = "capacity";
-      info.kind = MetricKind::hidden;
-      info.unit = std::string("1");
-      info.by_position = true;
-      metrics.push_back(std::move(info));
-    }
-    const auto derived = [&](std::string name, std::vector<std::string> dims, std::string unit,
-                             std::string formula, std::string source, std::string meaning) {
-      MetricInfo info;
-      info.name = std::move(name);
-      info.group = "capacity";
-      info.kind = MetricKind::derived;
-      info.dims = std::move(dims);
-      info.unit = std::move(unit);
-      info.formula = std::move(formula);
-      info.source = std::move(source);
-      info.meaning = std::move(meaning);
-      metrics.push_back(std::move(info));
-    };
-    derived("entropy_slope", {"layer", "head"}, "1",
-            "drift of the entropy per unit of log n, over the last four octaves of position",
-            "docs/mathematics.md G6, 7b",
-            "1: it spreads over all new keys (disperses); 0: it keeps selecting");
-    derived("max_weight_slope", {"layer", "head"}, "1",
-            "drift of log max_j a_j per unit of log n, over the last four octaves of position",
-            "docs/mathematics.md G6, 7b",
-            "-1: the largest weight falls as 1/n; 0: it keeps its size");
-    derived(
-        "effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys",
-        "e^y, y = log effective_tokens of the last octave + drift per octave; rows F/2 < t <= F",
-        "docs/mathematics.md 7b",
-        "effective tokens of the last half of a longer text; see forecast_coverage");
-    derived("forecast_coverage", {}, "1",
-            "share of heads whose forecast from all octaves but the last one holds there, within 2 "
-            "standard errors",
-            "docs/mathematics.md 7b", "below 0.8 the forecasts are unreliable");
-    return metrics;
-  }();
-  return all;
+// `per_row`: what becomes of the metrics of rows.
+std::vector<MetricInfo> dispersion_metrics(MetricKind per_row) {
+  std::vector<MetricInfo> metrics;
+  for (const char* name :
+       {kPosition, kLogKeys, kKeys, kEntropy, kEffective, kLogMax, kLogKeysOfMax, kPositionOfMax}) {
+    MetricInfo info;
+    info.name = name;
+    info.group = "capacity";
+    info.kind = per_row;
+    info.unit = std::string("1");
+    info.by_position = per_row == MetricKind::hidden;
+    metrics.push_back(std::move(info));
+  }
+  const auto derived = [&](std::string name, std::vector<std::string> dims, std::string unit,
+                           std::string formula, std::string source, std::string meaning) {
+    MetricInfo info;
+    info.name = std::move(name);
+    info.group = "capacity";
+    info.kind = MetricKind::derived;
+    info.dims = std::move(dims);
+    info.unit = std::move(unit);
+    info.formula = std::move(formula);
+    info.source = std::move(source);
+    info.meaning = std::move(meaning);
+    metrics.push_back(std::move(info));
+  };
+  derived("entropy_slope", {"layer", "head"}, "1",
+          "drift of the entropy per unit of log n, over the last four octaves of position",
+          "docs/mathematics.md G6, 7b",
+          "1: it spreads over all new keys (disperses); 0: it keeps selecting");
+  derived("max_weight_slope", {"layer", "head"}, "1",
+          "drift of log max_j a_j per unit of log n, over the last four octaves of position",
+          "docs/mathematics.md G6, 7b",
+          "-1: the largest weight falls as 1/n; 0: it keeps its size");
+  derived("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys",
+          "e^y, y = log effective_tokens of the last octave + drift per octave; rows F/2 < t <= F",
+          "docs/mathematics.md 7b",
+          "effective tokens of the last half of a longer text; see forecast_coverage");
+  derived("forecast_coverage", {}, "1",
+          "share of heads whose forecast from all octaves but the last one holds there, within 2 "
+          "standard errors",
+          "docs/mathematics.md 7b", "below 0.8 the forecasts are unreliable");
+  return metrics;
 }
 
 using Statistics = const LayerStatistics&;
@@ -118,9 +115,90 @@ std::vector<Octave> octaves_of(Statistics layer, Index head, std::span<const Oct
   return octaves;
 }
 
+// A head along its octaves.
+struct Followed {
+  std::vector<Octave> entropy, largest, effective;
+};
+
+// The metrics that follow from octaves: a cell for each head, and under each rival where there are
+// some.
+class TrendMetrics {
+ public:
+  TrendMetrics(Results& results, std::vector<std::string> dims, double longest)
+      : results_(results) {
+    for (const int factor : kForecasts) lengths_.push_back(factor * longest);
+    results.set_coord("forecast_length", lengths_);
+    std::vector<std::string> rivals(dims.begin() + 2, dims.end());
+    entropy_ = &add("entropy_slope", dims, "1");
+    largest_ = &add("max_weight_slope", dims, "1");
+    dims.emplace_back("forecast_length");
+    forecasts_ = &add("effective_tokens_forecast", dims, "keys");
+    coverage_ = &results.add_metric("forecast_coverage", std::move(rivals), "1");
+    judged_.resize(coverage_->values.size());
+    held_.resize(judged_.size());
+  }
+
+  const std::vector<double>& forecast_lengths() const { return lengths_; }
+
+  // `positions`: logarithms of where the forecasts stand.
+  void put(std::size_t cell, const Followed& head, std::span<const double> positions) {
+    put_slope(head.entropy, cell, *entropy_);
+    put_slope(head.largest, cell, *largest_);
+    const std::optional<bool> holds = forecast_holds(head.effective);
+    if (!holds) return;
+    const std::size_t rival = cell % judged_.size();
+    ++judged_[rival];
+    held_[rival] += *holds;
+    for (std::size_t f = 0; f < positions.size(); ++f) {
+      const Forecast forecast = forecast_effective_tokens(head.effective, positions[f]);
+      forecasts_->values[cell * positions.size() + f] = forecast.value;
+      forecasts_->stderr_[cell * positions.size() + f] = forecast.standard_error;
+    }
+  }
+
+  // `fitted` and `measured`: the ends of the last octave but one and of the last. `labels`: of the
+  // rivals, the original first.
+  void finish(double fitted, double measured, std::span<const std::string> labels) {
+    for (std::size_t rival = 0; rival < judged_.size(); ++rival) {
+      if (judged_[rival] == 0) continue;
+      const double share = static_cast<double>(held_[rival]) / static_cast<double>(judged_[rival]);
+      coverage_->values[rival] = share;
+      if (share >= kReliable) continue;
+      results_.notices.push_back(fmt::format(
+          "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its error "
+          "bars hold "
+          "what was measured up to {:.0f} for only {} of {} heads",
+          rival == 0 ? "" : labels[rival] + ": ", fitted, measured, held_[rival], judged_[rival]));
+    }
+  }
+
+ private:
+  MetricArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
+    MetricArray& metric = results_.add_metric(name, std::move(dims), unit);
+    metric.stderr_.assign(metric.values.size(), kUndefined);
+    return metric;
+  }
+
+  static void put_slope(std::span<const Octave> octaves, std::size_t cell, MetricArray& metric) {
+    if (octaves.size() < kFewestOctaves) return;
+    const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
+    if (std::isnan(trend.standard_error)) return;
+    metric.values[cell] = trend.slope;
+    metric.stderr_[cell] = trend.standard_error;
+  }
+
+  Results& results_;
+  std::vector<double> lengths_;
+  MetricArray *entropy_, *largest_, *forecasts_, *coverage_;
+  std::vector<std::size_t> judged_, held_;  // per rival
+};
+
 class DispersionMeasure final : public Measure {
  public:
-  const std::vector<MetricInfo>& metrics() const override { return dispersion_metrics(); }
+  explicit DispersionMeasure(bool causal)
+      : causal_(causal),
+        metrics_(dispersion_metrics(causal ? MetricKind::hidden : MetricKind::passed_on)) {}
+  const std::vector<MetricInfo>& metrics() const override { return metrics_; }
   MeasureNeeds needs() const override { return {}; }
   Index dim_size(std::string_view) const override { return 1; }
 
@@ -144,73 +222,76 @@ class DispersionMeasure final : public Measure {
   }
 
   void derive(std::span<const LayerStatistics* const> layers, Results& results) override {
-    const std::vector<OctaveBins> bins = octave_bins(results.coord_numbers("position"));
+    if (!causal_) return;
+    const auto edges = results.coord_numbers("position");
+    const std::vector<OctaveBins> bins = octave_bins(edges);
     const std::vector<int> heads = coordinate_numbers(results, "head");
-    const double longest = results.coord_numbers("position").back();
-    std::vector<double> lengths;
-    for (const int factor : kForecasts) lengths.push_back(factor * longest);
-    results.set_coord("forecast_length", lengths);
-
-    MetricArray& entropy = add(results, "entropy_slope", {"layer", "head"}, "1");
-    MetricArray& largest = add(results, "max_weight_slope", {"layer", "head"}, "1");
-    MetricArray& forecasts =
-        add(results, "effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
-    std::size_t judged = 0, held = 0;
+    TrendMetrics metrics(results, {"layer", "head"}, edges.back());
+    std::vector<double> positions;  // the mean of the rows F/2 < t <= F
+    for (const double f : metrics.forecast_lengths())
+      positions.push_back(std::log((1.5 * f + 1) / 2));
     for (std::size_t l = 0; l < layers.size(); ++l) {
       for (std::size_t h = 0; h < heads.size(); ++h) {
-        const std::size_t cell = l * heads.size() + h;
         const auto along = [&](const Along& what) {
           return octaves_of(*layers[l], heads[h], bins, what);
         };
-        put_slope(along(kAlongEntropy), cell, entropy);
-        put_slope(along(kAlongMax), cell, largest);
-        const std::vector<Octave> octaves = along(kAlongEffective);
-        const std::optional<bool> holds = forecast_holds(octaves);
-        if (!holds) continue;
-        ++judged;
-        held += *holds;
-        for (std::size_t f = 0; f < lengths.size(); ++f) {
-          // The mean position of the rows F/2 < t <= F.
-          const double position = std::log((1.5 * lengths[f] + 1) / 2);
-          const Forecast forecast = forecast_effective_tokens(octaves, position);
-          forecasts.values[cell * lengths.size() + f] = forecast.value;
-          forecasts.stderr_[cell * lengths.size() + f] = forecast.standard_error;
-        }
+        metrics.put(l * heads.size() + h,
+                    {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
       }
     }
-    MetricArray& coverage = results.add_metric("forecast_coverage", {}, "1");
-    if (judged == 0) return;
-    coverage.values[0] = static_cast<double>(held) / static_cast<double>(judged);
-    if (coverage.values[0] >= kReliable) return;
-    const double fitted =
-        results.coord_numbers("position")[static_cast<std::size_t>(bins.back().first - 1)];
-    results.notices.push_back(fmt::format(
-        "effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its error "
-        "bars hold what was measured up to {:.0f} for only {} of {} heads",
-        fitted, longest, held, judged));
+    if (bins.empty()) return;
+    metrics.finish(edges[static_cast<std::size_t>(bins.back().first - 1)], edges.back(), {});
   }
 
  private:
-  static MetricArray& add(Results& results, const char* name, std::vector<std::string> dims,
-                          const char* unit) {
-    MetricArray& metric = results.add_metric(name, std::move(dims), unit);
-    metric.stderr_.assign(metric.values.size(), kUndefined);
-    return metric;
-  }
-
-  static void put_slope(std::span<const Octave> octaves, std::size_t cell, MetricArray& metric) {
-    if (octaves.size() < kFewestOctaves) return;
-    const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
-    if (std::isnan(trend.standard_error)) return;
-    metric.values[cell] = trend.slope;
-    metric.stderr_[cell] = trend.standard_error;
-  }
+  bool causal_;
+  std::vector<MetricInfo> metrics_;
 };
+
+// A cell's values at the lengths that take the place of octaves.
+std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
+                                 std::span<const Index> taken, const Along& along) {
+  const auto lengths = results.coord_numbers("length");
+  std::vector<Octave> octaves;
+  for (const Index l : taken) {
+    const auto of = [&](const char* metric) {
+      return results.metric(metric)->values[cell * lengths.size() + static_cast<std::size_t>(l)];
+    };
+    const Octave octave{std::log(lengths[static_cast<std::size_t>(l)]),
+                        along.transform(of(along.keys)), along.transform(of(along.value))};
+    if (!std::isnan(octave.value)) octaves.push_back(octave);
+  }
+  return octaves;
+}
 
 }  // namespace
 
-std::unique_ptr<Measure> make_dispersion_measure() {
-  return std::make_unique<DispersionMeasure>();
+void derive_over_lengths(Results& results) {
+  const MetricArray* keys = results.metric(kKeys);
+  if (keys == nullptr) return;
+  std::vector<std::string> dims(keys->dims.begin(), keys->dims.end() - 1);
+  const auto lengths = results.coord_numbers("length");
+  const std::vector<Index> taken = octave_lengths(lengths);
+  const std::size_t cells = keys->values.size() / lengths.size();
+  TrendMetrics metrics(results, dims, lengths.back());
+  std::vector<double> positions;
+  for (const double f : metrics.forecast_lengths()) positions.push_back(std::log(f));
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const auto along = [&](const Along& what) { return over_lengths(results, cell, taken, what); };
+    metrics.put(cell, {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
+  }
+  if (taken.size() > 1) {
+    std::vector<std::string> labels;
+    if (dims.size() > 2) labels = std::get<std::vector<std::string>>(*results.coord(dims[2]));
+    metrics.finish(lengths[static_cast<std::size_t>(taken[taken.size() - 2])], lengths.back(),
+                   labels);
+  }
+  std::erase_if(results.metrics,
+                [](const auto& entry) { return entry.first.starts_with("octave_"); });
+}
+
+std::unique_ptr<Measure> make_dispersion_measure(bool causal) {
+  return std::make_unique<DispersionMeasure>(causal);
 }
 
 }  // namespace headgauge

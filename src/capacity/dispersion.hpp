@@ -45,10 +45,22 @@ struct Forecast {
 // whose values are logarithms of effective tokens; undefined with fewer than 5.
 Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position);
 
+// The lengths that take the place of octaves, as indices: the longest, and each that the one after
+// it is at least 1.5 times of.
+std::vector<Index> octave_lengths(std::span<const double> lengths);
+
 // Whether the forecast from all octaves but the last one holds there, within 2 standard errors;
 // nothing where there are too few.
 std::optional<bool> forecast_holds(std::span<const Octave> octaves);
 
-std::unique_ptr<Measure> make_dispersion_measure();
+// The measure of a source whose queries see the keys before them alone (`causal`), which derives
+// everything from position bins; or else of one pass, which leaves what derive_over_lengths()
+// needs.
+std::unique_ptr<Measure> make_dispersion_measure(bool causal);
+
+// Slopes and forecasts of a bidirectional source: each length of the results is a pass of its own,
+// and takes the place of an octave of positions. Whatever dims stand between head and length stay.
+// Nothing without the group capacity.
+void derive_over_lengths(Results& results);
 
 }  // namespace headgauge

@@ -10,9 +10,9 @@
 
 namespace headgauge {
 const std::vector<std::string>& measure_groups() {
-  static const std::vector<std::string> groups = {
-      "weights",  "distance",       "separability", "sensitivity", "cooperation",
-      "capacity", "counterfactual", "model"};
+  static const std::vector<std::string> groups = {"weights",        "distance",    "separability",
+                                                  "sensitivity",    "cooperation", "capacity",
+                                                  "counterfactual", "model"};
   return groups;
 }
 
@@ -61,7 +61,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     measures.push_back(make_selection_measure(options, source, selection, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
-  if (wanted("capacity")) measures.push_back(make_dispersion_measure());
+  if (wanted("capacity")) measures.push_back(make_dispersion_measure(source.causal));
   if (wanted("counterfactual") && options.masked) {
     measures.push_back(make_counterfactual_measure(slots));
   }

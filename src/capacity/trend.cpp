@@ -87,6 +87,19 @@ std::vector<OctaveBins> octave_bins(std::span<const double> edges) {
   return octaves;
 }
 
+std::vector<Index> octave_lengths(std::span<const double> lengths) {
+  std::vector<Index> taken;
+  for (Index l = std::ssize(lengths) - 1; l >= 0; --l) {
+    const double length = lengths[static_cast<std::size_t>(l)];
+    if (length < 2) break;
+    if (taken.empty() || lengths[static_cast<std::size_t>(taken.back())] >= kNarrowest * length) {
+      taken.push_back(l);
+    }
+  }
+  std::ranges::reverse(taken);
+  return taken;
+}
+
 Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position) {
   Forecast forecast;
   if (octaves.size() < kFewestOctaves) return forecast;

@@ -1,4 +1,7 @@
 // Heads from a dump file: nothing is computed, tensors are only widened.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "headgauge/model.hpp"
@@ -79,6 +82,17 @@ class DumpSource final : public HeadSource {
 
   std::vector<double> token_losses(int) override { return {}; }
 
+  void set_context(Index length) override {
+    context_ = length;
+    const std::string notice = fmt::format(
+        "{} was made of a context of {} tokens: at shorter lengths a head attends among the first "
+        "of "
+        "them, with queries and keys that saw all",
+        info_.name, dump_.length());
+    const bool said = std::ranges::find(info_.notices, notice) != info_.notices.end();
+    if (length < dump_.length() && !said) info_.notices.push_back(notice);
+  }
+
   void exchange(const Exchanges& exchanges) override { exchanges_ = exchanges; }
 
  private:
@@ -145,12 +159,12 @@ class DumpSource final : public HeadSource {
     head.visibility = info_.causal ? Visibility::causal() : Visibility::full();
     head.scale = dump_.scale();
     if (dump_.has_scores()) {
-      head.scores = scores_.matrix(h);
+      head.scores = scores_.matrix(h).block(0, context_, 0, context_);
     } else {
-      head.queries = queries_.matrix(h);
-      head.keys = keys_.matrix(head.kv_head);
+      head.queries = in_context(queries_.matrix(h));
+      head.keys = in_context(keys_.matrix(head.kv_head));
     }
-    if (info_.has_values) head.values = values_.matrix(head.kv_head);
+    if (info_.has_values) head.values = in_context(values_.matrix(head.kv_head));
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
     if (!exchanges_.empty()) {
       exchanges_[static_cast<std::size_t>(layer * info_.heads + h)].apply(head);
@@ -158,13 +172,21 @@ class DumpSource final : public HeadSource {
     return head;
   }
 
+  // The first rows of a tensor of the whole dump.
+  MatrixView<const float> in_context(MatrixView<const float> rows) const {
+    return rows.block(0, context_, 0, rows.cols());
+  }
+
   // The keys tell apart the vectors of layers and heads, and are never 0.
   Vectors vectors(int layer, int kv_head) const {
     if (by_value_) {
       const auto head_key = static_cast<std::uint64_t>(kv_head + 1) << 32;
-      return {values_.matrix(kv_head), {}, head_key | static_cast<std::uint64_t>(layer + 1)};
+      return {in_context(values_.matrix(kv_head)),
+              {},
+              head_key | static_cast<std::uint64_t>(layer + 1)};
     }
-    return {x_.matrix(), {}, dump_.shares_x() ? 1 : static_cast<std::uint64_t>(layer + 1)};
+    return {
+        in_context(x_.matrix()), {}, dump_.shares_x() ? 1 : static_cast<std::uint64_t>(layer + 1)};
   }
 
   DumpFile dump_;
@@ -173,6 +195,7 @@ class DumpSource final : public HeadSource {
   std::string weights_sha256_;
   Exchanges exchanges_;
   int loaded_ = -1;
+  Index context_ = dump_.length();  // of set_context()
   FloatTensor queries_, keys_, values_, x_, scores_;
   std::vector<HeadInput> heads_;
 };

@@ -11,6 +11,7 @@
 #include "scan/next_token_metrics.hpp"
 #include "scan/output.hpp"
 #include "scan/output_change.hpp"
+#include "scan/passes.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
 #include "scan/stages.hpp"
@@ -25,6 +26,7 @@ class Comparison {
              Progress* progress, const std::stop_token& stop)
       : source_(source),
         model_(dynamic_cast<ModelSource*>(&source)),
+        predicts_(model_ != nullptr && source.info().has_loss),
         options_(options),
         rivals_(rivals),
         progress_(progress, static_cast<int>(rivals.size()) + (options.each == Each::none ? 1 : 2)),
@@ -81,7 +83,7 @@ class Comparison {
     if (model_ != nullptr) model_->keep_entering(first_exchanged());
     source_.exchange({});
     runs_.push_back(scan_with(source_, scan_, std::move(extras), &progress_, stop_));
-    if (stopped() || model_ == nullptr) return;
+    if (stopped() || !predicts_) return;
     model_->set_reference();
     predicted_.push_back(predictions());
   }
@@ -144,7 +146,7 @@ class Comparison {
       Results run = scan_with(source_, scan_, std::move(extras), &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       take_over(run, model_ != nullptr ? model_->first_layer() : 0);
-      if (model_ != nullptr) predicted_.push_back(predictions());
+      if (predicts_) predicted_.push_back(predictions());
       runs_.push_back(std::move(run));
       return true;
     });
@@ -162,7 +164,7 @@ class Comparison {
       return true;
     });
     source_.exchange({});
-    if (model_ == nullptr || stop_.stop_requested()) return;
+    if (!predicts_ || stop_.stop_requested()) return;
     progress_.begin(static_cast<int>(rivals_.size()) + 1, "one at a time");
     const int layers = source_.info().layers;
     tried_.resize(static_cast<std::size_t>(layers));
@@ -329,9 +331,9 @@ class Comparison {
   }
 
   void add_notices(Results& results) const {
-    if (model_ == nullptr) {
-      results.notices.push_back("there is no loss and no divergence: " + source_.info().name +
-                                " gives no logits");
+    if (!predicts_) {
+      results.notices.push_back("there is no loss and no divergence, and no recommendation: " +
+                                why_no_loss(source_.info()));
     }
     if (!source_.info().has_values) {
       results.notices.push_back("there is no output_change: " + source_.info().name +
@@ -360,7 +362,8 @@ class Comparison {
 
   Stopwatch watch_;
   HeadSource& source_;
-  ModelSource* model_;
+  ModelSource* model_;  // null: a dump
+  bool predicts_;       // the next token, so that there is a loss
   const CompareOptions& options_;
   std::span<const Rival> rivals_;
   StageProgress progress_;
@@ -378,7 +381,13 @@ class Comparison {
 
 Results compare(HeadSource& source, const CompareOptions& options, std::span<const Rival> rivals,
                 Progress* progress, std::stop_token stop) {
-  return Comparison(source, options, rivals, progress, stop).run();
+  const auto pass = [&](const ScanOptions& scan, Progress* part) {
+    CompareOptions compared = options;
+    compared.scan = scan;
+    return Comparison(source, compared, rivals, part, stop).run();
+  };
+  return source.info().causal ? pass(options.scan, progress)
+                              : pass_over_lengths(source, options.scan, pass, progress);
 }
 
 }  // namespace headgauge

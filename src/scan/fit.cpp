@@ -152,6 +152,7 @@ void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<R
   scan.measures = {"weights"};
   scan = resolve_options(scan, source.info());
   scan.lengths = {scan.lengths.back()};
+  if (!source.info().causal) source.set_context(scan.lengths.back());
   for (Rival& rival : rivals) {
     const FitRange* known = range_of(rival.label);
     if (known == nullptr) {

@@ -24,13 +24,29 @@ struct Layout {
   }
 };
 
+Layout layout_of(const MetricArray& metric, const std::string& dim, const Results& merged) {
+  Layout layout;
+  for (const std::string& name : metric.dims) {
+    const auto size = static_cast<std::size_t>(merged.coord_size(name));
+    if (name == dim) {
+      layout.runs = size;
+    } else {
+      (layout.runs == 0 ? layout.outer : layout.inner) *= size;
+    }
+  }
+  return layout;
+}
+
 // Of what a difference means something.
 bool has_change(const std::string& name) {
   return !name.ends_with("_by_position") && !name.ends_with("_partner");
 }
 
-void add_change(const std::string& name, const MetricArray& metric, const Layout& layout,
-                Results& merged) {
+}  // namespace
+
+void add_change(const std::string& name, const std::string& dim, Results& merged) {
+  const MetricArray& metric = *merged.metric(name);
+  const Layout layout = layout_of(metric, dim, merged);
   MetricArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
   if (!metric.stderr_.empty()) change.stderr_.assign(change.values.size(), kUndefined);
   // -1 stands for "none found".
@@ -51,8 +67,6 @@ void add_change(const std::string& name, const MetricArray& metric, const Layout
   }
 }
 
-}  // namespace
-
 void merge_runs(std::span<const Results* const> runs, const std::string& dim,
                 const std::function<bool(const MetricArray&)>& wanted, Results& merged) {
   for (const auto& [name, original] : runs.front()->metrics) {
@@ -60,12 +74,7 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
     std::vector<std::string> dims = original.dims;
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(place(original)), dim);
     MetricArray& metric = merged.add_metric(name, dims, original.unit);
-    Layout layout;
-    layout.runs = runs.size();
-    for (std::size_t d = 0; d < original.dims.size(); ++d) {
-      const auto size = static_cast<std::size_t>(merged.coord_size(original.dims[d]));
-      (d < place(original) ? layout.outer : layout.inner) *= size;
-    }
+    const Layout layout = layout_of(metric, dim, merged);
     if (!original.stderr_.empty()) metric.stderr_.assign(metric.values.size(), kUndefined);
     if (!original.rows.empty()) metric.rows.assign(metric.values.size(), 0);
     for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -77,7 +86,7 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
       }
       if (!metric.rows.empty() && !part->rows.empty()) layout.put(part->rows, run, metric.rows);
     }
-    if (has_change(name)) add_change(name, metric, layout, merged);
+    if (has_change(name)) add_change(name, dim, merged);
   }
 }
 

@@ -17,4 +17,7 @@ namespace headgauge {
 void merge_runs(std::span<const Results* const> runs, const std::string& dim,
                 const std::function<bool(const MetricArray&)>& wanted, Results& merged);
 
+// Adds NAME_change, the change of `name` against its first entry along `dim`, as merge_runs() does.
+void add_change(const std::string& name, const std::string& dim, Results& merged);
+
 }  // namespace headgauge

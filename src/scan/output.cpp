@@ -130,16 +130,16 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
   return dropped;
 }
 
-std::vector<std::string> short_document_notices(const RowPlan& plan, const SourceInfo& source,
-                                                const Results& results) {
+std::vector<std::string> short_document_notices(std::span<const int> lengths,
+                                                const SourceInfo& source, const Results& results) {
   std::vector<std::string> notices;
   const auto names = results.text.find("names");
   for (std::size_t d = 0; d < source.documents.size(); ++d) {
     const Index tokens = source.documents[d];
-    if (tokens >= plan.longest()) continue;
+    if (tokens >= lengths.back()) continue;
     const bool named = names != results.text.end() && d < names->size() && (*names)[d].is_string();
     int reached = 0;
-    for (const int length : plan.lengths()) {
+    for (const int length : lengths) {
       if (length <= tokens) reached = length;
     }
     notices.push_back(fmt::format(
@@ -155,9 +155,14 @@ std::string untrained_notice(Index longest, const SourceInfo& source) {
   if (source.trained_length == 0 || longest <= source.trained_length) return "";
   return fmt::format(
       "{} was trained on contexts of {} tokens: at longer ones, up to {}, it is measured outside "
-      "of "
-      "what it has learnt",
+      "of what it has learnt",
       source.name, source.trained_length, longest);
+}
+
+std::string why_no_loss(const SourceInfo& source) {
+  return source.name + (source.family == "dump"
+                            ? " gives no logits"
+                            : " sees the whole text and predicts no next token");
 }
 
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {

@@ -35,8 +35,11 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
 std::vector<std::string> drop_whole_model_metrics(Results& results);
 
 // A sentence for each document that is too short for some of the lengths. Results::text names them.
-std::vector<std::string> short_document_notices(const RowPlan& plan, const SourceInfo& source,
-                                                const Results& results);
+std::vector<std::string> short_document_notices(std::span<const int> lengths,
+                                                const SourceInfo& source, const Results& results);
+
+// Why SourceInfo::has_loss is false.
+std::string why_no_loss(const SourceInfo& source);
 
 // A sentence on lengths beyond those that the model was trained on; empty where there are none.
 std::string untrained_notice(Index longest, const SourceInfo& source);

@@ -40,6 +40,7 @@ struct ScanExtras {
   const ScanTables* before = nullptr;
 };
 
+// At all lengths in one pass: for sources that are not causal, the one length that they are cut to.
 Results scan_with(HeadSource& source, const ScanOptions& options, ScanExtras extras,
                   Progress* progress, const std::stop_token& stop);
 

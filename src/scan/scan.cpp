@@ -15,6 +15,7 @@
 #include "scan/flags.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
+#include "scan/passes.hpp"
 #include "scan/plan.hpp"
 #include "scan/run.hpp"
 #include "scan/statistics.hpp"
@@ -158,7 +159,11 @@ ScanTables::~ScanTables() = default;
 
 Results scan(HeadSource& source, const ScanOptions& given, Progress* progress,
              std::stop_token stop) {
-  return scan_with(source, given, {}, progress, stop);
+  const auto pass = [&](const ScanOptions& options, Progress* part) {
+    return scan_with(source, options, {}, part, stop);
+  };
+  return source.info().causal ? pass(given, progress)
+                              : pass_over_lengths(source, given, pass, progress);
 }
 
 Results scan_with(HeadSource& source, const ScanOptions& given, ScanExtras extras,
@@ -286,11 +291,11 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   source.describe(results);
   results.notices = info.notices;
   if (asks_loss && !info.has_loss) {
-    results.notices.push_back("there is no loss: " + info.name + " gives no logits");
+    results.notices.push_back("there is no loss: " + why_no_loss(info));
   }
   const std::string untrained = untrained_notice(plan.longest(), info);
   if (!untrained.empty()) results.notices.push_back(untrained);
-  std::ranges::copy(short_document_notices(plan, info, results),
+  std::ranges::copy(short_document_notices(plan.lengths(), info, results),
                     std::back_inserter(results.notices));
   const std::vector<int> beyond = sizes_beyond(options.measure.top_n, plan.longest());
   // Of the default sizes those that fit are taken, as of lengths.

@@ -48,6 +48,7 @@ class HeadsUnder final : public HeadSource {
     }
     return heads_;
   }
+  void set_context(Index length) override { source_.set_context(length); }
   std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
 
  private:

@@ -1,0 +1,25 @@
+// Sources that are not causal: every query sees the whole context, so that each length is a pass of
+// its own.
+#pragma once
+
+#include <functional>
+
+#include "headgauge/heads.hpp"
+#include "headgauge/scan.hpp"
+
+namespace headgauge {
+
+// What is done at one length: options.lengths holds that one.
+using Pass = std::function<Results(const ScanOptions& options, Progress* progress)>;
+
+// Runs `pass` for each of the lengths, the longest first, with the source cut to it, and sets the
+// results side by side along `length`; whatever has no length is that of the longest pass. Where
+// `stop` is requested, the passes finished so far remain, or the first as far as it came.
+Results pass_over_lengths(HeadSource& source, const ScanOptions& options, const Pass& pass,
+                          Progress* progress);
+
+// The results of passes along `length`, which is ascending; all but the last (the longest) may lack
+// rivals that the last has, whose cells are then undefined.
+Results merge_lengths(std::vector<Results> passes);
+
+}  // namespace headgauge
