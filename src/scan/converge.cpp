@@ -16,6 +16,7 @@
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"
 #include "scan/converge_output.hpp"
+#include "scan/passes.hpp"
 #include "scan/run.hpp"
 #include "scan/stopwatch.hpp"
 
@@ -172,9 +173,13 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
                  "converge on " + info.name,
                  "use a shorter context with --lengths, or fewer --threads");
   HeadLooker looker(options, length);
-  ScanExtras extras;
-  extras.observe = [&](const HeadInput& head) { looker.observe(head); };
-  Results results = scan_with(source, options.scan, std::move(extras), progress, stop);
+  const auto pass = [&](const ScanOptions& scanned, Progress* part) {
+    ScanExtras extras;
+    extras.observe = [&](const HeadInput& head) { looker.observe(head); };
+    return scan_with(source, scanned, std::move(extras), part, stop);
+  };
+  Results results = info.causal ? pass(options.scan, progress)
+                                : pass_over_lengths(source, options.scan, pass, progress);
   auto& seconds = results.timings["measure_s"];
   seconds = std::max(0.0, seconds.get<double>() - looker.seconds());
   results.timings["converge_s"] = looker.seconds();
