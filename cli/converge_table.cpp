@@ -100,10 +100,10 @@ class ConvergenceTable {
     const std::vector<Column> shown = columns();
     std::string first = paint_.right(Style::bold, "head", 5), second(5, ' ');
     for (const Column& column : shown) {
-      first += kGap + paint_.right(Style::bold, column.title, column.width);
-      second += kGap + paint_.right(Style::faint, column.unit, column.width);
+      first.append(kGap).append(paint_.right(Style::bold, column.title, column.width));
+      second.append(kGap).append(paint_.right(Style::faint, column.unit, column.width));
     }
-    std::string out = first + "\n" + second + "\n";
+    std::string out = fmt::format("{}\n{}\n", first, second);
     int rows = 0;
     for (const HeadName& head : heads_) {
       if (top_ > 0 && rows == top_) break;
@@ -114,7 +114,7 @@ class ConvergenceTable {
       out += paint_.right(slow ? Style::warning : Style::plain, head.text(), 5);
       for (const Column& column : shown) {
         const auto found = cell(column, head);
-        std::string text = "-";
+        std::string text(1, '-');
         if (found && column.metric == "tokens_for_error") {
           text = fmt::format("{:.0f}", found->value);
         } else if (found && column.with_error) {
@@ -125,7 +125,7 @@ class ConvergenceTable {
         } else if (found) {
           text = rounded(found->value * column.scale);
         }
-        out += kGap + paint_.right(Style::plain, text, column.width);
+        out.append(kGap).append(paint_.right(Style::plain, text, column.width));
       }
       out += "\n";
     }
@@ -140,8 +140,8 @@ class ConvergenceTable {
     const auto n = find_cell(results_, "critical_n_head",
                              {{"layer", head.layer_index}, {"head", head.head_index}});
     const auto range = critical_range(results_);
-    if (!n || n->value >= 0 || !range) return "-";
-    return ">" + rounded(100.0 * *range / *longest_length(results_));
+    if (!n || n->value >= 0 || !range) return std::string(1, '-');
+    return fmt::format(">{}", rounded(100.0 * *range / *longest_length(results_)));
   }
 
   std::string legend(const std::vector<Column>& shown) const {

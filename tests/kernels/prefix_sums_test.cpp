@@ -1,0 +1,68 @@
+#include "kernels/prefix_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/levels.hpp"
+
+namespace headgauge {
+namespace {
+
+class PrefixSums : public EveryLevel {};
+class Gather : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(PrefixSums);
+HEADGAUGE_EVERY_LEVEL(Gather);
+
+std::vector<std::uint32_t> shuffled(Index n, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), Generator(seed));
+  return order;
+}
+
+TEST_P(PrefixSums, AreThoseOfFloat64) {
+  for (const Index columns : {16, 32, 48, 80, 128, 208}) {
+    const Index keys = 300;
+    const auto memory = normals(keys * columns, 1);
+    const MatrixView<const float> vectors(memory.data(), keys, columns);
+    const auto weights = normals(keys, 2);
+    const auto order = shuffled(keys, 3);
+    const std::vector<Index> ends = {0, 1, 7, 7, 130, 300};
+    Matrix<float> sums(static_cast<Index>(ends.size()), columns);
+    std::vector<double> masses(ends.size());
+    prefix_sums(order, weights, vectors, ends, sums, masses);
+    for (std::size_t p = 0; p < ends.size(); ++p) {
+      double mass = 0;
+      for (Index i = 0; i < ends[p]; ++i) mass += weights[order[static_cast<std::size_t>(i)]];
+      EXPECT_NEAR(masses[p], mass, 1e-12);
+      for (Index c = 0; c < columns; ++c) {
+        double sum = 0, size = 0;
+        for (Index i = 0; i < ends[p]; ++i) {
+          const std::uint32_t key = order[static_cast<std::size_t>(i)];
+          const double term = double{weights[key]} * vectors(key, c);
+          sum += term;
+          size += std::abs(term);
+        }
+        // One rounding for each key of sums no larger than the sum of the sizes.
+        const double bound = static_cast<double>(ends[p] + 1) * kRounding * size;
+        ASSERT_NEAR(sums(static_cast<Index>(p), c), sum, bound) << columns << " " << p << " " << c;
+      }
+    }
+  }
+}
+
+TEST_P(Gather, TakesTheColumnsAsked) {
+  const auto row = normals(1000, 4);
+  for (const Index count : {0, 1, 3, 8, 15, 16, 17, 33, 500}) {
+    auto index = shuffled(1000, 5);
+    index.resize(static_cast<std::size_t>(count));
+    std::vector<float> out(static_cast<std::size_t>(count) + 1, 42.0f);
+    gather(row, index, std::span(out).first(static_cast<std::size_t>(count)));
+    for (std::size_t i = 0; i < index.size(); ++i) ASSERT_EQ(out[i], row[index[i]]);
+    EXPECT_EQ(out.back(), 42.0f);
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
