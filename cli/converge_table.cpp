@@ -15,7 +15,8 @@ namespace headgauge::cli {
 namespace {
 
 constexpr const char* kGap = " ";
-constexpr double kTolerance = 0.05;  // of the budgets that have columns
+constexpr std::size_t kNames = 16, kCell = 20;  // columns of the rank correlations
+constexpr double kTolerance = 0.05;             // of the budgets that have columns
 
 class ConvergenceTable {
  public:
@@ -167,11 +168,11 @@ class ConvergenceTable {
     std::string out =
         paint_(Style::bold, "where the papers meet") +
         paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n";
-    out += std::string(23, ' ');
-    for (const std::string& name : columns) out += paint_.right(Style::faint, name, 19);
+    out += std::string(kNames, ' ');
+    for (const std::string& name : columns) out += paint_.right(Style::faint, plain(name), kCell);
     out += "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      out += paint_.left(Style::plain, rows[i], 23);
+      out += paint_.left(Style::plain, plain(rows[i]), kNames);
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const auto at = static_cast<Index>(j), row = static_cast<Index>(i);
         const auto found = [&](const char* metric) {
@@ -183,13 +184,22 @@ class ConvergenceTable {
         const bool clear = low && high && (low->value > 0 || high->value < 0);
         const std::string text =
             !mean || !low || !high
-                ? "-"
+                ? std::string(1, '-')
                 : fmt::format("{:.2f} [{:.2f},{:.2f}]", mean->value, low->value, high->value);
-        out += paint_.right(clear ? Style::bold : Style::plain, text, 19);
+        out += paint_.right(clear ? Style::bold : Style::plain, text, kCell);
       }
       out += "\n";
     }
     return out + "\n";
+  }
+
+  // The name of a metric as the table above has it.
+  static std::string plain(const std::string& metric) {
+    if (metric == "critical_fraction_head") return "crit. fraction";
+    if (metric == "tokens_for_error") return "recent keys";
+    std::string name = metric;
+    std::ranges::replace(name, '_', ' ');
+    return name;
   }
 
   std::string cache() const {

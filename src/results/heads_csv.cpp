@@ -35,11 +35,13 @@ std::string heads_csv_text(const Results& results) {
   const std::string rivals = rival_dimension(results);
   std::vector<std::string> dims{"layer", "head", "length"};
   if (!rivals.empty()) dims.insert(dims.begin() + 2, rivals);
+  // What a head has once is a value of the longest length.
+  const std::vector<std::string> once(dims.begin(), dims.end() - 1);
   std::vector<const MetricArray*> columns;
   std::string text;
   for (const std::string& dim : dims) text.append(text.empty() ? "" : ",").append(dim);
   for (const auto& [name, metric] : results.metrics) {
-    if (metric.dims != dims) continue;
+    if (metric.dims != dims && metric.dims != once) continue;
     columns.push_back(&metric);
     text += "," + name;
   }
@@ -50,6 +52,7 @@ std::string heads_csv_text(const Results& results) {
   const auto& names =
       rivals.empty() ? none : std::get<std::vector<std::string>>(*results.coord(rivals));
   std::size_t row = 0;
+  const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
   for (const double layer : results.coord_numbers("layer")) {
     for (const double head : results.coord_numbers("head")) {
       for (const std::string& name : names) {
@@ -62,7 +65,11 @@ std::string heads_csv_text(const Results& results) {
           append_number(text, length);
           for (const MetricArray* column : columns) {
             text += ",";
-            append_number(text, column->values[row]);
+            if (column->dims == dims) {
+              append_number(text, column->values[row]);
+            } else if ((row + 1) % lengths == 0) {
+              append_number(text, column->values[row / lengths]);
+            }
           }
           text += "\n";
           ++row;

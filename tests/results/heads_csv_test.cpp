@@ -22,6 +22,20 @@ TEST(HeadsCsv, OneRowPerLayerHeadAndLength) {
             "1,2,64,1.1,17.25\n");
 }
 
+TEST(HeadsCsv, WhatAHeadHasOnceStandsAtTheLongestLength) {
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::vector<double>{0, 1});
+  results.set_coord("length", std::vector<double>{32, 64});
+  results.add_metric("horizon", {"layer", "head"}, "1").values = {1.5, 2.5};
+  EXPECT_EQ(heads_csv_text(results),
+            "layer,head,length,horizon\n"
+            "0,0,32,\n"
+            "0,0,64,1.5\n"
+            "0,1,32,\n"
+            "0,1,64,2.5\n");
+}
+
 TEST(HeadsCsv, WithoutScalarMetricsOnlyTheHeader) {
   EXPECT_EQ(heads_csv_text(Results{}), "layer,head,length\n");
 }
