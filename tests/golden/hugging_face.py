@@ -1,4 +1,5 @@
-"""The reference: Hugging Face GPT-2 run in float64, and what the golden files keep of it.
+"""The reference: Hugging Face models run in float64, and what the golden files keep of them. GPT-2
+is run here, the Llama families by hugging_face_llama.py.
 
 Attention weights come from the model itself (eager attention, `output_attentions`). The model does
 not hand out its scores, so they are formed again from the queries and keys it computed, and their
@@ -40,7 +41,21 @@ class Run:
     logits: Array  # (T, vocab)
     hidden: Array  # (n_layer + 1, T, width): into each block, and out of the last, before ln_f
     weights: Array  # (n_layer, n_head, T, T)
-    scores: Array  # (n_layer, n_head, T, T): scaled; meaningful for key <= query only
+    scores: Array  # (n_layer, n_head, T, T): scaled; meaningful for visible keys only
+    windows: Sequence[int] = ()  # of each layer; 0 or empty: none
+
+    def first_key(self, layer: int, query: int) -> int:
+        window = self.windows[layer] if self.windows else 0
+        return max(0, query + 1 - window) if window else 0
+
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """(n_layer, 1, T, T)"""
+        layers, _, rows, _ = self.weights.shape
+        seen = np.zeros((layers, 1, rows, rows), dtype=bool)
+        for layer in range(layers):
+            for t in range(rows):
+                seen[layer, 0, t, self.first_key(layer, t) : t + 1] = True
+        return seen
 
 
 def load(folder: Path, double: bool) -> GPT2LMHeadModel:
@@ -120,11 +135,10 @@ def scaled_scores(config: GPT2Config, layer: int, projection: Array) -> Array:
 
 
 def check_weights(result: Run) -> None:
-    """The weights are causal and are the softmax of the scores."""
-    rows = result.weights.shape[-1]
-    visible = np.tril(np.ones((rows, rows), dtype=bool))
-    if np.any(result.weights[..., ~visible] != 0.0):
-        raise ValueError("the model attends to keys after the query")
+    """The weights lie on visible keys and are the softmax of the scores."""
+    visible = np.broadcast_to(result.visible(), result.weights.shape)
+    if np.any(result.weights[~visible] != 0.0):
+        raise ValueError("the model attends to keys that the query should not see")
     masked = np.where(visible, result.scores, -np.inf)
     log_weights = masked - log_sum_exp(masked)[..., None]
     worst = float(np.abs(np.exp(log_weights) - result.weights).max())
@@ -142,22 +156,25 @@ def row_statistics(result: Run) -> dict[str, Array]:
     """Each (n_layer, n_head, T), one value a row, NaN where a row has none."""
     layers, heads, rows, _ = result.weights.shape
     out = {name: np.full((layers, heads, rows), np.nan) for name in STATISTICS}
-    for t in range(rows):
-        n = t + 1
-        a = result.weights[:, :, t, :n]
-        scores = result.scores[:, :, t, :n]
-        log_a = scores - log_sum_exp(scores)[..., None]
-        entropy = -(np.exp(log_a) * log_a).sum(axis=-1)
-        out["entropy"][:, :, t] = entropy
-        if n >= 2:
-            out["entropy_normalized"][:, :, t] = entropy / math.log(n)
-        out["effective_tokens"][:, :, t] = np.exp(entropy)
-        out["participation_ratio"][:, :, t] = 1.0 / (a * a).sum(axis=-1)
-        out["max_weight"][:, :, t] = a.max(axis=-1)
-        out["sink_weight"][:, :, t] = a[..., 0]
-        out["attention_distance"][:, :, t] = (a * np.arange(t, -1, -1.0)).sum(axis=-1)
-        out["logit_range"][:, :, t] = scores.max(axis=-1) - scores.min(axis=-1)
-        out["jacobian_frobenius"][:, :, t] = jacobian_frobenius(a)
+    for layer in range(layers):
+        for t in range(rows):
+            first = result.first_key(layer, t)
+            n = t + 1 - first
+            a = result.weights[layer, :, t, first : t + 1]
+            scores = result.scores[layer, :, t, first : t + 1]
+            log_a = scores - log_sum_exp(scores)[..., None]
+            entropy = -(np.exp(log_a) * log_a).sum(axis=-1)
+            row = {name: values[layer, :, t] for name, values in out.items()}
+            row["entropy"][:] = entropy
+            if n >= 2:
+                row["entropy_normalized"][:] = entropy / math.log(n)
+            row["effective_tokens"][:] = np.exp(entropy)
+            row["participation_ratio"][:] = 1.0 / (a * a).sum(axis=-1)
+            row["max_weight"][:] = a.max(axis=-1)
+            row["sink_weight"][:] = a[..., 0] if first == 0 else 0.0
+            row["attention_distance"][:] = (a * np.arange(n - 1, -1, -1.0)).sum(axis=-1)
+            row["logit_range"][:] = scores.max(axis=-1) - scores.min(axis=-1)
+            row["jacobian_frobenius"][:] = jacobian_frobenius(a)
     return out
 
 
@@ -207,14 +224,29 @@ def relative(value: Array, reference: Array) -> float:
     return float((np.abs(value - reference) / scale).max())
 
 
-def golden_values(folder: Path, tokens: Sequence[int], lengths: Sequence[int]) -> dict[str, Any]:
-    """Everything that golden.json keeps of a checkpoint; README.md says what each key is."""
-    model = load(folder, double=True)
-    config = model.config
-    exact = run(model, tokens)
+def sizes(config: GPT2Config) -> dict[str, int]:
+    return {
+        "n_layer": config.n_layer,
+        "n_head": config.n_head,
+        "n_embd": config.n_embd,
+        "d_head": config.n_embd // config.n_head,
+        "n_inner": config.n_inner or 4 * config.n_embd,
+        "n_positions": config.n_positions,
+        "vocab_size": config.vocab_size,
+    }
+
+
+def golden_values(
+    family: Any, folder: Path, tokens: Sequence[int], lengths: Sequence[int]
+) -> dict[str, Any]:
+    """Everything that golden.json keeps of a checkpoint; README.md says what each key is. `family`
+    is the module that runs it: load(), run() and sizes()."""
+    model = family.load(folder, double=True)
+    size = family.sizes(model.config)
+    exact = family.run(model, tokens)
     del model
     check_weights(exact)
-    single = run(load(folder, double=False), tokens)
+    single = family.run(family.load(folder, double=False), tokens)
 
     vocab = exact.logits.shape[1]
     columns = vocab if vocab <= 64 else 32
@@ -226,15 +258,7 @@ def golden_values(folder: Path, tokens: Sequence[int], lengths: Sequence[int]) -
     single_loss = losses(next_token_log_probs(single, tokens), lengths)
     deviation = float(np.abs(single.logits - exact.logits).max())
     return {
-        "sizes": {
-            "n_layer": config.n_layer,
-            "n_head": config.n_head,
-            "n_embd": config.n_embd,
-            "d_head": config.n_embd // config.n_head,
-            "n_inner": config.n_inner or 4 * config.n_embd,
-            "n_positions": config.n_positions,
-            "vocab_size": config.vocab_size,
-        },
+        "sizes": size,
         "tokens": list(tokens),
         "lengths": list(lengths),
         "logits": {
@@ -250,7 +274,7 @@ def golden_values(folder: Path, tokens: Sequence[int], lengths: Sequence[int]) -
         "loss": loss,
         "hidden": {
             "rows": rows,
-            "columns": min(8, config.n_embd),
+            "columns": min(8, size["n_embd"]),
             "values": exact.hidden[:, rows, :8],
             "norms": np.linalg.norm(exact.hidden[:, rows], axis=-1),
         },

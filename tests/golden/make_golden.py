@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Make the golden files: tiny random GPT-2 checkpoints, and what Hugging Face computes on them.
+"""Make the golden files: tiny random checkpoints, and what Hugging Face computes on them.
 
     make_golden.py                          everything under data/ but the tokenizers
     make_golden.py --only plain,f16         some of it
     make_golden.py --checkpoint DIR --tokens FILE --out FILE [--lengths 32,64]
-                                            the same values for any GPT-2 checkpoint
+                                            the same values for any checkpoint
 
 Needs torch and transformers (requirements.txt); the tests that read the files need neither.
 """
@@ -36,13 +36,16 @@ from catalogue import (
     write_real,
     write_tiny,
 )
-from hugging_face import golden_values
+import hugging_face
+import hugging_face_llama
+from llama_catalogue import ARCHITECTURES, LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 FORMAT = "headgauge.golden/1"
 CAPP_LENGTH = 320
+STORY_LENGTH = 384
 
 
 def plain(value: Any) -> Any:
@@ -90,7 +93,9 @@ def write_golden(
     }
     weights = sorted(folder.glob("*.safetensors"))
     golden["sha256"] = {path.name: sha256(path) for path in weights}
-    golden.update(golden_values(folder, tokens, lengths))
+    family = hugging_face_llama.family_of(folder)
+    module = hugging_face_llama if family in ARCHITECTURES else hugging_face
+    golden.update(hugging_face.golden_values(module, folder, tokens, lengths))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(dump(plain(golden)) + "\n", encoding="ascii")
     print(
@@ -99,7 +104,7 @@ def write_golden(
 
 
 def make_all(only: set[str] | None) -> None:
-    names = {case.name for case in TINY} | {case.name for case in REAL} | {"capp-gpt"}
+    names = {case.name for case in (*TINY, *LLAMAS, *REAL)} | {"capp-gpt", "stories260k"}
     unknown = (only or set()) - names
     if unknown:
         raise SystemExit(f"no such checkpoint: {', '.join(sorted(unknown))}")
@@ -111,6 +116,18 @@ def make_all(only: set[str] | None) -> None:
             about = {"name": case.name, "about": case.about}
             tokens = tiny_tokens(case)
             write_golden(folder / "golden.json", about, folder, tokens, lengths_for(len(tokens)))
+    for llama in LLAMAS:
+        if llama.name in wanted:
+            folder = DATA / llama.name
+            write_llama(folder, llama)
+            about = {"name": llama.name, "about": llama.about}
+            tokens = llama_tokens(llama)
+            write_golden(folder / "golden.json", about, folder, tokens, lengths_for(len(tokens)))
+    if "stories260k" in wanted:
+        folder = SHARED / "models" / "stories260k"
+        about = {"name": "stories260k", "about": "a real trained Llama; weights in shared data"}
+        out = DATA / "stories260k" / "golden.json"
+        write_golden(out, about, folder, story_tokens(folder), [32, 64, 128, 256, STORY_LENGTH])
     if "capp-gpt" in wanted:
         folder = SHARED / "models" / "capp-gpt"
         about = {"name": "capp-gpt", "about": "a real trained checkpoint; weights in shared data"}
@@ -120,6 +137,13 @@ def make_all(only: set[str] | None) -> None:
     for real in REAL:
         if real.name in wanted:
             make_real(real.name)
+
+
+def story_tokens(folder: Path) -> list[int]:
+    """The beginning of the demo text, by the model's own tokenizer."""
+    text = (HERE.parents[1] / "demo" / "text.txt").read_text(encoding="utf-8")
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return list(tokenizer.encode(text).ids[:STORY_LENGTH])
 
 
 def make_real(name: str) -> None:
@@ -152,7 +176,7 @@ def numbers(text: str) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="names of checkpoints, with commas")
-    parser.add_argument("--checkpoint", type=Path, help="folder of any GPT-2 checkpoint")
+    parser.add_argument("--checkpoint", type=Path, help="folder of any checkpoint")
     parser.add_argument("--tokens", type=Path, help="its token ids, separated by white space")
     parser.add_argument("--out", type=Path, help="the golden file to write")
     parser.add_argument("--lengths", type=numbers, help="lengths, with commas")

@@ -95,6 +95,12 @@ void compare(const json& golden, const std::string& folder) {
   }
 }
 
+std::string test_name(const ::testing::TestParamInfo<const char*>& tested) {
+  std::string name = tested.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
 class Parity : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Parity, WithHuggingFace) {
@@ -111,11 +117,21 @@ INSTANTIATE_TEST_SUITE_P(
                       "unscaled-inverse-layer", "upcast", "sharp", "inner-narrow", "inner-wide",
                       "epsilon", "defaults", "special-ids", "no-prefix", "untied", "f16", "bf16",
                       "sharded", "sharded-no-prefix", "buffers-f32", "buffers-bool", "mixed"),
-    [](const auto& tested) {
-      std::string name = tested.param;
-      for (char& c : name) c = c == '-' ? '_' : c;
-      return name;
-    });
+    test_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Llamas, Parity,
+    ::testing::Values("llama-plain", "llama-defaults", "llama-one-key-head", "llama-wide-heads",
+                      "llama-biases", "llama-tied", "llama-no-prefix", "llama-buffers",
+                      "llama-theta", "llama-beyond", "llama-linear", "llama-dynamic",
+                      "llama-dynamic-beyond", "llama-yarn", "llama-yarn-mscale",
+                      "llama-yarn-factor", "llama-longrope", "llama-longrope-beyond",
+                      "llama-longrope-factor", "llama-llama3", "llama-f16", "llama-sharded",
+                      "mistral-full", "mistral-window", "mistral-default", "qwen2-full",
+                      "qwen2-window", "qwen2-layer-types", "qwen3-plain", "qwen3-window",
+                      "gemma-plain", "gemma-bf16", "gemma2-plain", "gemma2-no-caps",
+                      "gemma2-defaults"),
+    test_name);
 
 // The published widths, cut to two layers, from weights that the test writes itself.
 class Widths : public ::testing::TestWithParam<const char*> {};
@@ -138,11 +154,16 @@ TEST_P(Widths, WithHuggingFace) {
 
 INSTANTIATE_TEST_SUITE_P(Published, Widths, ::testing::Values("small", "medium", "large", "xl"));
 
-TEST(ParityReal, CappGpt) {
-  const std::string folder = testing::shared_path("models/capp-gpt");
+class ParityReal : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ParityReal, WithHuggingFace) {
+  const std::string folder = testing::shared_path(std::string("models/") + GetParam());
   if (!testing::exists(folder)) GTEST_SKIP() << "no shared data at " << folder;
-  compare(read_golden("capp-gpt"), folder);
+  compare(read_golden(GetParam()), folder);
 }
+
+INSTANTIATE_TEST_SUITE_P(Trained, ParityReal, ::testing::Values("capp-gpt", "stories260k"),
+                         test_name);
 
 }  // namespace
 }  // namespace headgauge
