@@ -37,4 +37,9 @@ bool takes_unit_norms(const HeadInput& head) {
   return head.rule != nullptr && head.rule->traits().unit_norms;
 }
 
+void soft_cap(std::span<float> logits, float cap) {
+  if (cap <= 0) return;
+  for (float& l : logits) l = cap * std::tanh(l / cap);
+}
+
 }  // namespace headgauge

@@ -18,4 +18,7 @@ void divide_by_length(std::span<const float> query, std::span<float> logits);
 // Whether the head's own rule takes cosines.
 bool takes_unit_norms(const HeadInput& head);
 
+// Each logit l becomes cap tanh(l / cap), where cap > 0.
+void soft_cap(std::span<float> logits, float cap);
+
 }  // namespace headgauge

@@ -1,7 +1,6 @@
 #include "model/attention.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "heads/scores.hpp"
 
@@ -57,9 +56,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
       const auto visible =
           row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
       if (unit) divide_by_length(queries.row(r), visible);
-      if (head.softcap > 0) {
-        for (float& l : visible) l = head.softcap * std::tanh(l / head.softcap);
-      }
+      soft_cap(visible, head.softcap);
       weigh_range(head, first + r, keys, visible, work.rows[static_cast<std::size_t>(slot)]);
       std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
       std::fill(row.begin() + keys.end, row.end(), 0.0f);

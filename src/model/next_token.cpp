@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "heads/scores.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/softmax.hpp"
 #include "model/layers.hpp"
@@ -30,14 +31,6 @@ struct RowSums {
 struct ChunkBuffers {
   Matrix<float> reference, probability, logits;
 };
-
-// l becomes cap tanh(l / cap), where there is a cap.
-void cap_logits(MatrixView<float> logits, float cap) {
-  if (cap <= 0) return;
-  for (Index r = 0; r < logits.rows(); ++r) {
-    for (float& l : logits.row(r)) l = cap * std::tanh(l / cap);
-  }
-}
 
 // difference += the chunk's share, `before` and `chunk` being log sum exp of the reference without
 // the chunk and of the chunk alone.
@@ -88,16 +81,16 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
       double share[kForwardRows];  // log sum exp of the reference over the chunk
       if (compares) {
         gemm(reference.block(row, count, 0, width), packed, original);
-        cap_logits(original, cap);
         for (Index r = 0; r < count; ++r) {
+          soft_cap(original.row(r), cap);
           share[r] = softmax_row(original.row(r), probability.row(r)).log_sum_exp;
         }
       }
       for (std::size_t h = 0; h < hidden.size(); ++h) {
         gemm(hidden[h].block(row, count, 0, width), packed, logits);
-        cap_logits(logits, cap);
         for (Index r = 0; r < count; ++r) {
           const auto at = static_cast<std::size_t>(row + r);
+          soft_cap(logits.row(r), cap);
           RowSums& sum = sums[h][at];
           sum.partition = log_add(sum.partition, softmax_row(logits.row(r), {}).log_sum_exp);
           const Index local = row + r < with_target ? targets[at] - first : -1;

@@ -77,11 +77,7 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
       }
     }
   }
-  if (head.softcap > 0) {
-    for (Index r = 0; r < count; ++r) {
-      for (float& l : logits.row(r)) l = head.softcap * std::tanh(l / head.softcap);
-    }
-  }
+  for (Index r = 0; r < count; ++r) soft_cap(logits.row(r), head.softcap);
 }
 
 // What the top keys are the largest of: the logits under a rule that keeps their order (weights

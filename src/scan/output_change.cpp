@@ -146,6 +146,7 @@ class OutputChange final : public Measure {
         gemm(query, unit_keys_, weights.block(r, 1, 0, weights.cols()),
              {.col_begin = row.keys.begin, .col_end = row.keys.end});
         divide_by_length(query.row(0), out);
+        soft_cap(out, rival.softcap);
       } else {
         std::ranges::copy(row.logits, out.begin());
       }

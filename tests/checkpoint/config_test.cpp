@@ -27,6 +27,7 @@ TEST(ConfigReader, ReadsEveryType) {
   EXPECT_EQ(config.get<std::string>("name"), "gpt2");
   EXPECT_EQ(config.get<std::vector<int>>("ids"), (std::vector<int>{1, -2}));
   EXPECT_EQ(config.get<std::vector<std::string>>("kinds"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(config.get<std::vector<double>>("ids"), (std::vector<double>{1, -2}));
   EXPECT_EQ(config.get_size("n_layer"), 12);
   EXPECT_EQ(config.get_size("zero", 0, 0), 0);
 }
@@ -72,6 +73,7 @@ TEST(ConfigReader, SaysFieldExpectedFoundAndFile) {
   refused(bool{}, "one", {"true or false", "1"});
   refused(std::string{}, "ids", {"text", "a list of 2"});
   refused(std::vector<int>{}, "mixed", {"a list of integers"});
+  refused(std::vector<double>{}, "mixed", {"a list of numbers"});
   refused(std::vector<std::string>{}, "mixed", {"a list of texts"});
   refused(std::vector<int>{}, "rope", {"an object"});
   // An override with a default still refuses what is there and wrong.

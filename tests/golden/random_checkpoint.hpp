@@ -160,7 +160,8 @@ inline void write_safetensors(const std::filesystem::path& path,
   for (const RandomTensor& tensor : tensors) {
     std::string shape;
     for (const std::uint64_t extent : tensor.shape) {
-      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+      if (!shape.empty()) shape += ',';
+      shape += std::to_string(extent);
     }
     const std::uint64_t end = offset + tensor.count() * bytes;
     header += ",\"" + tensor.name + "\":{\"dtype\":\"" + type + "\",\"shape\":[" + shape +

@@ -1,0 +1,246 @@
+// What parity with Hugging Face (parity_test.cpp) cannot show of the Llama families: what a head
+// tells of itself, texts beyond the trained context, and what is refused.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/made_file.hpp"
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using nlohmann::json;
+using testing::expect_error;
+
+std::string golden_folder(const std::string& name) {
+  return testing::source_path("tests/golden/data/" + name);
+}
+
+Document ids(int count, int vocabulary = 31) {
+  Document document{"ids", {}, ""};
+  for (int i = 0; i < count; ++i) document.tokens.push_back(i * i * 7 % vocabulary);
+  return document;
+}
+
+std::unique_ptr<ModelSource> open(const std::string& folder, std::vector<Document> documents) {
+  SourceOptions options;
+  options.threads = 2;
+  return make_model_source(resolve_model(folder), std::move(documents), options);
+}
+
+// A copy of a golden checkpoint whose config has other fields; null removes one.
+class Changed {
+ public:
+  Changed(const std::string& golden, const json& changes) : folder_("llama") {
+    const std::string from = golden_folder(golden);
+    json config = json::parse(testing::read_bytes(from + "/config.json"));
+    for (const auto& [key, value] : changes.items()) {
+      if (value.is_null()) {
+        config.erase(key);
+      } else {
+        config[key] = value;
+      }
+    }
+    testing::write_bytes(folder_ / "config.json", config.dump());
+    testing::write_bytes(folder_ / "model.safetensors",
+                         testing::read_bytes(from + "/model.safetensors"));
+  }
+  std::string path() const { return folder_.path(); }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+
+TEST(Llama, GroupsShareKeysAndValues) {
+  const auto source = open(golden_folder("llama-plain"), {ids(40)});
+  EXPECT_EQ(source->info().kv_heads, 2);
+  EXPECT_EQ(source->info().max_length, 0);
+  EXPECT_EQ(source->info().trained_length, 128);
+  const auto heads = source->layer(0, 0);
+  ASSERT_EQ(heads.size(), 6);
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    EXPECT_EQ(heads[h].head, static_cast<int>(h));
+    EXPECT_EQ(heads[h].kv_head, h < 3 ? 0 : 1);
+    const HeadInput& first = heads[h < 3 ? 0 : 3];
+    EXPECT_EQ(heads[h].keys.data(), first.keys.data());
+    EXPECT_EQ(heads[h].values.data(), first.values.data());
+    EXPECT_EQ(heads[h].unrotated_keys.data(), first.unrotated_keys.data());
+  }
+  EXPECT_NE(heads[0].keys.data(), heads[3].keys.data());
+  EXPECT_NE(heads[0].values.data(), heads[3].values.data());
+}
+
+TEST(Llama, UnrotatedVectorsMeetAsTheyDoAtTheSamePosition) {
+  const auto source = open(golden_folder("qwen3-plain"), {ids(40)});
+  const auto meet = [](MatrixView<const float> q, Index t, MatrixView<const float> k, Index s) {
+    double sum = 0;
+    for (Index i = 0; i < q.cols(); ++i) sum += static_cast<double>(q(t, i)) * k(s, i);
+    return sum;
+  };
+  for (const HeadInput& head : source->layer(0, 0)) {
+    double apart = 0;
+    for (Index t = 0; t < 40; ++t) {
+      EXPECT_NEAR(meet(head.queries, t, head.keys, t),
+                  meet(head.unrotated_queries, t, head.unrotated_keys, t), 1e-5);
+      apart += std::abs(meet(head.queries, t, head.keys, 0) -
+                        meet(head.unrotated_queries, t, head.unrotated_keys, 0));
+    }
+    EXPECT_GT(apart, 1.0);  // at different positions they do not
+    for (Index i = 0; i < head.queries.cols(); ++i) {
+      EXPECT_EQ(head.queries(0, i), head.unrotated_queries(0, i));
+    }
+    // After the norm of the head: its weights lie in [0.75, 1.25].
+    const double square = meet(head.unrotated_queries, 7, head.unrotated_queries, 7);
+    EXPECT_NEAR(square / static_cast<double>(head.queries.cols()), 1.0, 0.6);
+  }
+}
+
+TEST(Llama, HeadsCarryWindowsScalesAndCaps) {
+  const auto source = open(golden_folder("gemma2-plain"), {ids(40)});
+  EXPECT_EQ(source->info().windows, (std::vector<Index>{21, 0, 21}));
+  EXPECT_EQ(source->info().layer_types[0], "sliding_attention");
+  EXPECT_EQ(source->info().layer_types[1], "full_attention");
+  for (int layer = 0; layer < 3; ++layer) {
+    const HeadInput& head = source->layer(layer, 0).front();
+    EXPECT_EQ(head.visibility.window(), layer == 1 ? 0 : 21);
+    EXPECT_EQ(head.visibility.range(30, 40).begin, layer == 1 ? 0 : 10);
+    EXPECT_EQ(head.layer_type, source->info().layer_types[static_cast<std::size_t>(layer)]);
+    EXPECT_EQ(head.softcap, 1.5f);
+    EXPECT_FLOAT_EQ(head.scale, 1 / std::sqrt(7.0f));
+  }
+}
+
+// The embedding is the table's row, whatever the family makes of it.
+TEST(Llama, TheEmbeddingIsNotScaled) {
+  const auto source = open(golden_folder("gemma-plain"), {ids(20)});
+  const Checkpoint checkpoint = Checkpoint::open(golden_folder("gemma-plain"));
+  const Matrix<float> table = checkpoint.find("model.embed_tokens.weight")->matrix();
+  const HeadInput& head = source->layer(0, 0).front();
+  for (Index t = 0; t < 20; ++t) {
+    const auto row = table.row(ids(20).tokens[static_cast<std::size_t>(t)]);
+    EXPECT_TRUE(std::ranges::equal(head.x[t], row)) << t;
+  }
+}
+
+bool has_notice(const Results& results, const std::string& part) {
+  return std::ranges::any_of(results.notices, [&](const std::string& notice) {
+    return notice.find(part) != std::string::npos;
+  });
+}
+
+TEST(Llama, LengthsMayExceedTheTrainedContext) {
+  ScanOptions options;
+  options.measures = {"weights", "model"};
+  const std::string folder = golden_folder("llama-beyond");  // trained on 24 positions
+  Results results = scan(*open(folder, {ids(64)}), options);
+  EXPECT_EQ(results.coord_numbers("length").back(), 24);
+  EXPECT_FALSE(has_notice(results, "was trained on"));
+  options.lengths = {16, 64};
+  results = scan(*open(folder, {ids(64)}), options);
+  EXPECT_TRUE(has_notice(results, "was trained on contexts of 24 tokens"));
+  EXPECT_FALSE(has_notice(results, "RoPE scaling"));
+  EXPECT_GT(results.at("loss", {1}), 0);
+  results = scan(*open(golden_folder("llama-dynamic-beyond"), {ids(64)}), options);
+  EXPECT_TRUE(has_notice(results, "dynamic RoPE scaling takes other frequencies"));
+}
+
+// With dynamic scaling each document has the frequencies of its own length.
+TEST(Llama, DocumentsDoNotDisturbEachOther) {
+  const std::string folder = golden_folder("llama-dynamic-beyond");
+  const auto both = open(folder, {ids(64), ids(20)});
+  const auto alone = open(folder, {ids(20)});
+  for (int layer = 0; layer < 2; ++layer) {
+    both->layer(layer, 0);
+    const HeadInput found = both->layer(layer, 1).front();
+    const HeadInput expected = alone->layer(layer, 0).front();
+    for (Index t = 0; t < 20; ++t) {
+      EXPECT_TRUE(std::ranges::equal(found.queries.row(t), expected.queries.row(t)));
+      EXPECT_TRUE(std::ranges::equal(found.keys.row(t), expected.keys.row(t)));
+    }
+  }
+  EXPECT_EQ(both->token_losses(1), alone->token_losses(0));
+}
+
+// The divergence of a model with a soft-cap from itself under other rules is that of its capped
+// logits: with a cap near 0 all distributions are alike.
+TEST(Llama, TheSoftCapOfTheLogitsIsInTheDivergence) {
+  const auto divergence = [](double cap) {
+    const Changed changed("gemma2-plain", {{"final_logit_softcapping", cap}});
+    CompareOptions options;
+    options.scan.lengths = {40};
+    options.scan.measures = {"weights", "model"};
+    const auto source = open(changed.path(), {ids(40)});
+    const std::vector<std::string> rules = {"softmax1"};
+    const auto rivals = make_rivals(rules, source->info(), options);
+    return compare(*source, options, rivals).at("kl", {1, 0});
+  };
+  const double plain = divergence(2.0);
+  EXPECT_GT(plain, 1e-5);
+  EXPECT_LT(divergence(0.02), plain / 100);
+}
+
+TEST(Llama, RefusesWhatDoesNotFit) {
+  const auto refused = [](ErrorKind kind, const std::string& golden, const json& changes,
+                          const std::vector<std::string>& parts) {
+    SCOPED_TRACE(golden + " " + changes.dump());
+    const Changed changed(golden, changes);
+    expect_error(kind, parts, [&] { open(changed.path(), {ids(20)}); });
+  };
+  const ErrorKind unsupported = ErrorKind::unsupported, bad = ErrorKind::bad_input;
+  // Grouped heads that do not fit each other, the width or the tensors.
+  refused(bad, "llama-wide-heads", {{"num_key_value_heads", 3}},
+          {"num_key_value_heads", "a divisor of num_attention_heads = 4", "found 3"});
+  refused(bad, "llama-wide-heads", {{"num_key_value_heads", 4}},
+          {"model.layers.0.self_attn.k_proj.weight", "shape [40, 12]", "shape [20, 12]"});
+  refused(bad, "llama-wide-heads", {{"head_dim", nullptr}, {"num_attention_heads", 5}},
+          {"num_key_value_heads", "5"});
+  refused(bad, "llama-plain", {{"num_attention_heads", 10}},
+          {"hidden_size", "a multiple of num_attention_heads = 10", "24"});
+  refused(bad, "llama-plain", {{"num_hidden_layers", 1}},
+          {"num_hidden_layers", "more than 1", "model.layers.1."});
+  refused(bad, "llama-plain", {{"num_hidden_layers", 3}}, {"model.layers.2."});
+  refused(bad, "llama-plain", {{"tie_word_embeddings", nullptr}, {"vocab_size", 30}},
+          {"model.embed_tokens.weight", "shape [30, 24]"});
+  refused(bad, "llama-tied", {{"tie_word_embeddings", false}}, {"lm_head.weight"});
+  refused(bad, "llama-plain", {{"rms_norm_eps", 0}}, {"rms_norm_eps", "a positive number"});
+  // Tensors that the config does not know change the result.
+  refused(bad, "llama-biases", {{"mlp_bias", false}},
+          {"model.layers.0.mlp.down_proj.bias", "no such tensor in a llama"});
+  refused(bad, "qwen3-plain", {{"model_type", "llama"}},
+          {"model.layers.0.self_attn.k_norm.weight", "no such tensor in a llama"});
+  // Fields that do.
+  refused(unsupported, "llama-plain", {{"hidden_act", "mystery"}}, {"hidden_act", "mystery"});
+  refused(unsupported, "gemma-plain", {{"use_bidirectional_attention", true}},
+          {"use_bidirectional_attention"});
+  refused(unsupported, "llama-plain", {{"quantization_config", {{"quant_method", "gptq"}}}},
+          {"quantization_config", "gptq"});
+  refused(unsupported, "qwen2-layer-types",
+          {{"layer_types", {"full_attention", "chunked_attention", "full_attention"}}},
+          {"layer_types", "chunked_attention"});
+  refused(bad, "qwen2-layer-types", {{"layer_types", {"full_attention"}}},
+          {"layer_types", "3 layers", "found 1"});
+  refused(bad, "qwen2-layer-types", {{"use_sliding_window", false}}, {"sliding_window"});
+  refused(unsupported, "mistral-window", {{"layer_types", {"full_attention", "sliding_attention"}}},
+          {"layer_types", "sliding_attention in all layers", "full_attention"});
+  refused(bad, "gemma2-plain", {{"attn_logit_softcapping", -1}},
+          {"attn_logit_softcapping", "a positive number or null"});
+}
+
+TEST(Llama, GemmaMeansTheTanhFormByGelu) {
+  const auto losses = [](const json& changes) {
+    const Changed changed("gemma-plain", changes);
+    const auto source = open(changed.path(), {ids(20)});
+    for (int layer = 0; layer < 2; ++layer) source->layer(layer, 0);
+    return source->token_losses(0);
+  };
+  const auto tanh = losses({{"hidden_act", "gelu_pytorch_tanh"}});
+  EXPECT_EQ(losses({}), tanh);
+  EXPECT_EQ(losses({{"hidden_act", "gelu"}}), tanh);
+  EXPECT_EQ(losses({{"hidden_act", "silu"}, {"hidden_activation", "gelu_pytorch_tanh"}}), tanh);
+  EXPECT_NE(losses({{"hidden_activation", "gelu"}}), tanh);
+}
+
+}  // namespace
+}  // namespace headgauge
