@@ -1,0 +1,171 @@
+"""The commands on the Llama families: grouped heads, windows, texts beyond the trained context."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import unittest
+from pathlib import Path
+
+from checkpoints import change_config, copy_golden
+from command import BAD_INPUT, DATA, ROOT, UNSUPPORTED, CommandTest
+
+sys.path.insert(0, str(ROOT / "tests/results"))
+from schema import validate  # noqa: E402
+
+STORIES = DATA / "models/stories260k"
+TEXT = ROOT / "demo/text.txt"
+
+
+class LlamaTest(CommandTest):
+    def results(self, *arguments, out: str = "out") -> tuple[dict, str]:
+        """What a command wrote, and what it said on stderr."""
+        done = self.succeed(*arguments, "--out", out)
+        return validate(self.folder / out / "results.json"), done.err
+
+
+@unittest.skipUnless(STORIES.exists(), f"{STORIES} is not there")
+class Stories(LlamaTest):
+    """A real model: 5 layers of 8 heads, two of which share keys, trained on 512 tokens."""
+
+    def test_every_head_of_a_scan_is_measured(self) -> None:
+        results, err = self.results("scan", STORIES, "--text", TEXT)
+        self.assertEqual(err, "")
+        self.assertEqual(results["model"]["family"], "llama")
+        self.assertEqual(results["model"]["trained_length"], 512)
+        self.assertEqual(results["model"]["rope"], "theta 10000")
+        coords = results["coords"]
+        self.assertEqual(coords["kv_head"], [0, 0, 1, 1, 2, 2, 3, 3])
+        # auto, and the text that is read, go no further than the model was trained.
+        self.assertEqual(coords["length"], [32, 64, 128, 256, 512])
+        self.assertEqual(results["text"]["tokens"], [512])
+        self.assertGreater(results["text"]["tokens_total"][0], 512)
+        for name in ("entropy", "separability", "distance", "jacobian_spectral"):
+            values = results["metrics"][name]["values"]
+            self.assertEqual((len(values), len(values[0])), (5, 8))
+            self.assertNotIn("null", json.dumps([head[-1] for layer in values for head in layer]))
+        loss = results["metrics"]["loss"]["values"]
+        self.assertLess(loss[-1], loss[0])  # it knows more of a longer text
+
+    def test_lengths_beyond_the_trained_context_give_a_notice(self) -> None:
+        arguments = ("scan", STORIES, "--text", TEXT, "--measures", "weights,model")
+        results, err = self.results(*arguments, "--lengths", "256,600")
+        self.assertEqual(results["coords"]["length"], [256, 600])
+        told = f"{STORIES} was trained on contexts of 512 tokens"
+        self.assertIn(told, err)
+        self.assertTrue(any(notice.startswith(told) for notice in results["notices"]))
+        # A length does not change those below it.
+        shorter, err = self.results(*arguments, "--lengths", "256", out="shorter")
+        self.assertEqual(err, "")
+        entropy = [r["metrics"]["entropy"]["values"] for r in (results, shorter)]
+        for layer, alone in zip(*entropy, strict=True):
+            self.assertEqual([head[0] for head in layer], [head[0] for head in alone])
+
+    def test_compare_and_patterns(self) -> None:
+        arguments = ("compare", STORIES, "--text", TEXT, "--lengths", "128")
+        rules, _ = self.results(*arguments, "--normalizers", "sparsemax,ssmax:s=0.2,b=1")
+        self.assertEqual(len(rules["coords"]["normalizer"]), 3)
+        patterns, _ = self.results(*arguments, "--pattern", "bigbird:window=8", out="patterns")
+        kept = patterns["metrics"]["kept_mass"]["values"]
+        shares = [head[1][0] for layer in kept for head in layer]
+        self.assertTrue(all(0.05 < share < 1 for share in shares), shares)
+        for results in (rules, patterns):
+            change = results["metrics"]["loss_change"]["values"][1][0]
+            self.assertTrue(math.isfinite(change) and change != 0, change)
+        single, _ = self.results(
+            "scan", STORIES, "--text", TEXT, "--lengths", "128", "--pattern", "bigbird:window=8",
+            out="single",
+        )  # fmt: skip
+        values = single["metrics"]["kept_mass"]["values"]
+        for layer, both in zip(values, kept, strict=True):
+            for head, rival in zip(layer, both, strict=True):
+                self.assertAlmostEqual(head[0], rival[1][0], places=6)
+
+    def test_inspect(self) -> None:
+        text = self.succeed("inspect", STORIES).out
+        facts = dict(re.findall(r"(?m)^(\S+) +(.*)$", text))
+        self.assertEqual((facts["family"], facts["kv_heads"]), ("llama", "4"))
+        self.assertEqual((facts["trained_length"], facts["rope"]), ("512", "theta 10000"))
+        self.assertEqual(facts["parameters"], "260032")
+        self.assertNotIn("positions", facts)
+
+
+class Made(LlamaTest):
+    def model(self, golden: str, **changes) -> Path:
+        folder = copy_golden(golden, self.folder / golden)
+        change_config(folder, **changes)
+        return folder
+
+    def refused(self, code: int, golden: str, *says: str, **changes) -> None:
+        self.model(golden, **changes)
+        self.ids(40, vocabulary=31)
+        for command in (("scan", golden, "--tokens", "ids.txt"), ("inspect", golden)):
+            if command[0] == "inspect" and says[0].endswith("weight"):
+                continue  # no tensor is looked at
+            with self.subTest(command, **changes):
+                self.refuse(code, *command, says=says)
+
+    def test_inspect_describes_what_a_config_switches(self) -> None:
+        self.model("gemma2-plain")
+        text = self.succeed("inspect", "gemma2-plain").out
+        facts = dict(re.findall(r"(?m)^(\S+) +(.*)$", text))
+        self.assertEqual(facts["attention_scale"], "1/sqrt(7)")
+        self.assertEqual(facts["sliding_window"], "21 keys in 2 of 3 layers")
+        self.assertEqual((facts["score_softcap"], facts["logit_softcap"]), ("1.5", "2.0"))
+        self.model("llama-yarn")
+        rope = json.loads(self.succeed("inspect", "llama-yarn", "--json").out)["rope"]
+        self.assertIn("theta 10000, yarn scaling by 4 from 16 positions", rope)
+
+    def test_a_window_is_seen(self) -> None:
+        self.model("qwen2-window")
+        self.ids(64, vocabulary=31)
+        results, _ = self.results("scan", "qwen2-window", "--tokens", "ids.txt")
+        self.assertEqual(results["coords"]["window"], [0, 9, 9])
+        self.assertEqual(
+            results["coords"]["layer_type"],
+            ["full_attention", "sliding_attention", "sliding_attention"],
+        )
+        reach = results["metrics"]["attention_distance_by_position"]["values"]
+        self.assertTrue(all(head[-1] <= 8 for layer in reach[1:] for head in layer))
+        self.assertTrue(any(head[-1] > 8 for head in reach[0]))
+
+    def test_the_same_bits_on_any_number_of_threads(self) -> None:
+        for golden in ("llama-plain", "gemma2-plain"):
+            self.model(golden)
+            self.ids(64, vocabulary=31)
+            arguments = ("scan", golden, "--tokens", "ids.txt")
+            found = [
+                self.results(*arguments, "--threads", n, out=f"{golden}{n}")[0]["metrics"]
+                for n in (1, 2, 7)
+            ]
+            self.assertEqual(found[0], found[1])
+            self.assertEqual(found[0], found[2])
+
+    def test_groups_that_do_not_fit(self) -> None:
+        self.refused(
+            BAD_INPUT, "llama-one-key-head", "num_key_value_heads", "a divisor of",
+            "num_attention_heads = 4", "found 3", num_key_value_heads=3,
+        )  # fmt: skip
+        self.refused(
+            BAD_INPUT, "llama-wide-heads", "self_attn.k_proj.weight", "shape [40, 12]",
+            "found shape [20, 12]", num_key_value_heads=4,
+        )  # fmt: skip
+
+    def test_an_unsupported_rope_scaling_is_named(self) -> None:
+        self.refused(
+            UNSUPPORTED, "llama-linear", "llama-linear/config.json: field rope_scaling.rope_type",
+            '"mystery"', "yarn, longrope or llama3",
+            rope_scaling={"rope_type": "mystery", "factor": 2.0},
+        )  # fmt: skip
+
+    def test_too_few_tokens_say_what_fits(self) -> None:
+        self.model("llama-beyond")
+        self.ids(40, vocabulary=31)
+        arguments = ("scan", "llama-beyond", "--tokens", "ids.txt", "--lengths", "64")
+        self.refuse(BAD_INPUT, *arguments, says=("40 tokens", "found 64"))
+
+
+if __name__ == "__main__":
+    unittest.main()
