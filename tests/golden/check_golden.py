@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import struct
 import sys
@@ -24,13 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from catalogue import REAL, TINY, capp_tokens, real_tokens, tiny_tokens, write_real, write_tiny
+from llama_catalogue import LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
-SIZE_LIMIT = 1_500_000
+SIZE_LIMIT = 3_000_000
+
+PREFIXES = ("transformer.", "model.", "")
 
 Golden = dict[str, Any]
+Keys = dict[str, str]  # field of config.json -> key of sizes
 Array = npt.NDArray[np.float64]
 
 
@@ -79,8 +84,10 @@ def check_shapes(check: Checker, name: str, golden: Golden) -> None:
     check.true(golden["format"] == "headgauge.golden/1", f"{name}: format {golden['format']}")
     check.true(golden["lengths"] == sorted(set(golden["lengths"])), f"{name}: lengths not sorted")
     check.true(golden["lengths"][-1] == count, f"{name}: the last length is not that of the text")
-    check.true(count <= sizes["n_positions"], f"{name}: more tokens than positions")
     check.true(max(golden["tokens"]) < sizes["vocab_size"], f"{name}: a token above the vocabulary")
+    if "n_kv_head" in sizes:  # Llama: positions have no end, heads are as wide as they like
+        return
+    check.true(count <= sizes["n_positions"], f"{name}: more tokens than positions")
     check.true(sizes["d_head"] * heads == sizes["n_embd"], f"{name}: d_head n_head is not n_embd")
 
 
@@ -142,7 +149,7 @@ def read_matrix(folder: Path, name: str) -> Array:
         data = path.read_bytes()
         (size,) = struct.unpack_from("<Q", data)
         header = json.loads(data[8 : 8 + size])
-        entry = header.get(f"transformer.{name}") or header.get(name)
+        entry = next((header[p + name] for p in PREFIXES if p + name in header), None)
         if entry is None:
             continue
         first, last = (8 + size + offset for offset in entry["data_offsets"])
@@ -156,21 +163,61 @@ def read_matrix(folder: Path, name: str) -> Array:
     raise KeyError(name)
 
 
-def check_weights(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+def check_files(check: Checker, name: str, golden: Golden, folder: Path) -> None:
     files = sorted(folder.glob("*.safetensors"))
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     check.true(sums == golden["sha256"], f"{name}: SHA-256 of the weights differs")
-    tokens = read_matrix(folder, "wte.weight")
-    positions = read_matrix(folder, "wpe.weight")
-    columns = golden["hidden"]["columns"]
-    for k, row in enumerate(golden["hidden"]["rows"]):
-        x = tokens[golden["tokens"][row]] + positions[row]
-        hidden = golden["hidden"]
-        check.close(x[:columns], hidden["values"][0][k], 1e-11, f"{name}: embedding of row {row}")
-        check.close(np.linalg.norm(x), hidden["norms"][0][k], 1e-9, f"{name}: its norm")
+
+
+def check_first_rows(check: Checker, name: str, golden: Golden, rows: Array) -> None:
+    """What enters the first layer, of the golden rows."""
+    hidden = golden["hidden"]
+    columns = hidden["columns"]
+    for k, x in enumerate(rows):
+        what = f"{name}: embedding of row {hidden['rows'][k]}"
+        check.close(x[:columns], hidden["values"][0][k], 1e-11, what)
+        check.close(np.linalg.norm(x), hidden["norms"][0][k], 1e-9, f"{what}: its norm")
+
+
+def check_config(check: Checker, name: str, golden: Golden, folder: Path, keys: Keys) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    for key in ("n_layer", "n_head", "n_embd", "n_positions", "vocab_size"):
-        check.true(config[key] == golden["sizes"][key], f"{name}: {key} differs from config.json")
+    for key, size in keys.items():
+        check.true(config[key] == golden["sizes"][size], f"{name}: {key} differs from config.json")
+
+
+def check_weights(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+    check_files(check, name, golden, folder)
+    rows = golden["hidden"]["rows"]
+    tokens = [golden["tokens"][row] for row in rows]
+    embedded = read_matrix(folder, "wte.weight")[tokens] + read_matrix(folder, "wpe.weight")[rows]
+    check_first_rows(check, name, golden, embedded)
+    keys = ("n_layer", "n_head", "n_embd", "n_positions", "vocab_size")
+    check_config(check, name, golden, folder, {key: key for key in keys})
+
+
+def check_llama(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+    check_files(check, name, golden, folder)
+    tokens = [golden["tokens"][row] for row in golden["hidden"]["rows"]]
+    embedded = read_matrix(folder, "embed_tokens.weight")[tokens]
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config["model_type"].startswith("gemma"):
+        embedded *= rounded(math.sqrt(embedded.shape[1]), config["torch_dtype"])
+    check_first_rows(check, name, golden, embedded)
+    keys = {
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+        "hidden_size": "n_embd",
+        "intermediate_size": "n_inner",
+        "vocab_size": "vocab_size",
+    }
+    check_config(check, name, golden, folder, keys)
+
+
+def rounded(value: float, dtype: str) -> float:
+    """To nearest, in a type of so many binary digits; float32 counts as exact here, as in the run."""
+    digits = {"bfloat16": 8, "float16": 11}.get(dtype, 53)
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(math.ldexp(mantissa, digits)), exponent - digits)
 
 
 def check_same_files(check: Checker, name: str, made: Path, kept: Path) -> None:
@@ -186,7 +233,7 @@ def read_golden(name: str) -> Golden:
 
 def check_all(with_random: bool) -> Checker:
     check = Checker()
-    names = [case.name for case in TINY] + [case.name for case in REAL] + ["capp-gpt"]
+    names = [case.name for case in (*TINY, *LLAMAS, *REAL)] + ["capp-gpt", "stories260k"]
     folders = sorted(path.name for path in DATA.iterdir() if path.is_dir())
     check.true(folders == sorted([*names, "tokenizer"]), f"data/ holds {', '.join(folders)}")
     total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
@@ -203,6 +250,13 @@ def check_all(with_random: bool) -> Checker:
         with tempfile.TemporaryDirectory() as scratch:
             write_tiny(Path(scratch), case)
             check_same_files(check, case.name, Path(scratch), DATA / case.name)
+    for llama in LLAMAS:
+        golden = read_golden(llama.name)
+        check.true(golden["tokens"] == llama_tokens(llama), f"{llama.name}: other tokens")
+        check_llama(check, llama.name, golden, DATA / llama.name)
+        with tempfile.TemporaryDirectory() as scratch:
+            write_llama(Path(scratch), llama)
+            check_same_files(check, llama.name, Path(scratch), DATA / llama.name)
     for real in REAL:
         golden = read_golden(real.name)
         check.true(golden["tokens"] == real_tokens(real), f"{real.name}: other tokens")
@@ -212,11 +266,12 @@ def check_all(with_random: bool) -> Checker:
                 check_weights(check, real.name, golden, Path(scratch))
     golden = read_golden("capp-gpt")
     check.true(golden["tokens"] == capp_tokens(len(golden["tokens"])), "capp-gpt: other tokens")
-    capp = SHARED / "models" / "capp-gpt"
-    if capp.is_dir():
-        check_weights(check, "capp-gpt", golden, capp)
-    else:
-        print(f"capp-gpt: weights not compared, {capp} is absent")
+    for name, weights in (("capp-gpt", check_weights), ("stories260k", check_llama)):
+        folder = SHARED / "models" / name
+        if folder.is_dir():
+            weights(check, name, read_golden(name), folder)
+        else:
+            print(f"{name}: weights not compared, {folder} is absent")
     return check
 
 
