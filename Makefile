@@ -22,6 +22,7 @@ demo: cli ## measure the demo model on the demo text; files in demo/out
 	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out
 
 test: setup ## all tests; the last line has the totals
+	@tools/minilm.sh
 	@$(python) tests/run.py
 
 bench: setup ## the benchmarks of bench/
