@@ -17,7 +17,8 @@ namespace headgauge {
 class Tokenizer {
  public:
   // Reads `folder`/tokenizer.json or, where that is missing, vocab.json and merges.txt (byte-level
-  // BPE as GPT-2 has it). Throws BadInputError if neither is there or what is there is broken.
+  // BPE as GPT-2 has it), or vocab.txt (WordPiece as BERT has it, with the switches of
+  // tokenizer_config.json). Throws BadInputError if neither is there or what is there is broken.
   static Tokenizer load(const std::string& folder);
 
   Tokenizer(Tokenizer&&) noexcept;

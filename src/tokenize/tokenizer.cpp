@@ -55,6 +55,8 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   const auto json = root / "tokenizer.json";
   const auto vocabulary = root / "vocab.json";
   const auto merges = root / "merges.txt";
+  const auto words = root / "vocab.txt";
+  const auto config = root / "tokenizer_config.json";
 
   auto impl = std::make_unique<Impl>();
   char* error = nullptr;
@@ -68,12 +70,19 @@ Tokenizer Tokenizer::load(const std::string& folder) {
     const std::string rules = read_text(merges.string());
     impl->handle.reset(hg_tokenizer_from_bpe(octets(entries), entries.size(), octets(rules),
                                              rules.size(), &error));
+  } else if (is_there(words)) {
+    impl->path = words.string();
+    const std::string entries = read_text(impl->path);
+    const std::string switches = is_there(config) ? read_text(config.string()) : std::string();
+    impl->handle.reset(hg_tokenizer_from_word_piece(octets(entries), entries.size(),
+                                                    octets(switches), switches.size(), &error));
   } else {
     const char* found = is_there(vocabulary) ? "vocab.json without merges.txt"
                         : is_there(merges)   ? "merges.txt without vocab.json"
-                                             : "neither";
-    throw BadInputError(fault(folder, "a tokenizer.json, or a vocab.json and a merges.txt", found,
-                              "copy them from where the model came, or give token ids (--tokens)"));
+                                             : "none of them";
+    throw BadInputError(
+        fault(folder, "a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt", found,
+              "copy them from where the model came, or give token ids (--tokens)"));
   }
   const OwnedString owned(error);
   if (impl->handle == nullptr) {
@@ -94,7 +103,8 @@ std::string tokenizer_kind(const std::string& folder) {
     return (told ? tree[type].get<std::string>() : "unknown kind") + " (tokenizer.json)";
   }
   const bool pair = is_there(root / "vocab.json") && is_there(root / "merges.txt");
-  return pair ? "BPE (vocab.json, merges.txt)" : "none";
+  if (pair) return "BPE (vocab.json, merges.txt)";
+  return is_there(root / "vocab.txt") ? "WordPiece (vocab.txt)" : "none";
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {

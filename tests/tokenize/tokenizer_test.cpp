@@ -197,8 +197,9 @@ TEST(Tokenizer, SaysWhatItLookedFor) {
   const TemporaryFolder folder;
   const auto load = [&] { Tokenizer::load(folder.path()); };
   const std::string wanted =
-      folder.path() + ": expected a tokenizer.json, or a vocab.json and a merges.txt, found ";
-  EXPECT_EQ(error_of(load).rfind(wanted + "neither; ", 0), 0u) << error_of(load);
+      folder.path() +
+      ": expected a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt, found ";
+  EXPECT_EQ(error_of(load).rfind(wanted + "none of them; ", 0), 0u) << error_of(load);
   folder.write("merges.txt", "#version: 0.2\no n\n");
   EXPECT_EQ(error_of(load).rfind(wanted + "merges.txt without vocab.json; ", 0), 0u);
   fs::remove(folder.path() + "/merges.txt");

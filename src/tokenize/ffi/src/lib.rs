@@ -50,6 +50,25 @@ pub unsafe extern "C" fn hg_tokenizer_from_bpe(
     .map_or(std::ptr::null_mut(), boxed)
 }
 
+/// Loads a BERT WordPiece from the bytes of vocab.txt and of tokenizer_config.json, of which there
+/// may be none. Null on failure, with `*error` set.
+///
+/// # Safety
+/// As `hg_tokenizer_from_json`, for both inputs.
+#[no_mangle]
+pub unsafe extern "C" fn hg_tokenizer_from_word_piece(
+    vocabulary: *const u8,
+    vocabulary_size: usize,
+    config: *const u8,
+    config_size: usize,
+    error: *mut *mut c_char,
+) -> *mut HgTokenizer {
+    guard(error, || {
+        load_word_piece(bytes(vocabulary, vocabulary_size), bytes(config, config_size))
+    })
+    .map_or(std::ptr::null_mut(), boxed)
+}
+
 /// # Safety
 /// `tokenizer` came from a load function and is not used again.
 #[no_mangle]
@@ -203,6 +222,75 @@ fn load_bpe(vocabulary: &[u8], merges: &[u8]) -> Result<Tokenizer, String> {
         tokenizer.add_special_tokens(&[AddedToken::from(END_OF_TEXT, true)]);
     }
     Ok(tokenizer)
+}
+
+/// What tokenizer_config.json calls a special token: a text, or an object with its `content`.
+fn special_token(config: &Value, key: &str, otherwise: &str) -> String {
+    let value = &config[key];
+    let text = value.as_str().or_else(|| value["content"].as_str());
+    text.unwrap_or(otherwise).to_string()
+}
+
+fn load_word_piece(vocabulary: &[u8], config: &[u8]) -> Result<Tokenizer, String> {
+    let config: Value = if config.is_empty() {
+        json!({})
+    } else {
+        serde_json::from_slice(config).map_err(|e| format!("tokenizer_config.json: {e}"))?
+    };
+    let lines = std::str::from_utf8(vocabulary).map_err(|e| format!("vocab.txt: {e}"))?;
+    let mut ids = serde_json::Map::new();
+    for (id, token) in lines.lines().enumerate() {
+        ids.insert(token.to_string(), json!(id));
+    }
+    let token = |key: &str, otherwise: &str| special_token(&config, key, otherwise);
+    let unknown = token("unk_token", "[UNK]");
+    let (first, last) = (token("cls_token", "[CLS]"), token("sep_token", "[SEP]"));
+    let padding = token("pad_token", "[PAD]");
+    let masked = token("mask_token", "[MASK]");
+    let mut special = Vec::new();
+    for token in [&padding, &unknown, &first, &last, &masked] {
+        if let Some(id) = ids.get(token) {
+            special.push(json!({
+                "id": id, "content": token, "special": true, "single_word": false,
+                "lstrip": false, "rstrip": false, "normalized": false,
+            }));
+        }
+    }
+    for (token, key) in [(&unknown, "unk_token"), (&first, "cls_token"), (&last, "sep_token")] {
+        if !ids.contains_key(token) {
+            return Err(format!("vocab.txt: no {token}, which is its {key}"));
+        }
+    }
+    let flag = |key: &str| config[key].as_bool();
+    let template = |token: &str| json!({"SpecialToken": {"id": token, "type_id": 0}});
+    let described = |token: &str| json!({"id": token, "ids": [ids[token]], "tokens": [token]});
+    let file = json!({
+        "version": "1.0",
+        "added_tokens": special,
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": true,
+            "handle_chinese_chars": flag("tokenize_chinese_chars").unwrap_or(true),
+            "strip_accents": flag("strip_accents"),
+            "lowercase": flag("do_lower_case").unwrap_or(true),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [template(&first), {"Sequence": {"id": "A", "type_id": 0}}, template(&last)],
+            "pair": [],
+            "special_tokens": {&first: described(&first), &last: described(&last)},
+        },
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": unknown,
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": ids,
+        },
+    });
+    load_json(file.to_string().as_bytes())
 }
 
 /// Runs `f`; an error or a panic is written to `*error` and becomes None.
