@@ -18,12 +18,17 @@ enum class RandomDomain : std::uint32_t {
   monte_carlo_subset = 3,     // a = layer * 65536 + head, b = row + (document << 20)
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
-  lsh_rotation = 6,    // a = layer * 65536 + head, b = round
-  pattern_random = 7,  // a = layer * 65536 + head, b = row + (document << 20)
-  random_keys = 8,     // a = layer * 65536 + head, b = row + (document << 20)
-  subsample = 9,       // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)
-  budget_keys = 10,    // a = document, b = draw
-  bootstrap = 11,      // a = pair of metrics, b = resample
+  lsh_rotation = 6,       // a = layer * 65536 + head, b = round
+  pattern_random = 7,     // a = layer * 65536 + head, b = row + (document << 20)
+  random_keys = 8,        // a = layer * 65536 + head, b = row + (document << 20)
+  subsample = 9,          // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)
+  budget_keys = 10,       // a = document, b = draw
+  bootstrap = 11,         // a = pair of metrics, b = resample
+  synthetic_model = 12,   // a = which matrix
+  synthetic_tokens = 13,  // a = scale * 65536 + point, b = replicate
+  synthetic_reference = 14,  // a = 0, or 1 + scale, b = batch
+  synthetic_uniform = 15,    // a = point, b = replicate; the net: a = 2^31, b = 0
+  synthetic_hardmax = 16,    // a = point, b = replicate
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.
@@ -58,10 +63,10 @@ class RandomStream {
     return {unit(w[0], w[1]), unit(w[2], w[3])};
   }
 
-  // Standard normals z[0..n) by Box-Muller, two a block.
-  void normals(std::span<double> z) const {
+  // Standard normals z[0..n) by Box-Muller, two a block from block `first` on.
+  void normals(std::span<double> z, std::uint32_t first = 0) const {
     for (std::size_t k = 0; k < z.size(); k += 2) {
-      const auto [u1, u2] = uniforms(static_cast<std::uint32_t>(k / 2));
+      const auto [u1, u2] = uniforms(first + static_cast<std::uint32_t>(k / 2));
       const double radius = std::sqrt(-2.0 * std::log1p(-u1));
       const double angle = 2.0 * std::numbers::pi * u2;
       z[k] = radius * std::cos(angle);

@@ -1,0 +1,124 @@
+#include "convergence/attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kernels/stream_exp.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kRows = 96;  // queries of a tile
+// Keys of a block: packed twice, with a tile of scores, they take half of an L2 cache of 1 MiB at
+// d = 50, and a row's largest score seldom grows from block to block.
+constexpr Index kBlock = 10 * PackedMatrix::kPanel;
+constexpr Index kLanes = 16;     // of the widest vectors
+constexpr Index kRuleRows = 16;  // queries of a tile whose rows are whole
+
+// Columns that the matrix product is for; the rest are at most kMostStreamColumns.
+Index product_columns(Index d) {
+  return d % kLanes <= kMostStreamColumns ? d / kLanes * kLanes : d;
+}
+
+Index padded(Index columns) {
+  return (columns + PackedMatrix::kPanel - 1) / PackedMatrix::kPanel * PackedMatrix::kPanel;
+}
+
+}  // namespace
+
+void StreamedAttention::set_tokens(MatrixView<const float> tokens) {
+  const Index n = tokens.rows(), d = tokens.cols();
+  product_columns_ = product_columns(d);
+  const Index rest = d - product_columns_;
+  blocks_.resize(static_cast<std::size_t>((n + kBlock - 1) / kBlock));
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    const Index first = static_cast<Index>(b) * kBlock, count = std::min(kBlock, n - first);
+    block.keys.assign_transposed(tokens.block(first, count, 0, d));
+    block.values.assign_rows(tokens.block(first, count, 0, product_columns_));
+    if (block.rest.rows() != rest) block.rest = Matrix<float>(rest, kBlock);
+    for (Index j = 0; j < count; ++j) {
+      for (Index k = 0; k < rest; ++k) block.rest(k, j) = tokens(first + j, product_columns_ + k);
+    }
+  }
+}
+
+bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float> out,
+                               Scratch& scratch, const std::stop_token& stop) const {
+  const Index rows = queries.rows(), d = queries.cols(), rest = d - product_columns_;
+  std::vector<float>&largests = scratch.largest, &whole = scratch.sum;
+  largests.assign(static_cast<std::size_t>(rows), -std::numeric_limits<float>::infinity());
+  whole.assign(static_cast<std::size_t>(rows), 0.0f);
+  if (scratch.scores.empty()) scratch.scores = Matrix<float>(kRows, kBlock);
+  for (Index i = 0; i < rows; ++i) std::ranges::fill(out.row(i), 0.0f);
+  std::array<float, kMostStreamColumns + 1> sums;
+  for (const Block& block : blocks_) {
+    if (stop.stop_requested()) return false;
+    for (Index first = 0; first < rows; first += kRows) {
+      const Index count = std::min(kRows, rows - first);
+      const auto scores = scratch.scores.view().block(0, count, 0, block.keys.cols());
+      gemm(queries.block(first, count, 0, d), block.keys, scores);
+      for (Index i = 0; i < count; ++i) {
+        const auto at = static_cast<std::size_t>(first + i);
+        const float top = stream_exp(scores.row(i), largests[at], block.rest, sums);
+        const std::span<float> row = out.row(first + i);
+        if (top > largests[at]) {
+          const float shrink = std::exp(largests[at] - top);
+          for (float& value : row) value *= shrink;
+          whole[at] *= shrink;
+          largests[at] = top;
+        }
+        whole[at] += sums[0];
+        for (Index k = 0; k < rest; ++k) {
+          row[static_cast<std::size_t>(product_columns_ + k)] +=
+              sums[static_cast<std::size_t>(k + 1)];
+        }
+      }
+      if (product_columns_ > 0) {
+        gemm(scores, block.values, out.block(first, count, 0, d), {.accumulate = true});
+      }
+    }
+  }
+  for (Index i = 0; i < rows; ++i) {
+    for (float& value : out.row(i)) value /= whole[static_cast<std::size_t>(i)];
+  }
+  return true;
+}
+
+std::size_t StreamedAttention::bytes(Index n, Index d) {
+  const Index product = product_columns(d);
+  return sizeof(float) * static_cast<std::size_t>(padded(n) * d + n * padded(product) +
+                                                  n * (d - product) + kRows * kBlock);
+}
+
+void RuleAttention::set_tokens(MatrixView<const float> tokens) {
+  keys_.assign_transposed(tokens);
+  values_.assign_rows(tokens);
+}
+
+bool RuleAttention::attend(MatrixView<const float> queries, MatrixView<float> out,
+                           Matrix<float>& scores, const std::stop_token& stop) const {
+  const Index n = keys_.cols();
+  if (scores.rows() < kRuleRows || scores.cols() != n) scores = Matrix<float>(kRuleRows, n);
+  const RowContext context{n, n - 1};
+  for (Index first = 0; first < queries.rows(); first += kRuleRows) {
+    if (stop.stop_requested()) return false;
+    const Index count = std::min(kRuleRows, queries.rows() - first);
+    const auto tile = scores.view().block(0, count, 0, n);
+    gemm(queries.block(first, count, 0, queries.cols()), keys_, tile);
+    for (Index i = 0; i < count; ++i) {
+      const std::span<float> row = tile.row(i);
+      rule_.weigh(std::span<const float>(row), context, row);
+    }
+    gemm(tile, values_, out.block(first, count, 0, out.cols()));
+  }
+  return true;
+}
+
+std::size_t RuleAttention::bytes(Index n, Index d) {
+  return sizeof(float) * static_cast<std::size_t>(padded(n) * d + n * padded(d) + kRuleRows * n);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,61 @@
+// Softmax attention of many tokens without a matrix of scores: keys pass by in blocks that stay in
+// the cache, and the sums of a row are kept relative to the largest score seen so far.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "headgauge/base.hpp"
+#include "headgauge/normalize.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+
+// Tokens that are keys and values: two copies of them, packed for the two products of a block.
+// Threads may attend at the same time.
+class StreamedAttention {
+ public:
+  // Of one thread: a tile of scores, and sums of each query.
+  struct Scratch {
+    Matrix<float> scores;
+    std::vector<float> largest, sum;
+  };
+
+  void set_tokens(MatrixView<const float> tokens);
+
+  // out_i = sum_j softmax_j(<z_i, x_j>) x_j for the rows z of `queries`, m x d. A row has the same
+  // bits whichever rows are with it. False, and `out` worthless, if `stop` was requested.
+  bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
+              const std::stop_token& stop) const;
+
+  // Bytes held for n tokens of dimension d, with one scratch.
+  static std::size_t bytes(Index n, Index d);
+
+ private:
+  // Of a block of keys. The values' last columns, where they are few beyond whole vectors, are
+  // summed together with the weights: a product would take as long for them as for 16.
+  struct Block {
+    PackedMatrix keys;    // d x keys
+    PackedMatrix values;  // keys x product_columns_
+    Matrix<float> rest;   // rest columns x keys
+  };
+
+  Index product_columns_ = 0;
+  std::vector<Block> blocks_;
+};
+
+// The same for any rule, row by row: a tile of rows holds all its scores.
+class RuleAttention {
+ public:
+  explicit RuleAttention(const Normalizer& rule) : rule_(rule) {}
+  void set_tokens(MatrixView<const float> tokens);
+  bool attend(MatrixView<const float> queries, MatrixView<float> out, Matrix<float>& scores,
+              const std::stop_token& stop) const;
+  static std::size_t bytes(Index n, Index d);
+
+ private:
+  const Normalizer& rule_;
+  PackedMatrix keys_, values_;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,146 @@
+#include "convergence/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+namespace headgauge {
+namespace {
+
+constexpr Index kChunk = 960;  // queries of a shared draw that a thread takes at a time
+
+// Packs A^T, so that the product with rows x gives rows A x.
+PackedMatrix packed_map(const Eigen::MatrixXd& map, double factor) {
+  const Index d = map.rows();
+  Matrix<float> rows(d, d);
+  for (Index i = 0; i < d; ++i) {
+    for (Index j = 0; j < d; ++j) rows(i, j) = static_cast<float>(factor * map(i, j));
+  }
+  return PackedMatrix::pack_transposed(rows);
+}
+
+// Softmax or a rule, behind one face.
+class Attention {
+ public:
+  explicit Attention(const Normalizer* rule) {
+    if (rule != nullptr) by_rule_.emplace(*rule);
+  }
+  struct Scratch {
+    StreamedAttention::Scratch streamed;
+    Matrix<float> scores;
+  };
+  void set_tokens(MatrixView<const float> tokens) {
+    by_rule_ ? by_rule_->set_tokens(tokens) : streamed_.set_tokens(tokens);
+  }
+  bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
+              const std::stop_token& stop) const {
+    return by_rule_ ? by_rule_->attend(queries, out, scratch.scores, stop)
+                    : streamed_.attend(queries, out, scratch.streamed, stop);
+  }
+
+ private:
+  StreamedAttention streamed_;
+  std::optional<RuleAttention> by_rule_;
+};
+
+// What a thread keeps from replicate to replicate.
+struct Workspace {
+  Attention attention;
+  Attention::Scratch scratch;
+  Matrix<float> tokens, queries, outputs;
+};
+
+Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
+                       MatrixView<const float> tokens, ThreadPool& pool,
+                       const std::stop_token& stop) {
+  const Index d = tokens.cols(), chunks = (tokens.rows() + kChunk - 1) / kChunk;
+  Attention attention(experiment.rule);
+  attention.set_tokens(tokens);
+  std::vector<Attention::Scratch> scratch(static_cast<std::size_t>(pool.threads()));
+  std::vector<MomentSums> sums(static_cast<std::size_t>(chunks), MomentSums(d));
+  pool.for_each_slot(chunks, [&](Index chunk, int slot) {
+    const Index first = chunk * kChunk, count = std::min(kChunk, tokens.rows() - first);
+    Matrix<float> queries(count, d), outputs(count, d);
+    gemm(tokens.block(first, count, 0, d), map, queries);
+    if (!attention.attend(queries, outputs, scratch[static_cast<std::size_t>(slot)], stop)) return;
+    sums[static_cast<std::size_t>(chunk)].add(outputs);
+  });
+  for (std::size_t chunk = 1; chunk < sums.size(); ++chunk) sums[0].merge(sums[chunk]);
+  return sums[0].moments().through(experiment.values);
+}
+
+}  // namespace
+
+bool run_cell(const Experiment& experiment, double factor, const Reference& reference, Index tokens,
+              std::uint32_t key, int replicates, ThreadPool& pool, const std::stop_token& stop,
+              const std::function<void()>& done, CellErrors& errors) {
+  const Index d = experiment.law.dimension;
+  const PackedMatrix map = packed_map(experiment.map, factor);
+  std::vector<std::optional<Workspace>> workspaces(static_cast<std::size_t>(pool.threads()));
+  errors.mean.assign(static_cast<std::size_t>(replicates), kUndefined);
+  errors.covariance = errors.mean;
+  std::mutex telling;
+  pool.for_each_slot(replicates, [&](Index replicate, int slot) {
+    if (stop.stop_requested()) return;
+    std::optional<Workspace>& kept = workspaces[static_cast<std::size_t>(slot)];
+    if (!kept) {
+      kept.emplace(Workspace{Attention(experiment.rule),
+                             {},
+                             Matrix<float>(tokens, d),
+                             Matrix<float>(tokens, d),
+                             Matrix<float>(tokens, d)});
+    }
+    draw_tokens(experiment.law,
+                {experiment.seed, RandomDomain::synthetic_tokens, key,
+                 static_cast<std::uint32_t>(replicate)},
+                0, kept->tokens);
+    gemm(kept->tokens, map, kept->queries);
+    kept->attention.set_tokens(kept->tokens);
+    if (!kept->attention.attend(kept->queries, kept->outputs, kept->scratch, stop)) return;
+    MomentSums sums(d);
+    sums.add(kept->outputs);
+    const Moments found = sums.moments().through(experiment.values);
+    const auto at = static_cast<std::size_t>(replicate);
+    errors.mean[at] = (found.mean - reference.moments.mean).norm();
+    errors.covariance[at] =
+        covariance_norm(found.covariance - reference.moments.covariance, experiment.norm);
+    const std::lock_guard lock(telling);
+    done();
+  });
+  return !stop.stop_requested();
+}
+
+Reference sampled_reference(const Experiment& experiment, double factor, Index tokens,
+                            std::uint32_t key, ThreadPool& pool, const std::stop_token& stop) {
+  const Index d = experiment.law.dimension, half = tokens / 2;
+  const PackedMatrix map = packed_map(experiment.map, factor);
+  Matrix<float> drawn(tokens, d);
+  const RandomStream stream(experiment.seed, RandomDomain::synthetic_reference, 1 + key, 0);
+  pool.for_each((tokens + kChunk - 1) / kChunk, [&](Index chunk) {
+    const Index first = chunk * kChunk, count = std::min(kChunk, tokens - first);
+    draw_tokens(experiment.law, stream, first, drawn.view().block(first, count, 0, d));
+  });
+  Reference reference;
+  reference.moments = shared_moments(experiment, map, drawn, pool, stop);
+  const Moments one =
+      shared_moments(experiment, map, drawn.view().block(0, half, 0, d), pool, stop);
+  const Moments other =
+      shared_moments(experiment, map, drawn.view().block(half, half, 0, d), pool, stop);
+  // Two independent halves differ by sqrt 2 errors of a half.
+  reference.mean_error = (one.mean - other.mean).norm() / std::sqrt(2.0);
+  reference.covariance_error =
+      covariance_norm(one.covariance - other.covariance, experiment.norm) / std::sqrt(2.0);
+  reference.method = fmt::format("a sample of {} tokens", tokens);
+  return reference;
+}
+
+std::size_t cell_bytes(const Experiment& experiment, Index tokens) {
+  const Index d = experiment.law.dimension;
+  const std::size_t attention = experiment.rule != nullptr ? RuleAttention::bytes(tokens, d)
+                                                           : StreamedAttention::bytes(tokens, d);
+  return attention + 3 * sizeof(float) * static_cast<std::size_t>(tokens * d);
+}
+
+}  // namespace headgauge

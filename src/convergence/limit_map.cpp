@@ -1,0 +1,187 @@
+#include "convergence/limit_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace headgauge {
+namespace {
+
+constexpr int kFewestNodes = 128;
+constexpr int kMostNodes = 2048;
+constexpr int kRadii = 2048;
+
+double norm(std::span<const double> x) {
+  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
+Eigen::Map<const Eigen::VectorXd> vector(std::span<const double> x) {
+  return {x.data(), static_cast<Eigen::Index>(x.size())};
+}
+Eigen::Map<Eigen::VectorXd> vector(std::span<double> x) {
+  return {x.data(), static_cast<Eigen::Index>(x.size())};
+}
+
+}  // namespace
+
+LimitMap::LimitMap(const TokenLaw& law, const Normalizer* rule, double reach)
+    : law_(law), rule_(rule) {
+  if (law.sphere && rule == nullptr) {
+    bessel_ = std::make_unique<BesselRatioTable>(law.dimension);
+  }
+  if (rule != nullptr && law.sphere) {  // (1 + t) / 2 ~ Beta((d-1)/2, (d-1)/2)
+    const double half = static_cast<double>(law.dimension - 1) / 2;
+    coordinate_ =
+        half > 0 ? beta_quadrature(kFewestNodes, half, half) : Quadrature{{0, 1}, {0.5, 0.5}};
+    for (double& node : coordinate_.nodes) node = 2 * node - 1;
+  }
+  if (rule == nullptr || !law.symmetric() || reach <= 0) return;
+  std::vector<double> z(static_cast<std::size_t>(law.dimension)), out(z.size());
+  step_ = reach / kRadii;
+  // One step beyond the reach, for the interpolation at its end.
+  for (int i = 0; i <= kRadii + 1; ++i) {
+    z[0] = i * step_;
+    apply_rule(z, out);
+    radial_.push_back(out[0]);
+  }
+}
+
+void LimitMap::apply(std::span<const double> z, std::span<double> out) const {
+  if (rule_ == nullptr) return apply_softmax(z, out);
+  const double length = norm(z);
+  if (radial_.empty() || length == 0 || length > step_ * kRadii) return apply_rule(z, out);
+  const double factor = radial(length) / length;
+  std::ranges::transform(z, out.begin(), [&](double value) { return factor * value; });
+}
+
+double LimitMap::radial(double length) const {
+  const double t = length / step_;
+  const int first = std::clamp(static_cast<int>(t) - 1, 0, kRadii - 2);
+  const double x = t - first;
+  const double* v = radial_.data() + first;
+  return -v[0] * (x - 1) * (x - 2) * (x - 3) / 6 + v[1] * x * (x - 2) * (x - 3) / 2 -
+         v[2] * x * (x - 1) * (x - 3) / 2 + v[3] * x * (x - 1) * (x - 2) / 6;
+}
+
+void LimitMap::apply_softmax(std::span<const double> z, std::span<double> out) const {
+  const TokenLaw& p = law_;
+  if (p.sphere) {  // Gamma = R A_d(R |z|) z / |z|
+    const double factor = p.radius * p.radius * bessel_->over_r(p.radius * norm(z));
+    std::ranges::transform(z, out.begin(), [&](double value) { return factor * value; });
+    return;
+  }
+  auto gamma = vector(out);
+  gamma = p.variance * vector(z);
+  if (p.symmetric()) return;
+  // Sum of w_k m_k with w = softmax(<m_k, z>): the components' z^T G z / 2 are alike.
+  Eigen::ArrayXd weights = (p.means.transpose() * vector(z)).array();
+  weights = (weights - weights.maxCoeff()).exp();
+  gamma += p.means * (weights / weights.sum()).matrix();
+}
+
+LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const {
+  const TokenLaw& p = law_;
+  Curve curve;
+  std::vector<double> logits;
+  if (p.sphere) {  // <z, y> = R |z| t
+    curve.nodes = coordinate_;
+    for (double node : curve.nodes.nodes) logits.push_back(p.radius * length * node);
+  } else {  // <z, y> = <m_k, z> + sqrt(g) |z| xi
+    const double spread = std::sqrt(p.variance) * length;
+    // A bend of F at 0 is as narrow as 1 / spread in xi.
+    const int nodes =
+        std::clamp(static_cast<int>(64 * (1 + std::min(spread, 1e3))), kFewestNodes, kMostNodes);
+    curve.nodes = normal_quadrature(nodes, spread);
+    for (Eigen::Index k = 0; k < p.means.cols(); ++k) {
+      const double mean = p.means.col(k).dot(vector(z));
+      for (double node : curve.nodes.nodes) logits.push_back(mean + spread * node);
+    }
+  }
+  curve.values.resize(logits.size());
+  const RowContext context{static_cast<Index>(logits.size()),
+                           static_cast<Index>(logits.size()) - 1};
+  rule_->weigh(std::span<const double>(logits), context, curve.values);
+  return curve;
+}
+
+void LimitMap::apply_rule(std::span<const double> z, std::span<double> out) const {
+  const TokenLaw& p = law_;
+  auto gamma = vector(out);
+  const double length = norm(z);
+  if (length == 0) {
+    gamma.setZero();
+    if (!p.sphere) gamma = p.means.rowwise().mean();
+    return;
+  }
+  const Curve f = curve(z, length);
+  const auto nodes = static_cast<Eigen::Index>(f.nodes.nodes.size());
+  const Eigen::Map<const Eigen::ArrayXd> x(f.nodes.nodes.data(), nodes);
+  const Eigen::Map<const Eigen::ArrayXd> weights(f.nodes.weights.data(), nodes);
+  const Eigen::VectorXd unit = vector(z) / length;
+  double sum = 0, along = 0;
+  gamma.setZero();
+  const Eigen::Index components = p.sphere ? 1 : p.means.cols();
+  for (Eigen::Index k = 0; k < components; ++k) {
+    const Eigen::Map<const Eigen::ArrayXd> values(f.values.data() + k * nodes, nodes);
+    const double mass = (weights * values).sum();
+    sum += mass;
+    along += (weights * values * x).sum();
+    if (!p.sphere) gamma += mass * p.means.col(k);
+  }
+  const double size = p.sphere ? p.radius : std::sqrt(p.variance);
+  gamma = (gamma + size * along * unit) / sum;
+}
+
+double LimitMap::variance(std::span<const double> z) const {
+  const TokenLaw& p = law_;
+  const auto d = static_cast<double>(p.dimension);
+  const double length = norm(z);
+  std::vector<double> mapped(z.size());
+  apply(z, mapped);
+  const auto gamma = vector(std::span<const double>(mapped));
+  if (rule_ != nullptr && length > 0) {
+    const Curve f = curve(z, length);
+    const std::size_t nodes = f.nodes.nodes.size();
+    const Eigen::VectorXd unit = vector(z) / length;
+    const Eigen::Index components = p.sphere ? 1 : p.means.cols();
+    double sum = 0, square = 0;
+    for (Eigen::Index k = 0; k < components; ++k) {
+      for (std::size_t i = 0; i < nodes; ++i) {
+        const double weight = f.nodes.weights[i], x = f.nodes.nodes[i];
+        const double value = f.values[static_cast<std::size_t>(k) * nodes + i];
+        double distance = 0;  // E |y - Gamma|^2 of those with this score
+        if (p.sphere) {
+          distance = p.radius * p.radius - 2 * p.radius * x * gamma.dot(unit) + gamma.squaredNorm();
+        } else {
+          distance = (p.means.col(k) + std::sqrt(p.variance) * x * unit - gamma).squaredNorm() +
+                     p.variance * (d - 1);
+        }
+        sum += weight * value;
+        square += weight * value * value * distance;
+      }
+    }
+    return square / (sum * sum) * static_cast<double>(components);
+  }
+  if (p.sphere) {  // exp doubled is z doubled; M = E e^{<z, y>}
+    const double r = p.radius * length;
+    if (r == 0) return p.radius * p.radius;
+    const double g = gamma.norm();
+    const double log_ratio =
+        log_sphere_transform(*bessel_, 2 * r) - 2 * log_sphere_transform(*bessel_, r);
+    return std::exp(log_ratio) *
+           (p.radius * p.radius - 2 * p.radius * bessel_->ratio(2 * r) * g + g * g);
+  }
+  // E e^{<z, y>} of component k is exp(<m_k, z> + g |z|^2 / 2).
+  const double quadratic = p.variance * length * length;
+  double sum = 0, square = 0;
+  const Eigen::VectorXd towards = p.means.transpose() * vector(z);
+  const double top = towards.maxCoeff();
+  for (Eigen::Index k = 0; k < p.means.cols(); ++k) {
+    const Eigen::VectorXd mean = p.means.col(k) + 2 * p.variance * vector(z);
+    sum += std::exp(towards(k) - top);
+    square += std::exp(2 * (towards(k) - top)) * (p.variance * d + (mean - gamma).squaredNorm());
+  }
+  return std::exp(quadratic) * square / (sum * sum) * static_cast<double>(p.means.cols());
+}
+
+}  // namespace headgauge

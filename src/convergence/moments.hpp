@@ -1,0 +1,40 @@
+// Mean and covariance of the outputs of attention (math D5.2), and how far they are off.
+#pragma once
+
+#include <Eigen/Dense>
+
+#include "headgauge/base.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+
+struct Moments {
+  Eigen::VectorXd mean;
+  Eigen::MatrixXd covariance;  // population normalisation
+
+  // Those of V y.
+  Moments through(const Eigen::MatrixXd& values) const;
+};
+
+// Sums of y and y y^T over rows, in float32 for 192 rows at a time and float64 beyond.
+class MomentSums {
+ public:
+  explicit MomentSums(Index d);
+  void add(MatrixView<const float> rows);
+  void merge(const MomentSums& other);
+  double count() const { return count_; }
+  Moments moments() const;
+
+ private:
+  double count_ = 0;
+  Eigen::VectorXd sum_;
+  Eigen::MatrixXd square_;
+  PackedMatrix transposed_, packed_;
+  Matrix<float> product_;
+};
+
+// The norm that errors of a covariance are measured in.
+enum class CovarianceNorm { frobenius, spectral };
+double covariance_norm(const Eigen::MatrixXd& symmetric, CovarianceNorm norm);
+
+}  // namespace headgauge

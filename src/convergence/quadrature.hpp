@@ -1,0 +1,20 @@
+// Gauss quadrature by the eigenvalues of the three-term recurrence (Golub and Welsch 1969).
+#pragma once
+
+#include <vector>
+
+namespace headgauge {
+
+struct Quadrature {
+  std::vector<double> nodes;
+  std::vector<double> weights;  // sum to 1
+};
+
+// Of a variable with the law Beta(a, b) on [0, 1].
+Quadrature beta_quadrature(int nodes, double a, double b);
+
+// The trapezoidal rule for E f(s xi), xi standard normal, where f grows at most like exp: for
+// smooth f exact to 1e-12.
+Quadrature normal_quadrature(int nodes, double scale);
+
+}  // namespace headgauge

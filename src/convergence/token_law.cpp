@@ -1,0 +1,53 @@
+#include "convergence/token_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+
+Eigen::MatrixXd TokenLaw::covariance() const {
+  const Eigen::MatrixXd unit = Eigen::MatrixXd::Identity(dimension, dimension);
+  if (sphere) return unit * (radius * radius / static_cast<double>(dimension));
+  const Eigen::MatrixXd centred = means.colwise() - means.rowwise().mean();
+  return unit * variance + centred * centred.transpose() / static_cast<double>(means.cols());
+}
+
+void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
+                 MatrixView<float> out) {
+  const Index d = law.dimension;
+  // Blocks of a token: its normals, two each, and one for the component.
+  const auto blocks = static_cast<std::uint32_t>((d + 1) / 2 + 1);
+  std::vector<double> z(static_cast<std::size_t>(d));
+  for (Index i = 0; i < out.rows(); ++i) {
+    const std::uint32_t block = static_cast<std::uint32_t>(first + i) * blocks;
+    stream.normals(z, block + 1);
+    double scale = std::sqrt(law.variance);
+    Index component = 0;
+    if (law.sphere) {
+      double square = 0;
+      for (double value : z) square += value * value;
+      scale = law.radius / std::sqrt(square);
+    } else if (law.means.cols() > 1) {
+      const auto components = static_cast<double>(law.means.cols());
+      component = static_cast<Index>(stream.uniforms(block)[0] * components);
+    }
+    for (Index j = 0; j < d; ++j) {
+      double value = scale * z[static_cast<std::size_t>(j)];
+      if (!law.sphere) value += law.means(j, component);
+      out(i, j) = static_cast<float>(value);
+    }
+  }
+}
+
+Eigen::MatrixXd square_root(const Eigen::MatrixXd& covariance) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
+  const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
+  return solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
+}
+
+double map_horizon(const Eigen::MatrixXd& covariance, const Eigen::MatrixXd& map) {
+  const Eigen::MatrixXd root = square_root(covariance);
+  return Eigen::BDCSVD<Eigen::MatrixXd>(root * map * root).singularValues()(0);
+}
+
+}  // namespace headgauge
