@@ -2,6 +2,7 @@
 // the cache, and the sums of a row are kept relative to the largest score seen so far.
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -56,6 +57,30 @@ class RuleAttention {
  private:
   const Normalizer& rule_;
   PackedMatrix keys_, values_;
+};
+
+// Softmax, or the rule if there is one, behind one face.
+class TokenAttention {
+ public:
+  explicit TokenAttention(const Normalizer* rule) {
+    if (rule != nullptr) by_rule_.emplace(*rule);
+  }
+  struct Scratch {
+    StreamedAttention::Scratch streamed;
+    Matrix<float> scores;
+  };
+  void set_tokens(MatrixView<const float> tokens) {
+    by_rule_ ? by_rule_->set_tokens(tokens) : streamed_.set_tokens(tokens);
+  }
+  bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
+              const std::stop_token& stop) const {
+    return by_rule_ ? by_rule_->attend(queries, out, scratch.scores, stop)
+                    : streamed_.attend(queries, out, scratch.streamed, stop);
+  }
+
+ private:
+  StreamedAttention streamed_;
+  std::optional<RuleAttention> by_rule_;
 };
 
 }  // namespace headgauge

@@ -21,34 +21,10 @@ PackedMatrix packed_map(const Eigen::MatrixXd& map, double factor) {
   return PackedMatrix::pack_transposed(rows);
 }
 
-// Softmax or a rule, behind one face.
-class Attention {
- public:
-  explicit Attention(const Normalizer* rule) {
-    if (rule != nullptr) by_rule_.emplace(*rule);
-  }
-  struct Scratch {
-    StreamedAttention::Scratch streamed;
-    Matrix<float> scores;
-  };
-  void set_tokens(MatrixView<const float> tokens) {
-    by_rule_ ? by_rule_->set_tokens(tokens) : streamed_.set_tokens(tokens);
-  }
-  bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
-              const std::stop_token& stop) const {
-    return by_rule_ ? by_rule_->attend(queries, out, scratch.scores, stop)
-                    : streamed_.attend(queries, out, scratch.streamed, stop);
-  }
-
- private:
-  StreamedAttention streamed_;
-  std::optional<RuleAttention> by_rule_;
-};
-
 // What a thread keeps from replicate to replicate.
 struct Workspace {
-  Attention attention;
-  Attention::Scratch scratch;
+  TokenAttention attention;
+  TokenAttention::Scratch scratch;
   Matrix<float> tokens, queries, outputs;
 };
 
@@ -56,9 +32,9 @@ Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
                        MatrixView<const float> tokens, ThreadPool& pool,
                        const std::stop_token& stop) {
   const Index d = tokens.cols(), chunks = (tokens.rows() + kChunk - 1) / kChunk;
-  Attention attention(experiment.rule);
+  TokenAttention attention(experiment.rule);
   attention.set_tokens(tokens);
-  std::vector<Attention::Scratch> scratch(static_cast<std::size_t>(pool.threads()));
+  std::vector<TokenAttention::Scratch> scratch(static_cast<std::size_t>(pool.threads()));
   std::vector<MomentSums> sums(static_cast<std::size_t>(chunks), MomentSums(d));
   pool.for_each_slot(chunks, [&](Index chunk, int slot) {
     const Index first = chunk * kChunk, count = std::min(kChunk, tokens.rows() - first);
@@ -86,7 +62,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
     if (stop.stop_requested()) return;
     std::optional<Workspace>& kept = workspaces[static_cast<std::size_t>(slot)];
     if (!kept) {
-      kept.emplace(Workspace{Attention(experiment.rule),
+      kept.emplace(Workspace{TokenAttention(experiment.rule),
                              {},
                              Matrix<float>(tokens, d),
                              Matrix<float>(tokens, d),
