@@ -47,8 +47,8 @@ void add_own(CLI::App& command, ConvergeCommand& options) {
       ->group(kDrawn);
   command
       .add_option("--tolerances", converge.tolerances,
-                  "Relative errors of the output that a key budget allows\n"
-                  "(default 0.01,0.05,0.1)")
+                  "Relative errors of the output that a key budget allows; 0.05 is always\n"
+                  "among them (default 0.01,0.05,0.1)")
       ->option_text("T,T...")
       ->delimiter(',')
       ->check(positive_number())

@@ -27,10 +27,9 @@ class ConvergenceTable {
         top_(options.top),
         heads_(measured_heads(results)),
         top_n_(judged_top_n(results)) {
-    const auto tolerances = results.coord_numbers("tolerance");
-    tolerance_ = find_label(results, "tolerance", kTolerance)
-                     .value_or(static_cast<Index>(tolerances.size()) - 1);
-    percent_ = fmt::format("{:g}", 100 * tolerances[static_cast<std::size_t>(tolerance_)]);
+    tolerance_ = find_label(results, "tolerance", kTolerance).value_or(0);
+    percent_ = fmt::format(
+        "{:g}", 100 * results.coord_numbers("tolerance")[static_cast<std::size_t>(tolerance_)]);
   }
 
   std::string text() const { return heads() + meeting() + cache(); }

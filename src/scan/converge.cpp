@@ -144,7 +144,10 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
   }
   if (options.grid.empty()) options.grid = default_grid(length, options.points);
   check_values(options.grid, length);
+  options.tolerances.push_back(kServed);  // what caches and ranks are about
   std::ranges::sort(options.tolerances);
+  const auto twice = std::ranges::unique(options.tolerances);
+  options.tolerances.erase(twice.begin(), twice.end());
   return options;
 }
 
