@@ -23,13 +23,21 @@ std::string tensor_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
 }
 
+// A model saved without its head, whose logits are not known. Under the prefix it has one, so that
+// a file that lacks it is not whole.
+bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
+  return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
+         !tensor_prefix(checkpoint).empty();
+}
+
 struct Expected {
   std::string name;
   std::vector<Index> shape;
 };
 
 // All tensors of the model, the output embedding excepted where it is tied.
-std::vector<Expected> expected_tensors(const LlamaConfig& config, const std::string& prefix) {
+std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
+  const std::string prefix = tensor_prefix(checkpoint);
   const Index d = config.width, f = config.inner, h = config.head_dim;
   const Index queries = config.heads * h, keys = config.kv_heads * h;
   std::vector<Expected> all = {{prefix + "embed_tokens.weight", {config.vocabulary, d}}};
@@ -61,23 +69,25 @@ std::vector<Expected> expected_tensors(const LlamaConfig& config, const std::str
     }
   }
   all.push_back({prefix + "norm.weight", {d}});
-  if (!config.tied) all.push_back({"lm_head.weight", {config.vocabulary, d}});
+  if (!config.tied && has_head(checkpoint, config)) {
+    all.push_back({"lm_head.weight", {config.vocabulary, d}});
+  }
   return all;
 }
 
 // Everything that can be checked before work begins. A tensor in a layer that this family does not
 // have belongs to another model, whose numbers would be other ones.
-void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config,
-                     const std::string& prefix) {
+void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
   std::set<std::string_view> known;
-  const std::vector<Expected> expected = expected_tensors(config, prefix);
+  const std::vector<Expected> expected = expected_tensors(checkpoint, config);
   for (const Expected& tensor : expected) {
     checkpoint.require(tensor.name, tensor.shape);
     known.insert(tensor.name);
   }
+  const std::string layers = tensor_prefix(checkpoint) + "layers.";
   for (const std::string_view name : checkpoint.names()) {
     // Older checkpoints keep the frequencies, which follow from the config.
-    if (!name.starts_with(prefix + "layers.") || name.ends_with(".rotary_emb.inv_freq")) continue;
+    if (!name.starts_with(layers) || name.ends_with(".rotary_emb.inv_freq")) continue;
     if (known.contains(name)) continue;
     throw BadInputError(
         fault(checkpoint.find(name)->where(),
@@ -106,7 +116,7 @@ class Llama final : public Transformer {
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
         prefix_(tensor_prefix(checkpoint_)) {
-    require_tensors(checkpoint_, config_, prefix_);
+    require_tensors(checkpoint_, config_);
     const auto layers = static_cast<std::size_t>(config_.layers);
     info_.name = checkpoint_.model().name;
     info_.family = config_.family->model_type;
@@ -115,6 +125,8 @@ class Llama final : public Transformer {
     info_.kv_heads = config_.kv_heads;
     info_.head_dim = config_.head_dim;
     info_.trained_length = config_.positions;
+    info_.has_loss = has_head(checkpoint_, config_);
+    info_.element_bytes = dtype_bits(table().dtype) / 8;
     info_.windows = config_.windows;
     for (std::size_t l = 0; l < layers; ++l) info_.layer_types.emplace_back(layer_type(l));
   }
@@ -318,8 +330,8 @@ class Llama final : public Transformer {
 
 ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   const LlamaConfig config(checkpoint.config());
-  const std::string prefix = tensor_prefix(checkpoint);
-  refuse_further_layers(checkpoint, prefix + "layers.", config.layers, "num_hidden_layers");
+  refuse_further_layers(checkpoint, tensor_prefix(checkpoint) + "layers.", config.layers,
+                        "num_hidden_layers");
   ModelSummary summary;
   summary.family = config.family->model_type;
   summary.layers = config.layers;
@@ -335,8 +347,8 @@ ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   if (config.any_window()) summary.windows = config.windows;
   summary.score_cap = config.score_cap;
   summary.logit_cap = config.logit_cap;
-  summary.prefix = prefix;
-  for (const Expected& tensor : expected_tensors(config, prefix)) {
+  summary.prefix = tensor_prefix(checkpoint);
+  for (const Expected& tensor : expected_tensors(checkpoint, config)) {
     std::int64_t elements = 1;
     for (const Index size : tensor.shape) elements *= size;
     summary.parameters += elements;

@@ -1,5 +1,6 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show of the Llama families: what a head
 // tells of itself, texts beyond the trained context, and what is refused.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ using nlohmann::json;
 using testing::expect_error;
 
 std::string golden_folder(const std::string& name) {
-  return testing::source_path("tests/golden/data/" + name);
+  return fmt::format("{}/{}", testing::source_path("tests/golden/data"), name);
 }
 
 Document ids(int count, int vocabulary = 31) {
@@ -112,6 +113,18 @@ TEST(Llama, HeadsCarryWindowsScalesAndCaps) {
   }
 }
 
+// The texts of the golden files are shorter than the default window.
+TEST(Llama, WindowsThatNoFieldStates) {
+  const auto windows = [](const std::string& golden) {
+    return open(golden_folder(golden), {ids(4)})->info().windows;
+  };
+  EXPECT_EQ(windows("llama-tied"), (std::vector<Index>{0, 0}));
+  EXPECT_EQ(windows("mistral-full"), (std::vector<Index>{0, 0}));  // null
+  EXPECT_EQ(windows("mistral-default"), (std::vector<Index>{4096, 4096}));
+  EXPECT_EQ(windows("qwen3-plain"), (std::vector<Index>{0, 0}));
+  EXPECT_EQ(windows("gemma2-defaults"), (std::vector<Index>{4096, 0}));
+}
+
 // The embedding is the table's row, whatever the family makes of it.
 TEST(Llama, TheEmbeddingIsNotScaled) {
   const auto source = open(golden_folder("gemma-plain"), {ids(20)});
@@ -128,6 +141,17 @@ bool has_notice(const Results& results, const std::string& part) {
   return std::ranges::any_of(results.notices, [&](const std::string& notice) {
     return notice.find(part) != std::string::npos;
   });
+}
+
+// A model without a head is measured without a loss.
+TEST(Llama, WithoutAHeadThereIsNoLoss) {
+  const Changed changed("llama-no-prefix", {{"tie_word_embeddings", false}});
+  const auto source = open(changed.path(), {ids(40)});
+  EXPECT_EQ(source->info().element_bytes, 4);
+  EXPECT_FALSE(source->info().has_loss);
+  const Results results = scan(*source, {});
+  EXPECT_EQ(results.metric("loss"), nullptr);
+  EXPECT_NE(results.metric("entropy"), nullptr);
 }
 
 TEST(Llama, LengthsMayExceedTheTrainedContext) {

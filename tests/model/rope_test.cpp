@@ -1,5 +1,6 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show: the two forms of the config, what is
 // refused, and when a text's length changes the frequencies.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@ namespace {
 using testing::expect_error;
 
 Rope rope_of(const std::string& fields, Index head_dim = 8, Index trained = 64) {
-  return Rope(ConfigReader("{" + fields + "}", "m/config.json"), head_dim, trained);
+  return Rope(ConfigReader(fmt::format("{{{}}}", fields), "m/config.json"), head_dim, trained);
 }
 
 TEST(Rope, TurnsPairsByPowersOfTheta) {
@@ -39,11 +40,12 @@ TEST(Rope, ReadsBothFormsAlike) {
                                                                   {"longrope", longrope}};
   for (const auto& [kind, fields] : kinds) {
     SCOPED_TRACE(kind);
-    const std::string type = R"("rope_type": ")" + kind + R"(", )" + fields + "}";
-    const std::string old_type = R"("type": ")" + kind + R"(", )" + fields + "}";
-    const Rope rope = rope_of(R"("rope_theta": 500, "rope_scaling": {)" + type);
-    const Rope old = rope_of(R"("rope_theta": 500, "rope_scaling": {)" + old_type);
-    const Rope next = rope_of(R"("rope_parameters": {"rope_theta": 500, )" + type);
+    const auto read = [&](const char* form) {
+      return rope_of(fmt::format(fmt::runtime(form), kind, fields));
+    };
+    const Rope rope = read(R"("rope_theta": 500, "rope_scaling": {{"rope_type": "{}", {}}})");
+    const Rope old = read(R"("rope_theta": 500, "rope_scaling": {{"type": "{}", {}}})");
+    const Rope next = read(R"("rope_parameters": {{"rope_theta": 500, "rope_type": "{}", {}}})");
     for (const Index length : {50, 100}) {
       EXPECT_EQ(rope.frequencies(length), old.frequencies(length));
       EXPECT_EQ(rope.frequencies(length), next.frequencies(length));
