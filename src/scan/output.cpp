@@ -160,9 +160,9 @@ std::string untrained_notice(Index longest, const SourceInfo& source) {
 }
 
 std::string why_no_loss(const SourceInfo& source) {
-  return source.name + (source.family == "dump"
-                            ? " gives no logits"
-                            : " sees the whole text and predicts no next token");
+  if (source.family == "dump") return source.name + " gives no logits";
+  return source.name + (source.causal ? " was saved without the head that predicts the next token"
+                                      : " sees the whole text and predicts no next token");
 }
 
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {

@@ -143,7 +143,7 @@ class Config(BadInputTest):
 
     def test_an_unknown_family_is_named_with_those_known(self) -> None:
         change_config(self.model, model_type="megatron")
-        self.refuse_scan('"megatron"', "(gpt2, llama, ", "dump", code=UNSUPPORTED)
+        self.refuse_scan('"megatron"', "(gpt2, ", "llama", "dump", code=UNSUPPORTED)
         # ... and before a tokenizer is looked for.
         self.write("text.txt", "some words")
         arguments = ("scan", "model", "--text", "text.txt")

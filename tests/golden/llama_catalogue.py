@@ -244,11 +244,17 @@ LLAMAS: tuple[LlamaCase, ...] = (
         changes=rope("yarn", factor=3.0, attention_factor=1.3, beta_fast=8),
     ),
     LlamaCase(
+        "llama-yarn-clamped",
+        "YaRN whose ramp would end beyond the last pair",
+        head_dim=16,
+        changes={"rope_theta": 2.0} | rope("yarn", beta_slow=0.25, **YARN_FIELDS),
+    ),
+    LlamaCase(
         "llama-longrope",
-        "LongRoPE within the original context: the short factors, and vectors made longer",
+        "LongRoPE within the original context: the short factors, a factor that does not count",
         head_dim=16,
         positions=256,
-        changes=rope("longrope", **LONG_FIELDS) | {"original_max_position_embeddings": 64},
+        changes=rope("longrope", factor=3.0, **LONG_FIELDS) | {"original_max_position_embeddings": 64},
     ),
     LlamaCase(
         "llama-longrope-beyond",

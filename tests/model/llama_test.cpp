@@ -149,9 +149,12 @@ TEST(Llama, WithoutAHeadThereIsNoLoss) {
   const auto source = open(changed.path(), {ids(40)});
   EXPECT_EQ(source->info().element_bytes, 4);
   EXPECT_FALSE(source->info().has_loss);
-  const Results results = scan(*source, {});
+  ScanOptions options;
+  options.measures = {"weights", "model"};
+  const Results results = scan(*source, options);
   EXPECT_EQ(results.metric("loss"), nullptr);
   EXPECT_NE(results.metric("entropy"), nullptr);
+  EXPECT_TRUE(has_notice(results, "saved without the head that predicts the next token"));
 }
 
 TEST(Llama, LengthsMayExceedTheTrainedContext) {

@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "llama-biases", "llama-tied", "llama-no-prefix", "llama-buffers",
                       "llama-theta", "llama-beyond", "llama-linear", "llama-dynamic",
                       "llama-dynamic-beyond", "llama-yarn", "llama-yarn-mscale",
-                      "llama-yarn-factor", "llama-longrope", "llama-longrope-beyond",
-                      "llama-longrope-factor", "llama-llama3", "llama-f16", "llama-sharded",
-                      "mistral-full", "mistral-window", "mistral-default", "qwen2-full",
-                      "qwen2-window", "qwen2-layer-types", "qwen3-plain", "qwen3-window",
-                      "gemma-plain", "gemma-bf16", "gemma2-plain", "gemma2-no-caps",
+                      "llama-yarn-factor", "llama-yarn-clamped", "llama-longrope",
+                      "llama-longrope-beyond", "llama-longrope-factor", "llama-llama3", "llama-f16",
+                      "llama-sharded", "mistral-full", "mistral-window", "mistral-default",
+                      "qwen2-full", "qwen2-window", "qwen2-layer-types", "qwen3-plain",
+                      "qwen3-window", "gemma-plain", "gemma-bf16", "gemma2-plain", "gemma2-no-caps",
                       "gemma2-defaults"),
     test_name);
 
