@@ -13,4 +13,5 @@
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
+#include "headgauge/synthetic.hpp"
 #include "headgauge/tokenize.hpp"

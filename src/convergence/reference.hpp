@@ -35,8 +35,9 @@ struct ReferenceQuestion {
 };
 
 // Softmax over a Gaussian: exact (O1). Over a sphere: O3 by quadrature up to dimension 12 where
-// that is as good as the draws, else by Dirichlet draws. All else: draws of x, mapped exactly.
-Reference exact_reference(const ReferenceQuestion& question, ThreadPool& pool);
+// that is as good as the draws, else by Dirichlet draws. All else: draws of x, mapped exactly. One
+// for each factor, whose value does not depend on the others.
+std::vector<Reference> exact_references(const ReferenceQuestion& question, ThreadPool& pool);
 
 // Eigenvalues of the covariance of Gamma(X) over the sphere for the singular values of A (O3).
 Eigen::VectorXd sphere_eigenvalues(const Eigen::VectorXd& singular, double radius, int nodes);

@@ -28,7 +28,8 @@ ORDER = (
 FORBIDDEN = {("convergence", "capacity"), ("capacity", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"measure": "heads", "patterns": "heads", "compare": "scan", "converge": "scan", "headgauge": "scan"}
+HEADERS = {"measure": "heads", "patterns": "heads", "compare": "scan", "converge": "scan",
+           "synthetic": "convergence", "headgauge": "scan"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}

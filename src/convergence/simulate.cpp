@@ -1,0 +1,313 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "convergence/hardmax.hpp"
+#include "convergence/rate.hpp"
+#include "convergence/spread.hpp"
+#include "convergence/state.hpp"
+#include "convergence/synthetic_plan.hpp"
+#include "convergence/uniform.hpp"
+#include "headgauge/synthetic.hpp"
+#include "kernels/simd.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kReferenceShare = 10;  // errors should be this many times the reference's own
+
+class Simulation {
+ public:
+  Simulation(const SyntheticOptions& options, Progress* progress, std::stop_token stop)
+      : plan_(plan_simulation(options)),
+        options_(plan_.options),
+        progress_(progress),
+        stop_(std::move(stop)),
+        pool_(options_.threads),
+        file_(options_.state, plan_.identity()) {}
+
+  Results run() {
+    const auto start = std::chrono::steady_clock::now();
+    restore();
+    sweep();
+    if (!stop_.stop_requested() && plan_.exact) measure_balls();
+    // The limit of softmax on Gaussian tokens, whatever the scale.
+    if (!stop_.stop_requested() && plan_.softmax && options_.tokens == "gaussian") {
+      hardmax_done_ = hardmax_errors(options_.dimension, options_.grid, options_.replicates,
+                                     options_.seed, pool_, stop_, hardmax_);
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    return results(seconds.count());
+  }
+
+ private:
+  std::size_t scales() const { return plan_.factors.size(); }
+  std::size_t points() const { return options_.grid.size(); }
+
+  void restore() {
+    if (auto found = file_.load(scales(), points(), options_.replicates)) {
+      state_ = std::move(*found);
+      return;
+    }
+    state_.references.resize(scales());
+    state_.cells.assign(scales(), std::vector<std::optional<CellErrors>>(points()));
+  }
+
+  bool finished(std::size_t scale) const {
+    return state_.references[scale] &&
+           std::ranges::all_of(state_.cells[scale], [](const auto& c) { return c.has_value(); });
+  }
+
+  // Exact references of the scales that are not finished, together.
+  std::vector<Reference> references(const std::vector<std::size_t>& open) {
+    std::vector<double> factors;
+    for (std::size_t scale : open) factors.push_back(plan_.factors[scale]);
+    const Index largest = options_.grid.back();
+    const ReferenceQuestion question{
+        plan_.experiment.law, plan_.experiment.map, factors, plan_.experiment.values,
+        plan_.experiment.rule, plan_.experiment.norm,
+        // n tokens have at least the error of n draws of the map: 120 n draws a tenth of it.
+        std::max<Index>(1'000'000, 120 * largest), options_.seed};
+    return exact_references(question, pool_);
+  }
+
+  void sweep() {
+    std::vector<std::size_t> open;
+    for (std::size_t scale = 0; scale < scales(); ++scale) {
+      if (!finished(scale)) open.push_back(scale);
+    }
+    for (int n : options_.grid) total_ += std::pow(n, 2) * options_.replicates;
+    total_ *= static_cast<double>(scales());
+    done_ = total_ * static_cast<double>(scales() - open.size()) / static_cast<double>(scales());
+    tell(0);
+    std::vector<Reference> exact;
+    if (plan_.exact_reference() && !open.empty()) exact = references(open);
+    for (std::size_t i = 0; i < open.size() && !stop_.stop_requested(); ++i) {
+      const auto key = static_cast<std::uint32_t>(open[i]);
+      sweep_scale(open[i], plan_.exact_reference()
+                               ? exact[i]
+                               : sampled_reference(plan_.experiment, plan_.factors[open[i]],
+                                                   options_.reference_tokens, key, pool_, stop_));
+    }
+  }
+
+  void sweep_scale(std::size_t scale, const Reference& reference) {
+    if (stop_.stop_requested()) return;
+    state_.references[scale] = {
+        std::sqrt(reference.moments.covariance.trace()),
+        covariance_norm(reference.moments.covariance, plan_.experiment.norm), reference.mean_error,
+        reference.covariance_error, reference.method};
+    for (std::size_t point = 0; point < points(); ++point) {
+      const int n = options_.grid[point];
+      const double work = std::pow(n, 2);
+      if (state_.cells[scale][point]) {
+        done_ += work * options_.replicates;
+        continue;
+      }
+      const auto key = static_cast<std::uint32_t>(scale * 65536 + point);
+      CellErrors errors;
+      const bool whole = run_cell(
+          plan_.experiment, plan_.factors[scale], reference, n, key, options_.replicates, pool_,
+          stop_, [&] { tell(work); }, errors);
+      if (!whole) return;
+      for (double error : errors.covariance) {
+        if (std::isfinite(error)) continue;
+        throw UsageError(fault("--scales", "outputs within single precision",
+                               fmt::format("none at scale {:.3g}", options_.scales[scale]),
+                               "choose smaller ones, or another --normalizer"));
+      }
+      state_.cells[scale][point] = std::move(errors);
+      file_.save(state_);
+    }
+  }
+
+  void tell(double work) {
+    done_ += work;
+    if (progress_ != nullptr) progress_->update("scores", done_, total_);
+  }
+
+  void measure_balls() {
+    // At horizon 1, where the error grows by e^(R^2 / 2) and a grid of thousands can show it.
+    const double factor = plan_.factors.front() / plan_.horizons.front();
+    balls_done_ = uniform_errors(plan_.experiment, factor, options_.grid, options_.radii,
+                                 options_.replicates, pool_, stop_, balls_);
+  }
+
+  Results results(double seconds) {
+    Results out;
+    out.tool = {{"name", "headgauge"},
+                {"version", HEADGAUGE_VERSION},
+                {"simd", simd_level()},
+                {"threads", pool_.threads()}};
+    out.model = {{"name", options_.tokens + " tokens"},
+                 {"family", "synthetic"},
+                 {"layers", 1},
+                 {"heads", 1},
+                 {"kv_heads", 1},
+                 {"head_dim", options_.dimension}};
+    out.settings = plan_.settings();
+    out.notices = plan_.notices;
+    out.partial = stop_.stop_requested();
+    out.set_coord("scale", options_.scales);
+    out.set_coord("tokens", std::vector<double>(options_.grid.begin(), options_.grid.end()));
+    out.set_coord("radius", options_.radii);
+    write_sweep(out);
+    if (balls_done_) write_balls(out);
+    if (hardmax_done_) write_hardmax(out);
+    out.timings = {{"total_s", seconds}};
+    return out;
+  }
+
+  // One of the two errors, mean or covariance.
+  struct Kind {
+    const char* name;
+    std::vector<double> CellErrors::*errors;
+    double ScaleReference::*unit;
+    double ScaleReference::*floor;
+  };
+
+  void write_sweep(Results& out) {
+    MetricArray& horizon = out.add_metric("horizon", {"scale"}, "1");
+    MetricArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
+    MetricArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
+    for (std::size_t s = 0; s < scales(); ++s) {
+      const double h = plan_.horizons[s];
+      horizon.values[s] = h;
+      paper.values[s] = h * std::sqrt(static_cast<double>(options_.dimension));
+      if (plan_.softmax) predicted.values[s] = 1 / (2 * (1 + h * h));
+    }
+    write_kind(
+        out, {"mean", &CellErrors::mean, &ScaleReference::mean_unit, &ScaleReference::mean_error});
+    write_kind(out, {"covariance", &CellErrors::covariance, &ScaleReference::covariance_unit,
+                     &ScaleReference::covariance_error});
+    std::string method;
+    for (const auto& reference : state_.references) {
+      if (reference) method = reference->method;
+    }
+    if (!method.empty()) out.settings["reference_method"] = method;
+  }
+
+  void write_kind(Results& out, const Kind& kind) {
+    const std::string name = kind.name;
+    MetricArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
+    MetricArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
+    MetricArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
+    MetricArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
+    MetricArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
+    rate.stderr_.assign(scales(), kUndefined);
+    rate.rows.assign(scales(), 0);
+    for (MetricArray* metric : {&relative, &absolute}) {
+      metric->stderr_.assign(metric->values.size(), kUndefined);
+      metric->rows.assign(metric->values.size(), 0);
+    }
+    const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
+    int floored = 0, coarse = 0;
+    for (std::size_t s = 0; s < scales(); ++s) {
+      if (!state_.references[s]) continue;
+      const double unit = *state_.references[s].*kind.unit;
+      const double error = *state_.references[s].*kind.floor;
+      own.values[s] = error / unit;
+      std::vector<double> means(points(), kUndefined), deviations(points(), kUndefined);
+      double smallest = std::numeric_limits<double>::infinity();
+      for (std::size_t p = 0; p < points(); ++p) {
+        if (!state_.cells[s][p]) continue;
+        const std::size_t at = s * points() + p;
+        const Spread spread = spread_of(*state_.cells[s][p].*kind.errors);
+        means[p] = spread.mean;
+        deviations[p] = spread.deviation;
+        smallest = std::min(smallest, spread.mean);
+        absolute.values[at] = spread.mean;
+        absolute.stderr_[at] = spread.standard_error;
+        relative.values[at] = spread.mean / unit;
+        relative.stderr_[at] = spread.standard_error / unit;
+        absolute.rows[at] = relative.rows[at] = options_.replicates;
+      }
+      // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
+      const RateFit fit =
+          fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
+      rate.values[s] = fit.rate;
+      rate.stderr_[s] = fit.stderr_;
+      rate.rows[s] = fit.points;
+      under.values[s] = fit.under_floor;
+      floored += fit.under_floor;
+      if (plan_.exact_reference() && error > smallest / kReferenceShare) ++coarse;
+    }
+    tell_about(out, name, floored, coarse);
+  }
+
+  static void tell_about(Results& out, const std::string& name, int floored, int coarse) {
+    if (floored > 0) {
+      out.notices.push_back(
+          fmt::format("error of the {}: {} points are within the noise of the reference, and left "
+                      "out of the fit",
+                      name, floored));
+    }
+    if (coarse > 0) {
+      out.notices.push_back(fmt::format(
+          "error of the {}: the reference is known to no better than a tenth of the smallest error "
+          "at {} scales (reference_error_{})",
+          name, coarse, name));
+    }
+  }
+
+  void write_balls(Results& out) const {
+    MetricArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
+    MetricArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
+    MetricArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
+    MetricArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
+    error.stderr_ = error.values;
+    rate.stderr_ = constant.stderr_ = rate.values;
+    rate.rows.assign(rate.values.size(), 0);
+    const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
+    for (std::size_t r = 0; r < options_.radii.size(); ++r) {
+      std::vector<double> means, errors;
+      for (std::size_t p = 0; p < points(); ++p) {
+        const std::size_t at = p * options_.radii.size() + r;
+        means.push_back(error.values[at] = balls_.error[p][r]);
+        error.stderr_[at] = balls_.standard_error[p][r];
+        const double single = std::isnan(error.stderr_[at]) ? 0 : error.stderr_[at];
+        errors.push_back(single);
+      }
+      const RateFit fit = fit_rate(tokens, means, errors, 1);
+      rate.values[r] = fit.rate;
+      rate.stderr_[r] = fit.stderr_;
+      rate.rows[r] = fit.points;
+      constant.values[r] = std::sqrt(tokens.back()) * means.back();
+      constant.stderr_[r] = std::sqrt(tokens.back()) * balls_.standard_error.back()[r];
+      predicted.values[r] = balls_.constant[r];
+    }
+  }
+
+  void write_hardmax(Results& out) const {
+    MetricArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
+    MetricArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
+    error.values = hardmax_.error;
+    error.stderr_ = hardmax_.standard_error;
+    for (std::size_t p = 0; p < points(); ++p) {
+      law.values[p] = hardmax_law(options_.dimension, options_.grid[p]);
+    }
+  }
+
+  SyntheticPlan plan_;
+  const SyntheticOptions& options_;
+  Progress* progress_;
+  std::stop_token stop_;
+  ThreadPool pool_;
+  StateFile file_;
+  SweepState state_;
+  UniformErrors balls_;
+  HardmaxErrors hardmax_;
+  bool balls_done_ = false, hardmax_done_ = false;
+  double done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+Results simulate(const SyntheticOptions& options, Progress* progress, std::stop_token stop) {
+  return Simulation(options, progress, std::move(stop)).run();
+}
+
+}  // namespace headgauge
