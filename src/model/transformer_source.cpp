@@ -156,9 +156,6 @@ class TransformerSource final : public ModelSource {
 
   void fill_info() {
     const Index d = width();
-    if (info_.has_loss) {
-      info_.element_bytes = dtype_bits(model_->output_embedding().dtype) / 8;
-    }
     info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
     Index longest = 0, total = 0;
     for (Document& document : documents_) {
