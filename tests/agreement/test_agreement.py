@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,23 @@ class Agreement(unittest.TestCase):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         vocabulary = json.loads((model / "config.json").read_text())["vocab_size"]
         self.agree(model, [self.random_ids(512, vocabulary)])
+
+    def test_stories260k(self) -> None:
+        """Grouped heads and rotary positions."""
+        model = DATA / "models/stories260k"
+        if not model.exists():
+            self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
+        text = ROOT / "demo/text.txt"
+        ids = run(PRINT_TOKEN_IDS, model, text).split()[:256]
+        self.agree(model, [self.write_ids("ids", [int(i) for i in ids])])
+
+    def test_soft_caps(self) -> None:
+        """A Gemma 2 whose windows are longer than the text."""
+        model = self.folder / "gemma2"
+        shutil.copytree(ROOT / "tests/golden/data/gemma2-plain", model)
+        config = json.loads((model / "config.json").read_text()) | {"sliding_window": 64}
+        (model / "config.json").write_text(json.dumps(config))
+        self.agree(model, [self.random_ids(64, config["vocab_size"])])
 
     def test_phantom(self) -> None:
         model = self.folder / "phantom"

@@ -1,10 +1,11 @@
-"""What is measured: a GPT-2 checkpoint over token ids, or a headgauge.dump/1 file.
+"""What is measured: a GPT-2 or Llama checkpoint over token ids, or a headgauge.dump/1 file.
 
 Either gives, for each document, the scaled scores of every head and the points x_j.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from geometry import Points, on_unit_sphere
 from gpt2 import LayerTrace, Model
+from llama import FAMILIES, LlamaModel, cap
 from safetensors_io import Tensors, read_file
 
 Array = npt.NDArray[Any]
@@ -49,13 +51,14 @@ class ModelDocument(Document):
     embedding: Points | None
     x: str
     unit_sphere: bool
+    cap: float = 0.0  # soft-cap of the scores; 0: none
 
     def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         trace = self.traces[layer]
         q, k = trace.queries[head].astype(np.float64), trace.keys[head].astype(np.float64)
         if unit_norms:
-            return np.asarray(on_unit_sphere(q) @ on_unit_sphere(k).T)
-        return np.asarray(q @ k.T * self.scales[layer])
+            return cap(np.asarray(on_unit_sphere(q) @ on_unit_sphere(k).T), self.cap)
+        return cap(np.asarray(q @ k.T * self.scales[layer]), self.cap)
 
     def points(self, layer: int, head: int) -> Points | None:
         if self.embedding is not None:
@@ -70,6 +73,15 @@ class ModelDocument(Document):
         return int((trace.values if self.x == "value" else trace.hidden).shape[-1])
 
 
+def open_model(folder: Path, dtype: type) -> Model | LlamaModel:
+    kind = json.loads((folder / "config.json").read_text()).get("model_type")
+    if kind not in FAMILIES:
+        return Model(folder, dtype)
+    if dtype is not np.float64:
+        raise ValueError("a Llama is run in float64 only")
+    return LlamaModel(folder)
+
+
 def model_documents(
     folder: Path,
     texts: list[list[int]],
@@ -79,7 +91,13 @@ def model_documents(
     dtype: type = np.float64,
 ) -> list[Document]:
     """One pass over the first `longest` ids of each text."""
-    model = Model(folder, dtype)
+    model = open_model(folder, dtype)
+    cap_at = 0.0
+    if isinstance(model, LlamaModel):
+        cap_at = model.config.cap
+        windows = [model.config.window(layer) for layer in range(model.config.layers)]
+        if any(0 < window < min(longest, max(map(len, texts))) for window in windows):
+            raise ValueError("rows that do not begin at the first key are not known here")
     documents: list[Document] = []
     for ids in texts:
         trace = model.forward(ids[:longest])
@@ -96,6 +114,7 @@ def model_documents(
                 embedding=Points.of(trace.embedding, unit_sphere) if x == "embedding" else None,
                 x=x,
                 unit_sphere=unit_sphere,
+                cap=cap_at,
             )
         )
     return documents

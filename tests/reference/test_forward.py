@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 
 from gpt2 import Model
+from llama import FAMILIES, LlamaModel
 from rows import row_blocks
 from safetensors_io import read_checkpoint, read_file, write_file
 from sensitivity import frobenius
 from small_model import write_model
-from sources import dump_document, model_documents
+from sources import dump_document, model_documents, open_model
 from weights import weight_rows
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden" / "data"
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 CAPP = DATA / "models" / "capp-gpt"
+TRAINED = ("capp-gpt", "stories260k")
 DIGITS = 2e-10  # golden files have 12 significant digits
 
 
@@ -68,7 +70,8 @@ class Readers(unittest.TestCase):
 class Forward(unittest.TestCase):
     def check_golden(self, folder: Path, golden: dict[str, Any]) -> None:
         """Losses, residual stream and head statistics of one golden file."""
-        trace = Model(folder).forward(golden["tokens"])
+        model = open_model(folder, np.float64)
+        trace = model.forward(golden["tokens"])
         np.testing.assert_allclose(
             -trace.next_token_loss, golden["next_token_log_probs"], rtol=DIGITS, atol=DIGITS
         )
@@ -76,6 +79,9 @@ class Forward(unittest.TestCase):
         for layer, expected in zip(trace.layers, golden["hidden"]["values"], strict=False):
             found = layer.hidden[rows][:, :columns]
             np.testing.assert_allclose(found, expected, rtol=DIGITS, atol=DIGITS)
+        layers = range(len(trace.layers))
+        if isinstance(model, LlamaModel) and any(map(model.config.window, layers)):
+            return  # rows that do not begin at the first key: what they add up to was checked
         document = model_documents(folder, [golden["tokens"]], len(golden["tokens"]), "value")[0]
         for number in document.layers:
             for head in range(document.heads):
@@ -97,13 +103,16 @@ class Forward(unittest.TestCase):
         checked = 0
         for name in names:
             golden = json.loads((GOLDEN / name / "golden.json").read_text())
-            folder = CAPP if name == "capp-gpt" else GOLDEN / name
+            folder = CAPP.parent / name if name in TRAINED else GOLDEN / name
             if not (folder / "config.json").exists():
                 continue  # weights that are written when needed, or shared data not here
+            config = json.loads((folder / "config.json").read_text())
+            if config["model_type"] not in ("gpt2", *FAMILIES) or "rope_scaling" in config:
+                continue  # not known here
             with self.subTest(name):
                 self.check_golden(folder, golden)
                 checked += 1
-        self.assertGreater(checked, 20)
+        self.assertGreater(checked, 50)
 
     def test_capp_gpt_shapes(self) -> None:
         if not (CAPP / "config.json").exists():
