@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/converge_table.hpp"
 #include "cli/run.hpp"
+#include "cli/synthetic.hpp"
 #include "cli/usage.hpp"
 
 namespace headgauge::cli {
@@ -14,6 +15,7 @@ namespace {
 struct ConvergeCommand {
   RunOptions run;
   ConvergeOptions converge;
+  SyntheticCommand synthetic;
   std::string grid;
   int top = 0;
 };
@@ -65,7 +67,11 @@ void add_own(CLI::App& command, ConvergeCommand& options) {
       ->group(kOutputGroup);
 }
 
-int run(ConvergeCommand& options) {
+int run(const CLI::App& command, ConvergeCommand& options) {
+  if (options.synthetic.chosen()) {
+    return options.synthetic.run(command, options.run, options.grid, options.converge);
+  }
+  options.synthetic.refuse(command);
   options.run.input.asked_by = "converge";
   options.run.resolve();
   ConvergeOptions& converge = options.converge;
@@ -108,8 +114,10 @@ void add_converge(CLI::App& app, Action& action) {
   add_own(*command, *options);
   command->footer(
       "Example: headgauge converge demo/model --text demo/text.txt --out demo/out\n"
-      "         headgauge converge gpt2 --text book.txt --lengths 1024 --replicates 200");
-  command->callback([=, &action] { action = [=] { return run(*options); }; });
+      "         headgauge converge gpt2 --text book.txt --lengths 1024 --replicates 200\n"
+      "         headgauge converge --synthetic gaussian --out gaussian");
+  options->synthetic.add_to(*command);
+  command->callback([=, &action] { action = [=] { return run(*command, *options); }; });
 }
 
 }  // namespace headgauge::cli

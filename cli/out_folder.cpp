@@ -15,6 +15,10 @@ std::string heads_csv_path(const std::string& folder) {
   return (fs::path(folder) / "heads.csv").string();
 }
 
+bool has_heads(const Results& results) {
+  return results.coord("head") != nullptr;
+}
+
 OutFolder::OutFolder(std::string path)
     : path_(std::move(path)), made_(path_, "choose another --out") {
   for (const std::string& file : {results_path(path_), heads_csv_path(path_)}) {
@@ -24,7 +28,7 @@ OutFolder::OutFolder(std::string path)
 
 void OutFolder::save(const Results& results) const {
   write_results(results, results_path(path_));
-  write_heads_csv(results, heads_csv_path(path_));
+  if (has_heads(results)) write_heads_csv(results, heads_csv_path(path_));
 }
 
 }  // namespace headgauge::cli

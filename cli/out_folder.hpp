@@ -11,6 +11,9 @@ namespace headgauge::cli {
 std::string results_path(const std::string& folder);
 std::string heads_csv_path(const std::string& folder);
 
+// Whether there are heads for heads.csv.
+bool has_heads(const Results& results);
+
 // Made and tried before the work begins, so that a folder that cannot be written is told at once
 // (ResourceError). What was made and stays empty goes again.
 class OutFolder {

@@ -127,7 +127,9 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
     print_text((width ? wrapped(line, table.width, 2) : line) + "\n");
   }
   if (!options.out.empty()) {
-    print("\nWritten: {}, {}\n", results_path(options.out), heads_csv_path(options.out));
+    print("\nWritten: {}", results_path(options.out));
+    if (has_heads(results)) print(", {}", heads_csv_path(options.out));
+    print("\n");
   }
 }
 
@@ -187,18 +189,22 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.quiet);
   std::optional<OutFolder> folder;
   if (!options.out.empty()) folder.emplace(options.out);
-  const auto source = open_source(options.input);
-  ProgressBar progress(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
-  Results results = steps.measure(*source, options.quiet ? nullptr : &progress, signal->token());
-  progress.clear();
-  results.settings["text"] = options.input.texts;
-  results.settings["tokens"] = options.input.tokens;
+  const auto source = steps.simulate ? nullptr : open_source(options.input);
+  ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
+  Progress* const progress = options.quiet ? nullptr : &bar;
+  Results results = source == nullptr ? steps.simulate(progress, signal->token())
+                                      : steps.measure(*source, progress, signal->token());
+  bar.clear();
+  if (source != nullptr) {
+    results.settings["text"] = options.input.texts;
+    results.settings["tokens"] = options.input.tokens;
+  }
   results.settings["out"] = options.out;
   results.settings["json"] = options.json;
   steps.complete(results);
   results.settings["quiet"] = options.quiet;
 
-  if (source->info().family == "dump" && options.input.has_text()) {
+  if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
     results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
   }
 
@@ -206,6 +212,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   const std::string finished = results.partial ? steps.finished(results) : "all";
   if (folder && !finished.empty()) folder->save(results);
   if (results.partial) report_interruption(finished, options.out);
+  if (folder && steps.saved) steps.saved();
   // All is safe; from here on Ctrl-C just ends the printing.
   signal.reset();
   if (options.json) {

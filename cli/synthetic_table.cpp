@@ -1,0 +1,107 @@
+#include "cli/synthetic_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "cli/table_style.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+std::string number(double value, int digits = 3) {
+  return std::isfinite(value) ? fmt::format("{:.{}g}", value, digits) : "-";
+}
+
+// "0.493 +- 0.012"; without the second where there is none.
+std::string with_error(const MetricArray& metric, std::size_t at) {
+  if (!std::isfinite(metric.values[at])) return "-";
+  const bool known = !metric.stderr_.empty() && std::isfinite(metric.stderr_[at]);
+  return known ? fmt::format("{:.3f} ±{:.3f}", metric.values[at], metric.stderr_[at])
+               : fmt::format("{:.3f}", metric.values[at]);
+}
+
+class Rows {
+ public:
+  Rows(const TableOptions& options, std::vector<std::size_t> widths)
+      : paint_(options.color), widths_(std::move(widths)) {}
+  void head(const std::vector<std::string>& cells) { add(cells, Style::bold); }
+  void row(const std::vector<std::string>& cells) { add(cells, Style::plain); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void add(const std::vector<std::string>& cells, Style style) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text_ += (i == 0 ? "" : " ") + paint_.right(style, cells[i], widths_[i]);
+    }
+    text_ += "\n";
+  }
+
+  Painter paint_;
+  std::vector<std::size_t> widths_;
+  std::string text_;
+};
+
+std::string scales_table(const Results& results, const TableOptions& options) {
+  const auto scales = results.coord_numbers("scale"), tokens = results.coord_numbers("tokens");
+  const MetricArray& mean = *results.metric("error_mean");
+  const MetricArray& covariance = *results.metric("error_covariance");
+  Rows rows(options, {9, 9, 9, 13, 13, 8, 8, 8, 8});
+  const std::string first = fmt::format("n={}", tokens.front());
+  const std::string last = fmt::format("n={}", tokens.back());
+  rows.head({"scale", "horizon", "rate", "rate of", "rate of", "mean", "mean", "cov.", "cov."});
+  rows.head({"", "H", "predicted", "mean", "covariance", first, last, first, last});
+  for (std::size_t s = 0; s < scales.size(); ++s) {
+    const std::size_t begin = s * tokens.size(), end = begin + tokens.size() - 1;
+    rows.row({number(scales[s]), number(results.metric("horizon")->values[s]),
+              number(results.metric("rate_predicted")->values[s]),
+              with_error(*results.metric("rate_mean"), s),
+              with_error(*results.metric("rate_covariance"), s), number(mean.values[begin]),
+              number(mean.values[end]), number(covariance.values[begin]),
+              number(covariance.values[end])});
+  }
+  return rows.take();
+}
+
+std::string balls_table(const Results& results, const TableOptions& options) {
+  if (results.metric("uniform_error") == nullptr) return "";
+  const auto radii = results.coord_numbers("radius");
+  Rows rows(options, {9, 13, 14, 11});
+  rows.head({"radius R", "rate", "error*sqrt(n)", "predicted"});
+  for (std::size_t r = 0; r < radii.size(); ++r) {
+    rows.row({number(radii[r]), with_error(*results.metric("uniform_rate"), r),
+              number(results.metric("uniform_constant")->values[r]),
+              number(results.metric("uniform_constant_predicted")->values[r])});
+  }
+  return "\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n" + rows.take();
+}
+
+std::string hardmax_table(const Results& results, const TableOptions& options) {
+  if (results.metric("hardmax_error") == nullptr) return "";
+  const auto tokens = results.coord_numbers("tokens");
+  Rows rows(options, {9, 13, 11});
+  rows.head({"tokens", "error", "its law"});
+  for (std::size_t p = 0; p < tokens.size(); ++p) {
+    rows.row({number(tokens[p], 6), with_error(*results.metric("hardmax_error"), p),
+              fmt::format("{:.3f}", results.metric("hardmax_error_predicted")->values[p])});
+  }
+  return "\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n" + rows.take();
+}
+
+}  // namespace
+
+std::string render_simulation(const Results& results, const TableOptions& options) {
+  const auto& settings = results.settings;
+  std::string text = fmt::format(
+      "{} tokens of dimension {} under {}, {} replicates; reference: {}\n"
+      "errors are relative: to the spread of the limit, and to the norm of its covariance\n\n",
+      settings["synthetic"].get<std::string>(), settings["dimension"].get<int>(),
+      settings["normalizer"].get<std::string>(), settings["replicates"].get<int>(),
+      settings.value("reference_method", std::string("none")));
+  text += scales_table(results, options) + balls_table(results, options) +
+          hardmax_table(results, options);
+  return text + "\n";
+}
+
+}  // namespace headgauge::cli
