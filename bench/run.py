@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints each figure of docs/performance.md as a ratio to something measured in the same run.
 
-    python3 bench/run.py [--quick] [--normalizers] [--model DIR]
+    python3 bench/run.py [--quick] [--normalizers | --compare | --converge] [--model DIR]
 
 Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
 random weights and 16384 positions, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
@@ -164,6 +164,50 @@ def comparisons() -> None:
     line("  one head at a time (216 exchanges), weights only", f"{each:.1f} s")
 
 
+TURNS = 2  # of the experiment on BERT and its rivals, so that all meet the same machine
+TIMED = 10  # replicates of 500 that the rivals run
+
+
+def convergence(quick: bool) -> None:
+    """Paper B on the demo model, and its experiment on the first layer of BERT against PyTorch."""
+    demo = ROOT / "demo"
+    print("\nDemo model, converge at L = 1024")
+    for level in ("avx512", "avx2"):
+        total = timed(level, "converge", demo / "model", "--text", demo / "text.txt")["total_s"]
+        line(f"all 36 heads, {level}", f"{total:.1f} s", bar(total, 60, False))
+
+    model = BUILD / "bert-layer"
+    if not (model / "model.safetensors").exists():
+        subprocess.run([sys.executable, ROOT / "bench/bert_checkpoint.py", model], check=True)
+    tokens = BUILD / "bert-tokens.txt"
+    draw = random.Random(2)
+    tokens.write_text(" ".join(str(draw.randrange(1000)) for _ in range(512)))
+    print("\nPaper B's experiment on BERT: 12 heads, n = 64 to 384 in 10 points, 500 replicates")
+    rivals = () if quick or not has_torch() else ("float32", "float16")
+    own: dict[str, float] = {}
+    theirs: dict[str, float] = {}
+    for _ in range(TURNS if rivals else 1):
+        found = timed("avx512", "converge", model, "--tokens", tokens, *at(512), "--measures",
+                      "weights", "--points", "10", "--replicates", "500")
+        for key in ("converge_s", "total_s"):
+            own[key] = min(found[key], own.get(key, found[key]))
+        for rival in rivals:
+            half = ("--half",) if rival == "float16" else ()
+            other = peer("bert_convergence.py", model, tokens, "--length", "512", "--timed",
+                         str(TIMED), *half)
+            if other:
+                theirs[rival] = min(other["seconds"], theirs.get(rival, other["seconds"]))
+    line("sampling and key budgets", f"{own['converge_s']:.2f} s")
+    line("the whole run", f"{own['total_s']:.2f} s")
+    for rival, seconds in theirs.items():
+        ratio = seconds / own["total_s"]
+        best = seconds == min(theirs.values())
+        line(f"plain PyTorch, {rival} / the whole run", f"{seconds:.0f} s, {ratio:.0f} x",
+             bar(ratio, 20, True) if best else "")
+    if not rivals:
+        print("  rivals left out" + ("" if quick else ": torch and transformers are not installed"))
+
+
 def peer(script: str, model: Path, tokens: Path, *options: str) -> dict[str, float] | None:
     command = [PEER_PYTHON, ROOT / "bench/peers" / script, model, tokens, "--threads",
                str(THREADS), *options]
@@ -232,10 +276,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer heads, no slow rivals")
     parser.add_argument("--normalizers", action="store_true", help="the normalisers and no more")
     parser.add_argument("--compare", action="store_true", help="compare and no more")
+    parser.add_argument("--converge", action="store_true", help="converge and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
     args = parser.parse_args()
     if args.compare:
         return comparisons()
+    if args.converge:
+        return convergence(args.quick)
     for level in ("avx512", "avx2"):
         costs = normalizers(level)
         if level == "avx512":
@@ -253,6 +300,7 @@ def main() -> None:
     tokens = BUILD / "tokens.txt"
     write_tokens(tokens, LONGEST)
     comparisons()
+    convergence(args.quick)
     whole_scans(args.model, tokens, args.quick)
 
 
