@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+
 #include "cli/commands.hpp"
 #include "cli/converge_table.hpp"
 #include "cli/run.hpp"
@@ -16,7 +20,7 @@ struct ConvergeCommand {
   RunOptions run;
   ConvergeOptions converge;
   SyntheticCommand synthetic;
-  std::string grid;
+  std::optional<std::string> grid;
   int top = 0;
 };
 
@@ -76,7 +80,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.resolve();
   ConvergeOptions& converge = options.converge;
   converge.scan = options.run.scan;
-  if (!options.grid.empty()) converge.grid = parse_integers(options.grid, "--grid");
+  if (options.grid) converge.grid = parse_integers(*options.grid, "--grid");
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return headgauge::converge(source, converge, progress, std::move(stop));
@@ -110,7 +114,7 @@ void add_converge(CLI::App& app, Action& action) {
   options->run.input.add_to(*command);
   options->run.add_selection_to(*command, "Only these layers, such as 0-3,5",
                                 "Only these heads, as layer.head: 3.5,7.*", kWhatGroup);
-  options->run.add_to(*command);
+  options->run.add_to(*command, "weights, distance,\nseparability, capacity");
   add_own(*command, *options);
   command->footer(
       "Example: headgauge converge demo/model --text demo/text.txt --out demo/out\n"

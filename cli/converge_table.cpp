@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "cli/table_header.hpp"
@@ -28,6 +30,7 @@ class ConvergenceTable {
         heads_(measured_heads(results)),
         top_n_(judged_top_n(results)) {
     tolerance_ = find_label(results, "tolerance", kTolerance).value_or(0);
+    bidirectional_ = !results.model.value("causal", true);
     percent_ = fmt::format(
         "{:g}", 100 * results.coord_numbers("tolerance")[static_cast<std::size_t>(tolerance_)]);
   }
@@ -62,7 +65,6 @@ class ConvergenceTable {
   }
 
   std::vector<Column> columns() const {
-    const std::string keys = fmt::format("keys needed for an output within {} %: ", percent_);
     std::vector<Column> all = {
         {"critical_fraction_head", "crit.", "% of L", 6, 5,
          "paper A: N from which its top set carries its output, as a share of the context", 100},
@@ -74,11 +76,13 @@ class ConvergenceTable {
         {"horizon", "H", "", 5, 0, "paper B: horizon, the spread of its logits"},
         {"rate_predicted", "pred.", "", 5, 1, "rate that the horizon predicts, 1/(2(1+H^2))"},
         {"rate_mean", "rate", "mean", 12, 0,
-         "measured rates: the error of the mean, and of the covariance, of its", 1, true},
-        {"rate_covariance", "rate", "cov.", 12, 2, "outputs on n tokens falls as n^-rate", 1, true},
-        {"tokens_for_error", "unif.", "keys", 6, 2, keys + "drawn at random", 1, false, 0},
-        {"tokens_for_error", "recent", "keys", 6, 0, "the most recent ones and 4 sinks", 1, false,
-         1},
+         "measured: the error of the mean of its outputs on n tokens falls as n^-rate", 1, true},
+        {"rate_covariance", "rate", "cov.", 12, 2,
+         "measured: the error of their covariance falls as n^-rate", 1, true},
+        {"tokens_for_error", "unif.", "keys", 6, 2, "drawn at random", 1, false, 0},
+        {"tokens_for_error", "recent", "keys", 6, 0,
+         bidirectional_ ? "the nearest ones and 4 sinks" : "the most recent ones and 4 sinks", 1,
+         false, 1},
         {"tokens_for_error", "top", "keys", 5, 1, "those of the largest weights", 1, false, 2},
     };
     std::erase_if(all, [&](const Column& c) {
@@ -147,9 +151,14 @@ class ConvergenceTable {
   std::string legend(const std::vector<Column>& shown) const {
     constexpr std::size_t kTitle = 9;
     std::string out = "\n";
+    bool budgets = false;  // what they are is said with the first of them
     for (const Column& column : shown) {
+      std::string meaning = column.meaning;
+      if (column.sampler >= 0 && !std::exchange(budgets, true)) {
+        meaning = fmt::format("keys needed for an output within {} %: {}", percent_, meaning);
+      }
       out += paint_.left(Style::bold, column.title, kTitle) +
-             paint_(Style::faint, hanging(column.meaning, width_, kTitle)) + "\n";
+             paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
     }
     return out + "\n";
   }
@@ -171,6 +180,8 @@ class ConvergenceTable {
     for (const std::string& name : columns) out += paint_.right(Style::faint, plain(name), kCell);
     out += "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::span<const double> line(value->values.data() + i * columns.size(), columns.size());
+      if (std::ranges::none_of(line, [](double v) { return std::isfinite(v); })) continue;
       out += paint_.left(Style::plain, plain(rows[i]), kNames);
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const auto at = static_cast<Index>(j), row = static_cast<Index>(i);
@@ -240,6 +251,7 @@ class ConvergenceTable {
   std::optional<Index> top_n_;
   Index tolerance_ = 0;
   std::string percent_;
+  bool bidirectional_ = false;
 };
 
 }  // namespace

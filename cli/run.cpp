@@ -23,15 +23,16 @@ constexpr const char* kSensitivity = "Sensitivity";
 constexpr const char* kCritical = "Distances and critical N";
 constexpr const char* kRunning = "Running";
 
-void add_choices(CLI::App& command, RunOptions& options) {
+void add_choices(CLI::App& command, RunOptions& options, const std::string& measures) {
   command
       .add_option("--top-n", options.top_n, "Sizes of the selected sets (default 1,5,10,20,100)")
       ->option_text("N,N...")
       ->group(kWhatGroup);
   command
       .add_option("--measures", options.scan.measures,
-                  "Groups of metrics: weights, distance, separability, sensitivity,\n"
-                  "cooperation, capacity, counterfactual, model (default: all there can be)")
+                  fmt::format("Groups of metrics: weights, distance, separability, sensitivity,\n"
+                              "cooperation, capacity, counterfactual, model (default: {})",
+                              measures))
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')
       ->group(kWhatGroup);
@@ -147,8 +148,8 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
 
 }  // namespace
 
-void RunOptions::add_to(CLI::App& command) {
-  add_choices(command, *this);
+void RunOptions::add_to(CLI::App& command, const std::string& measures) {
+  add_choices(command, *this, measures);
   add_details(command, *this);
   add_output(command, *this);
 }

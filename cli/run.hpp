@@ -25,8 +25,9 @@ struct RunOptions {
   bool quiet = false;
 
   // The options on what is measured, on sensitivity and critical N, and on running and output;
-  // those on the input are input.add_to(), and the command adds its own between or after.
-  void add_to(CLI::App& command);
+  // those on the input are input.add_to(), and the command adds its own between or after. What
+  // --measures is by default is told in the help.
+  void add_to(CLI::App& command, const std::string& measures = "all there can be");
   // --layers and --heads, with their help.
   void add_selection_to(CLI::App& command, const char* layers, const char* heads,
                         const char* group);

@@ -97,9 +97,10 @@ class Sentences {
     const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
     if (!most || !tolerance_) return {};
     return fmt::format(
-        "Within 5 % of its output, head {} needs {:.0f} of {} keys (the most recent and 4 sinks), "
+        "Within 5 % of its output, head {} needs {:.0f} of {} keys (the {} and 4 sinks), "
         "head {} {:.0f}.",
-        most->head.text(), most->value, *longest_length(results_), fewest->head.text(),
+        most->head.text(), most->value, *longest_length(results_),
+        results_.model.value("causal", true) ? "most recent" : "nearest", fewest->head.text(),
         fewest->value);
   }
 
