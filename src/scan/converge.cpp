@@ -127,6 +127,10 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
     throw UsageError(fault("converge", "no pattern", options.scan.pattern,
                            "compare the pattern with headgauge compare --pattern"));
   }
+  if (!info.has_values && info.head_dim == 0) {
+    throw UnsupportedError(fault(info.name, "queries and keys, or values", "scores alone",
+                                 "dump q and k, or v beside the scores"));
+  }
   if (options.scan.measures.empty()) {
     options.scan.measures = {"weights", "capacity"};
     if (info.has_x) options.scan.measures = {"weights", "distance", "separability", "capacity"};

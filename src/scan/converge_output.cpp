@@ -67,14 +67,20 @@ std::vector<Found> found_heads(const HeadConvergences& heads, const Results& res
   return found;
 }
 
+// Where the rule is softmax(c l) its logits spread c times as far as those of the model. Nothing
+// where it is not, or where l is a cosine: H is of queries and keys as long as they are.
+std::optional<double> logit_scale(const Normalizer& rule, Index length) {
+  if (rule.traits().unit_norms) return std::nullopt;
+  return rule.softmax_scale({length, length - 1});
+}
+
 void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
                     Results& results) {
   PerHead horizon(results, "horizon", {}, "1"), paper(results, "horizon_paper", {}, "1");
   PerHead rate(results, "rate_predicted", {}, "1"), constant(results, "error_constant", {}, "1");
   const auto rule = make_normalizer(options.scan.normalizer);
   const auto length = static_cast<Index>(options.scan.lengths.back());
-  // Where the rule is softmax(c l) its logits spread c times as far.
-  const std::optional<double> scale = rule->softmax_scale({length, length - 1});
+  const std::optional<double> scale = logit_scale(*rule, length);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
     horizon.array().values[horizon.at(found.name)] = head.horizon;
@@ -205,8 +211,8 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
     say("layers with a sliding window: their errors are those of the last tokens that fit into it");
   }
   const auto rule = make_normalizer(options.scan.normalizer);
-  if (!rule->softmax_scale({length, length - 1})) {
-    say(fmt::format("{} is not softmax(c l): paper B predicts no rate for it (rate_predicted)",
+  if (!logit_scale(*rule, length)) {
+    say(fmt::format("{} is not softmax(c <q, k>): paper B predicts no rate for it (rate_predicted)",
                     options.scan.normalizer));
   }
   int floored = 0, without = 0;
@@ -290,7 +296,8 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
     write_curve("covariance", heads, &HeadConvergence::covariance, options, results);
     write_budgets(heads, options, info, results);
     const bool all_layers = !results.partial && results.coord_size("layer") == info.layers;
-    if (info.causal) write_cache(options, info, all_layers, results);
+    // Of a dump of scores nobody knows how large its keys were.
+    if (info.causal && info.head_dim > 0) write_cache(options, info, all_layers, results);
   }
   write_notices(heads, options, info, results);
   if (!results.partial) write_meeting(options, results);
