@@ -141,15 +141,16 @@ void SyntheticCommand::add_to(CLI::App& command) {
 void SyntheticCommand::refuse(const CLI::App& command) const {
   for (const std::string& name : kOwn) {
     if (!given(command, name)) continue;
-    throw UsageError(fault(fmt::format("--{}", name), "--synthetic", "a model", "leave one of the two out"));
+    throw UsageError(
+        fault(fmt::format("--{}", name), "--synthetic", "a model", "leave one of the two out"));
   }
   if (command.get_option("MODEL")->count() == 0) {
     throw UsageError(fault("converge", "MODEL", "none", "see headgauge converge --help"));
   }
 }
 
-int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const std::string& grid,
-                          const ConvergeOptions& shared) {
+int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
+                          const std::optional<std::string>& grid, const ConvergeOptions& shared) {
   if (command.get_option("MODEL")->count() > 0) {
     throw UsageError(fault("converge", "a model or --synthetic", "both", "leave one out"));
   }
@@ -157,14 +158,15 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const std::s
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames().front();
     if (kOwn.contains(name) || kShared.contains(name)) continue;
-    throw UsageError(fault(fmt::format("--{}", name), "a model", "--synthetic", "leave one of the two out"));
+    throw UsageError(
+        fault(fmt::format("--{}", name), "a model", "--synthetic", "leave one of the two out"));
   }
   options.tokens = tokens;
   if (!scales.empty()) options.scales = parse_numbers(scales, "--scales");
   if (!horizons.empty()) options.horizons = parse_numbers(horizons, "--horizons");
   if (!radii.empty()) options.radii = parse_numbers(radii, "--radii");
-  if (!grid.empty()) {
-    for (double n : parse_numbers(grid, "--grid")) {
+  if (grid) {
+    for (double n : parse_numbers(*grid, "--grid")) {
       // Checked for sense with the rest; truncated as the default grid is.
       options.grid.push_back(static_cast<int>(std::clamp(n + 1e-6, 0.0, 2e9)));
     }

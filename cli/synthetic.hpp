@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/run.hpp"
@@ -21,7 +22,7 @@ struct SyntheticCommand {
   // Throws UsageError for one of them without --synthetic, or no MODEL.
   void refuse(const CLI::App& command) const;
   // `grid` and `shared` are what models have too: points, replicates.
-  int run(const CLI::App& command, RunOptions& run, const std::string& grid,
+  int run(const CLI::App& command, RunOptions& run, const std::optional<std::string>& grid,
           const ConvergeOptions& shared);
 };
 
