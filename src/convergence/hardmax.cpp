@@ -104,7 +104,8 @@ double hardmax_law(Index dimension, Index tokens) {
   const auto n = static_cast<double>(tokens);
   // Density of the largest of n: n phi(m) Phi(m)^(n-1).
   const Law largest = law_on(-9, a + 9, [&](double m) {
-    return -m * m / 2 + (n - 1) * std::log(std::erfc(-m / std::numbers::sqrt2) / 2);
+    const double beyond = std::erfc(m / std::numbers::sqrt2) / 2;
+    return -m * m / 2 + (n - 1) * std::log1p(-beyond);
   });
   Law across{{0}, {1}};
   if (dimension > 1) {  // the length of d - 1 normals: x^(d-2) exp(-x^2/2)

@@ -36,8 +36,8 @@ Quadrature beta_quadrature(int nodes, double a, double b) {
 }
 
 Quadrature normal_quadrature(int nodes, double scale) {
-  // F(s xi) moves the mass of exp(-xi^2/2) by at most s.
-  const double reach = 9, low = -reach, high = reach + std::min(scale, 40.0);
+  // F(s xi)^2 moves the mass of exp(-xi^2/2) by at most 2 s.
+  const double reach = 9, low = -reach, high = reach + std::min(2 * scale, 40.0);
   Quadrature rule;
   for (int k = 0; k < nodes; ++k) {
     const double x = low + (high - low) * k / (nodes - 1);

@@ -13,8 +13,8 @@ struct Quadrature {
 // Of a variable with the law Beta(a, b) on [0, 1].
 Quadrature beta_quadrature(int nodes, double a, double b);
 
-// The trapezoidal rule for E f(s xi), xi standard normal, where f grows at most like exp: for
-// smooth f exact to 1e-12.
+// The trapezoidal rule for E f(s xi), xi standard normal, where f grows at most like exp(2 t):
+// for smooth f exact to 1e-12.
 Quadrature normal_quadrature(int nodes, double scale);
 
 }  // namespace headgauge

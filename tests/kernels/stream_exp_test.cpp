@@ -1,0 +1,75 @@
+#include "kernels/stream_exp.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/levels.hpp"
+
+namespace headgauge {
+namespace {
+
+class StreamExp : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(StreamExp);
+
+TEST_P(StreamExp, EqualsTheDefinition) {
+  const RandomStream random(3, RandomDomain::phantom, 0, 0);
+  for (Index n : {1, 2, 7, 16, 17, 31, 48, 100, 480}) {
+    for (Index columns = 0; columns <= kMostStreamColumns; ++columns) {
+      for (double spread : {0.1, 3.0, 60.0}) {
+        std::vector<double> z(static_cast<std::size_t>(n * (columns + 1)));
+        random.normals(z, static_cast<std::uint32_t>(n * 100));
+        std::vector<float> scores;
+        for (Index j = 0; j < n; ++j) {
+          scores.push_back(static_cast<float>(spread * z[static_cast<std::size_t>(j)]));
+        }
+        Matrix<float> matrix(columns, n);
+        for (Index k = 0; k < columns * n; ++k) {
+          matrix.data()[k] = static_cast<float>(z[static_cast<std::size_t>(n + k)]);
+        }
+        for (double before : {-std::numeric_limits<double>::infinity(), 0.5 * spread}) {
+          double top = before;
+          for (float s : scores) top = std::max(top, static_cast<double>(s));
+          std::vector<float> row = scores;
+          std::array<float, kMostStreamColumns + 1> sums;
+          EXPECT_EQ(stream_exp(row, static_cast<float>(before), matrix, sums),
+                    static_cast<float>(top));
+          std::vector<double> expected(static_cast<std::size_t>(columns + 1)), size = expected;
+          for (Index j = 0; j < n; ++j) {
+            const auto at = static_cast<std::size_t>(j);
+            const double x = scores[at] - static_cast<double>(static_cast<float>(top));
+            const double e = x < -87 ? 0 : std::exp(x);
+            EXPECT_NEAR(row[at], e, e * (2e-6 + 2e-7 * std::abs(x)) + 2e-38);
+            for (Index k = 0; k <= columns; ++k) {
+              const double term = e * (k == 0 ? 1 : matrix(k - 1, j));
+              expected[static_cast<std::size_t>(k)] += term;
+              size[static_cast<std::size_t>(k)] += std::abs(term);
+            }
+          }
+          for (std::size_t k = 0; k < expected.size(); ++k) {
+            EXPECT_NEAR(sums[k], expected[k], 2e-5 * size[k] + 1e-37) << n << " " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(StreamExp, NaNIsNotLost) {
+  for (std::size_t n : {5, 33}) {
+    for (std::size_t at = 0; at < n; at += 4) {
+      std::vector<float> row(n, 1.0f);
+      row[at] = std::numeric_limits<float>::quiet_NaN();
+      std::array<float, 1> sums;
+      stream_exp(row, 0, {}, sums);
+      EXPECT_TRUE(std::isnan(sums[0])) << n << " " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
