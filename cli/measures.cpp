@@ -61,7 +61,11 @@ std::string traits_text(const NormalizerTraits& traits) {
   std::string text = traits.simplex ? "weights sum to 1" : "weights need not sum to 1";
   if (traits.is_signed) text += ", may be negative";
   if (traits.sparse) text += ", exact zeros";
-  if (traits.length_aware) text += ", depends on the number of keys";
+  if (traits.by_position) {
+    text += ", depends on the query's position";
+  } else if (traits.length_aware) {
+    text += ", depends on the number of keys";
+  }
   if (!traits.increasing) text += ", not increasing in the logit";
   return text;
 }
@@ -80,6 +84,7 @@ int list_normalizers(bool json) {
                       {"simplex", traits.simplex},
                       {"increasing", traits.increasing},
                       {"length_aware", traits.length_aware},
+                      {"by_position", traits.by_position},
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
                       {"signed", traits.is_signed},

@@ -91,8 +91,14 @@ int run(ScanCommand& options) {
   steps.lines = summarize;
   steps.finished = [](const Results& results) -> std::string {
     if (results.layers_done == 0) return "";
-    return results.layers_done == 1 ? "1 layer was finished"
-                                    : fmt::format("{} layers were finished", results.layers_done);
+    std::string text = results.layers_done == 1
+                           ? "1 layer was finished"
+                           : fmt::format("{} layers were finished", results.layers_done);
+    // Of a bidirectional model every length is a pass of its own.
+    const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
+    const std::size_t asked = results.settings["lengths"].size();
+    if (lengths < asked) text += fmt::format(" at {} of {} lengths", lengths, asked);
+    return text;
   };
   return run_measurement(options.run, steps);
 }

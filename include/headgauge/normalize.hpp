@@ -27,6 +27,7 @@ struct NormalizerTraits {
   bool simplex = true;        // weights are non-negative and sum to 1
   bool increasing = true;     // a larger logit never has a smaller weight
   bool length_aware = false;  // depends on n beyond the sum
+  bool by_position = false;   // depends on where the query stands: a rule for causal heads
   bool sparse = false;        // gives exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative

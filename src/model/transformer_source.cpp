@@ -83,6 +83,9 @@ class TransformerSource final : public ModelSource {
   }
 
   void set_context(Index length) override {
+    for (const Document& document : documents_) {
+      if (static_cast<Index>(document.size()) >= length) document.context(length);  // throws
+    }
     context_ = length;
     ++contexts_;
     first_layer_ = 0;

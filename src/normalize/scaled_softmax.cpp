@@ -154,7 +154,9 @@ std::vector<Rule> scaled_softmax_rules() {
          NormalizerInfo filled = info;
          const double train = p.number("train", 512, {.lowest = 2, .whole = true});
          filled.parameters = fmt::format("train={}", train);
-         return by_length(filled, [train](const RowContext& c) {
+         NormalizerTraits traits;
+         traits.length_aware = traits.by_position = true;
+         return std::make_unique<ScaledSoftmax>(filled, traits, [train](const RowContext& c) {
            return std::max(1.0, std::log(static_cast<double>(c.position + 1)) / std::log(train));
          });
        }},

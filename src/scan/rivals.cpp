@@ -5,6 +5,7 @@
 #include "headgauge/compare.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "scan/run.hpp"
 
 namespace headgauge {
 
@@ -30,6 +31,14 @@ std::vector<std::string> split_rules(std::span<const std::string> lists) {
   return rules;
 }
 
+std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
+  auto rule = make_normalizer(spec);
+  if (source.causal || !rule->traits().by_position) return rule;
+  throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
+                         source.name + ", whose queries see the whole text",
+                         "logn-entropy is the like by the number of keys"));
+}
+
 std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceInfo& source,
                                const CompareOptions& options) {
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
@@ -45,7 +54,7 @@ std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceI
     if (options.dimension == "pattern") {
       exchange.pattern = make_pattern(spec);
     } else {
-      exchange.rule = make_normalizer(spec);
+      exchange.rule = make_rule(spec, source);
     }
     Rival rival;
     rival.label = spec;

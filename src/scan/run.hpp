@@ -44,6 +44,10 @@ struct ScanExtras {
 Results scan_with(HeadSource& source, const ScanOptions& options, ScanExtras extras,
                   Progress* progress, const std::stop_token& stop);
 
+// The rule of that name, for the heads of this source; UsageError where it is one for causal heads
+// and they are not.
+std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source);
+
 // Fills in every default and checks what can be checked before work begins.
 ScanOptions resolve_options(ScanOptions options, const SourceInfo& source);
 

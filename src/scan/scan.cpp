@@ -48,8 +48,8 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
       fault("--measures",
             fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
             fmt::format("{}", fmt::join(options.measures, ", ")),
-            "distance, separability and cooperation need the vectors x, model needs the logits, "
-            "counterfactual needs a --pattern"));
+            "distance, separability and cooperation need the vectors x, model needs a prediction "
+            "of the next token, counterfactual needs a --pattern"));
 }
 
 // Whether sets of top_n are measured.
@@ -187,7 +187,7 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   const SourceInfo& info = source.info();
   const ScanOptions options = resolve_options(given, info);
   const HeadSelection selection(options.layers, options.heads, info.layers, info.heads);
-  const auto normalizer = make_normalizer(options.normalizer);
+  const auto normalizer = make_rule(options.normalizer, info);
   const auto pattern = options.measure.masked ? make_pattern(options.pattern) : nullptr;
   ThreadPool pool(options.threads);
   ScanTables held;

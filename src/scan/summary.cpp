@@ -30,13 +30,14 @@ MaybeLine Summary::roles() const {
   length(line.say("At ")).say(sink->cell.value > kSink ? ", " : ", no head is a sink: ");
   line.head(sink->head).say(sink->cell.value > kSink ? " rests on" : " has most on");
   line.say(" the first token (").number(sink->cell).say(" of its weight)");
-  // Sharp heads by how far back they look: at themselves, nearby, far.
+  // Sharp heads by how far they look: at themselves, nearby, far.
+  const bool causal = results_.model.value("causal", true);
   const auto back = [&](const HeadName& h) {
     return sharp(h) ? value("attention_distance", h) : kUndefined;
   };
   const auto mention = [&](const HeadName& h, std::string_view what) {
     line.say(", ").head(h).say(what).say(" (");
-    line.number(*cell("attention_distance", h)).say(" back)");
+    line.number(*cell("attention_distance", h)).say(causal ? " back)" : " away)");
   };
   const auto self = best([&](const HeadName& h) -> std::optional<double> {
     return back(h) < kHalfToken ? std::optional(-back(h)) : std::nullopt;
@@ -47,7 +48,9 @@ MaybeLine Summary::roles() const {
   });
   if (near) {
     const bool previous = std::abs(back(*near) - 1) < kHalfToken;
-    mention(*near, previous ? " looks at the previous token" : " is the most local sharp one");
+    const char* const neighbour =
+        causal ? " looks at the previous token" : " looks at a neighbouring token";
+    mention(*near, previous ? neighbour : " is the most local sharp one");
   }
   const auto far = best([&](const HeadName& h) -> std::optional<double> {
     return back(h) >= kHalfToken ? std::optional(back(h)) : std::nullopt;

@@ -1,0 +1,367 @@
+// Bidirectional sources: a pass for each length, side by side.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+const std::string kTiny = "tests/golden/bert/plain";  // 2 layers of 4 heads, 97 positions, 41 ids
+
+std::vector<int> made_ids(int count, int step) {
+  std::vector<int> ids;
+  for (int i = 0; i < count; ++i) ids.push_back((i * i * step + i) % 41);
+  return ids;
+}
+
+std::unique_ptr<ModelSource> tiny_source(std::vector<Document> documents, int threads = 2) {
+  SourceOptions options;
+  options.threads = threads;
+  return make_model_source(resolve_model(testing::source_path(kTiny)), std::move(documents),
+                           options);
+}
+
+Document framed(int count, int step = 7) {
+  Document document;
+  document.name = "made";
+  document.tokens = made_ids(count, step);
+  document.before = {1};
+  document.after = {2, 3};
+  return document;
+}
+
+ScanOptions tiny_options(std::vector<int> lengths, int threads = 2) {
+  ScanOptions options;
+  options.lengths = std::move(lengths);
+  options.threads = threads;
+  options.measure.top_n = {1, 5, 20};
+  options.measure.critical_max = 20;
+  options.measure.temperatures = {0.1, 1.0};
+  return options;
+}
+
+bool same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+// The cells of a metric with one entry of `length` picked, in order.
+std::vector<double> at_length(const Results& results, const MetricArray& metric, Index length) {
+  Index outer = 1, inner = 1, lengths = 1;
+  for (const std::string& dim : metric.dims) {
+    const Index size = results.coord_size(dim);
+    if (dim == "length") {
+      lengths = size;
+      std::swap(outer, inner);
+      outer *= inner;
+      inner = 1;
+    } else {
+      inner *= size;
+    }
+  }
+  std::vector<double> cells;
+  for (Index o = 0; o < outer; ++o) {
+    for (Index i = 0; i < inner; ++i) {
+      cells.push_back(metric.values[static_cast<std::size_t>((o * lengths + length) * inner + i)]);
+    }
+  }
+  return cells;
+}
+
+// `whole` at `length` against the results of that length alone.
+void expect_length(const Results& whole, Index length, const Results& alone) {
+  int compared = 0;
+  for (const auto& [name, metric] : alone.metrics) {
+    const bool by_length = std::ranges::find(metric.dims, "length") != metric.dims.end();
+    const bool longest = length + 1 == whole.coord_size("length");
+    if (!by_length && !longest) continue;
+    if (name.find("slope") != std::string::npos || name.find("forecast") != std::string::npos) {
+      continue;  // of several lengths
+    }
+    const MetricArray* merged = whole.metric(name);
+    ASSERT_NE(merged, nullptr) << name;
+    const auto found = by_length ? at_length(whole, *merged, length) : merged->values;
+    ASSERT_EQ(found.size(), metric.values.size()) << name;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_TRUE(same(found[i], metric.values[i])) << name << " cell " << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100);
+}
+
+TEST(Passes, EveryLengthIsAScanOfItsOwn) {
+  const std::vector<int> lengths = {16, 40, 97};
+  auto source = tiny_source({framed(200)});
+  const Results whole = scan(*source, tiny_options(lengths));
+  EXPECT_EQ(std::get<std::vector<double>>(*whole.coord("length")),
+            (std::vector<double>{16, 40, 97}));
+  EXPECT_EQ(whole.settings["lengths"].get<std::vector<int>>(), lengths);
+  EXPECT_EQ(whole.coord_numbers("position").back(), 97);
+  for (std::size_t l = 0; l < lengths.size(); ++l) {
+    Document cut;
+    cut.name = "made";
+    cut.tokens = {1};
+    const auto ids = made_ids(lengths[l] - 3, 7);
+    cut.tokens.insert(cut.tokens.end(), ids.begin(), ids.end());
+    cut.tokens.insert(cut.tokens.end(), {2, 3});
+    auto alone = tiny_source({cut});
+    expect_length(whole, static_cast<Index>(l), scan(*alone, tiny_options({lengths[l]})));
+  }
+  EXPECT_EQ(whole.metric("loss"), nullptr);
+}
+
+TEST(Passes, SameBitsOnAnyNumberOfThreads) {
+  auto one = tiny_source({framed(200)}, 1), three = tiny_source({framed(200)}, 3);
+  const Results a = scan(*one, tiny_options({16, 64}, 1));
+  const Results b = scan(*three, tiny_options({16, 64}, 3));
+  for (const auto& [name, metric] : a.metrics) {
+    const MetricArray& other = *b.metric(name);
+    for (std::size_t i = 0; i < metric.values.size(); ++i) {
+      EXPECT_TRUE(same(metric.values[i], other.values[i])) << name;
+    }
+  }
+}
+
+// A short document takes part where it is long enough, and only there.
+TEST(Passes, ShortDocumentsLeaveTheLongPasses) {
+  auto both = tiny_source({framed(30, 5), framed(90, 7)});
+  const Results results = scan(*both, tiny_options({16, 64}));
+  EXPECT_EQ(results.metric("entropy")->rows[0], 32);
+  EXPECT_EQ(results.metric("entropy")->rows[1], 64);
+  auto alone = tiny_source({framed(90, 7)});
+  const Results longer = scan(*alone, tiny_options({64}));
+  EXPECT_EQ(results.at("entropy", {1, 3, 1}), longer.at("entropy", {1, 3, 0}));
+  ASSERT_FALSE(results.notices.empty());
+  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
+    return notice.find("33 tokens and takes part only up to length 16") != std::string::npos;
+  });
+  EXPECT_EQ(said, 1);
+}
+
+TEST(Passes, NoRoomForWhatStandsAroundIsToldBeforeWorkBegins) {
+  auto source = tiny_source({framed(90)});
+  EXPECT_NO_THROW(scan(*source, tiny_options({3, 16})));
+  struct Never final : Progress {
+    void update(std::string_view, double, double) override { FAIL() << "work began"; }
+  } never;
+  EXPECT_THROW(scan(*source, tiny_options({2, 16}), &never), BadInputError);
+}
+
+// Heads of one layer that are uniform, and that give one key nearly everything.
+class TwoHeads final : public HeadSource {
+ public:
+  TwoHeads() : queries_(512, 1), keys_(512, 1) {
+    std::fill_n(queries_.data(), 512, 1.0f);
+    std::fill_n(keys_.data(), 512, 0.0f);
+    keys_(0, 0) = 60;
+    info_.layers = 1;
+    info_.heads = info_.kv_heads = 2;
+    info_.head_dim = 1;
+    info_.causal = info_.has_loss = info_.has_x = info_.has_values = false;
+    info_.documents = {512};
+  }
+  const SourceInfo& info() const override { return info_; }
+  void set_context(Index length) override { length_ = length; }
+  std::span<const HeadInput> layer(int, int) override {
+    for (int h = 0; h < 2; ++h) {
+      HeadInput& head = heads_[h];
+      head.head = head.kv_head = h;
+      head.scale = h == 0 ? 0.0f : 1.0f;
+      head.queries = std::as_const(queries_).view().block(0, length_, 0, 1);
+      head.keys = std::as_const(keys_).view().block(0, length_, 0, 1);
+      head.visibility = Visibility::full();
+    }
+    return heads_;
+  }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  Matrix<float> queries_, keys_;
+  HeadInput heads_[2];
+  SourceInfo info_;
+  Index length_ = 512;
+};
+
+// ... so that the slopes are 1 and 0, -1 and 0, and the forecasts F and 1.
+TEST(Passes, SlopesAndForecastsFollowTheLengths) {
+  TwoHeads source;
+  ScanOptions options = tiny_options({8, 16, 32, 64, 128, 256, 512});
+  options.measures = {"capacity"};
+  const Results results = scan(source, options);
+  EXPECT_NEAR(results.at("entropy_slope", {0, 0}), 1, 1e-6);
+  EXPECT_NEAR(results.at("entropy_slope", {0, 1}), 0, 1e-6);
+  EXPECT_NEAR(results.at("max_weight_slope", {0, 0}), -1, 1e-6);
+  EXPECT_NEAR(results.at("max_weight_slope", {0, 1}), 0, 1e-6);
+  for (Index f = 0; f < 3; ++f) {
+    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, 0, f}), 1024 << f, 0.02);
+    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, 1, f}), 1, 1e-4);
+  }
+  EXPECT_EQ(results.at("forecast_coverage", {}), 1);
+  for (const auto& [name, metric] : results.metrics) EXPECT_FALSE(name.starts_with("octave_"));
+}
+
+// Two lengths say nothing of a slope, and lengths too near each other count once.
+TEST(Passes, TooFewLengthsForASlope) {
+  for (const std::vector<int>& lengths : {std::vector{256, 512}, std::vector{300, 400, 500, 512}}) {
+    TwoHeads source;
+    ScanOptions options = tiny_options(lengths);
+    options.measures = {"capacity"};
+    EXPECT_TRUE(std::isnan(scan(source, options).at("entropy_slope", {0, 0})));
+  }
+}
+
+// Asks for a stop when a length begins.
+class StopAt final : public Progress {
+ public:
+  explicit StopAt(std::string length) : length_(std::move(length)) {}
+  void update(std::string_view what, double, double) override {
+    if (what.starts_with(length_)) source_.request_stop();
+  }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::string length_;
+  std::stop_source source_;
+};
+
+TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
+  auto source = tiny_source({framed(200)});
+  StopAt stop("length 32");
+  const Results results = scan(*source, tiny_options({16, 32, 64, 97}), &stop, stop.token());
+  EXPECT_TRUE(results.partial);
+  EXPECT_EQ(results.layers_done, 2);
+  EXPECT_EQ(std::get<std::vector<double>>(*results.coord("length")), (std::vector<double>{64, 97}));
+  auto again = tiny_source({framed(200)});
+  const Results whole = scan(*again, tiny_options({64, 97}));
+  EXPECT_EQ(results.metric("separability")->values, whole.metric("separability")->values);
+  ASSERT_FALSE(results.notices.empty());
+  EXPECT_EQ(results.notices.back(), "interrupted: the lengths 16, 32 are left out");
+
+  auto early = tiny_source({framed(200)});
+  StopAt at_once("length 97");
+  const Results little = scan(*early, tiny_options({16, 97}), &at_once, at_once.token());
+  EXPECT_TRUE(little.partial);
+  EXPECT_LT(little.layers_done, 2);
+}
+
+CompareOptions compare_options(const std::string& dimension, std::vector<int> lengths,
+                               Each each = Each::none) {
+  CompareOptions options;
+  options.scan = tiny_options(std::move(lengths));
+  options.scan.measures = {"weights", "distance", "capacity"};
+  options.dimension = dimension;
+  options.each = each;
+  return options;
+}
+
+TEST(Passes, CompareIsAComparisonAtEachLength) {
+  for (const Each each : {Each::none, Each::head}) {
+    for (const bool patterns : {false, true}) {
+      const std::vector<std::string> specs =
+          patterns ? std::vector<std::string>{"window:size=8", "bigbird:window=4,random=4,global=2"}
+                   : std::vector<std::string>{"ssmax", "sparsemax"};
+      const std::string dimension = patterns ? "pattern" : "normalizer";
+      const auto run = [&](std::vector<int> lengths) {
+        auto source = tiny_source({framed(200)});
+        const CompareOptions options = compare_options(dimension, std::move(lengths), each);
+        const auto rivals = make_rivals(specs, source->info(), options);
+        return compare(*source, options, rivals);
+      };
+      const Results whole = run({16, 40, 97});
+      const Results shortest = run({16}), longest = run({97});
+      expect_length(whole, 0, shortest);
+      expect_length(whole, 2, longest);
+      EXPECT_EQ(whole.metric("loss"), nullptr);
+      EXPECT_EQ(whole.metric("kl"), nullptr);
+      EXPECT_TRUE(
+          std::ranges::none_of(whole.flags, [](const Flag& f) { return f.name == "recommended"; }));
+      const MetricArray& slope = *whole.metric("entropy_slope");
+      const MetricArray& change = *whole.metric("entropy_slope_change");
+      EXPECT_EQ(slope.dims, (std::vector<std::string>{"layer", "head", dimension}));
+      EXPECT_FALSE(std::isnan(slope.values[0]));
+      // Under a window the number of keys does not grow, and there is no slope.
+      EXPECT_EQ(std::isnan(slope.values[1]), patterns);
+      EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
+    }
+  }
+}
+
+TEST(Passes, CompareSaysWhyThereIsNoLoss) {
+  auto source = tiny_source({framed(200)});
+  const CompareOptions options = compare_options("normalizer", {16, 32});
+  const auto rivals = make_rivals(std::vector<std::string>{"ssmax"}, source->info(), options);
+  const Results results = compare(*source, options, rivals);
+  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
+    return notice.find("there is no loss and no divergence, and no recommendation") == 0;
+  });
+  EXPECT_EQ(said, 1);
+  EXPECT_TRUE(summarize_comparison(results).empty());
+}
+
+TEST(Passes, RulesThatGoByPositionAreForCausalModels) {
+  auto source = tiny_source({framed(200)});
+  ScanOptions options = tiny_options({16, 32});
+  options.normalizer = "logn-qwen";
+  EXPECT_THROW(scan(*source, options), UsageError);
+  const CompareOptions compared = compare_options("normalizer", {16});
+  EXPECT_THROW(make_rivals(std::vector<std::string>{"logn-qwen:train=8"}, source->info(), compared),
+               UsageError);
+}
+
+TEST(Passes, FitsAtTheLongestLength) {
+  auto source = tiny_source({framed(200)}), calibration = tiny_source({framed(90, 5)});
+  const CompareOptions options = compare_options("normalizer", {16, 64});
+  auto rivals = make_rivals(std::vector<std::string>{"softmax"}, source->info(), options);
+  fit_rivals(*calibration, options, rivals);
+  for (const double fitted : rivals[0].fitted) EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change
+  EXPECT_NO_THROW(compare(*source, options, rivals));
+}
+
+// A dump of a bidirectional model: at a shorter length its heads attend among the first keys.
+TEST(Passes, ADumpIsCutToItsFirstTokens) {
+  const testing::TemporaryFolder folder("dump-passes");
+  constexpr Index kLength = 48, kShort = 20;
+  std::vector<float> q(static_cast<std::size_t>(2 * kLength * 4)), k(q.size()), v(q.size()),
+      x(static_cast<std::size_t>(kLength * 4));
+  float draw = 0.3f;
+  for (auto* values : {&q, &k, &v, &x}) {
+    for (float& value : *values) value = draw = 3.7f * draw * (1 - draw);
+  }
+  const auto write = [&](const std::string& name, Index length) {
+    std::vector<std::vector<float>> kept;
+    for (const auto* values : {&q, &k, &v, &x}) {
+      std::vector<float> rows;
+      const auto heads = static_cast<Index>(values->size()) / (kLength * 4);
+      for (Index h = 0; h < heads; ++h) {
+        const auto first = values->begin() + h * kLength * 4;
+        rows.insert(rows.end(), first, first + length * 4);
+      }
+      kept.push_back(std::move(rows));
+    }
+    const std::vector<TensorData> tensors = {float_tensor("layers.0.q", {2, length, 4}, kept[0]),
+                                             float_tensor("layers.0.k", {2, length, 4}, kept[1]),
+                                             float_tensor("layers.0.v", {2, length, 4}, kept[2]),
+                                             float_tensor("x", {length, 4}, kept[3])};
+    write_safetensors(folder / name, tensors,
+                      {{"format", "headgauge.dump/1"}, {"causal", "false"}});
+    return make_dump_source(resolve_model(folder / name), {});
+  };
+  const auto whole = write("whole.safetensors", kLength);
+  const auto cut = write("cut.safetensors", kShort);
+  const Results results = scan(*whole, tiny_options({kShort, kLength}));
+  expect_length(results, 0, scan(*cut, tiny_options({kShort})));
+  const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
+    return notice.find("was made of a context of 48 tokens") != std::string::npos;
+  });
+  EXPECT_EQ(said, 1);
+}
+
+}  // namespace
+}  // namespace headgauge
