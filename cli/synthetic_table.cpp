@@ -33,7 +33,8 @@ class Rows {
  private:
   void add(const std::vector<std::string>& cells, Style style) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      text_ += (i == 0 ? "" : " ") + paint_.right(style, cells[i], widths_[i]);
+      if (i > 0) text_ += ' ';
+      text_ += paint_.right(style, cells[i], widths_[i]);
     }
     text_ += "\n";
   }
@@ -74,7 +75,8 @@ std::string balls_table(const Results& results, const TableOptions& options) {
               number(results.metric("uniform_constant")->values[r]),
               number(results.metric("uniform_constant_predicted")->values[r])});
   }
-  return "\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n" + rows.take();
+  return fmt::format("\nWorst query of the ball of radius R, at horizon 1 (a lower estimate)\n{}",
+                     rows.take());
 }
 
 std::string hardmax_table(const Results& results, const TableOptions& options) {
@@ -86,7 +88,8 @@ std::string hardmax_table(const Results& results, const TableOptions& options) {
     rows.row({number(tokens[p], 6), with_error(*results.metric("hardmax_error"), p),
               fmt::format("{:.3f}", results.metric("hardmax_error_predicted")->values[p])});
   }
-  return "\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n" + rows.take();
+  return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",
+                     rows.take());
 }
 
 }  // namespace

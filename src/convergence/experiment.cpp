@@ -112,11 +112,10 @@ Reference sampled_reference(const Experiment& experiment, double factor, Index t
   return reference;
 }
 
-std::size_t cell_bytes(const Experiment& experiment, Index tokens) {
-  const Index d = experiment.law.dimension;
-  const std::size_t attention = experiment.rule != nullptr ? RuleAttention::bytes(tokens, d)
-                                                           : StreamedAttention::bytes(tokens, d);
-  return attention + 3 * sizeof(float) * static_cast<std::size_t>(tokens * d);
+std::size_t cell_bytes(Index dimension, const Normalizer* rule, Index tokens) {
+  const std::size_t attention = rule != nullptr ? RuleAttention::bytes(tokens, dimension)
+                                                : StreamedAttention::bytes(tokens, dimension);
+  return attention + 3 * sizeof(float) * static_cast<std::size_t>(tokens * dimension);
 }
 
 }  // namespace headgauge

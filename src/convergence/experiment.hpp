@@ -42,7 +42,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
 Reference sampled_reference(const Experiment& experiment, double factor, Index tokens,
                             std::uint32_t key, ThreadPool& pool, const std::stop_token& stop);
 
-// Bytes that one thread needs for n tokens.
-std::size_t cell_bytes(const Experiment& experiment, Index tokens);
+// Bytes that one thread needs for n tokens, under softmax where there is no rule.
+std::size_t cell_bytes(Index dimension, const Normalizer* rule, Index tokens);
 
 }  // namespace headgauge

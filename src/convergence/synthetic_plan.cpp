@@ -13,7 +13,7 @@
 namespace headgauge {
 namespace {
 
-constexpr int kMostDimension = 4096;
+constexpr int kMostDimension = 1024;
 constexpr int kMostTokens = 1'000'000;
 constexpr int kPaperReference = 100'000;
 
@@ -52,7 +52,7 @@ void fill_in(SyntheticOptions& o) {
         "one of gaussian, sphere, mixture", o.tokens, "choose one of them");
   const Defaults defaults = defaults_of(o.tokens);
   check(o.dimension >= 1 && o.dimension <= kMostDimension, "--dimension",
-        "a whole number from 1 to 4096", std::to_string(o.dimension), "choose another");
+        "a whole number from 1 to 1024", std::to_string(o.dimension), "choose another");
   if (!o.variance) o.variance = defaults.variance;
   check(o.tokens == "sphere" || positive(*o.variance), "--variance", "a finite number above 0",
         fmt::format("{}", *o.variance), "choose another");
@@ -124,6 +124,22 @@ void choose_rule(SyntheticPlan& plan) {
   }
 }
 
+// Before anything is built.
+void require_room(const SyntheticPlan& plan) {
+  const auto tokens = static_cast<Index>(plan.options.grid.back());
+  const auto threads =
+      static_cast<std::size_t>(std::min(plan.options.threads, plan.options.replicates));
+  std::size_t bytes = threads * cell_bytes(plan.options.dimension, plan.experiment.rule, tokens);
+  if (!plan.exact_reference()) {
+    const auto sample = static_cast<Index>(plan.options.reference_tokens);
+    bytes = std::max(bytes, cell_bytes(plan.options.dimension, plan.experiment.rule, sample));
+  }
+  require_memory(bytes,
+                 fmt::format("{} tokens of dimension {} on {} threads", tokens,
+                             plan.options.dimension, threads),
+                 "use fewer --threads, or a smaller --grid");
+}
+
 Eigen::MatrixXd normals(const SyntheticOptions& o, std::uint32_t which, Index rows, Index cols) {
   std::vector<double> z(static_cast<std::size_t>(rows * cols));
   RandomStream(o.seed, RandomDomain::synthetic_model, which, 0).normals(z);
@@ -188,6 +204,7 @@ nlohmann::ordered_json SyntheticPlan::settings() const {
   if (o.tokens != "gaussian") json["radius"] = o.radius;
   if (o.tokens == "mixture") json["components"] = o.components;
   json["values"] = o.values;
+  json["seed"] = o.seed;
   json["scales"] = o.scales;
   json["horizons"] = o.horizons;
   json["grid"] = o.grid;
@@ -199,7 +216,6 @@ nlohmann::ordered_json SyntheticPlan::settings() const {
   json["reference_tokens"] = o.reference_tokens;
   json["radii"] = o.radii;
   json["covariance_norm"] = experiment.norm == CovarianceNorm::spectral ? "spectral" : "frobenius";
-  json["seed"] = o.seed;
   return json;
 }
 
@@ -216,19 +232,8 @@ SyntheticPlan plan_simulation(const SyntheticOptions& options) {
   plan.options = options;
   fill_in(plan.options);
   choose_rule(plan);
+  require_room(plan);
   build(plan);
-  const auto tokens = static_cast<Index>(plan.options.grid.back());
-  const auto threads =
-      static_cast<std::size_t>(std::min(plan.options.threads, plan.options.replicates));
-  std::size_t bytes = threads * cell_bytes(plan.experiment, tokens);
-  if (!plan.exact_reference()) {
-    const auto sample = static_cast<Index>(plan.options.reference_tokens);
-    bytes = std::max(bytes, cell_bytes(plan.experiment, sample));
-  }
-  require_memory(bytes,
-                 fmt::format("{} tokens of dimension {} on {} threads", tokens,
-                             plan.options.dimension, threads),
-                 "use fewer --threads, or a smaller --grid");
   return plan;
 }
 
