@@ -47,7 +47,7 @@ struct SyntheticOptions {
 // points of the fit), points_under_floor_mean, _covariance, reference_error_mean, _covariance; with
 // dim tokens: error_mean, error_covariance and their _absolute forms. Over (tokens, radius)
 // uniform_error, over radius uniform_rate, uniform_constant, uniform_constant_predicted; over
-// tokens hardmax_error and hardmax_error_predicted. Definitions: docs/mathematics.md section 8.
+// tokens hardmax_error and hardmax_error_predicted. Definitions: docs/mathematics.md 5b.
 // Deterministic on any number of threads, and the same bits where a run was interrupted and taken
 // up again from `state`. Interrupted, the cells that were finished, marked partial.
 // Throws UsageError for options that make no sense, UnsupportedError for a rule without a limit

@@ -17,7 +17,7 @@ constexpr int kMostDimension = 1024;
 constexpr int kMostTokens = 1'000'000;
 constexpr int kPaperReference = 100'000;
 
-// The paper's settings and quick ones (docs/mathematics.md section 8).
+// The paper's settings and quick ones (docs/mathematics.md 5b).
 struct Defaults {
   double variance, first_scale, last_scale;
   int first_full, last_full;
