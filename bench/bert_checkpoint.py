@@ -54,7 +54,7 @@ def write(folder: Path) -> None:
     draw = np.random.default_rng(1)
     header, parts, end = {}, [], 0
     for name, shape in shapes().items():
-        wide = 0.05 if "query" in name or "key" in name else 0.02
+        wide = 0.1 if "query" in name or "key" in name else 0.02
         tensor = draw.standard_normal(shape, dtype=np.float32) * np.float32(wide)
         if "LayerNorm.weight" in name:
             tensor += np.float32(1)

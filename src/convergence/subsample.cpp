@@ -15,6 +15,9 @@ namespace {
 // Rounding of outputs, relative to their length: sums of a few hundred products of float32.
 constexpr double kRounding = 4e-6;
 
+// Queries whose outputs are centred together.
+constexpr Index kBlock = 16;
+
 // How often each of `size` tokens is drawn, and which are.
 class Draw {
  public:
@@ -26,32 +29,42 @@ class Draw {
       const auto word = std::uint64_t{words[static_cast<std::size_t>(i % 4)]};
       ++times_[static_cast<std::size_t>((word * static_cast<std::uint64_t>(size)) >> 32)];
     }
-    drawn_.clear();
+    drawn_.resize(times_.size());
+    factors_.assign(times_.begin(), times_.end());
+    drawn_count_ = 0;
+    // No branch, which chance would decide.
     for (std::size_t i = 0; i < times_.size(); ++i) {
-      if (times_[i] > 0) drawn_.push_back(static_cast<std::uint32_t>(i));
+      drawn_[drawn_count_] = static_cast<std::uint32_t>(i);
+      drawn_count_ += times_[i] > 0 ? 1 : 0;
     }
   }
   // Ascending, each once.
-  std::span<const std::uint32_t> drawn() const { return drawn_; }
-  Index size() const { return static_cast<Index>(drawn_.size()); }
+  std::span<const std::uint32_t> drawn() const { return std::span(drawn_).first(drawn_count_); }
+  // times() of every token.
+  std::span<const float> factors() const { return factors_; }
+  Index size() const { return static_cast<Index>(drawn_count_); }
   std::uint32_t times(std::uint32_t token) const { return times_[token]; }
 
  private:
   std::vector<std::uint32_t> times_;
   std::vector<std::uint32_t> drawn_;
+  std::vector<float> factors_;
+  std::size_t drawn_count_ = 0;
 };
 
 struct Workspace {
   Draw keys, queries;
-  std::vector<float> tile, values, output, centred, weighted, covariance;
+  std::vector<float> tile, values, output, masses, block, sums, centred, weighted, covariance;
   std::vector<float> logits, weights;
+  std::vector<double> shift;
   PackedMatrix packed;
 };
 
 // Memory that grows to the largest matrix it has held.
 MatrixView<float> sized(std::vector<float>& memory, Index rows, Index cols) {
   const auto size = static_cast<std::size_t>(rows * cols);
-  if (memory.size() < size) memory.resize(size);
+  // gather() writes beyond a row's end.
+  if (memory.size() < size + kVectorColumns) memory.resize(size + kVectorColumns);
   return {memory.data(), rows, cols};
 }
 
@@ -59,48 +72,33 @@ class Replicates {
  public:
   Replicates(const HeadInput& head, const Normalizer& rule, const FullAttention& full,
              const SubsampleOptions& options)
-      : head_(head), rule_(rule), full_(full), options_(options), d_(head.values.cols()) {}
+      : head_(head),
+        rule_(rule),
+        full_(full),
+        options_(options),
+        d_(head.values.cols()),
+        centre_(full.mean.begin(), full.mean.end()) {}
 
   // The absolute errors of the mean and of the covariance.
   std::array<double, 2> errors(std::size_t point, Index replicate, Workspace& work) const {
     draw(point, replicate, work);
-    const Index queries = work.queries.size();
-    const auto output = sized(work.output, queries, d_ + 1);
-    attend(work, output);
-    const auto n = static_cast<double>(options_.tokens[point]);
-    // Outputs less the mean over all tokens, so that float32 does not cancel; transposed, they are
-    // the left side of the covariance.
-    const auto centred = sized(work.centred, d_, queries);
-    const auto weighted = sized(work.weighted, queries, d_);
-    std::vector<double> shift(static_cast<std::size_t>(d_), 0.0);
-    for (Index r = 0; r < queries; ++r) {
-      const std::uint32_t query = work.queries.drawn()[static_cast<std::size_t>(r)];
-      const double times = work.queries.times(query);
-      const double mass = full_.traits.pointwise ? output(r, d_) : 1.0;
-      for (Index c = 0; c < d_; ++c) {
-        // A rule may leave none of the keys drawn any weight.
-        const double of = mass != 0 ? output(r, c) / mass : 0.0;
-        const double y = of - full_.mean[static_cast<std::size_t>(c)];
-        centred(c, r) = static_cast<float>(y);
-        weighted(r, c) = static_cast<float>(times * y);
-        shift[static_cast<std::size_t>(c)] += times * y / n;
-      }
-    }
+    const Draw& queries = full_.population.alike ? work.keys : work.queries;
+    const auto output = sized(work.output, queries.size(), d_);
+    attend(queries, work, output);
+    // Whole blocks of columns, of which the last is not looked at beyond the queries.
+    const Index columns = (queries.size() + kBlock - 1) / kBlock * kBlock;
+    const auto blocks = sized(work.centred, d_, columns);
+    const auto centred = blocks.block(0, d_, 0, queries.size());
+    centre(queries, output, work, blocks);
+    const double n = options_.tokens[point];
     double mean_error = 0;
-    for (const double s : shift) mean_error += s * s;
-    const auto products = sized(work.covariance, d_, d_);
-    work.packed.assign_rows(weighted);
-    gemm(centred, work.packed, products);
-    double covariance_error = 0;
-    for (Index a = 0; a < d_; ++a) {
-      for (Index b = 0; b < d_; ++b) {
-        const double own = products(a, b) / n -
-                           shift[static_cast<std::size_t>(a)] * shift[static_cast<std::size_t>(b)];
-        const double difference = own - full_.covariance(a, b);
-        covariance_error += difference * difference;
-      }
+    for (std::size_t c = 0; c < work.shift.size(); ++c) {
+      work.shift[c] /= n;
+      // The centre is the mean over all tokens to the precision of float32.
+      const double moved = work.shift[c] + (double{centre_[c]} - full_.mean[c]);
+      mean_error += moved * moved;
     }
-    return {std::sqrt(mean_error), std::sqrt(covariance_error)};
+    return {std::sqrt(mean_error), covariance_error(centred, n, work)};
   }
 
  private:
@@ -112,33 +110,31 @@ class Replicates {
                           static_cast<std::uint32_t>(replicate + (Index{head_.document} << 20)));
     };
     work.keys.draw(stream(0), count, full_.population.keys.size());
-    if (full_.population.alike) {
-      work.queries = work.keys;
-    } else {
+    if (!full_.population.alike) {
       work.queries.draw(stream(1), count, full_.population.queries.size());
     }
   }
 
-  // Of each query drawn, the sum of its weights times the values of the keys drawn, and the sum of
-  // its weights in the last column.
-  void attend(Workspace& work, MatrixView<float> output) const {
+  // Of each query drawn, the sum of its weights times the values of the keys drawn, and in
+  // work.masses what to divide it by.
+  void attend(const Draw& asking, Workspace& work, MatrixView<float> output) const {
     const auto keys = work.keys.drawn();
-    const auto queries = work.queries.drawn();
+    const auto queries = asking.drawn();
     const auto tile = sized(work.tile, output.rows(), work.keys.size());
-    const auto values = sized(work.values, work.keys.size(), d_ + 1);
+    const auto values = sized(work.values, work.keys.size(), d_);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto from = full_.values.row(keys[i]);
+      const auto from = full_.values.row(keys[i]).first(static_cast<std::size_t>(d_));
       // A key drawn c times has c times its weight; under a rule that is not pointwise that is in
       // the tile already.
-      const float times =
-          full_.traits.pointwise ? static_cast<float>(work.keys.times(keys[i])) : 1.0f;
+      const float times = full_.traits.pointwise ? work.keys.factors()[keys[i]] : 1.0f;
       std::ranges::transform(from, values.row(static_cast<Index>(i)).begin(),
                              [times](float v) { return times * v; });
     }
+    work.masses.assign(queries.size(), 1.0f);
     for (std::size_t i = 0; i < queries.size(); ++i) {
       const auto row = tile.row(static_cast<Index>(i));
       if (full_.traits.pointwise) {
-        gather(full_.attention.row(queries[i]), keys, row);
+        work.masses[i] = gather(full_.attention.row(queries[i]), work.keys.factors(), row);
       } else {
         weigh(full_.attention.row(queries[i]), queries[i], work, row);
       }
@@ -147,13 +143,71 @@ class Replicates {
     gemm(tile, work.packed, output);
     if (!full_.traits.pointwise) return;
     for (std::size_t i = 0; i < queries.size(); ++i) {
-      const auto row = output.row(static_cast<Index>(i));
       // The keys drawn are so far below the largest of all that nothing, or not enough, is left of
       // their weights: they are weighed by themselves.
-      if (row[static_cast<std::size_t>(d_)] < std::numeric_limits<float>::min() * 1e8f) {
-        weigh_alone(queries[i], work, row);
+      if (work.masses[i] < std::numeric_limits<float>::min() * 1e8f) {
+        work.masses[i] = weigh_alone(queries[i], work, output.row(static_cast<Index>(i)));
       }
     }
+  }
+
+  // Outputs less the mean over all tokens, so that float32 does not cancel: in `centred` one by
+  // one, a column each; in work.weighted times how often they were drawn, in work.shift the sums of
+  // those.
+  void centre(const Draw& queries, MatrixView<const float> output, Workspace& work,
+              MatrixView<float> centred) const {
+    const auto d = static_cast<std::size_t>(d_);
+    const auto weighted = sized(work.weighted, queries.size(), d_);
+    const auto block = sized(work.block, kBlock, d_);
+    work.shift.assign(d, 0.0);
+    for (Index first = 0; first < queries.size(); first += kBlock) {
+      const Index count = std::min(kBlock, queries.size() - first);
+      work.sums.assign(d, 0.0f);
+      float* const sums = work.sums.data();
+      for (Index r = 0; r < count; ++r) {
+        const auto query = static_cast<std::size_t>(first + r);
+        // A rule may leave none of the keys drawn any weight.
+        const float mass = work.masses[query], times = queries.factors()[queries.drawn()[query]];
+        const float share = mass != 0 ? 1 / mass : 0.0f;
+        const float* const from = output.row(first + r).data();
+        float* const y = block.row(r).data();
+        float* const to = weighted.row(first + r).data();
+        for (std::size_t c = 0; c < d; ++c) {
+          y[c] = share * from[c] - centre_[c];
+          to[c] = times * y[c];
+          sums[c] += to[c];
+        }
+      }
+      for (std::size_t c = 0; c < d; ++c) work.shift[c] += sums[c];
+      for (Index c = 0; c < d_; ++c) {
+        float* const to = centred.row(c).data() + first;
+        for (Index r = 0; r < kBlock; ++r) to[r] = block(r, c);
+      }
+    }
+    work.packed.assign_rows(weighted);
+  }
+
+  // ||Chat - C||_F from the lower half of both.
+  double covariance_error(MatrixView<const float> centred, double n, Workspace& work) const {
+    const auto products = sized(work.covariance, d_, d_);
+    double sum = 0;
+    for (Index first = 0; first < d_; first += kBlock) {
+      const Index last = std::min(first + kBlock, d_);
+      gemm(centred.block(first, last - first, 0, centred.cols()), work.packed,
+           products.block(first, last - first, 0, d_), {.col_end = last});
+      for (Index a = first; a < last; ++a) {
+        const float* const found = products.row(a).data();
+        const double* const whole = full_.covariance.row(a).data();
+        const double shift = work.shift[static_cast<std::size_t>(a)];
+        double off = 0, difference = 0;
+        for (Index b = 0; b <= a; ++b) {
+          difference = found[b] / n - shift * work.shift[static_cast<std::size_t>(b)] - whole[b];
+          off += difference * difference;
+        }
+        sum += 2 * off - difference * difference;  // the last was on the diagonal
+      }
+    }
+    return std::sqrt(sum);
   }
 
   // Weights of the keys drawn, those drawn several times added up, under any rule.
@@ -175,7 +229,8 @@ class Replicates {
     }
   }
 
-  void weigh_alone(std::uint32_t query, Workspace& work, std::span<float> out) const {
+  // The sum of the weights.
+  float weigh_alone(std::uint32_t query, Workspace& work, std::span<float> out) const {
     const Index row = full_.population.queries.begin + query;
     const KeyRange keys = full_.population.keys;
     Matrix<float> logits(1, keys.size());
@@ -183,10 +238,13 @@ class Replicates {
     std::vector<float> weights(static_cast<std::size_t>(work.keys.size()));
     weigh(logits.row(0), query, work, weights);
     std::ranges::fill(out, 0.0f);
+    float mass = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const auto value = full_.values.row(work.keys.drawn()[i]);
       for (std::size_t c = 0; c < out.size(); ++c) out[c] += weights[i] * value[c];
+      mass += weights[i];
     }
+    return mass;
   }
 
   const HeadInput& head_;
@@ -194,6 +252,7 @@ class Replicates {
   const FullAttention& full_;
   const SubsampleOptions& options_;
   Index d_;
+  std::vector<float> centre_;  // the mean over all tokens
 };
 
 SubsampleError summary(std::span<const double> errors) {

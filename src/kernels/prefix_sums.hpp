@@ -1,4 +1,4 @@
-// Sums over growing sets of keys, and rows of which only some columns are wanted: what attention
+// Sums over growing sets of keys, and rows of which only some entries are wanted: what attention
 // over a subsample of keys is made of.
 #pragma once
 
@@ -20,7 +20,9 @@ void prefix_sums(std::span<const std::uint32_t> order, std::span<const float> we
                  MatrixView<const float> vectors, std::span<const Index> ends,
                  MatrixView<float> sums, std::span<double> masses);
 
-// out[i] = row[index[i]]
-void gather(std::span<const float> row, std::span<const std::uint32_t> index, std::span<float> out);
+// Writes the entries of `row` whose factor is not 0, in their order, and returns the sum of the
+// factors times the entries. `out` has room for kVectorColumns more than it is given, which may be
+// overwritten.
+float gather(std::span<const float> row, std::span<const float> factors, std::span<float> out);
 
 }  // namespace headgauge

@@ -52,15 +52,22 @@ TEST_P(PrefixSums, AreThoseOfFloat64) {
   }
 }
 
-TEST_P(Gather, TakesTheColumnsAsked) {
-  const auto row = normals(1000, 4);
-  for (const Index count : {0, 1, 3, 8, 15, 16, 17, 33, 500}) {
-    auto index = shuffled(1000, 5);
-    index.resize(static_cast<std::size_t>(count));
-    std::vector<float> out(static_cast<std::size_t>(count) + 1, 42.0f);
-    gather(row, index, std::span(out).first(static_cast<std::size_t>(count)));
-    for (std::size_t i = 0; i < index.size(); ++i) ASSERT_EQ(out[i], row[index[i]]);
-    EXPECT_EQ(out.back(), 42.0f);
+TEST_P(Gather, TakesWhatHasAFactorAndAddsItUp) {
+  for (const Index size : {0, 1, 3, 8, 15, 16, 17, 33, 500}) {
+    const auto row = normals(size, 4), chance = normals(size, 5);
+    std::vector<float> factors, expected;
+    double sum = 0, whole = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      factors.push_back(chance[i] > 0.5f ? std::ceil(chance[i]) : 0.0f);
+      if (factors[i] != 0) expected.push_back(row[i]);
+      sum += double{factors[i]} * row[i];
+      whole += std::abs(double{factors[i]} * row[i]);
+    }
+    std::vector<float> out(expected.size() + kVectorColumns);
+    const float found = gather(row, factors, std::span(out).first(expected.size()));
+    out.resize(expected.size());
+    EXPECT_EQ(out, expected);
+    EXPECT_NEAR(found, sum, static_cast<double>(size + 1) * kRounding * whole);
   }
 }
 
