@@ -1,11 +1,16 @@
 // headgauge measures, normalizers and patterns: what can be measured, and under which rules.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
+#include "headgauge/converge.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
@@ -24,14 +29,22 @@ std::string dims_text(const MetricInfo& metric) {
 
 int list_measures(bool json, const std::string& group) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::string last_group;
+  std::vector<MetricInfo> metrics = all_metrics();
+  const std::size_t scanned = metrics.size();
+  std::ranges::copy(convergence_metrics(), std::back_inserter(metrics));
+  std::vector<std::string> groups;
   bool any = false;
-  for (const MetricInfo& metric : all_metrics()) {
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const MetricInfo& metric = metrics[i];
+    const char* const command = i < scanned ? "scan" : "converge";
+    const bool first = groups.empty() || groups.back() != metric.group;
+    if (first) groups.push_back(metric.group);
     if (!group.empty() && metric.group != group) continue;
     any = true;
     if (json) {
       list.push_back({{"name", metric.name},
                       {"group", metric.group},
+                      {"command", command},
                       {"dims", dims_text(metric)},
                       {"unit", metric.unit},
                       {"formula", metric.formula},
@@ -40,18 +53,17 @@ int list_measures(bool json, const std::string& group) {
                       {"by_position", metric.by_position}});
       continue;
     }
-    if (metric.group != last_group) {
-      print("{}{}\n", last_group.empty() ? "" : "\n", metric.group);
-      last_group = metric.group;
+    if (first) {
+      print("{}{}{}\n", i == 0 || !group.empty() ? "" : "\n", metric.group,
+            i < scanned ? "" : " (headgauge converge)");
     }
     print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
           dims_text(metric), metric.by_position ? " + _by_position" : "", metric.meaning,
           metric.formula, metric.source);
   }
   if (!any) {
-    std::string known;
-    for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
-    throw UsageError(fault("--group", "one of " + known, "\"" + group + "\"", "correct the name"));
+    throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(groups, ", ")),
+                           "\"" + group + "\"", "correct the name"));
   }
   if (json) print("{}\n", list.dump(2));
   return 0;

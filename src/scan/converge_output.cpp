@@ -20,11 +20,8 @@ namespace {
 // An array over layers, heads and further dims, all cells undefined.
 class PerHead {
  public:
-  PerHead(Results& results, const std::string& name, std::vector<std::string> dims,
-          const std::string& unit)
-      : results_(results) {
-    dims.insert(dims.begin(), {"layer", "head"});
-    metric_ = &results.add_metric(name, std::move(dims), unit);
+  PerHead(Results& results, std::string_view name)
+      : results_(results), metric_(&add_declared(results, name)) {
     for (std::size_t i = 2; i < metric_->dims.size(); ++i) {
       cells_ *= static_cast<std::size_t>(results.coord_size(metric_->dims[i]));
     }
@@ -76,8 +73,8 @@ std::optional<double> logit_scale(const Normalizer& rule, Index length) {
 
 void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
                     Results& results) {
-  PerHead horizon(results, "horizon", {}, "1"), paper(results, "horizon_paper", {}, "1");
-  PerHead rate(results, "rate_predicted", {}, "1"), constant(results, "error_constant", {}, "1");
+  PerHead horizon(results, "horizon"), paper(results, "horizon_paper");
+  PerHead rate(results, "rate_predicted"), constant(results, "error_constant");
   const auto rule = make_normalizer(options.scan.normalizer);
   const auto length = static_cast<Index>(options.scan.lengths.back());
   const std::optional<double> scale = logit_scale(*rule, length);
@@ -96,10 +93,10 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
 void write_curve(const std::string& kind, const std::vector<Found>& heads,
                  const ErrorCurve HeadConvergence::*curve, const ConvergeOptions& options,
                  Results& results) {
-  PerHead relative(results, fmt::format("error_{}", kind), {"tokens"}, "1");
-  PerHead absolute(results, fmt::format("error_{}_absolute", kind), {"tokens"}, "1");
-  PerHead rate(results, fmt::format("rate_{}", kind), {}, "1");
-  PerHead floored(results, fmt::format("points_under_floor_{}", kind), {}, "points");
+  PerHead relative(results, fmt::format("error_{}", kind));
+  PerHead absolute(results, fmt::format("error_{}_absolute", kind));
+  PerHead rate(results, fmt::format("rate_{}", kind));
+  PerHead floored(results, fmt::format("points_under_floor_{}", kind));
   for (PerHead* of : {&relative, &absolute, &rate}) of->with_errors();
   rate.with_rows();
   const std::vector<double> tokens(options.grid.begin(), options.grid.end());
@@ -130,8 +127,8 @@ void write_curve(const std::string& kind, const std::vector<Found>& heads,
 
 void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& options,
                    const SourceInfo& info, Results& results) {
-  PerHead needed(results, "tokens_for_error", {"tolerance", "sampler"}, "tokens");
-  PerHead budget(results, "budget_keys", {"tolerance", "sampler"}, "tokens");
+  PerHead needed(results, "tokens_for_error");
+  PerHead budget(results, "budget_keys");
   const std::size_t samplers = std::size(kSamplers);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
@@ -163,7 +160,7 @@ void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& optio
 void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool all_layers,
                  Results& results) {
   results.set_coord("cache", std::vector<std::string>{"full", "budget"});
-  MetricArray& layers = results.add_metric("cache_bytes_by_layer", {"layer", "cache"}, "bytes");
+  MetricArray& layers = add_declared(results, "cache_bytes_by_layer");
   const auto tolerance = find_label(results, "tolerance", kServed);
   const double length = options.scan.lengths.back();
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
@@ -195,7 +192,7 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
     kept += layers.values[2 * l + 1];
   }
   if (!all_layers) return;
-  results.add_metric("cache_bytes", {"cache"}, "bytes").values = {full, kept};
+  add_declared(results, "cache_bytes").values = {full, kept};
 }
 
 void write_notices(const std::vector<Found>& heads, const ConvergeOptions& options,

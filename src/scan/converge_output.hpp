@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,9 @@ using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by 
 // Adds the metrics, coordinates, settings, flags and notices of converge() to those of the scan.
 void write_convergence(const HeadConvergences& heads, const ConvergeOptions& options,
                        const SourceInfo& info, Results& results);
+
+// Adds a metric of convergence_metrics() with the dims and the unit that it declares.
+MetricArray& add_declared(Results& results, std::string_view name);
 
 // How paper A's and paper B's figures rank the heads (docs/convergence.md).
 void write_meeting(const ConvergeOptions& options, Results& results);

@@ -62,10 +62,9 @@ void write_meeting(const ConvergeOptions& options, Results& results) {
   if (a.empty() || b.empty()) return;
   results.set_coord("capacity_metric", a);
   results.set_coord("convergence_metric", b);
-  const std::vector<std::string> dims{"capacity_metric", "convergence_metric"};
-  MetricArray& value = results.add_metric("rank_correlation", dims, "1");
-  MetricArray& low = results.add_metric("rank_correlation_low", dims, "1");
-  MetricArray& high = results.add_metric("rank_correlation_high", dims, "1");
+  MetricArray& value = add_declared(results, "rank_correlation");
+  MetricArray& low = add_declared(results, "rank_correlation_low");
+  MetricArray& high = add_declared(results, "rank_correlation_high");
   value.rows.assign(value.values.size(), 0);
   int most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {

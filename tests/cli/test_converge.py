@@ -58,6 +58,15 @@ class Checkpoint(ConvergeTest):
         self.ids(128)
         self.model = ("model", "--tokens", "ids.txt")
 
+    def test_every_metric_is_declared_and_every_declared_one_is_there(self) -> None:
+        listed = json.loads(self.succeed("measures", "--json").out)
+        of_scan = {m["name"] for m in listed if m["command"] == "scan"}
+        declared = {m["name"]: m["unit"] for m in listed if m["command"] == "converge"}
+        metrics = self.converge(*self.model, *FEW)["metrics"]
+        found = {name: metric["unit"] for name, metric in metrics.items()
+                 if name.removesuffix("_by_position") not in of_scan}
+        self.assertEqual(found, declared)
+
     def test_the_files(self) -> None:
         results = self.converge(*self.model, "--grid", "16,32,48,64,100", *FEW)
         coords, metrics, settings = (results[k] for k in ("coords", "metrics", "settings"))
