@@ -134,7 +134,7 @@ class Replicates {
     for (std::size_t i = 0; i < queries.size(); ++i) {
       const auto row = tile.row(static_cast<Index>(i));
       if (full_.traits.pointwise) {
-        work.masses[i] = gather(full_.attention.row(queries[i]), work.keys.factors(), row);
+        work.masses[i] = gather(full_.attention.row(queries[i]), keys, work.keys.factors(), row);
       } else {
         weigh(full_.attention.row(queries[i]), queries[i], work, row);
       }

@@ -56,15 +56,19 @@ TEST_P(Gather, TakesWhatHasAFactorAndAddsItUp) {
   for (const Index size : {0, 1, 3, 8, 15, 16, 17, 33, 500}) {
     const auto row = normals(size, 4), chance = normals(size, 5);
     std::vector<float> factors, expected;
+    std::vector<std::uint32_t> index;
     double sum = 0, whole = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       factors.push_back(chance[i] > 0.5f ? std::ceil(chance[i]) : 0.0f);
-      if (factors[i] != 0) expected.push_back(row[i]);
+      if (factors[i] != 0) {
+        index.push_back(static_cast<std::uint32_t>(i));
+        expected.push_back(row[i]);
+      }
       sum += double{factors[i]} * row[i];
       whole += std::abs(double{factors[i]} * row[i]);
     }
     std::vector<float> out(expected.size() + kVectorColumns);
-    const float found = gather(row, factors, std::span(out).first(expected.size()));
+    const float found = gather(row, index, factors, std::span(out).first(expected.size()));
     out.resize(expected.size());
     EXPECT_EQ(out, expected);
     EXPECT_NEAR(found, sum, static_cast<double>(size + 1) * kRounding * whole);
