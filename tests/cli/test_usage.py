@@ -208,6 +208,9 @@ class Lists(UsageTest):
                 "capacity",
                 "counterfactual",
                 "model",
+                "convergence",
+                "budget",
+                "meeting",
             },
         )
         for group in groups:

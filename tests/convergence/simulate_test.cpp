@@ -94,7 +94,9 @@ class StopAfter : public Progress {
 class Resumed : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "headgauge_resumed";
+    // Tests run side by side.
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(::testing::TempDir()) / test->name();
     std::filesystem::create_directories(folder_);
     state_ = (folder_ / "state.json").string();
   }
