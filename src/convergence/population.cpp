@@ -74,10 +74,7 @@ void Logits::rows(Index first, Index count, MatrixView<float> out) const {
     const auto scores = head_.scores.block(first, count, keys_.begin, keys_.size());
     for (Index r = 0; r < count; ++r) std::ranges::copy(scores.row(r), out.row(r).begin());
   }
-  if (head_.softcap == 0) return;
-  for (Index r = 0; r < count; ++r) {
-    for (float& l : out.row(r)) l = head_.softcap * std::tanh(l / head_.softcap);
-  }
+  for (Index r = 0; r < count; ++r) soft_cap(out.row(r), head_.softcap);
 }
 
 FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Index length,
