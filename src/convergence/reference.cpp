@@ -77,7 +77,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
     Eigen::MatrixXd x(d, kRows), z(d, kRows);
     Eigen::VectorXd scaled(d), gamma(d);
     std::vector<MomentSums> sums(factors, MomentSums(d));
-    for (Index first = 0; first < size; first += kRows) {
+    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kRows) {
       const Index count = std::min(kRows, size - first);
       draw_tokens(law, stream, first, tokens.view().block(0, count, 0, d));
       for (Index i = 0; i < count; ++i) {
@@ -127,7 +127,7 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
     Matrix<float> points(kRows, d);
     Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(d, static_cast<Index>(factors));
     Eigen::VectorXd t(d);
-    for (Index first = 0; first < size; first += kRows) {
+    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kRows) {
       const Index count = std::min(kRows, size - first);
       draw_tokens(unit, stream, first, points.view().block(0, count, 0, d));
       for (Index i = 0; i < count; ++i) {

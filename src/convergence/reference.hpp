@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct ReferenceQuestion {
   CovarianceNorm norm = CovarianceNorm::frobenius;
   Index draws = 0;  // where the moments are integrated by drawing
   std::uint64_t seed = 0;
+  std::stop_token stop = {};  // after a stop the references are worthless
 };
 
 // Softmax over a Gaussian: exact (O1). Over a sphere: O3 by quadrature up to dimension 12 where

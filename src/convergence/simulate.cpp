@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "convergence/hardmax.hpp"
+#include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/spread.hpp"
 #include "convergence/state.hpp"
@@ -70,7 +71,7 @@ class Simulation {
         plan_.experiment.law, plan_.experiment.map, factors, plan_.experiment.values,
         plan_.experiment.rule, plan_.experiment.norm,
         // n tokens have at least the error of n draws of the map: 120 n draws a tenth of it.
-        std::max<Index>(1'000'000, 120 * largest), options_.seed};
+        std::max<Index>(1'000'000, 120 * largest), options_.seed, stop_};
     return exact_references(question, pool_);
   }
 
@@ -177,7 +178,7 @@ class Simulation {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
       paper.values[s] = h * std::sqrt(static_cast<double>(options_.dimension));
-      if (plan_.softmax) predicted.values[s] = 1 / (2 * (1 + h * h));
+      if (plan_.softmax) predicted.values[s] = predicted_rate(h);
     }
     write_kind(
         out, {"mean", &CellErrors::mean, &ScaleReference::mean_unit, &ScaleReference::mean_error});
