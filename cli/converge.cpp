@@ -80,7 +80,12 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.resolve();
   ConvergeOptions& converge = options.converge;
   converge.scan = options.run.scan;
-  if (options.grid) converge.grid = parse_integers(*options.grid, "--grid");
+  if (options.grid) {
+    if (command.get_option("--points")->count() > 0) {
+      throw UsageError(fault("--points", "the default grid", "--grid", "leave one of the two out"));
+    }
+    converge.grid = parse_integers(*options.grid, "--grid");
+  }
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return headgauge::converge(source, converge, progress, std::move(stop));

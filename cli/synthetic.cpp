@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/input.hpp"
 #include "cli/synthetic_table.hpp"
 #include "cli/usage.hpp"
 
@@ -149,6 +150,18 @@ void SyntheticCommand::refuse(const CLI::App& command) const {
   }
 }
 
+void SyntheticCommand::refuse_idle(const CLI::App& command, bool grid) const {
+  const auto only = [&](const char* name, bool used, const char* expected,
+                        const std::string& found) {
+    if (used || !given(command, name)) return;
+    throw UsageError(fault(fmt::format("--{}", name), expected, found, "leave one of the two out"));
+  };
+  only("variance", tokens != "sphere", "gaussian or mixture tokens", tokens);
+  only("radius", tokens != "gaussian", "sphere or mixture tokens", tokens);
+  only("components", tokens == "mixture", "mixture tokens", tokens);
+  only("points", !grid, "the default grid", "--grid");
+}
+
 int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
                           const std::optional<std::string>& grid, const ConvergeOptions& shared) {
   if (command.get_option("MODEL")->count() > 0) {
@@ -161,11 +174,14 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
     throw UsageError(
         fault(fmt::format("--{}", name), "a model", "--synthetic", "leave one of the two out"));
   }
+  refuse_idle(command, grid.has_value());
   options.tokens = tokens;
   if (!scales.empty()) options.scales = parse_numbers(scales, "--scales");
   if (!horizons.empty()) options.horizons = parse_numbers(horizons, "--horizons");
   if (!radii.empty()) options.radii = parse_numbers(radii, "--radii");
-  if (grid) {
+  if (grid && grid->find(':') == grid->npos) {
+    options.grid = parse_integers(*grid, "--grid");
+  } else if (grid) {
     for (double n : parse_numbers(*grid, "--grid")) {
       // Checked for sense with the rest; truncated as the default grid is.
       options.grid.push_back(static_cast<int>(std::clamp(n + 1e-6, 0.0, 2e9)));

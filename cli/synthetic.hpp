@@ -21,6 +21,8 @@ struct SyntheticCommand {
   bool chosen() const { return !tokens.empty(); }
   // Throws UsageError for one of them without --synthetic, or no MODEL.
   void refuse(const CLI::App& command) const;
+  // Throws UsageError for an option that these tokens, or with `grid` the default grid, do not use.
+  void refuse_idle(const CLI::App& command, bool grid) const;
   // `grid` and `shared` are what models have too: points, replicates.
   int run(const CLI::App& command, RunOptions& run, const std::optional<std::string>& grid,
           const ConvergeOptions& shared);

@@ -116,6 +116,8 @@ void choose_rule(SyntheticPlan& plan) {
     throw UnsupportedError(fault("--reference exact", "a rule of the form F(l) / sum F(l)",
                                  o.normalizer, "use --reference sample"));
   }
+  check(o.reference == "sample" || o.reference_tokens == 0, "--reference-tokens",
+        "--reference sample", "the exact reference", "leave it out");
   if (o.reference == "sample") {
     const int rows = static_cast<int>(std::min<long long>(4LL * o.grid.back(), kMostTokens));
     if (o.reference_tokens == 0) o.reference_tokens = plan.softmax ? kPaperReference : rows;
