@@ -208,6 +208,21 @@ def convergence(quick: bool) -> None:
         print("  rivals left out" + ("" if quick else ": torch and transformers are not installed"))
 
 
+def synthetic() -> None:
+    """Paper B on random tokens: the quick settings, and what a score costs at d = 50."""
+    print("\nSynthetic tokens, quick settings (12 scales, n = 500 to 4000, 20 replicates)")
+    for tokens in ("gaussian", "sphere", "mixture"):
+        total = timed("avx512", "converge", "--synthetic", tokens)["total_s"]
+        line(tokens, f"{total:.1f} s", bar(total, 20, False))
+    n, replicates = 30_000, 4
+    for level, limit in (("avx512", 1.0), ("avx2", None)):
+        found = timed(level, "converge", "--synthetic", "gaussian", "--horizons", "1", "--radii",
+                      "1", "--grid", str(n), "--replicates", str(replicates))
+        cost = 1e9 * found["sampling_s"] / (replicates * n * n)
+        line(f"Gaussian, n = {n}, a score, {level}", f"{cost:.2f} ns",
+             bar(cost, limit, False) if limit else "")
+
+
 def peer(script: str, model: Path, tokens: Path, *options: str) -> dict[str, float] | None:
     command = [PEER_PYTHON, ROOT / "bench/peers" / script, model, tokens, "--threads",
                str(THREADS), *options]
@@ -282,7 +297,8 @@ def main() -> None:
     if args.compare:
         return comparisons()
     if args.converge:
-        return convergence(args.quick)
+        convergence(args.quick)
+        return synthetic()
     for level in ("avx512", "avx2"):
         costs = normalizers(level)
         if level == "avx512":
@@ -301,6 +317,7 @@ def main() -> None:
     write_tokens(tokens, LONGEST)
     comparisons()
     convergence(args.quick)
+    synthetic()
     whole_scans(args.model, tokens, args.quick)
 
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -65,6 +66,27 @@ std::string scales_table(const Results& results, const TableOptions& options) {
   return rows.take();
 }
 
+// How exact the reference is, where it was drawn: its largest standard error as a share of the
+// smallest error that it is compared with.
+std::string reference_line(const Results& results) {
+  std::string text;
+  for (const char* kind : {"mean", "covariance"}) {
+    const MetricArray& own = *results.metric(fmt::format("reference_error_{}", kind));
+    const MetricArray& errors = *results.metric(fmt::format("error_{}", kind));
+    const std::size_t points = errors.values.size() / own.values.size();
+    double share = 0;
+    for (std::size_t at = 0; at < errors.values.size(); ++at) {
+      if (std::isfinite(errors.values[at])) {
+        share = std::max(share, own.values[at / points] / errors.values[at]);
+      }
+    }
+    if (!(share > 0)) continue;
+    text += fmt::format("{}{:.2g} % of the smallest error of the {}", text.empty() ? "" : ", ",
+                        100 * share, kind);
+  }
+  return text.empty() ? text : fmt::format("standard error of the reference: {}\n", text);
+}
+
 std::string balls_table(const Results& results, const TableOptions& options) {
   if (results.metric("uniform_error") == nullptr) return "";
   const auto radii = results.coord_numbers("radius");
@@ -102,7 +124,7 @@ std::string render_simulation(const Results& results, const TableOptions& option
       settings["synthetic"].get<std::string>(), settings["dimension"].get<int>(),
       settings["normalizer"].get<std::string>(), settings["replicates"].get<int>(),
       settings.value("reference_method", std::string("none")));
-  text += scales_table(results, options) + balls_table(results, options) +
+  text += scales_table(results, options) + reference_line(results) + balls_table(results, options) +
           hardmax_table(results, options);
   return text + "\n";
 }

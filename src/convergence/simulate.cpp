@@ -110,9 +110,11 @@ class Simulation {
       }
       const auto key = static_cast<std::uint32_t>(scale * 65536 + point);
       CellErrors errors;
+      const auto start = std::chrono::steady_clock::now();
       const bool whole = run_cell(
           plan_.experiment, plan_.factors[scale], reference, n, key, options_.replicates, pool_,
           stop_, [&] { tell(work); }, errors);
+      sampling_ += std::chrono::steady_clock::now() - start;
       if (!whole) return;
       for (double error : errors.covariance) {
         if (std::isfinite(error)) continue;
@@ -158,7 +160,7 @@ class Simulation {
     write_sweep(out);
     if (balls_done_) write_balls(out);
     if (hardmax_done_) write_hardmax(out);
-    out.timings = {{"total_s", seconds}};
+    out.timings = {{"sampling_s", sampling_.count()}, {"total_s", seconds}};
     return out;
   }
 
@@ -301,6 +303,7 @@ class Simulation {
   SweepState state_;
   UniformErrors balls_;
   HardmaxErrors hardmax_;
+  std::chrono::duration<double> sampling_{0};  // the cells that this run did
   bool balls_done_ = false, hardmax_done_ = false;
   double done_ = 0, total_ = 0;
 };

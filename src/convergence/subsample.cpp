@@ -255,18 +255,6 @@ class Replicates {
   std::vector<float> centre_;  // the mean over all tokens
 };
 
-SubsampleError summary(std::span<const double> errors) {
-  SubsampleError out;
-  const auto n = static_cast<double>(errors.size());
-  double sum = 0, squares = 0;
-  for (const double e : errors) sum += e;
-  out.mean = sum / n;
-  for (const double e : errors) squares += (e - out.mean) * (e - out.mean);
-  // As numpy's std, which the public code of the paper takes.
-  out.deviation = std::sqrt(squares / n);
-  return out;
-}
-
 }  // namespace
 
 SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
@@ -292,8 +280,8 @@ SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
   out.covariance_floor = kRounding * full.scale * full.scale;
   for (Index p = 0; p < points; ++p) {
     const auto of = [&](const std::vector<double>& errors) {
-      return summary(std::span(errors).subspan(static_cast<std::size_t>(p * count),
-                                               static_cast<std::size_t>(count)));
+      return spread_of(std::span(errors).subspan(static_cast<std::size_t>(p * count),
+                                                 static_cast<std::size_t>(count)));
     };
     out.mean.push_back(of(mean));
     out.covariance.push_back(of(covariance));

@@ -7,6 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "convergence/population.hpp"
+#include "convergence/spread.hpp"
 
 namespace headgauge {
 
@@ -16,15 +17,10 @@ struct SubsampleOptions {
   std::uint64_t seed = 0;
 };
 
-// Errors over the replicates at one n. `absolute` ones are ||mhat - m||_2 and ||Chat - C||_F.
-struct SubsampleError {
-  double mean = kUndefined;
-  double deviation = kUndefined;  // standard deviation of one replicate
-};
-
+// Over the replicates at each n of the grid. Absolute errors are ||mhat - m||_2 and ||Chat - C||_F.
 struct SubsampleErrors {
-  std::vector<SubsampleError> mean;        // by entry of the grid
-  std::vector<SubsampleError> covariance;  // likewise
+  std::vector<Spread> mean;        // by entry of the grid
+  std::vector<Spread> covariance;  // likewise
   // What the absolute errors are divided by: sqrt(tr C) and ||C||_F of all tokens.
   double mean_unit = 0;
   double covariance_unit = 0;

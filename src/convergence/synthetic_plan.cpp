@@ -106,8 +106,10 @@ void choose_rule(SyntheticPlan& plan) {
   if (o.reference.empty()) {
     o.reference = plan.exact ? "exact" : "sample";
     if (!plan.exact) {
-      plan.notices.push_back(
-          fmt::format("{} has no known limit: the reference is one large sample", o.normalizer));
+      plan.notices.push_back(fmt::format(
+          "{} has no known limit: the reference is one large sample, and no worst query "
+          "of a ball is looked for (--radii)",
+          o.normalizer));
     }
   }
   check(o.reference == "exact" || o.reference == "sample", "--reference", "exact or sample",
@@ -215,8 +217,10 @@ nlohmann::ordered_json SyntheticPlan::settings() const {
   json["full"] = o.full;
   json["normalizer"] = o.normalizer;
   json["reference"] = o.reference;
-  json["reference_tokens"] = o.reference_tokens;
+  json["reference_tokens"] = nullptr;
+  if (o.reference == "sample") json["reference_tokens"] = o.reference_tokens;
   json["radii"] = o.radii;
+  json["threads"] = o.threads;
   json["covariance_norm"] = experiment.norm == CovarianceNorm::spectral ? "spectral" : "frobenius";
   return json;
 }
@@ -225,6 +229,7 @@ nlohmann::ordered_json SyntheticPlan::identity() const {
   nlohmann::ordered_json json = settings();
   json.erase("full");           // what it stands for is in the others
   json.erase("radii");          // not of the sweep
+  json.erase("threads");        // the same bits on any number
   json["simd"] = simd_level();  // which rounds in its own way
   return json;
 }

@@ -236,8 +236,7 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
 
 }  // namespace
 
-void ErrorCurve::add(const std::vector<SubsampleError>& errors, double unit,
-                     double absolute_floor) {
+void ErrorCurve::add(const std::vector<Spread>& errors, double unit, double absolute_floor) {
   for (auto* of : {&relative, &absolute, &variance, &variance_absolute}) of->resize(errors.size());
   ++documents;
   floor = std::max(floor, absolute_floor);

@@ -24,7 +24,7 @@ struct ErrorCurve {
   int documents = 0;
   int relative_documents = 0;  // in which there is something to be relative to
 
-  void add(const std::vector<SubsampleError>& errors, double unit, double absolute_floor);
+  void add(const std::vector<Spread>& errors, double unit, double absolute_floor);
   void divide();
 };
 

@@ -136,7 +136,7 @@ const std::vector<Entry>& entries() {
         "headgauge's cut-off; mean Jaccard overlap of the top-10 sets",
         "It selects the same keys as its partner in this layer: try without one of the two."},
        redundant},
-      {{"slow", "slow", "predicted rate of convergence below 0.1 (horizon above 2)",
+      {{"slow", "slow", "predicted rate of convergence below 0.1 (under softmax: horizon above 2)",
         "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's",
         "Its output settles slowly as tokens are added: give it its full context, and do not judge "
         "it on short texts."},

@@ -102,6 +102,11 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     const auto separability =
         change_over_heads(results, kLeastSeparability, above_random(0), above_random(k));
     if (!keys || !deficit) continue;
+    if (keys->after == keys->before) {
+      lines.push_back(fmt::format("{} leaves all of {} keys: nothing is left out at this length.",
+                                  names[static_cast<std::size_t>(k)], rounded(keys->before)));
+      continue;
+    }
     std::string line = fmt::format(
         "{} leaves {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
         "random "

@@ -121,10 +121,10 @@ class OneLayer(InterruptTest):
 
 class OneHead(InterruptTest):
     def test_a_second_signal_ends_it_at_once(self) -> None:
-        # One head of seconds: the first signal would wait for its end.
+        # One head of minutes: the first signal would wait for its end.
         make_gpt2(self.folder / "model", layers=1, heads=1, width=16, positions=4096)
         self.ids(4096)
-        terminal = self.start("--lengths", "4096", "--out", "out")
+        terminal = self.start("--lengths", "4096", "--out", "out", "--expected-draws", "1000")
         terminal.read_until("measuring layer 0")
         terminal.process.send_signal(signal.SIGINT)
         terminal.read_until(STOPPING)

@@ -128,12 +128,12 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
       means.push_back(std::sqrt(mean));
       covariances.push_back(std::sqrt(covariance));
     }
-    const auto check = [&](const Vector& errors, const SubsampleError& summary) {
+    const auto check = [&](const Vector& errors, const Spread& summary) {
       double mean = 0, square = 0;
       for (const double e : errors) mean += e / static_cast<double>(errors.size());
       for (const double e : errors) square += (e - mean) * (e - mean);
       EXPECT_NEAR(summary.mean, mean, of.tolerance * mean);
-      const double deviation = std::sqrt(square / static_cast<double>(errors.size()));
+      const double deviation = std::sqrt(square / static_cast<double>(errors.size() - 1));
       EXPECT_NEAR(summary.deviation, deviation, of.tolerance * mean);
     };
     check(means, found.mean[point]);

@@ -139,7 +139,7 @@ def error_curves(
             errors[1, point, replicate] = np.linalg.norm(own_covariance - covariance)
     units = math.sqrt(np.trace(covariance)), float(np.linalg.norm(covariance))
     curves = [
-        Curve(e.mean(axis=1) / unit, e.mean(axis=1), e.std(axis=1), unit)
+        Curve(e.mean(axis=1) / unit, e.mean(axis=1), e.std(axis=1, ddof=1), unit)
         for e, unit in zip(errors, units, strict=True)
     ]
     return curves[0], curves[1]
