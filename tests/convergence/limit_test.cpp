@@ -148,12 +148,12 @@ void simulate_query(const TokenLaw& law, const char* rule_name, double length) {
   }
   const double variance = map.variance(z);
   for (const Vector& off : along) {
-    // The bias is of order variance / n.
+    // The bias, of order variance / n, is far below the noise of 400 draws.
     const Spread spread = spread_of(off);
-    EXPECT_NEAR(spread.mean, 0, 4 * spread.standard_error + 4 * variance / n);
+    EXPECT_NEAR(spread.mean, 0, 4 * spread.standard_error);
   }
   const Spread spread = spread_of(squares);
-  EXPECT_NEAR(spread.mean, variance, 4 * spread.standard_error + 0.02 * variance);
+  EXPECT_NEAR(spread.mean, variance, 4 * spread.standard_error);
 }
 
 TEST(LimitMap, OfSoftmaxAgreesWithSimulation) {
