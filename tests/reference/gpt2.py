@@ -108,6 +108,8 @@ class LayerTrace:
     keys: Array
     values: Array
     hidden: Array
+    plain_queries: Array | None = None  # before rotary positions, where there are any
+    plain_keys: Array | None = None
 
 
 @dataclass

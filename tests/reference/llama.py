@@ -132,13 +132,11 @@ class LlamaModel:
         return np.asarray(x @ self._tensors[name + ".weight"].T + bias)
 
     def _heads(self, x: Array, block: str, part: str) -> Array:
-        """(heads, L, d), those of a group side by side and alike."""
+        """(heads, L, d) without positions, those of a group side by side and alike."""
         split = self._linear(x, f"{block}self_attn.{part}_proj")
         split = split.reshape(len(x), -1, self.config.head_width).transpose(1, 0, 2)
         if self.config.family == "qwen3" and part != "v":
             split = self._norm(split, f"{block}self_attn.{part}_norm")
-        if part != "v":
-            split = rotate(split, self.config.of("rope_theta", 10000.0))
         return np.repeat(split, self.config.heads // len(split), axis=0)
 
     def _attend(self, layer: int, q: Array, k: Array, v: Array) -> Array:
@@ -164,7 +162,9 @@ class LlamaModel:
         for layer in range(self.config.layers):
             block = f"layers.{layer}."
             hidden, normed = x, self._norm(x, block + "input_layernorm")
-            q, k, v = (self._heads(normed, block, part) for part in "qkv")
+            plain_q, plain_k, v = (self._heads(normed, block, part) for part in "qkv")
+            theta = self.config.of("rope_theta", 10000.0)
+            q, k = rotate(plain_q, theta), rotate(plain_k, theta)
             added = self._linear(self._attend(layer, q, k, v), block + "self_attn.o_proj")
             after = block + "post_attention_layernorm"
             if self.config.is_gemma2:
@@ -179,7 +179,7 @@ class LlamaModel:
             if self.config.is_gemma2:
                 added = self._norm(added, block + "post_feedforward_layernorm")
             x = x + added
-            layers.append(LayerTrace(q, k, v, hidden))
+            layers.append(LayerTrace(q, k, v, hidden, plain_q, plain_k))
         logits = cap(self._norm(x, "norm") @ self._head.T, self.config.logit_cap)
         top = logits.max(axis=1)
         log_sum = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
