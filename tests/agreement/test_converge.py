@@ -1,5 +1,6 @@
-"""`headgauge converge` against tests/reference/convergence.py on the demo model, every head: what it
-draws is drawn again from the same streams of random numbers, everything else is float64."""
+"""`headgauge converge` against tests/reference/convergence.py, every head of the demo model and
+of a Llama: what it draws is drawn again from the same streams of random numbers, everything else is
+float64."""
 
 from __future__ import annotations
 
@@ -22,15 +23,17 @@ from convergence import (  # noqa: E402
     predicted_rate, rank_correlation, spread_of,
 )
 from gpt2 import Model  # noqa: E402
+from llama import LlamaModel  # noqa: E402
 from rule_names import make_rule  # noqa: E402
 from schema import validate  # noqa: E402
 
 MODEL = ROOT / "demo/model"
+DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", ROOT / "../shared/data"))
+LLAMA = DATA / "models/stories260k"
 LENGTH = 256  # the shortest with standard errors, which critical_fraction_head needs
 REPLICATES, DRAWS, SEED = 5, 3, 11
 TOLERANCES = [0.01, 0.05, 0.1]
 SERVED, RECENT = 1, 1  # the tolerance and the sampler that a cache is cut by
-ELEMENT = 2  # bytes of a stored number: the demo model is float16
 # float32 against float64: relative errors.
 EXACT, ERROR, RATE = 2e-5, 2e-4, 2e-4
 
@@ -42,32 +45,35 @@ def run(*command: str | Path | int) -> str:
     return done.stdout
 
 
-class ConvergeAgreement(unittest.TestCase):
+class ConvergeTest(unittest.TestCase):
+    """`results` of what `head` has of `heads`."""
+
+    results: dict
+    heads: list[tuple[int, int]]
+    group = 1  # heads that share keys
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory(prefix="headgauge-converge-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        ids = [int(i) for i in run(BUILD / "tests/tokenize/print_token_ids", MODEL,
-                                   ROOT / "demo/text.txt").split()][:LENGTH]
-        cls.ids = cls.folder / "ids"
-        cls.ids.write_text("\n".join(map(str, ids)) + "\n")
-        cls.model = Model(MODEL)
-        cls.trace = cls.model.forward(ids)
-        cls.results = cls.converge("--replicates", REPLICATES, "--draws", DRAWS)
-        cls.heads = [(layer, head) for layer in range(cls.model.config.layers)
-                     for head in range(cls.model.config.heads)]
 
     @classmethod
-    def converge(cls, *options: str | int) -> dict:
-        run(BUILD / "headgauge", "converge", MODEL, "--tokens", cls.ids, "--seed", SEED, "--quiet",
-            "--out", cls.folder / "out", *options)
+    def write_ids(cls, model: Path, length: int) -> list[int]:
+        ids = [int(i) for i in run(BUILD / "tests/tokenize/print_token_ids", model,
+                                   ROOT / "demo/text.txt").split()][:length]
+        cls.ids = cls.folder / "ids"
+        cls.ids.write_text("\n".join(map(str, ids)) + "\n")
+        return ids
+
+    @classmethod
+    def converge(cls, *arguments: str | Path | int) -> dict:
+        run(BUILD / "headgauge", "converge", *arguments, "--seed", SEED, "--quiet", "--out",
+            cls.folder / "out")
         return validate(cls.folder / "out/results.json")
 
     def head(self, layer: int, head: int) -> Head:
-        of = self.trace.layers[layer]
-        return Head(of.queries[head], of.keys[head], of.values[head],
-                    self.model.config.scale(layer))
+        raise NotImplementedError
 
     @staticmethod
     def cells(results: dict, name: str, layer: int, head: int, part: str = "values") -> np.ndarray:
@@ -77,27 +83,20 @@ class ConvergeAgreement(unittest.TestCase):
     def near(self, found: object, expected: object, tolerance: float, what: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=0, err_msg=what)
 
-    def test_horizons(self) -> None:
-        for layer, head in self.heads:
-            of = self.head(layer, head)
-            what = f"head {layer}.{head}"
-            found = self.cells(self.results, "horizon", layer, head)
-            paper = self.cells(self.results, "horizon_paper", layer, head)
-            spread = spread_of(of.queries, of.keys)
-            self.near(paper, spread, EXACT, what)
-            self.near(found, of.scale * spread, EXACT, what)
-            self.near(self.cells(self.results, "rate_predicted", layer, head),
-                      predicted_rate(of.scale * spread), EXACT, what)
-            # From the weights, over what enters the projections; what is left is the 1e-6 I.
-            self.near(paper, self.printed_horizon(layer, head), 1e-4, f"{what}, from its weights")
+    def check_horizon(self, layer: int, head: int, queries: np.ndarray, keys: np.ndarray) -> None:
+        what = f"head {layer}.{head}"
+        spread, scale = spread_of(queries, keys), self.head(layer, head).scale
+        self.near(self.cells(self.results, "horizon_paper", layer, head), spread, EXACT, what)
+        self.near(self.cells(self.results, "horizon", layer, head), scale * spread, EXACT, what)
+        self.near(self.cells(self.results, "rate_predicted", layer, head),
+                  predicted_rate(scale * spread), EXACT, what)
 
-    def printed_horizon(self, layer: int, head: int) -> float:
-        block, d = f"h.{layer}.", self.model.config.head_width
-        inputs = self.model._norm(self.trace.layers[layer].hidden, block + "ln_1")
-        joined = self.model._tensors[block + "attn.c_attn.weight"]
-        query, key, _ = np.split(joined, 3, axis=1)
-        columns = slice(head * d, (head + 1) * d)
-        return horizon_of_weights(inputs, query[:, columns], key[:, columns])
+    def check_printed_horizon(self, layer: int, head: int, inputs: np.ndarray,
+                              query_weights: np.ndarray, key_weights: np.ndarray) -> None:
+        """From the weights, over what enters the projections; what is left is the 1e-6 I."""
+        printed = horizon_of_weights(inputs, query_weights, key_weights)
+        self.near(self.cells(self.results, "horizon_paper", layer, head), printed, 1e-4,
+                  f"head {layer}.{head}, from its weights")
 
     def check_curves(self, results: dict, rule: str, heads: list[tuple[int, int]],
                      replicates: int) -> None:
@@ -124,13 +123,6 @@ class ConvergeAgreement(unittest.TestCase):
                 self.assertEqual(
                     self.cells(results, f"points_under_floor_{kind}", layer, head), 0, what)
 
-    def test_errors_and_rates(self) -> None:
-        self.check_curves(self.results, "softmax", self.heads, REPLICATES)
-
-    def test_the_default_grid(self) -> None:
-        grid = np.geomspace(LENGTH // 8, LENGTH * 3 // 4, 10)
-        self.assertEqual(self.results["coords"]["tokens"], [int(n + 1e-9) for n in grid])
-
     def check_budgets(self, results: dict, rule: str, heads: list[tuple[int, int]],
                       draws: int) -> dict[tuple[int, int], list[list[float]]]:
         """What is expected of tokens_for_error."""
@@ -154,20 +146,67 @@ class ConvergeAgreement(unittest.TestCase):
             expected[layer, head] = found.tolist()
         return expected
 
-    def test_budgets_and_the_cache(self) -> None:
-        needed = self.check_budgets(self.results, "softmax", self.heads, DRAWS)
-        config, metrics = self.model.config, self.results["metrics"]
-        totals = np.zeros(2)
-        for layer in range(config.layers):
-            for head in range(config.heads):  # no heads share keys here
-                self.assertEqual(self.cells(self.results, "budget_keys", layer, head).tolist(),
-                                 needed[layer, head])
-            kept = [needed[layer, head][SERVED][RECENT] for head in range(config.heads)]
-            expected = cache_bytes(kept, config.head_width, ELEMENT, LENGTH)
+    def check_shared_budgets(self, needed: dict[tuple[int, int], list]) -> None:
+        """budget_keys of a head: what the neediest of the heads that share its keys needs."""
+        for layer, head in self.heads:
+            first = head - head % self.group
+            expected = np.max([needed[layer, h] for h in range(first, first + self.group)], axis=0)
+            found = self.cells(self.results, "budget_keys", layer, head)
+            np.testing.assert_array_equal(found, expected, f"head {layer}.{head}")
+
+    def check_cache(self, needed: dict[tuple[int, int], list], head_width: int, element: int,
+                    length: int) -> None:
+        """`element`: bytes of a stored number."""
+        metrics, totals = self.results["metrics"], np.zeros(2)
+        for layer in sorted({layer for layer, _ in self.heads}):
+            of_heads = [needed[layer, h][SERVED][RECENT] for at, h in self.heads if at == layer]
+            kept = np.reshape(of_heads, (-1, self.group)).max(axis=1)
+            expected = cache_bytes(kept.tolist(), head_width, element, length)
             self.near(metrics["cache_bytes_by_layer"]["values"][layer], expected, 1e-12,
                       f"cache of layer {layer}")
             totals += expected
         self.near(metrics["cache_bytes"]["values"], totals, 1e-12, "cache")
+
+
+class DemoModel(ConvergeTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        ids = cls.write_ids(MODEL, LENGTH)
+        cls.model = Model(MODEL)
+        cls.trace = cls.model.forward(ids)
+        cls.results = cls.converge(MODEL, "--tokens", cls.ids, "--replicates", REPLICATES,
+                                   "--draws", DRAWS)
+        cls.heads = [(layer, head) for layer in range(cls.model.config.layers)
+                     for head in range(cls.model.config.heads)]
+
+    def head(self, layer: int, head: int) -> Head:
+        of = self.trace.layers[layer]
+        return Head(of.queries[head], of.keys[head], of.values[head],
+                    self.model.config.scale(layer))
+
+    def test_horizons(self) -> None:
+        d = self.model.config.head_width
+        for layer, head in self.heads:
+            block, of = f"h.{layer}.", self.head(layer, head)
+            self.check_horizon(layer, head, of.queries, of.keys)
+            inputs = self.model._norm(self.trace.layers[layer].hidden, block + "ln_1")
+            joined = self.model._tensors[block + "attn.c_attn.weight"]
+            query, key, _ = np.split(joined, 3, axis=1)
+            columns = slice(head * d, (head + 1) * d)
+            self.check_printed_horizon(layer, head, inputs, query[:, columns], key[:, columns])
+
+    def test_errors_and_rates(self) -> None:
+        self.check_curves(self.results, "softmax", self.heads, REPLICATES)
+
+    def test_the_default_grid(self) -> None:
+        grid = np.geomspace(LENGTH // 8, LENGTH * 3 // 4, 10)
+        self.assertEqual(self.results["coords"]["tokens"], [int(n + 1e-9) for n in grid])
+
+    def test_budgets_and_the_cache(self) -> None:
+        needed = self.check_budgets(self.results, "softmax", self.heads, DRAWS)
+        self.check_shared_budgets(needed)
+        self.check_cache(needed, self.model.config.head_width, 2, LENGTH)  # float16
 
     def test_effective_tokens(self) -> None:
         """n_eff of a row is 1 / sum a^2; converge tells the mean of all rows."""
@@ -208,9 +247,9 @@ class ConvergeAgreement(unittest.TestCase):
                     self.assertAlmostEqual(found, expected, places=12, msg=what + name)
 
     def check_rule(self, rule: str) -> None:
-        results = self.converge("--normalizer", rule, "--layers", 3, "--heads", "3.1,3.4",
-                                "--measures", "weights", "--replicates", 3, "--draws", 2,
-                                "--points", 5)
+        results = self.converge(MODEL, "--tokens", self.ids, "--normalizer", rule, "--layers", 3,
+                                "--heads", "3.1,3.4", "--measures", "weights", "--replicates", 3,
+                                "--draws", 2, "--points", 5)
         chosen = [(3, 1), (3, 4)]
         self.check_curves(results, rule, chosen, 3)
         self.check_budgets(results, rule, chosen, 2)
@@ -222,6 +261,50 @@ class ConvergeAgreement(unittest.TestCase):
 
     def test_a_rule_that_is_not_pointwise(self) -> None:
         self.check_rule("entmax:alpha=1.5")
+
+
+@unittest.skipUnless(LLAMA.exists(), f"{LLAMA} is absent (HEADGAUGE_TEST_DATA names its root)")
+class RotaryPositionsAndGroupedHeads(ConvergeTest):
+    """Horizons are of queries and keys before the rotation, all else after it."""
+
+    LENGTH, REPLICATES, DRAWS = 128, 3, 2
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        ids = cls.write_ids(LLAMA, cls.LENGTH)
+        cls.model = LlamaModel(LLAMA)
+        cls.trace = cls.model.forward(ids)
+        cls.results = cls.converge(LLAMA, "--tokens", cls.ids, "--measures", "weights",
+                                   "--replicates", cls.REPLICATES, "--draws", cls.DRAWS)
+        config = cls.model.config
+        cls.heads = [(layer, head) for layer in range(config.layers)
+                     for head in range(config.heads)]
+        cls.group = config.heads // config.kv_heads
+
+    def head(self, layer: int, head: int) -> Head:
+        of = self.trace.layers[layer]
+        return Head(of.queries[head], of.keys[head], of.values[head],
+                    self.model.config.scale(layer))
+
+    def test_horizons(self) -> None:
+        d = self.model.config.head_width
+        for layer, head in self.heads:
+            block, of = f"layers.{layer}.", self.trace.layers[layer]
+            self.check_horizon(layer, head, of.plain_queries[head], of.plain_keys[head])
+            inputs = self.model._norm(of.hidden, block + "input_layernorm")
+            query, key = (self.model._tensors[f"{block}self_attn.{part}_proj.weight"].T[
+                :, at * d : (at + 1) * d] for part, at in (("q", head), ("k", head // self.group)))
+            self.check_printed_horizon(layer, head, inputs, query, key)
+
+    def test_errors_and_rates(self) -> None:
+        self.check_curves(self.results, "softmax", self.heads, self.REPLICATES)
+
+    def test_budgets_and_the_cache(self) -> None:
+        self.assertGreater(self.group, 1)
+        needed = self.check_budgets(self.results, "softmax", self.heads, self.DRAWS)
+        self.check_shared_budgets(needed)
+        self.check_cache(needed, self.model.config.head_width, 4, self.LENGTH)  # float32
 
 
 if __name__ == "__main__":
