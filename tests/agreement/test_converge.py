@@ -1,6 +1,6 @@
-"""`headgauge converge` against tests/reference/convergence.py, every head of the demo model and
-of a Llama: what it draws is drawn again from the same streams of random numbers, everything else is
-float64."""
+"""`headgauge converge` against tests/reference/convergence.py, every head of the demo model, of a
+Llama and of a bidirectional dump: what it draws is drawn again from the same streams of random
+numbers, everything else is float64."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from convergence import (  # noqa: E402
 from gpt2 import Model  # noqa: E402
 from llama import LlamaModel  # noqa: E402
 from rule_names import make_rule  # noqa: E402
+from safetensors_io import write_file  # noqa: E402
 from schema import validate  # noqa: E402
 
 MODEL = ROOT / "demo/model"
@@ -305,6 +306,73 @@ class RotaryPositionsAndGroupedHeads(ConvergeTest):
         needed = self.check_budgets(self.results, "softmax", self.heads, self.DRAWS)
         self.check_shared_budgets(needed)
         self.check_cache(needed, self.model.config.head_width, 4, self.LENGTH)  # float32
+
+
+class BidirectionalDump(ConvergeTest):
+    """Queries and keys are drawn alike, and "recent" are the nearest on either side."""
+
+    LAYERS, HEADS, KV_HEADS, LENGTH, WIDTH, REPLICATES, DRAWS = 2, 4, 2, 112, 8, 3, 2
+    SCALE = 0.75
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.path = cls.folder / "dump.safetensors"
+        cls.tensors = cls.drawn_tensors()
+        about = {"format": "headgauge.dump/1", "causal": "false", "scale": str(cls.SCALE)}
+        write_file(cls.path, cls.tensors, about)
+        cls.results = cls.converge(cls.path, "--measures", "weights", "--replicates",
+                                   cls.REPLICATES, "--draws", cls.DRAWS)
+        cls.heads = [(layer, head) for layer in range(cls.LAYERS) for head in range(cls.HEADS)]
+        cls.group = cls.HEADS // cls.KV_HEADS
+
+    @classmethod
+    def drawn_tensors(cls) -> dict[str, np.ndarray]:
+        """Query p of heads 0 to 3 looks for key p - 3, p - 1, p + 1 and p + 3, so that the nearest
+        keys of one side would not do; the last components are noise."""
+        draw = np.random.default_rng(SEED)
+
+        def tensor(shifts: list[int], noise: float) -> np.ndarray:
+            angles = 2 * np.pi * np.arange(cls.LENGTH) / cls.LENGTH
+            turn = 2 * np.pi * np.array(shifts)[:, None] / cls.LENGTH
+            waves = [wave(times * (angles + turn)) * 3 for times in (1, 9) for wave in
+                     (np.cos, np.sin)]
+            rest = draw.normal(0, noise, (len(shifts), cls.LENGTH, cls.WIDTH - 4))
+            return np.concatenate([np.stack(waves, axis=2), rest], axis=2).astype(np.float32)
+
+        tensors = {}
+        for layer in range(cls.LAYERS):
+            tensors[f"layers.{layer}.q"] = tensor([-3, -1, 1, 3], 0.5)
+            tensors[f"layers.{layer}.k"] = tensor([0] * cls.KV_HEADS, 0.5 + layer)
+            shape = cls.KV_HEADS, cls.LENGTH, cls.WIDTH
+            tensors[f"layers.{layer}.v"] = draw.normal(0.5, 1, shape).astype(np.float32)
+        return tensors
+
+    def head(self, layer: int, head: int) -> Head:
+        of = {part: self.tensors[f"layers.{layer}.{part}"].astype(np.float64) for part in "qkv"}
+        kv = head // self.group
+        return Head(of["q"][head], of["k"][kv], of["v"][kv], self.SCALE, causal=False)
+
+    def test_horizons(self) -> None:
+        for layer, head in self.heads:
+            of = self.head(layer, head)
+            self.check_horizon(layer, head, of.queries, of.keys)
+
+    def test_errors_and_rates(self) -> None:
+        self.assertEqual(self.results["coords"]["tokens"][-1], self.LENGTH * 3 // 4)
+        self.check_curves(self.results, "softmax", self.heads, self.REPLICATES)
+
+    def test_a_rule_that_is_not_pointwise(self) -> None:
+        results = self.converge(self.path, "--normalizer", "entmax:alpha=1.5", "--heads", "1.1,1.2",
+                                "--layers", 1, "--measures", "weights", "--replicates", 3,
+                                "--draws", 2)
+        self.check_curves(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 3)
+        self.check_budgets(results, "entmax:alpha=1.5", [(1, 1), (1, 2)], 2)
+
+    def test_budgets_without_a_cache(self) -> None:
+        needed = self.check_budgets(self.results, "softmax", self.heads, self.DRAWS)
+        self.check_shared_budgets(needed)
+        self.assertFalse([name for name in self.results["metrics"] if "cache" in name])
 
 
 if __name__ == "__main__":
