@@ -107,6 +107,7 @@ class DumpSource final : public HeadSource {
     info_.max_length = dump_.length();
     info_.causal = dump_.causal();
     info_.has_values = dump_.value_dim() > 0;
+    info_.value_dim = dump_.value_dim();
     if (info_.has_values) info_.element_bytes = dtype_bits(dump_.layers().front().v->dtype) / 8;
     info_.has_x = by_value_ ? info_.has_values : dump_.x_dim() > 0;
     info_.x_dim = by_value_ ? dump_.value_dim() : dump_.x_dim();

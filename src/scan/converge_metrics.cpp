@@ -65,7 +65,7 @@ std::vector<MetricInfo> declare() {
                "max of tokens_for_error over the heads that share keys",
                "what has to be kept for a group of heads", "docs/mathematics.md 5a"),
       of_all("cache_bytes_by_layer", "budget", {"layer", "cache"}, "bytes",
-             "sum over kv heads of 2 d bytes min(budget, L)/L",
+             "sum over kv heads of (d_k + d_v) bytes min(budget, L)/L",
              "key-value cache per token of context, full and under the budgets"),
       of_all("cache_bytes", "budget", {"cache"}, "bytes", "sum of cache_bytes_by_layer",
              "the same of the whole model"),

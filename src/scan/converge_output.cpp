@@ -164,7 +164,8 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
   const auto tolerance = find_label(results, "tolerance", kServed);
   const double length = options.scan.lengths.back();
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
-  const double key_bytes = 2.0 * static_cast<double>(info.head_dim) * info.element_bytes;
+  const Index values = info.value_dim > 0 ? info.value_dim : info.head_dim;
+  const double key_bytes = static_cast<double>(info.head_dim + values) * info.element_bytes;
   const auto heads = results.coord_numbers("head");
   const auto names = results.coord_numbers("layer");
   double full = 0, kept = 0;

@@ -268,6 +268,13 @@ class Dumps(ConvergeTest):
         write_weights(path, header, data)
         return path
 
+    def test_a_cache_holds_values_as_wide_as_they_are(self) -> None:
+        wide = {f"layers.{layer}.v": draws(3, 96, 16, seed=layer) for layer in range(2)}
+        make_dump(self.folder / "d.safetensors", 2, 3, 96, 8, **wide)
+        full, kept = self.converge("d.safetensors", *FEW)["metrics"]["cache_bytes"]["values"]
+        self.assertEqual(full, 2 * 3 * (8 + 16) * 4)
+        self.assertLessEqual(kept, full)
+
     def test_without_values_there_are_horizons_alone(self) -> None:
         make_dump(self.folder / "d.safetensors", 2, 3, 96, 8)
         results = self.converge("d.safetensors", *FEW)
