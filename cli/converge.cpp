@@ -1,8 +1,6 @@
 // headgauge converge: how much context a head needs.
 #include "headgauge/converge.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,24 +88,14 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return headgauge::converge(source, converge, progress, std::move(stop));
   };
-  steps.complete = [&](Results& results) {
-    if (options.top > 0) {
-      results.settings["top"] = options.top;
-    } else {
-      results.settings["top"] = "all";
-    }
-  };
+  steps.complete = [&](Results& results) { set_top(options.top, results); };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
     return render_convergence(results, table);
   };
   steps.lines = summarize_convergence;
-  steps.finished = [](const Results& results) -> std::string {
-    if (results.layers_done == 0) return "";
-    return results.layers_done == 1 ? "1 layer was finished"
-                                    : fmt::format("{} layers were finished", results.layers_done);
-  };
+  steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }
 

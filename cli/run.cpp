@@ -185,6 +185,26 @@ void RunOptions::resolve() {
   }
 }
 
+std::string finished_layers(const Results& results) {
+  if (results.layers_done == 0) return "";
+  std::string text = results.layers_done == 1
+                         ? "1 layer was finished"
+                         : fmt::format("{} layers were finished", results.layers_done);
+  // Of a bidirectional model every length is a pass of its own.
+  const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
+  const std::size_t asked = results.settings["lengths"].size();
+  if (lengths < asked) text += fmt::format(" at {} of {} lengths", lengths, asked);
+  return text;
+}
+
+void set_top(int top, Results& results) {
+  if (top > 0) {
+    results.settings["top"] = top;
+  } else {
+    results.settings["top"] = "all";
+  }
+}
+
 int run_measurement(const RunOptions& options, const RunSteps& steps) {
   const auto width = terminal_width(STDERR_FILENO);
   std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.quiet);

@@ -51,6 +51,12 @@ struct RunSteps {
   std::function<void()> saved = {};  // once all is in --out
 };
 
+// "2 layers were finished"; empty where there are none.
+std::string finished_layers(const Results& results);
+
+// What settings say of --top, 0 being all heads.
+void set_top(int top, Results& results);
+
 // Opens the source, measures, saves and prints; an interruption is an error once what was finished
 // is saved. Returns the exit code.
 int run_measurement(const RunOptions& options, const RunSteps& steps);

@@ -1,6 +1,4 @@
 // headgauge scan: measure every head, print the table, write the files.
-#include <fmt/format.h>
-
 #include "cli/commands.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
@@ -75,11 +73,7 @@ int run(ScanCommand& options) {
     return scan(source, options.run.scan, progress, std::move(stop));
   };
   steps.complete = [&](Results& results) {
-    if (options.top > 0) {
-      results.settings["top"] = options.top;
-    } else {
-      results.settings["top"] = "all";
-    }
+    set_top(options.top, results);
     results.settings["sort"] = options.sort;
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
@@ -89,17 +83,7 @@ int run(ScanCommand& options) {
     return render_table(results, table);
   };
   steps.lines = summarize;
-  steps.finished = [](const Results& results) -> std::string {
-    if (results.layers_done == 0) return "";
-    std::string text = results.layers_done == 1
-                           ? "1 layer was finished"
-                           : fmt::format("{} layers were finished", results.layers_done);
-    // Of a bidirectional model every length is a pass of its own.
-    const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-    const std::size_t asked = results.settings["lengths"].size();
-    if (lengths < asked) text += fmt::format(" at {} of {} lengths", lengths, asked);
-    return text;
-  };
+  steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "convergence/population.hpp"
+#include "headgauge/synthetic.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/prefix_sums.hpp"
 
@@ -240,10 +241,8 @@ class Budget {
 
 std::vector<Index> budget_points(Index length) {
   std::vector<Index> points;
-  const double growth = static_cast<double>(length) / kFewestKeys;
-  for (int p = 0; p < kPoints; ++p) {
-    const auto keys = static_cast<Index>(
-        std::llround(kFewestKeys * std::pow(growth, static_cast<double>(p) / (kPoints - 1))));
+  for (const double exact : geometric(kFewestKeys, static_cast<double>(length), kPoints)) {
+    const auto keys = static_cast<Index>(std::llround(exact));
     if (points.empty() || keys > points.back()) points.push_back(keys);
   }
   return points;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "convergence/population.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"
+#include "headgauge/synthetic.hpp"
 #include "scan/converge_output.hpp"
 #include "scan/passes.hpp"
 #include "scan/run.hpp"
@@ -160,12 +160,9 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
 std::vector<int> default_grid(int length, int points) {
   const double first = length / 8, last = length * 3 / 4;
   std::vector<int> grid;
-  for (int i = 0; i < points; ++i) {
-    const double share = points > 1 ? static_cast<double>(i) / (points - 1) : 0;
-    // The last point is exact by intent, not to the last bit of pow().
-    const int n = i + 1 == points && points > 1
-                      ? static_cast<int>(last)
-                      : static_cast<int>(first * std::pow(last / first, share) + 1e-9);
+  for (const double exact : geometric(first, last, points)) {
+    // A whole number is meant, not what pow() leaves of it.
+    const int n = static_cast<int>(exact + 1e-9);
     if (grid.empty() || n > grid.back()) grid.push_back(n);
   }
   return grid;
