@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headgauge/results.hpp"
 #include "model/activation.hpp"
 #include "model/families.hpp"
 #include "model/layers.hpp"
@@ -107,13 +106,7 @@ class Bert final : public Transformer {
   Index width() const override { return config_.width; }
 
   void describe(Results& results) const override {
-    results.model["parameters"] = summarize_bert(checkpoint_).parameters;
-    results.model["width"] = config_.width;
-    results.model["vocabulary"] = config_.vocabulary;
-    results.model["positions"] = config_.positions;
-    results.model["causal"] = false;
-    results.model["config_sha256"] = checkpoint_.model().config_sha256();
-    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+    describe_model(summarize_bert(checkpoint_), checkpoint_.model(), results);
   }
 
   std::size_t bytes(Index longest, int threads) const override {
@@ -159,7 +152,7 @@ class Bert final : public Transformer {
 
   void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
                ThreadPool& pool) override {
-    const Index length = residual.rows(), width = config_.width, d = config_.head_dim();
+    const Index length = residual.rows(), width = config_.width;
     if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * width);
     const MatrixView<float> all = qkv_.view();
     for_row_blocks(pool, length, [&](Index first, Index rows, int) {
@@ -168,19 +161,11 @@ class Bert final : public Transformer {
       weights_.key.apply(in, all.block(first, rows, width, width));
       weights_.value.apply(in, all.block(first, rows, 2 * width, width));
     });
-    const MatrixView<const float> qkv = std::as_const(qkv_).view();
-    heads.clear();
-    for (int h = 0; h < config_.heads; ++h) {
-      HeadInput head;
-      head.layer = loaded_;
-      head.head = head.kv_head = h;
-      head.queries = qkv.block(0, length, h * d, d);
-      head.keys = qkv.block(0, length, width + h * d, d);
-      head.values = qkv.block(0, length, 2 * width + h * d, d);
-      head.visibility = Visibility::full();
-      head.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
-      heads.push_back(head);
-    }
+    HeadInput like;
+    like.layer = loaded_;
+    like.visibility = Visibility::full();
+    like.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.head_dim())));
+    split_heads(std::as_const(qkv_).view(), config_.heads, like, heads);
   }
 
   // residual = norm(residual + output(attended)); residual = norm(residual + mlp(residual))

@@ -1,5 +1,6 @@
 #include "model/families.hpp"
 
+#include "headgauge/results.hpp"
 #include "headgauge/tokenize.hpp"
 #include "model/transformer_source.hpp"
 
@@ -13,10 +14,10 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"gpt2", summarize_gpt2, make_gpt2},      {"bert", summarize_bert, make_bert},
-    {"llama", summarize_llama, make_llama},   {"mistral", summarize_llama, make_llama},
-    {"qwen2", summarize_llama, make_llama},   {"qwen3", summarize_llama, make_llama},
-    {"gemma", summarize_llama, make_llama},   {"gemma2", summarize_llama, make_llama},
+    {"gpt2", summarize_gpt2, make_gpt2},    {"bert", summarize_bert, make_bert},
+    {"llama", summarize_llama, make_llama}, {"mistral", summarize_llama, make_llama},
+    {"qwen2", summarize_llama, make_llama}, {"qwen3", summarize_llama, make_llama},
+    {"gemma", summarize_llama, make_llama}, {"gemma2", summarize_llama, make_llama},
 };
 
 const Family& find_family(const Checkpoint& checkpoint) {
@@ -33,6 +34,21 @@ const Family& find_family(const Checkpoint& checkpoint) {
 }
 
 }  // namespace
+
+void describe_model(const ModelSummary& summary, const ResolvedModel& model, Results& results) {
+  auto& facts = results.model;
+  facts["parameters"] = summary.parameters;
+  facts["width"] = summary.width;
+  facts["vocabulary"] = summary.vocabulary;
+  if (summary.positions > 0) facts["positions"] = summary.positions;
+  if (summary.trained_length > 0) facts["trained_length"] = summary.trained_length;
+  if (!summary.causal) facts["causal"] = false;
+  if (!summary.rope.empty()) facts["rope"] = summary.rope;
+  if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
+  if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
+  facts["config_sha256"] = model.config_sha256();
+  facts["weights_sha256"] = model.weights_sha256();
+}
 
 ModelSummary summarize_model(const Checkpoint& checkpoint) {
   return find_family(checkpoint).summarize(checkpoint);

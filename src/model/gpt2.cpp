@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headgauge/results.hpp"
 #include "model/activation.hpp"
 #include "model/families.hpp"
 #include "model/layers.hpp"
@@ -97,12 +96,7 @@ class Gpt2 final : public Transformer {
   Index width() const override { return config_.width; }
 
   void describe(Results& results) const override {
-    results.model["parameters"] = summarize_gpt2(checkpoint_).parameters;
-    results.model["width"] = config_.width;
-    results.model["vocabulary"] = config_.vocabulary;
-    results.model["positions"] = config_.positions;
-    results.model["config_sha256"] = checkpoint_.model().config_sha256();
-    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+    describe_model(summarize_gpt2(checkpoint_), checkpoint_.model(), results);
   }
 
   std::size_t bytes(Index longest, int threads) const override {
@@ -143,25 +137,17 @@ class Gpt2 final : public Transformer {
   // c_attn(ln_1(residual)), cut into heads.
   void project(MatrixView<const float> residual, std::vector<HeadInput>& heads,
                ThreadPool& pool) override {
-    const Index length = residual.rows(), width = config_.width, d = config_.head_dim();
+    const Index length = residual.rows(), width = config_.width;
     if (qkv_.rows() != length) qkv_ = Matrix<float>(length, 3 * width);
     scratch_.for_blocks(
         pool, length, width, [&](Index first, Index rows, MatrixView<float> normed) {
           weights_.ln_1.apply(residual.block(first, rows, 0, width), normed);
           weights_.c_attn.apply(normed, qkv_.view().block(first, rows, 0, 3 * width));
         });
-    const MatrixView<const float> qkv = std::as_const(qkv_).view();
-    heads.clear();
-    for (int h = 0; h < config_.heads; ++h) {
-      HeadInput head;
-      head.layer = loaded_;
-      head.head = head.kv_head = h;
-      head.queries = qkv.block(0, length, h * d, d);
-      head.keys = qkv.block(0, length, width + h * d, d);
-      head.values = qkv.block(0, length, 2 * width + h * d, d);
-      head.scale = config_.scale(loaded_);
-      heads.push_back(head);
-    }
+    HeadInput like;
+    like.layer = loaded_;
+    like.scale = config_.scale(loaded_);
+    split_heads(std::as_const(qkv_).view(), config_.heads, like, heads);
   }
 
   // residual += c_proj(attended); residual += mlp(ln_2(residual))

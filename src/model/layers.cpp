@@ -86,6 +86,19 @@ RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Ind
   return norm;
 }
 
+void split_heads(MatrixView<const float> qkv, int heads, const HeadInput& like,
+                 std::vector<HeadInput>& out) {
+  const Index width = qkv.cols() / 3, d = width / heads;
+  out.clear();
+  for (int h = 0; h < heads; ++h) {
+    HeadInput& head = out.emplace_back(like);
+    head.head = head.kv_head = h;
+    head.queries = qkv.block(0, qkv.rows(), h * d, d);
+    head.keys = qkv.block(0, qkv.rows(), width + h * d, d);
+    head.values = qkv.block(0, qkv.rows(), 2 * width + h * d, d);
+  }
+}
+
 void refuse_further_layers(const Checkpoint& checkpoint, const std::string& prefix, int layers,
                            std::string_view field) {
   int first = std::numeric_limits<int>::max();

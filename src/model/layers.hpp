@@ -10,6 +10,7 @@
 #include "base/parallel.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/heads.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {
@@ -82,6 +83,11 @@ LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name,
 // `offset` is added to the weights.
 RmsNorm load_rms_norm(const Checkpoint& checkpoint, const std::string& name, Index width,
                       double epsilon, float offset);
+
+// The heads of a layer from their queries, keys and values side by side (L x 3 heads * d); whatever
+// else they have is that of `like`.
+void split_heads(MatrixView<const float> qkv, int heads, const HeadInput& like,
+                 std::vector<HeadInput>& out);
 
 // Throws BadInputError for tensors PREFIX + number + "." of layers beyond the `layers` that `field`
 // of the config promises: half a model would be measured in silence.

@@ -10,7 +10,6 @@
 #include <set>
 #include <utility>
 
-#include "headgauge/results.hpp"
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/llama_config.hpp"
@@ -135,16 +134,7 @@ class Llama final : public Transformer {
   Index width() const override { return config_.width; }
 
   void describe(Results& results) const override {
-    const ModelSummary summary = summarize_llama(checkpoint_);
-    results.model["parameters"] = summary.parameters;
-    results.model["width"] = config_.width;
-    results.model["vocabulary"] = config_.vocabulary;
-    results.model["trained_length"] = config_.positions;
-    results.model["rope"] = summary.rope;
-    if (config_.score_cap > 0) results.model["score_softcap"] = config_.score_cap;
-    if (config_.logit_cap > 0) results.model["logit_softcap"] = config_.logit_cap;
-    results.model["config_sha256"] = checkpoint_.model().config_sha256();
-    results.model["weights_sha256"] = checkpoint_.model().weights_sha256();
+    describe_model(summarize_llama(checkpoint_), checkpoint_.model(), results);
   }
 
   std::size_t bytes(Index longest, int threads) const override {
