@@ -1,0 +1,221 @@
+// A results file (docs/formats.md): named coordinates, and metrics over them.
+
+export type Label = number | string;
+// A cell by the labels' indices along the dims of a metric.
+export type Cell = Readonly<Record<string, number>>;
+
+export interface MetricInfo {
+  readonly name: string;
+  readonly dims: readonly string[];
+  readonly unit: string;
+}
+
+// Row-major in the order of `dims`; NaN where undefined.
+export interface Metric extends MetricInfo {
+  readonly shape: readonly number[];
+  readonly values: Float64Array;
+  readonly stderr: Float64Array | undefined;
+  readonly rows: Float64Array | undefined;
+}
+
+export interface Flag {
+  name: string;
+  layer: number;
+  head: number;
+  length: number;
+  value: number;
+  threshold: number;
+  source: string;
+  advice: string;
+  partner?: number;
+}
+
+// A number of a sentence, and the cell of the results that it is.
+export interface Fact {
+  text: string;
+  metric: string;
+  cell: number[];
+  value: number;
+  scale: number;
+}
+
+export interface Sentence {
+  text: string;
+  heads: string[];
+  facts: Fact[];
+}
+
+export interface Claim {
+  name: string;
+  paper: string;
+  figure: string;
+  statement: string;
+  reading: string;
+  test: string;
+  measured: string;
+  verdict: "holds" | "does not hold" | "cannot tell";
+}
+
+// All of a results file but the numbers of its metrics.
+export interface Header {
+  schema: string;
+  tool: { name: string; version: string; [key: string]: unknown };
+  model: { name: string; family: string; layers: number; heads: number; [key: string]: unknown };
+  text: { names?: string[]; sha256?: (string | null)[]; tokens?: number[]; tokens_total?: number[] };
+  settings: Record<string, unknown>;
+  partial: boolean;
+  layers_done: number;
+  coords: Record<string, Label[]>;
+  flags: Flag[];
+  notices: string[];
+  timings: Record<string, number>;
+  summary?: Sentence[];
+  claims?: Claim[];
+}
+
+// What `headgauge measures` says of a metric.
+export interface CatalogueEntry {
+  name: string;
+  group: string;
+  unit: string;
+  formula: string;
+  source: string;
+  help: string;
+}
+
+// The numbers of one metric as they stand in the file or in a chunk of the page: nested or flat.
+export interface RawNumbers {
+  values: unknown;
+  stderr?: unknown;
+  rows?: unknown;
+}
+
+export type LoadNumbers = (name: string) => Promise<RawNumbers> | RawNumbers;
+
+export class Results {
+  private readonly loaded = new Map<string, Metric>();
+
+  constructor(
+    readonly header: Header,
+    private readonly infos: ReadonlyMap<string, MetricInfo>,
+    private readonly load: LoadNumbers,
+    readonly catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(),
+  ) {}
+
+  get command(): string {
+    return String(this.header.settings["command"] ?? "");
+  }
+
+  coord(name: string): readonly Label[] {
+    return this.header.coords[name] ?? [];
+  }
+
+  // Labels of a coordinate of numbers.
+  numbers(name: string): number[] {
+    return this.coord(name).map(Number);
+  }
+
+  names(): string[] {
+    return [...this.infos.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.infos.has(name);
+  }
+
+  info(name: string): MetricInfo | undefined {
+    return this.infos.get(name);
+  }
+
+  // Makes these metrics ready for metric(); those that the file lacks are passed over.
+  async need(...names: string[]): Promise<void> {
+    for (const name of names) {
+      if (this.has(name) && !this.loaded.has(name)) this.keep(name, await this.load(name));
+    }
+  }
+
+  // The numbers of a metric that is ready (a file loads its own at once, a page after need());
+  // undefined where the file has none of that name.
+  metric(name: string): Metric | undefined {
+    const ready = this.loaded.get(name);
+    if (ready || !this.has(name)) return ready;
+    const raw = this.load(name);
+    if (raw instanceof Promise) throw new Error(`${name} is not loaded: need() comes first`);
+    return this.keep(name, raw);
+  }
+
+  value(name: string, cell: Cell): number {
+    const metric = this.metric(name);
+    return metric ? metric.values[flatIndex(metric, cell)] ?? NaN : NaN;
+  }
+
+  stderr(name: string, cell: Cell): number {
+    const metric = this.metric(name);
+    return metric?.stderr ? metric.stderr[flatIndex(metric, cell)] ?? NaN : NaN;
+  }
+
+  // The part of a file that holds several experiments whose metrics and coords have this prefix
+  // (`headgauge reproduce tokens`), without the prefix; undefined where there is none.
+  part(prefix: string): Results | undefined {
+    const start = `${prefix}_`;
+    const plain = (name: string) => (name.startsWith(start) ? name.slice(start.length) : name);
+    const infos = new Map<string, MetricInfo>();
+    for (const info of this.infos.values()) {
+      if (!info.name.startsWith(start)) continue;
+      const name = plain(info.name);
+      infos.set(name, { name, unit: info.unit, dims: info.dims.map(plain) });
+    }
+    if (infos.size === 0) return undefined;
+    const coords: Record<string, Label[]> = {};
+    for (const [name, labels] of Object.entries(this.header.coords)) coords[plain(name)] = labels;
+    return new Results(
+      { ...this.header, coords },
+      infos,
+      (name) => this.load(start + name),
+      this.catalogue,
+    );
+  }
+
+  private keep(name: string, raw: RawNumbers): Metric {
+    const info = this.infos.get(name)!;
+    const shape = info.dims.map((dim) => this.coord(dim).length);
+    const size = shape.reduce((product, n) => product * n, 1);
+    const metric: Metric = {
+      ...info,
+      shape,
+      values: flat(raw.values, size, name),
+      stderr: raw.stderr === undefined ? undefined : flat(raw.stderr, size, name),
+      rows: raw.rows === undefined ? undefined : flat(raw.rows, size, name),
+    };
+    this.loaded.set(name, metric);
+    return metric;
+  }
+}
+
+// Where a cell is in `values`; a dim that is not named counts as its last label (the longest
+// length, the largest N).
+export function flatIndex(metric: Metric, cell: Cell): number {
+  let index = 0;
+  metric.dims.forEach((dim, k) => {
+    const size = metric.shape[k]!;
+    index = index * size + (cell[dim] ?? size - 1);
+  });
+  return index;
+}
+
+// Nested lists, null or a string such as "NaN" where undefined, in one array.
+function flat(nested: unknown, size: number, name: string): Float64Array {
+  const out = new Float64Array(size).fill(NaN);
+  let next = 0;
+  const visit = (value: unknown) => {
+    if (Array.isArray(value)) {
+      for (const inner of value) visit(inner);
+      return;
+    }
+    if (next < size) out[next] = typeof value === "number" && Number.isFinite(value) ? value : NaN;
+    next += 1;
+  };
+  visit(nested);
+  if (next !== size) throw new Error(`${name}: expected ${size} values, found ${next}`);
+  return out;
+}

@@ -1,0 +1,18 @@
+// A figure: what is drawn, the words around it, and the data behind it. Figures know nothing of the
+// page: the same code draws in a browser and, without one, for `headgauge report --format svg`.
+
+export interface DrawOptions {
+  document: Document;
+  width: number;
+  dark: boolean;
+}
+
+export interface Figure {
+  id: string; // for file names and addresses: distance-against-length
+  title: string;
+  caption: string; // what is seen, and in which units; one or two sentences
+  columns: string[];
+  rows: (string | number | null)[][]; // what is drawn, for the CSV
+  // A complete drawing: it carries its own colours and fonts, so that it can stand alone in a file.
+  draw(options: DrawOptions): SVGSVGElement;
+}

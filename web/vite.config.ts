@@ -1,0 +1,9 @@
+// The page: one HTML file with everything in it.
+import { viteSingleFile } from "vite-plugin-singlefile";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [viteSingleFile()],
+  build: { outDir: "dist", emptyOutDir: true, target: "es2020", modulePreload: false },
+  test: { include: ["test/**/*.test.ts"] },
+});

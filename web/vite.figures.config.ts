@@ -1,0 +1,16 @@
+// The figures alone, for the JavaScript engine inside headgauge: no DOM, no Intl.
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  build: {
+    outDir: "dist",
+    emptyOutDir: false,
+    target: "es2020",
+    lib: {
+      entry: "src/offline/figures.ts",
+      name: "headgauge_figures",
+      formats: ["iife"],
+      fileName: () => "figures.js",
+    },
+  },
+});
