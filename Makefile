@@ -5,7 +5,7 @@ python = $$(tools/python.sh)
 SOURCES = $$(git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo test bench format lint sanitize clean
+.PHONY: setup build cli demo dist test bench format lint sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -18,10 +18,15 @@ cli: setup
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release --target headgauge_main
 
-demo: cli ## measure the demo model on the demo text; files in demo/out
+demo: cli ## measure the demo model on the demo text; files and the report in demo/out
 	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out
+	$(BUILD)/headgauge report demo/out
+
+dist: setup ## the release tarball, with the report page in it, in build
+	@tools/dist.sh
 
 test: setup ## all tests; the last line has the totals
+	@tools/setup.sh chromium
 	@tools/minilm.sh
 	@$(python) tests/run.py
 

@@ -17,6 +17,7 @@ void add_measures(CLI::App& app, Action& action);
 void add_normalizers(CLI::App& app, Action& action);
 void add_patterns(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 void add_phantom(CLI::App& app, Action& action);
 
 }  // namespace headgauge::cli

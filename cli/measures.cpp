@@ -2,66 +2,40 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
-#include "headgauge/converge.hpp"
-#include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "scan/catalogue.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-// The dims a user will find in results.json.
-std::string dims_text(const MetricInfo& metric) {
-  std::string text;
-  if (metric.kind == MetricKind::row_mean) text = "layer, head, length";
-  if (metric.kind == MetricKind::row_longest) text = "layer, head";
-  for (const std::string& dim : metric.dims) text += (text.empty() ? "" : ", ") + dim;
-  return text;
-}
-
 int list_measures(bool json, const std::string& group) {
+  const nlohmann::ordered_json all = metrics_catalogue();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::vector<MetricInfo> metrics = all_metrics();
-  const std::size_t scanned = metrics.size();
-  std::ranges::copy(convergence_metrics(), std::back_inserter(metrics));
   std::vector<std::string> groups;
-  bool any = false;
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const MetricInfo& metric = metrics[i];
-    const char* const command = i < scanned ? "scan" : "converge";
-    const bool first = groups.empty() || groups.back() != metric.group;
-    if (first) groups.push_back(metric.group);
-    if (!group.empty() && metric.group != group) continue;
-    any = true;
-    if (json) {
-      list.push_back({{"name", metric.name},
-                      {"group", metric.group},
-                      {"command", command},
-                      {"dims", dims_text(metric)},
-                      {"unit", metric.unit},
-                      {"formula", metric.formula},
-                      {"source", metric.source},
-                      {"meaning", metric.meaning},
-                      {"by_position", metric.by_position}});
-      continue;
-    }
+  for (const auto& metric : all) {
+    const auto text = [&](const char* key) { return metric[key].get<std::string>(); };
+    const bool first = groups.empty() || groups.back() != text("group");
+    if (first) groups.push_back(text("group"));
+    if (!group.empty() && group != text("group")) continue;
+    const bool top = list.empty();
+    list.push_back(metric);
+    if (json) continue;
     if (first) {
-      print("{}{}{}\n", i == 0 || !group.empty() ? "" : "\n", metric.group,
-            i < scanned ? "" : " (headgauge converge)");
+      print("{}{}{}\n", top ? "" : "\n", text("group"),
+            text("command") == "scan" ? "" : " (headgauge converge)");
     }
-    print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
-          dims_text(metric), metric.by_position ? " + _by_position" : "", metric.meaning,
-          metric.formula, metric.source);
+    print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", text("name"), text("unit"),
+          text("dims"), metric["by_position"] ? " + _by_position" : "", text("meaning"),
+          text("formula"), text("source"));
   }
-  if (!any) {
+  if (list.empty()) {
     throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(groups, ", ")),
                            "\"" + group + "\"", "correct the name"));
   }

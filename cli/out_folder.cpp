@@ -19,8 +19,7 @@ bool has_heads(const Results& results) {
   return results.coord("head") != nullptr;
 }
 
-OutFolder::OutFolder(std::string path)
-    : path_(std::move(path)), made_(path_, "choose another --out") {
+OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {
   for (const std::string& file : {results_path(path_), heads_csv_path(path_)}) {
     AtomicFile trial(file);
   }

@@ -14,6 +14,9 @@ std::string heads_csv_path(const std::string& folder);
 // Whether there are heads for heads.csv.
 bool has_heads(const Results& results);
 
+// What to do about a folder that cannot be made.
+inline constexpr const char* kOutAdvice = "choose another --out";
+
 // Made and tried before the work begins, so that a folder that cannot be written is told at once
 // (ResourceError). What was made and stays empty goes again.
 class OutFolder {

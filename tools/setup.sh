@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build pkg-config
-  libhwy-dev libeigen3-dev libtbb-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
   python3 python3-pip ca-certificates
   "$@"
@@ -17,6 +17,12 @@ rust_minimum=1.85 # as src/tokenize/CMakeLists.txt and its ffi/Cargo.toml have i
 # Whether the version $1 is at least $2.
 at_least() {
   [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+# For the report page (tools/web.sh).
+node_is_there() {
+  local version
+  command -v npm >/dev/null && version=$(node --version 2>/dev/null) && at_least "${version#v}" 18.20
 }
 
 rust_is_there() {
@@ -35,13 +41,14 @@ missing_packages() {
   for package in "${packages[@]}"; do
     grep -qx -- "$package" <<<"$installed" || echo "$package"
   done
+  node_is_there || printf '%s\n' nodejs npm
   rust_is_there || printf '%s\n' cargo-web rustc-web
   "$(dirname "$0")/python.sh" >/dev/null || printf '%s\n' python3-numpy python3-jsonschema
 }
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: not a Debian system, so nothing is checked or installed; headgauge needs the" \
-    "likes of: ${packages[*]}, cargo and rustc $rust_minimum, numpy and jsonschema" >&2
+    "likes of: ${packages[*]}, cargo and rustc $rust_minimum, Node.js 18.20 and npm, numpy and jsonschema" >&2
   exit 0
 fi
 

@@ -11,6 +11,7 @@
 #include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "headgauge/report.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"

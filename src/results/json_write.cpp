@@ -5,6 +5,7 @@
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
+#include "results/header.hpp"
 #include "results/schema.hpp"
 
 namespace headgauge {
@@ -147,6 +148,12 @@ void write_text(const Results& results, const Put& put) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json header_to_json(const Results& results) {
+  Json json = head_to_json(results);
+  json.update(tail_to_json(results));
+  return json;
+}
 
 nlohmann::ordered_json to_json(const Results& results) {
   Json json = head_to_json(results);

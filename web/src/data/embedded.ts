@@ -4,23 +4,32 @@ import { Results, type CatalogueEntry, type Header, type MetricInfo, type RawNum
 
 export const DATA_ID = "headgauge-data";
 
-// `metrics` names the element of each metric's numbers: {"values": [...], "stderr": ..., "rows":
-// ...}, as JSON (type application/json) or that gzipped and in base64 (type application/gzip).
-interface EmbeddedData {
+// `element` names the text of a metric's numbers: {"values": [...], "stderr": ..., "rows": ...}.
+interface Overview {
   header: Header;
   catalogue: CatalogueEntry[];
   metrics: (MetricInfo & { element: string })[];
 }
 
-export function resultsFromPage(page: Document): Results {
-  const data = JSON.parse(textOf(page, DATA_ID)) as EmbeddedData;
-  const elements = new Map(data.metrics.map((metric) => [metric.name, metric.element]));
+// Results from the text that says what there is and a way to the numbers behind each element.
+export function resultsFromOverview(
+  text: string,
+  load: (element: string) => Promise<RawNumbers> | RawNumbers,
+): Results {
+  const { header, catalogue, metrics } = JSON.parse(text) as Overview;
+  const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
   return new Results(
-    data.header,
-    new Map(data.metrics.map(({ name, dims, unit }) => [name, { name, dims, unit }])),
-    (name) => unpack(page, elements.get(name)!),
-    new Map(data.catalogue.map((entry) => [entry.name, entry])),
+    header,
+    new Map(metrics.map(({ name, dims, unit }) => [name, { name, dims, unit }])),
+    (name) => load(elements.get(name)!),
+    new Map(catalogue.map((entry) => [entry.name, entry])),
   );
+}
+
+// In a page the numbers are elements, as JSON (type application/json) or that gzipped and in
+// base64 (type application/gzip).
+export function resultsFromPage(page: Document): Results {
+  return resultsFromOverview(textOf(page, DATA_ID), (element) => unpack(page, element));
 }
 
 function textOf(page: Document, id: string): string {

@@ -77,10 +77,13 @@ export interface Header {
 export interface CatalogueEntry {
   name: string;
   group: string;
+  command: string;
+  dims: string;
   unit: string;
   formula: string;
   source: string;
-  help: string;
+  meaning: string;
+  by_position: boolean;
 }
 
 // The numbers of one metric as they stand in the file or in a chunk of the page: nested or flat.

@@ -1,15 +1,17 @@
-// Entry of the figures bundle: results.json in, SVG texts out.
+// Entry of the figures bundle: results in, SVG texts out.
 import "./engine";
-import { resultsFromFile } from "../data/file";
+import { resultsFromOverview } from "../data/embedded";
+import type { RawNumbers } from "../data/results";
 import { standardFigures } from "../figures/standard";
 import { SmallDocument, svgText } from "./dom";
 
 const width = 720;
 
-// For each standard figure that the results hold enough for: its file name without the ending and
-// its SVG. Takes and gives JSON texts, which is all that the engine passes.
-export function draw(resultsText: string): string {
-  const results = resultsFromFile(JSON.parse(resultsText));
+// For each standard figure that the results hold enough for: its file name without the ending, its
+// title and its SVG. `load` gives the JSON text behind an element of the overview. All are JSON
+// texts, which is what the engine passes.
+export function draw(overview: string, load: (element: string) => string): string {
+  const results = resultsFromOverview(overview, (name) => JSON.parse(load(name)) as RawNumbers);
   const document = new SmallDocument() as unknown as Document;
   return JSON.stringify(
     standardFigures(results).map((figure) => ({

@@ -1,0 +1,98 @@
+// headgauge report: results as a page, or as SVG files.
+#include "headgauge/report.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/file.hpp"
+#include "cli/commands.hpp"
+#include "cli/out_folder.hpp"
+#include "cli/print.hpp"
+#include "cli/usage.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportCommand {
+  std::string results;
+  std::string format = "html";
+  std::string out;
+  bool quiet = false;
+};
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;  // what cannot be looked at is said when it is opened
+  return fs::is_directory(path, ignored);
+}
+
+fs::path beside(const std::string& results, const char* name) {
+  const fs::path path(results);
+  return (is_folder(path) ? path : path.parent_path()) / name;
+}
+
+std::vector<std::string> write_page(const ReportCommand& options, const Results& results) {
+  fs::path path =
+      options.out.empty() ? beside(options.results, "report.html") : fs::path(options.out);
+  if (!path.has_filename() || is_folder(path)) path /= "report.html";
+  std::optional<MadeFolder> folder;
+  if (path.has_parent_path()) folder.emplace(path.parent_path().string(), kOutAdvice);
+  write_report(results, path.string());
+  return {path.string()};
+}
+
+std::vector<std::string> write_pictures(const ReportCommand& options, const Results& results) {
+  const std::string path =
+      options.out.empty() ? beside(options.results, "figures").string() : options.out;
+  const MadeFolder folder(path, kOutAdvice);
+  return write_figures(results, path);
+}
+
+int run(const ReportCommand& options) {
+  const Results results =
+      read_results(is_folder(options.results) ? results_path(options.results) : options.results);
+  const auto paths =
+      options.format == "html" ? write_page(options, results) : write_pictures(options, results);
+  if (options.quiet) return 0;
+  if (paths.empty()) print("No figure: {} holds too little for any\n", options.results);
+  for (const std::string& path : paths) print("Written: {}\n", path);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("report", "Make a web page or figures of results");
+  auto options = std::make_shared<ReportCommand>();
+  command
+      ->add_option("RESULTS", options->results,
+                   "A results.json of any command, or the folder that it is in")
+      ->required()
+      ->check(some_text("a results file"));
+  command
+      ->add_option("--format", options->format,
+                   "html (the default): one page with everything in it, that opens offline;\n"
+                   "svg: the standard figures as a file each")
+      ->option_text("html|svg")
+      ->check(one_of({"html", "svg"}));
+  command
+      ->add_option("--out", options->out,
+                   "Where to write: a file for html (default report.html beside RESULTS), a\n"
+                   "folder for svg (default figures beside RESULTS)")
+      ->option_text("PATH")
+      ->check(some_text("a path"));
+  command->add_flag("--quiet", options->quiet, "Say nothing but errors");
+  command->footer(
+      "Example: headgauge report demo/out\n"
+      "         headgauge report demo/out/results.json --format svg --out figures");
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace headgauge::cli

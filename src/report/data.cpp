@@ -1,0 +1,52 @@
+#include "report/data.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "results/header.hpp"
+#include "scan/catalogue.hpp"
+
+namespace headgauge::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(std::isfinite(value) ? Json(value) : Json());
+  return list;
+}
+
+// A file name need not be UTF-8.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string overview_text(const Results& results) {
+  Json metrics = Json::array();
+  for (const auto& [name, metric] : results.metrics) {
+    metrics.push_back({{"name", name},
+                       {"dims", metric.dims},
+                       {"unit", metric.unit},
+                       {"element", element_name(metrics.size())}});
+  }
+  return dump(Json{{"header", header_to_json(results)},
+                   {"catalogue", metrics_catalogue()},
+                   {"metrics", std::move(metrics)}});
+}
+
+std::string element_name(std::size_t k) {
+  return fmt::format("metric-{}", k);
+}
+
+std::string numbers_text(const MetricArray& metric) {
+  Json json{{"values", numbers(metric.values)}};
+  if (!metric.stderr_.empty()) json["stderr"] = numbers(metric.stderr_);
+  if (!metric.rows.empty()) json["rows"] = metric.rows;
+  return dump(json);
+}
+
+}  // namespace headgauge::report

@@ -1,0 +1,22 @@
+// Results as the page and the figures take them in: one JSON text that says what there is, and one
+// for the numbers of each metric, so that only what is looked at is ever unpacked. The TypeScript
+// side is web/src/data/embedded.ts.
+#pragma once
+
+#include <string>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge::report {
+
+// {"header": all of results.json but the metrics, "catalogue": what `headgauge measures` says of
+// them, "metrics": [{name, dims, unit, element}]}
+std::string overview_text(const Results& results);
+
+// The name by which the overview calls the numbers of the k-th metric.
+std::string element_name(std::size_t k);
+
+// {"values": [...], "stderr": [...], "rows": [...]}: flat, row-major, null where undefined.
+std::string numbers_text(const MetricArray& metric);
+
+}  // namespace headgauge::report

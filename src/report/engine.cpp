@@ -1,0 +1,60 @@
+#include "report/engine.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+
+// The C ABI of the Rust crate in report/ffi, which says what each function does.
+extern "C" {
+using HgLoad = bool (*)(void* context, const std::uint8_t* name, std::size_t name_size,
+                        const std::uint8_t** text, std::size_t* text_size);
+bool hg_figures_draw(const std::uint8_t* script, std::size_t script_size, const std::uint8_t* data,
+                     std::size_t data_size, HgLoad load, void* context, std::uint8_t** result,
+                     std::size_t* result_size);
+void hg_figures_free(std::uint8_t* text, std::size_t size);
+}
+
+namespace headgauge::report {
+namespace {
+
+struct Loader {
+  const std::function<std::string(std::string_view)>& load;
+  std::string text;           // what was asked for last
+  std::exception_ptr failed;  // no exception crosses the engine
+
+  static bool give(void* context, const std::uint8_t* name, std::size_t name_size,
+                   const std::uint8_t** text, std::size_t* text_size) {
+    auto& loader = *static_cast<Loader*>(context);
+    try {
+      loader.text = loader.load({reinterpret_cast<const char*>(name), name_size});
+    } catch (...) {
+      loader.failed = std::current_exception();
+      return false;
+    }
+    *text = reinterpret_cast<const std::uint8_t*>(loader.text.data());
+    *text_size = loader.text.size();
+    return !loader.text.empty();
+  }
+};
+
+const std::uint8_t* octets(std::string_view bytes) {
+  return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+}  // namespace
+
+std::string run_figures(std::string_view script, std::string_view data,
+                        const std::function<std::string(std::string_view)>& load) {
+  Loader loader{load, {}, {}};
+  std::uint8_t* bytes = nullptr;
+  std::size_t size = 0;
+  const bool good = hg_figures_draw(octets(script), script.size(), octets(data), data.size(),
+                                    Loader::give, &loader, &bytes, &size);
+  std::string text(reinterpret_cast<const char*>(bytes), size);
+  hg_figures_free(bytes, size);
+  if (loader.failed) std::rethrow_exception(loader.failed);
+  if (!good) throw std::runtime_error("the figures could not be drawn: " + text);
+  return text;
+}
+
+}  // namespace headgauge::report

@@ -1,0 +1,40 @@
+// The standard figures as SVG, drawn by the script of web/.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "headgauge/report.hpp"
+#include "report/bundle.hpp"
+#include "report/data.hpp"
+#include "report/engine.hpp"
+
+namespace headgauge {
+
+std::vector<Drawing> draw_figures(const Results& results) {
+  report::require_bundle();
+  const auto load = [&](std::string_view element) {
+    std::size_t k = 0;
+    for (const auto& [name, metric] : results.metrics) {
+      if (report::element_name(k++) == element) return report::numbers_text(metric);
+    }
+    return std::string();
+  };
+  const std::string drawn =
+      report::run_figures(report::figures_script(), report::overview_text(results), load);
+  std::vector<Drawing> drawings;
+  for (const auto& one : nlohmann::json::parse(drawn)) {
+    drawings.push_back({one.at("name"), one.at("title"), one.at("svg")});
+  }
+  return drawings;
+}
+
+std::vector<std::string> write_figures(const Results& results, const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const Drawing& drawing : draw_figures(results)) {
+    paths.push_back((std::filesystem::path(folder) / (drawing.name + ".svg")).string());
+    write_atomically(paths.back(), drawing.svg);
+  }
+  return paths;
+}
+
+}  // namespace headgauge

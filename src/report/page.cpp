@@ -1,0 +1,105 @@
+// The page: the bundle of web/ with the results put into it.
+#include <zlib.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "base/file.hpp"
+#include "headgauge/report.hpp"
+#include "report/bundle.hpp"
+#include "report/data.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::string_view kPlace = "<!--headgauge-data-->";
+// Numbers of a metric as text above this are compressed: below, unpacking costs more than reading.
+constexpr std::size_t kLarge = 16384;
+
+std::string gzip(std::string_view text) {
+  z_stream stream{};
+  // 16 more than the largest window: a gzip header, as browsers unpack it.
+  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw ResourceError(fault("report", "memory to compress the results", "none left",
+                              "close other programs and try again"));
+  }
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);  // the bound leaves room for all of it
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k < bytes.size() + 1 ? kDigits[three >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+// JSON in an element of a page: "<" opens a tag even inside a string.
+std::string in_element(const std::string& json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+void write_script(AtomicFile& file, std::string_view id, std::string_view type,
+                  std::string_view text) {
+  file.write("<script id=\"");
+  file.write(id);
+  file.write("\" type=\"");
+  file.write(type);
+  file.write("\">");
+  file.write(text);
+  file.write("</script>\n");
+}
+
+}  // namespace
+
+void write_report(const Results& results, const std::string& path) {
+  report::require_bundle();
+  const std::string_view page = report::page_template();
+  const std::size_t place = page.find(kPlace);
+  if (place == page.npos) throw std::logic_error("the report page has no place for the results");
+  write_atomically(path, [&](AtomicFile& file) {
+    file.write(page.substr(0, place));
+    write_script(file, "headgauge-data", "application/json",
+                 in_element(report::overview_text(results)));
+    std::size_t k = 0;
+    for (const auto& [name, metric] : results.metrics) {
+      const std::string text = report::numbers_text(metric);
+      const std::string id = report::element_name(k++);
+      if (text.size() > kLarge) {
+        write_script(file, id, "application/gzip", base64(gzip(text)));
+      } else {
+        write_script(file, id, "application/json", text);
+      }
+    }
+    file.write(page.substr(place + kPlace.size()));
+  });
+}
+
+}  // namespace headgauge
