@@ -116,7 +116,6 @@ int run(CompareCommand& options) {
     settings["fit"] = options.fit;
   };
   steps.table = render_comparison;
-  steps.lines = summarize_comparison;
   steps.finished = [](const Results& results) -> std::string {
     const Index rivals = results.coord_size(rival_dimension(results)) - 1;
     if (rivals == 0) return "";

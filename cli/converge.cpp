@@ -94,7 +94,6 @@ int run(const CLI::App& command, ConvergeCommand& options) {
     table.top = options.top;
     return render_convergence(results, table);
   };
-  steps.lines = summarize_convergence;
   steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }

@@ -123,9 +123,9 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
   table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
   if (width) table.width = std::min(*width, kTableWidth);
   print_text(steps.table(results, table));
-  for (const std::string& line : steps.lines(results)) {
+  for (const SummaryLine& line : results.summary) {
     // Broken between words on a terminal; a line each where something else reads them.
-    print_text((width ? wrapped(line, table.width, 2) : line) + "\n");
+    print_text((width ? wrapped(line.text, table.width, 2) : line.text) + "\n");
   }
   if (!options.out.empty()) {
     print("\nWritten: {}", results_path(options.out));
@@ -224,6 +224,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   results.settings["json"] = options.json;
   steps.complete(results);
   results.settings["quiet"] = options.quiet;
+  results.summary = summarize(results);
 
   if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
     results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");

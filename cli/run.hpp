@@ -45,7 +45,6 @@ struct RunSteps {
   std::function<Results(Progress*, std::stop_token)> simulate = {};
   std::function<void(Results&)> complete;  // settings of the command's own options
   std::function<std::string(const Results&, const TableOptions&)> table;
-  std::function<std::vector<std::string>(const Results&)> lines;  // below the table
   // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
   std::function<std::string(const Results&)> finished;
   std::function<void()> saved = {};  // once all is in --out

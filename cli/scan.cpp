@@ -3,7 +3,6 @@
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/measure.hpp"
-#include "scan/summary.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -82,7 +81,6 @@ int run(ScanCommand& options) {
     table.sort = options.sort;
     return render_table(results, table);
   };
-  steps.lines = summarize;
   steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }

@@ -64,6 +64,6 @@ Results compare(HeadSource& source, const CompareOptions& options, std::span<con
 
 // Sentences on what was found, most important first: which rival lowers the loss by more than two
 // standard errors, for the model, its layers or its heads.
-std::vector<std::string> summarize_comparison(const Results& results);
+std::vector<SummaryLine> summarize_comparison(const Results& results);
 
 }  // namespace headgauge

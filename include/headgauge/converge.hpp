@@ -18,8 +18,8 @@ struct ConvergeOptions {
   ScanOptions scan;
   std::vector<int> grid;  // numbers of tokens; empty: `points` geometric ones, L/8 to 3L/4
   int points = 10;
-  int replicates = 500;  // subsamples at each number of tokens
-  int draws = 32;        // sets of keys drawn at random for a budget
+  int replicates = 500;                                // subsamples at each number of tokens
+  int draws = 32;                                      // sets of keys drawn at random for a budget
   std::vector<double> tolerances = {0.01, 0.05, 0.1};  // 0.05 is always among them
 };
 
@@ -47,6 +47,6 @@ Results converge(HeadSource& source, const ConvergeOptions& options, Progress* p
 const std::vector<MetricInfo>& convergence_metrics();
 
 // Sentences on what was found: horizons, rates, budgets, the cache, and where the papers meet.
-std::vector<std::string> summarize_convergence(const Results& results);
+std::vector<SummaryLine> summarize_convergence(const Results& results);
 
 }  // namespace headgauge

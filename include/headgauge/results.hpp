@@ -45,6 +45,28 @@ struct Flag {
   std::optional<int> partner;  // the other head of a redundant pair
 };
 
+// A number in a sentence, and where it comes from, so that every one can be checked.
+struct Fact {
+  std::string text;  // as it stands in the sentence
+  // The name of a metric; "stderr.NAME" (its standard error); "coords.NAME" (cell: the index);
+  // "settings.NAME"; "flags.NAME" (how many of that name there are); "heads" (how many were
+  // measured); "heads.NAME" (how many of them have a value of at least 1 in that metric); "rule" (a
+  // fixed number of the rule that the sentence states); "derived" (computed from others);
+  // "searched" (the largest N searched for critical N); "limit" (the largest whole number below 6 %
+  // of the longest length).
+  std::string metric;
+  std::vector<Index> cell;  // along the metric's dims
+  double value = 0;         // unrounded
+  double scale = 1;         // text = rounded value * scale (100 for a percentage)
+};
+
+// What was found, for people.
+struct SummaryLine {
+  std::string text;
+  std::vector<Fact> facts;         // in the order of the text
+  std::vector<std::string> heads;  // "layer.head" as they stand in the text
+};
+
 struct Results {
   nlohmann::ordered_json tool = nlohmann::ordered_json::object();
   nlohmann::ordered_json model = nlohmann::ordered_json::object();
@@ -54,6 +76,7 @@ struct Results {
   // In order of insertion. A deque, so that a reference to a metric outlives the next addition.
   std::deque<std::pair<std::string, MetricArray>> metrics;
   std::vector<Flag> flags;
+  std::vector<SummaryLine> summary;  // see summarize() in scan.hpp
   std::vector<std::string> notices;  // what a reader must know to read the numbers
   nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in

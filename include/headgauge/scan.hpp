@@ -45,7 +45,8 @@ struct ScanOptions {
 };
 
 // Lengths that "auto" stands for: 32, 64, ... 1024 as far as they fit, plus the text's own length
-// if it is under 1024; max_length 0: there is no longest context. Throws BadInputError if the text is too short for any.
+// if it is under 1024; max_length 0: there is no longest context. Throws BadInputError if the text
+// is too short for any.
 std::vector<int> auto_lengths(Index tokens, Index max_length);
 
 // Measures every selected head of the source at every length. Deterministic: the same bits in
@@ -55,5 +56,9 @@ std::vector<int> auto_lengths(Index tokens, Index max_length);
 // not fit in memory).
 Results scan(HeadSource& source, const ScanOptions& options, Progress* progress = nullptr,
              std::stop_token stop = {});
+
+// What results of scan(), compare(), converge() or simulate() say, in sentences; every number in
+// them is also a Fact. The commands keep it in Results::summary.
+std::vector<SummaryLine> summarize(const Results& results);
 
 }  // namespace headgauge

@@ -60,6 +60,6 @@ Results simulate(const SyntheticOptions& options, Progress* progress = nullptr,
 std::vector<double> geometric(double first, double last, int count);
 
 // Sentences on what was found.
-std::vector<std::string> summarize_simulation(const Results& results);
+std::vector<SummaryLine> summarize_simulation(const Results& results);
 
 }  // namespace headgauge

@@ -159,6 +159,24 @@ Flag flag_at(const Place& place) {
   return flag;
 }
 
+SummaryLine summary_at(const Place& place) {
+  SummaryLine line;
+  line.text = text_at(place["text"]);
+  line.heads = texts_at(place["heads"]);
+  const Place facts = place["facts"];
+  const std::size_t size = list_size(facts);
+  for (std::size_t i = 0; i < size; ++i) {
+    const Place fact = facts.at(i);
+    std::vector<Index> cell;
+    const Place indices = fact["cell"];
+    const std::size_t dims = list_size(indices);
+    for (std::size_t k = 0; k < dims; ++k) cell.push_back(whole_at(indices.at(k)));
+    line.facts.push_back({text_at(fact["text"]), text_at(fact["metric"]), std::move(cell),
+                          number_at(fact["value"]), number_at(fact["scale"])});
+  }
+  return line;
+}
+
 Json object_at(const Place& root, const char* key) {
   if (!root.has(key)) return Json::object();
   const Place place = root[key];
@@ -215,6 +233,11 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
     const Place flags = root["flags"];
     const std::size_t size = list_size(flags);
     for (std::size_t i = 0; i < size; ++i) results.flags.push_back(flag_at(flags.at(i)));
+  }
+  if (root.has("summary")) {
+    const Place summary = root["summary"];
+    const std::size_t size = list_size(summary);
+    for (std::size_t i = 0; i < size; ++i) results.summary.push_back(summary_at(summary.at(i)));
   }
   if (root.has("notices")) results.notices = texts_at(root["notices"]);
   return results;

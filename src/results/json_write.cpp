@@ -84,6 +84,18 @@ Json flag_to_json(const Flag& flag) {
   return json;
 }
 
+Json summary_to_json(const SummaryLine& line) {
+  Json facts = Json::array();
+  for (const Fact& fact : line.facts) {
+    facts.push_back({{"text", fact.text},
+                     {"metric", fact.metric},
+                     {"cell", fact.cell},
+                     {"value", cell(fact.value)},
+                     {"scale", fact.scale}});
+  }
+  return {{"text", line.text}, {"heads", line.heads}, {"facts", std::move(facts)}};
+}
+
 // Everything but the metrics, which stand between the two.
 Json head_to_json(const Results& results) {
   Json json;
@@ -105,6 +117,10 @@ Json tail_to_json(const Results& results) {
   Json json;
   json["flags"] = Json::array();
   for (const Flag& flag : results.flags) json["flags"].push_back(flag_to_json(flag));
+  json["summary"] = Json::array();
+  for (const SummaryLine& line : results.summary) {
+    json["summary"].push_back(summary_to_json(line));
+  }
   json["notices"] = results.notices;
   json["timings"] = results.timings;
   return json;

@@ -1,21 +1,22 @@
 // What converge() found, in sentences.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "convergence/budget.hpp"
 #include "headgauge/converge.hpp"
-#include "results/longest.hpp"
+#include "results/summary_line.hpp"
 #include "scan/converge_output.hpp"
 
 namespace headgauge {
 namespace {
 
+using summary::Line;
+using summary::MaybeLine;
+
 struct Extreme {
   HeadName head;
-  double value = kUndefined;
+  Cell cell;
 };
 
 class Sentences {
@@ -25,95 +26,102 @@ class Sentences {
         heads_(measured_heads(results)),
         tolerance_(find_label(results, "tolerance", kServed)) {}
 
-  std::vector<std::string> all() const {
-    std::vector<std::string> lines;
-    for (const auto& line : {horizons(), rates(), budgets(), cache(), meeting()}) {
+  std::vector<SummaryLine> all() const {
+    std::vector<SummaryLine> lines;
+    for (auto& line : {horizons(), rates(), budgets(), cache(), meeting()}) {
       if (line) lines.push_back(*line);
     }
     return lines;
   }
 
  private:
-  using Line = std::optional<std::string>;
-
-  double of(const char* metric, const HeadName& head) const {
+  std::optional<Cell> cell(std::string_view metric, const HeadName& head) const {
     const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
-    const auto cell = std::string_view(metric) == "tokens_for_error"
-                          ? find_cell(results_, metric,
-                                      {layer,
-                                       at,
-                                       {"tolerance", tolerance_.value_or(0)},
-                                       {"sampler", static_cast<Index>(Sampler::recent)}})
-                          : find_cell(results_, metric, {layer, at});
-    return cell ? cell->value : kUndefined;
+    if (metric != "tokens_for_error") return find_cell(results_, metric, {layer, at});
+    return find_cell(results_, metric,
+                     {layer,
+                      at,
+                      {"tolerance", tolerance_.value_or(0)},
+                      {"sampler", static_cast<Index>(Sampler::recent)}});
   }
 
-  // The head where sign * metric is largest; nothing if no head has it.
-  std::optional<Extreme> extreme(const char* metric, double sign) const {
+  // The head where sign * metric is largest, the first of equal ones; nothing if no head has it.
+  std::optional<Extreme> extreme(std::string_view metric, double sign) const {
     std::optional<Extreme> best;
     for (const HeadName& head : heads_) {
-      const double value = of(metric, head);
-      if (std::isnan(value) || (best && sign * value <= sign * best->value)) continue;
-      best = Extreme{head, value};
+      const auto found = cell(metric, head);
+      if (!found || (best && sign * found->value <= sign * best->cell.value)) continue;
+      best = Extreme{head, *found};
     }
     return best;
   }
 
-  Line horizons() const {
+  Line& heads(Line& line) const { return line.whole("heads", static_cast<double>(heads_.size())); }
+
+  MaybeLine horizons() const {
     const auto widest = extreme("horizon", 1), narrowest = extreme("horizon", -1);
-    if (!widest || std::isnan(of("rate_predicted", widest->head))) return {};
-    const auto slow =
+    if (!widest) return {};
+    const auto fast = cell("rate_predicted", narrowest->head);
+    const auto slow = cell("rate_predicted", widest->head);
+    if (!fast || !slow) return {};
+    const auto flagged =
         std::ranges::count_if(results_.flags, [](const Flag& flag) { return flag.name == "slow"; });
-    return fmt::format(
-        "Horizons reach from {} (head {}) to {} (head {}), for which paper B predicts rates from "
-        "{} down to {}; {} of {} heads are slow (below 0.1).",
-        rounded(narrowest->value), narrowest->head.text(), rounded(widest->value),
-        widest->head.text(), rounded(of("rate_predicted", narrowest->head)),
-        rounded(of("rate_predicted", widest->head)), slow, heads_.size());
+    Line line;
+    line.say("Horizons reach from ").number(narrowest->cell).say(" (").head(narrowest->head);
+    line.say(") to ").number(widest->cell).say(" (").head(widest->head);
+    line.say("), for which paper B predicts rates from ").number(*fast).say(" down to ");
+    line.number(*slow).say("; ").whole("flags.slow", static_cast<double>(flagged)).say(" of ");
+    return heads(line).say(" heads are slow (below ").rule("0.1").say(").").done();
   }
 
-  Line rates() const {
+  MaybeLine rates() const {
     const auto slowest = extreme("rate_covariance", -1);
     if (!slowest) return {};
     int below = 0, judged = 0;
     for (const HeadName& head : heads_) {
-      const auto rate = find_cell(results_, "rate_covariance",
-                                  {{"layer", head.layer_index}, {"head", head.head_index}});
-      const double predicted = of("rate_predicted", head);
-      if (!rate || std::isnan(predicted)) continue;
+      const auto rate = cell("rate_covariance", head), predicted = cell("rate_predicted", head);
+      if (!rate || !predicted) continue;
       ++judged;
-      below += rate->value + 2 * rate->stderr_ < predicted ? 1 : 0;
+      below += rate->value + 2 * rate->stderr_ < predicted->value ? 1 : 0;
     }
-    std::string text =
-        fmt::format("The covariance of the outputs settles slowest in head {}, at a rate of {}",
-                    slowest->head.text(), rounded(slowest->value));
+    Line line;
+    line.say("The covariance of the outputs settles slowest in ").head(slowest->head);
+    line.say(", at a rate of ").number(slowest->cell);
     if (judged > 0) {
-      text += fmt::format("; {} of {} heads are slower than their horizon predicts", below, judged);
+      line.say("; ").whole("derived", below).say(" of ").whole("derived", judged);
+      line.say(" heads are slower than their horizon predicts");
     }
-    return text + ".";
+    return line.say(".").done();
   }
 
-  Line budgets() const {
+  MaybeLine budgets() const {
     const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
     if (!most || !tolerance_) return {};
-    return fmt::format(
-        "Within 5 % of its output, head {} needs {:.0f} of {} keys (the {} and 4 sinks), "
-        "head {} {:.0f}.",
-        most->head.text(), most->value, *longest_length(results_),
-        results_.model.value("causal", true) ? "most recent" : "nearest", fewest->head.text(),
-        fewest->value);
+    Line line;
+    line.say("Within ").rule("5").say(" % of its output, ").head(most->head).say(" needs ");
+    line.whole(most->cell).say(" of ");
+    line.whole("coords.length", *longest_length(results_), {results_.coord_size("length") - 1});
+    line.say(" keys (the ");
+    line.say(results_.model.value("causal", true) ? "most recent" : "nearest").say(" and ");
+    line.rule("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
+    return line.say(".").done();
   }
 
-  Line cache() const {
-    const MetricArray* bytes = results_.metric("cache_bytes");
-    if (bytes == nullptr || std::isnan(bytes->values[1])) return {};
-    return fmt::format(
-        "The key-value cache takes {:.0f} bytes per token; kept to these budgets {:.0f}, {:.0f} % "
-        "of it.",
-        bytes->values[0], bytes->values[1], 100 * bytes->values[1] / bytes->values[0]);
+  MaybeLine cache() const {
+    const auto full = find_cell(results_, "cache_bytes", {{"cache", 0}});
+    const auto kept = find_cell(results_, "cache_bytes", {{"cache", 1}});
+    const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
+    if (!full || !kept || !most) return {};
+    Line line;
+    line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
+    line.say("budgets ").whole(*kept).say(", ");
+    line.whole("derived", 100 * kept->value / full->value).say(" % of it");
+    if (fewest->head.text() == most->head.text()) return line.say(".").done();
+    line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
+    return line.say(" the least.").done();
   }
 
-  Line meeting() const {
+  MaybeLine meeting() const {
     const auto* rows = results_.coord("capacity_metric");
     const MetricArray* low = results_.metric("rank_correlation_low");
     const MetricArray* high = results_.metric("rank_correlation_high");
@@ -133,15 +141,29 @@ class Sentences {
       }
     }
     if (judged == 0) return {};
+    Line line;
     if (clear == 0) {
-      return "Selecting poorly and needing context do not go together here: every interval of "
-             "their rank correlations holds 0.";
+      return line
+          .say(
+              "Selecting poorly and needing context do not go together here: every interval of "
+              "their rank correlations holds 0.")
+          .done();
     }
-    return fmt::format(
-        "Selection and need of context go together most in {} against {}: rank correlation {:.2f} "
-        "({:.2f} to {:.2f}); {} of {} intervals leave 0 out, where one in 20 would by chance.",
-        a[best / b.size()], b[best % b.size()], value.values[best], low->values[best],
-        high->values[best], clear, judged);
+    const std::string &capacity = a[best / b.size()], &convergence = b[best % b.size()];
+    const auto at = [&](const char* metric) {
+      return *find_cell(results_, metric,
+                        {{"capacity_metric", static_cast<Index>(best / b.size())},
+                         {"convergence_metric", static_cast<Index>(best % b.size())}});
+    };
+    line.say("Selection and need of context go together most in ").say(capacity).say(" against ");
+    line.say(convergence).say(": rank correlation ").number(at("rank_correlation")).say(" (");
+    line.number(at("rank_correlation_low")).say(" to ").number(at("rank_correlation_high"));
+    if (const auto top = extreme(capacity, 1)) {
+      line.say("), the most of the former in ").head(top->head).say(" (").number(top->cell);
+      if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);
+    }
+    line.say("); ").whole("derived", clear).say(" of ").whole("derived", judged);
+    return line.say(" intervals leave 0 out, where one in 20 would by chance.").done();
   }
 
   const Results& results_;
@@ -151,7 +173,7 @@ class Sentences {
 
 }  // namespace
 
-std::vector<std::string> summarize_convergence(const Results& results) {
+std::vector<SummaryLine> summarize_convergence(const Results& results) {
   return Sentences(results).all();
 }
 

@@ -8,6 +8,7 @@
 
 #include "headgauge/compare.hpp"
 #include "results/longest.hpp"
+#include "scan/largest_changes.hpp"
 #include "scan/selectivity.hpp"
 
 namespace headgauge {
@@ -150,6 +151,50 @@ std::string recommendation(const Results& results, const Candidate& candidate) {
   return text;
 }
 
+std::vector<SummaryLine> recommendations(const Results& results) {
+  std::vector<SummaryLine> lines;
+  const auto say = [&](std::string text, std::vector<std::string> heads = {}) {
+    lines.push_back({std::move(text), {}, std::move(heads)});
+  };
+  const std::vector<Candidate> all = candidates(results);
+  if (all.empty()) return lines;
+  const int length = longest_length(results).value_or(0);
+  if (std::ranges::all_of(all, [](const Candidate& c) { return std::isnan(c.change.stderr_); })) {
+    say(fmt::format(
+        "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
+    return lines;
+  }
+  const std::vector<Candidate> best = best_of_each(all);
+  const auto lower = std::ranges::count_if(all, &Candidate::lowers);
+  const bool whole = !all.front().head.has_value();
+  if (best.empty()) {
+    const auto least = std::ranges::min_element(all, {}, [](const Candidate& c) {
+      return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
+    });
+    say(fmt::format(
+        "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
+        "nearest: {} in {}, loss {} nats.",
+        length, label(results, *least), who(results, *least), with_error(least->change)));
+    return lines;
+  }
+  if (!whole) {
+    say(fmt::format(
+        "Of {} exchanges tried, {} {} the loss at L = {} by more than 2 standard errors; by "
+        "chance alone {} would: check the choice on another text.",
+        all.size(), lower, lower == 1 ? "lowers" : "lower", length,
+        rounded(kByChance * static_cast<double>(all.size()))));
+  }
+  for (std::size_t i = 0; i < std::min(best.size(), kMostLines); ++i) {
+    const auto& head = best[i].head;
+    say(fmt::format("Recommended for {}.", recommendation(results, best[i])),
+        head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
+  }
+  if (best.size() > kMostLines) {
+    say(fmt::format("And {} more that gain less.", best.size() - kMostLines));
+  }
+  return lines;
+}
+
 }  // namespace
 
 bool lowers_loss(const Cell& change) {
@@ -190,42 +235,11 @@ std::vector<Flag> recommend_heads(const Results& results) {
   return flags;
 }
 
-std::vector<std::string> summarize_comparison(const Results& results) {
-  std::vector<std::string> lines = selectivity_of_patterns(results);
-  std::vector<Candidate> all = candidates(results);
-  if (all.empty()) return lines;
-  const int length = longest_length(results).value_or(0);
-  if (std::ranges::all_of(all, [](const Candidate& c) { return std::isnan(c.change.stderr_); })) {
-    lines.push_back(fmt::format(
-        "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
-    return lines;
-  }
-  const std::vector<Candidate> best = best_of_each(all);
-  const auto lower = std::ranges::count_if(all, &Candidate::lowers);
-  const bool whole = !all.front().head.has_value();
-  if (best.empty()) {
-    const auto least = std::ranges::min_element(all, {}, [](const Candidate& c) {
-      return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
-    });
-    lines.push_back(fmt::format(
-        "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
-        "nearest: {} in {}, loss {} nats.",
-        length, label(results, *least), who(results, *least), with_error(least->change)));
-    return lines;
-  }
-  if (!whole) {
-    lines.push_back(fmt::format(
-        "Of {} exchanges tried, {} {} the loss at L = {} by more than 2 standard errors; by "
-        "chance alone {} would: check the choice on another text.",
-        all.size(), lower, lower == 1 ? "lowers" : "lower", length,
-        rounded(kByChance * static_cast<double>(all.size()))));
-  }
-  for (std::size_t i = 0; i < std::min(best.size(), kMostLines); ++i) {
-    lines.push_back(fmt::format("Recommended for {}.", recommendation(results, best[i])));
-  }
-  if (best.size() > kMostLines) {
-    lines.push_back(fmt::format("And {} more that gain less.", best.size() - kMostLines));
-  }
+std::vector<SummaryLine> summarize_comparison(const Results& results) {
+  std::vector<SummaryLine> lines = largest_changes(results);
+  for (std::string& text : selectivity_of_patterns(results))
+    lines.push_back({std::move(text), {}, {}});
+  for (SummaryLine& line : recommendations(results)) lines.push_back(std::move(line));
   return lines;
 }
 

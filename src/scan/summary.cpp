@@ -1,7 +1,9 @@
 #include "scan/summary.hpp"
 
-#include <fmt/format.h>
-
+#include "headgauge/compare.hpp"
+#include "headgauge/converge.hpp"
+#include "headgauge/scan.hpp"
+#include "headgauge/synthetic.hpp"
 #include "scan/summary_lines.hpp"
 
 namespace headgauge::summary {
@@ -245,7 +247,7 @@ bool critical_n_can_reject(const Results& results, std::size_t heads) {
   return 2 * std::exp(-static_cast<double>(heads)) < threshold;
 }
 
-std::vector<SummaryLine> summary_lines(const Results& results) {
+std::vector<SummaryLine> summarize_scan(const Results& results) {
   constexpr std::size_t kLines = 5;  // to be filled up with spare ones
   const summary::Summary summary(results);
   if (!summary.possible()) return {};
@@ -276,10 +278,10 @@ std::vector<SummaryLine> summary_lines(const Results& results) {
   return lines;
 }
 
-std::vector<std::string> summarize(const Results& results) {
-  std::vector<std::string> texts;
-  for (SummaryLine& line : summary_lines(results)) texts.push_back(std::move(line.text));
-  return texts;
+std::vector<SummaryLine> summarize(const Results& results) {
+  if (!rival_dimension(results).empty()) return summarize_comparison(results);
+  if (results.settings.contains("synthetic")) return summarize_simulation(results);
+  return results.metric("horizon") ? summarize_convergence(results) : summarize_scan(results);
 }
 
 }  // namespace headgauge

@@ -1,8 +1,6 @@
 // How the lines of the summary are put together.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,53 +11,18 @@
 #include <vector>
 
 #include "results/longest.hpp"
+#include "results/summary_line.hpp"
 #include "scan/summary.hpp"
 
 namespace headgauge::summary {
 
 inline constexpr double kSink = 0.3;        // as for the flag of that name
 inline constexpr double kSensitive = 0.25;  // likewise
-// Puts a line together piece by piece and keeps the record of its numbers.
-class Line {
- public:
-  Line& say(std::string_view words) {
-    line_.text += words;
-    return *this;
-  }
-  Line& head(const HeadName& name) {
-    line_.heads.push_back(name.text());
-    return say("head ").say(line_.heads.back());
-  }
-  Line& number(const Cell& cell, double scale = 1) {
-    return fact({rounded(cell.value * scale), cell.metric, cell.index, cell.value, scale});
-  }
-  // The standard error of a cell.
-  Line& error(const Cell& cell) {
-    return fact({rounded(cell.stderr_), "stderr." + cell.metric, cell.index, cell.stderr_, 1});
-  }
-  // A number that is whole by nature.
-  Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {
-    return fact({fmt::format("{:.0f}", value), metric, std::move(cell), value, 1});
-  }
-  Line& whole(const Cell& cell) { return whole(cell.metric, cell.value, cell.index); }
-  Line& rule(const char* text) { return fact({text, "rule", {}, std::stod(text), 1}); }
-  Line& fact(Fact fact) {
-    line_.text += fact.text;
-    line_.facts.push_back(std::move(fact));
-    return *this;
-  }
-  SummaryLine done() { return std::move(line_); }
-
- private:
-  SummaryLine line_;
-};
 
 struct HeadCell {
   HeadName head;
   Cell cell;
 };
-
-using MaybeLine = std::optional<SummaryLine>;
 
 class Summary {
  public:

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 #include "headgauge/results.hpp"
 #include "results/made_results.hpp"
@@ -38,6 +39,20 @@ void expect_thrown(const std::string& got, const std::string& part) {
   EXPECT_EQ(got.find('\n'), std::string::npos) << "more than one line";
 }
 
+void expect_same_summary(const std::vector<SummaryLine>& a, const std::vector<SummaryLine>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].text, b[i].text);
+    EXPECT_EQ(a[i].heads, b[i].heads);
+    ASSERT_EQ(a[i].facts.size(), b[i].facts.size());
+    for (std::size_t k = 0; k < a[i].facts.size(); ++k) {
+      const Fact &x = a[i].facts[k], &y = b[i].facts[k];
+      EXPECT_EQ(std::tie(x.text, x.metric, x.cell, x.value, x.scale),
+                std::tie(y.text, y.metric, y.cell, y.value, y.scale));
+    }
+  }
+}
+
 // The bits of every number, NaN equal to NaN.
 void expect_same(const Results& a, const Results& b) {
   EXPECT_EQ(a.tool, b.tool);
@@ -46,6 +61,7 @@ void expect_same(const Results& a, const Results& b) {
   EXPECT_EQ(a.settings, b.settings);
   EXPECT_EQ(a.timings, b.timings);
   EXPECT_EQ(a.notices, b.notices);
+  expect_same_summary(a.summary, b.summary);
   EXPECT_EQ(a.partial, b.partial);
   EXPECT_EQ(a.layers_done, b.layers_done);
   EXPECT_EQ(a.coords, b.coords);

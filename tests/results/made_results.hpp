@@ -35,6 +35,9 @@ inline Results made_results() {
   r.add_metric("loss", {"length"}, "nats").values = {5.5, 4.25};
   r.add_metric("cache_bytes", {}, "bytes").values = {12345};
   r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
+  r.summary = {{"At L = 64 head 1.2 is at 17.2 keys.",
+                {{"64", "coords.length", {1}, 64, 1}, {"17.2", "mass_90", {1, 2, 1}, 17.25, 1}},
+                {"1.2"}}};
   r.notices = {"3 rows had no mass"};
   r.timings = {{"forward_s", 0.5}, {"total_s", 1.75}};
   return r;

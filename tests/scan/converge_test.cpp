@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "results/longest.hpp"
+#include "scan/summary_facts.hpp"
 
 namespace headgauge {
 namespace {
@@ -89,6 +90,17 @@ ConvergeOptions quick() {
 double value(const Results& results, const char* metric, std::initializer_list<Pick> picks) {
   const auto cell = find_cell(results, metric, picks);
   return cell ? cell->value : kUndefined;
+}
+
+TEST(Converge, EveryNumberOfItsSentencesIsInTheResults) {
+  ConvergeOptions options = quick();
+  options.scan.measures = {"weights", "capacity"};
+  MadeSource source({160}, true);
+  Results results = converge(source, options);
+  const auto lines = summarize(results);
+  EXPECT_GE(lines.size(), 4U);
+  testing::expect_facts_are_in_the_results(results, lines);
+  for (const SummaryLine& line : lines) EXPECT_FALSE(line.heads.empty()) << line.text;
 }
 
 TEST(Converge, HasTheSameBitsOnAnyNumberOfThreads) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "headgauge/headgauge.hpp"
+#include "scan/selectivity.hpp"
 
 namespace headgauge {
 namespace {
@@ -77,7 +78,7 @@ TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
   const std::vector<std::string> specs = {"strided:stride=32", "window:size=64", "sinks:window=64",
                                           "topk:k=16"};
   const Results results = compare(noise, options, make_rivals(specs, noise.info(), options));
-  const auto lines = summarize_comparison(results);
+  const auto lines = selectivity_of_patterns(results);
   ASSERT_EQ(lines.size(), 4U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(lines[i].ends_with("the heads merely see fewer keys.")) << lines[i];

@@ -79,9 +79,27 @@ inline double digits_off(const std::string& text, double value) {
   return std::abs(std::stod(text) - value) * std::pow(10.0, static_cast<double>(decimals));
 }
 
+// Of the numbers that stand in the results as they are.
+inline void expect_facts_are_in_the_results(const Results& results,
+                                            const std::vector<SummaryLine>& lines) {
+  const nlohmann::ordered_json file = to_json(results);
+  for (const SummaryLine& line : lines) {
+    SCOPED_TRACE(line.text);
+    for (const Fact& fact : line.facts) {
+      EXPECT_NE(line.text.find(fact.text), std::string::npos) << fact.text;
+      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.metric;
+      if (fact.metric == "derived") continue;
+      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.metric;
+    }
+    for (const std::string& head : line.heads) {
+      EXPECT_NE(line.text.find("head " + head), std::string::npos) << head;
+    }
+  }
+}
+
 inline void expect_every_number_is_in_the_results(const Results& results) {
   const nlohmann::ordered_json file = to_json(results);
-  for (const SummaryLine& line : summary_lines(results)) {
+  for (const SummaryLine& line : summarize_scan(results)) {
     SCOPED_TRACE(line.text);
     std::vector<std::string> texts;
     for (const Fact& fact : line.facts) {

@@ -16,23 +16,27 @@ ScanOptions options_of(std::vector<int> lengths) {
   return options;
 }
 
-class PhantomSummary : public ::testing::TestWithParam<double> {};
-
 // In repeated.txt every token comes twice, so that the same-token head looks far back.
-TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
-  const testing::TemporaryFolder folder("phantom-summary-" + std::to_string(GetParam()));
-  write_phantom(folder.path(), GetParam());
+Results phantom_results(double strength, const std::string& name) {
+  const testing::TemporaryFolder folder(name + "-" + std::to_string(strength));
+  write_phantom(folder.path(), strength);
   auto source =
       make_model_source(resolve_model(folder.path()),
                         {{"repeated.txt", read_token_ids(folder / "repeated.txt"), ""}}, {});
-  const Results results = scan(*source, options_of({32, 64, 128}));
+  return scan(*source, options_of({32, 64, 128}));
+}
+
+class PhantomSummary : public ::testing::TestWithParam<double> {};
+
+TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
+  const Results results = phantom_results(GetParam(), "phantom-summary");
   testing::expect_every_number_is_in_the_results(results);
 
   const auto lines = summarize(results);
   ASSERT_EQ(lines.size(), 5u);
   const auto says = [&](std::size_t line, const std::string& words) {
-    EXPECT_NE(lines[line].find(words), std::string::npos)
-        << "expected: " << words << "\nfound: " << lines[line];
+    EXPECT_NE(lines[line].text.find(words), std::string::npos)
+        << "expected: " << words << "\nfound: " << lines[line].text;
   };
   says(0, "the flattest is head 0.0 (1.00), the sharpest head 0.4 (0.00)");  // uniform, one-hot
   says(1, "head 0.1 rests on the first token");                              // sink
@@ -45,6 +49,23 @@ TEST_P(PhantomSummary, NamesTheHeadsThatWereBuilt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strengths, PhantomSummary, ::testing::Values(6.0, 9.0, 12.0));
+
+// Stronger heads, other sentences: all that names a number of them.
+TEST(PhantomSentences, DifferBetweenStrengths) {
+  const auto lines = [](double strength) {
+    return summarize(phantom_results(strength, "phantom-sentences"));
+  };
+  const auto weak = lines(1), strong = lines(12);
+  ASSERT_EQ(weak.size(), strong.size());
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < weak.size(); ++i) {
+    EXPECT_FALSE(strong[i].facts.empty());
+    EXPECT_FALSE(strong[i].heads.empty());
+    same += weak[i].text == strong[i].text;
+  }
+  // What is advised rests on the uniform head, which has no strength.
+  EXPECT_LE(same, 1U);
+}
 
 TEST(DemoSummary, EveryNumberIsInTheResults) {
   const std::string model = testing::source_path("demo/model");

@@ -10,6 +10,12 @@
 namespace headgauge {
 namespace {
 
+std::vector<std::string> texts(const Results& results) {
+  std::vector<std::string> list;
+  for (const SummaryLine& line : summarize_scan(results)) list.push_back(line.text);
+  return list;
+}
+
 // clang-format off
 TEST(Summary, FiveLinesInPlainWords) {
   const std::vector<std::string> expected{
@@ -26,7 +32,7 @@ TEST(Summary, FiveLinesInPlainWords) {
       "At L = 1024, keep at most 61 keys (N below 6 %) per query, but more for head 0.0 (462 keys"
       " for 90 % of its weight); stay above T = 0.1, where the gradient of head 1.2 is 0.60 (0.06"
       " at T = 1)."};
-  EXPECT_EQ(summarize(scanned_results()), expected);
+  EXPECT_EQ(texts(scanned_results()), expected);
 }
 // clang-format on
 
@@ -38,7 +44,7 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   Results r = scanned_results();
   set_outlook(r, .9);
   testing::expect_every_number_is_in_the_results(r);
-  const auto lines = summarize(r);
+  const auto lines = texts(r);
   ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[2],
             "Up to L = 1024, head 0.0 disperses most (its entropy grows by 0.98 +- 0.00 per unit "
@@ -51,15 +57,13 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
 TEST(Summary, SaysThatForecastsAreUnreliable) {
   Results r = scanned_results();
   set_outlook(r, .79);
-  EXPECT_NE(
-      summarize(r)[2].find("unreliable: one octave before, such forecasts held for only 79.0"),
-      std::string::npos);
+  EXPECT_NE(texts(r)[2].find("unreliable: one octave before, such forecasts held for only 79.0"),
+            std::string::npos);
   for (double& slope : r.metric("entropy_slope")->values) slope += .6;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(summarize(r)[2].find("head 0.2 least (0.62 +- 0.01)"), std::string::npos)
-      << summarize(r)[2];
+  EXPECT_NE(texts(r)[2].find("head 0.2 least (0.62 +- 0.01)"), std::string::npos) << texts(r)[2];
   r.metric("forecast_coverage")->values[0] = kUndefined;
-  EXPECT_EQ(summarize(r)[2].find("should spread"), std::string::npos);
+  EXPECT_EQ(texts(r)[2].find("should spread"), std::string::npos);
 }
 
 TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
@@ -67,11 +71,11 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   r.metric("critical_n")->values[1] = -1;
   r.metric("critical_fraction")->values[1] = kUndefined;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(summarize(r)[2].find("no top-N set up to N = 128"), std::string::npos);
+  EXPECT_NE(texts(r)[2].find("no top-N set up to N = 128"), std::string::npos);
   std::fill(r.metric("critical_n_head")->values.begin(), r.metric("critical_n_head")->values.end(),
             -1);
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(summarize(r)[2].find("0 of 6 heads get there by N = 128; head 0.0 spreads 90 %"),
+  EXPECT_NE(texts(r)[2].find("0 of 6 heads get there by N = 128; head 0.0 spreads 90 %"),
             std::string::npos);
 }
 
@@ -79,7 +83,7 @@ TEST(Summary, DoesNotSayThatItLookedFurtherThanThereAreKeys) {
   Results r = scanned_results();
   r.settings["critical_max"] = 5000;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(summarize(r)[2].find("get there by N = 1023, first"), std::string::npos);
+  EXPECT_NE(texts(r)[2].find("get there by N = 1023, first"), std::string::npos);
 }
 
 TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
@@ -87,8 +91,7 @@ TEST(Summary, LeavesOutACriticalNThatCouldNotBeRejected) {
   EXPECT_TRUE(critical_n_can_reject(r, 6));
   EXPECT_FALSE(critical_n_can_reject(r, 5));
   r.settings["critical_level"] = 0.001;
-  for (const std::string& line : summarize(r))
-    EXPECT_EQ(line.find("critical N"), std::string::npos);
+  for (const std::string& line : texts(r)) EXPECT_EQ(line.find("critical N"), std::string::npos);
 }
 
 TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
@@ -96,7 +99,7 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
   for (double& value : r.metric("critical_n_head")->values) value = kUndefined;
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(
-      summarize(r)[2],
+      texts(r)[2],
       "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector "
       "(critical N, reading \"context\"); head 0.0 spreads 90 % of its weight over 462 keys.");
 }
@@ -107,7 +110,7 @@ TEST(Summary, SaysWhatIsNotThere) {
   for (double& value : r.metric("attention_distance")->values) value += 30;
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_EQ(summarize(r)[1],
+  EXPECT_EQ(texts(r)[1],
             "At L = 1024, no head is a sink: head 0.1 has most on the first token (0.07 of its "
             "weight), head 1.1 is the most local sharp one (30.1 back), head 1.0 selects from "
             "furthest away (262 back).");
@@ -119,7 +122,7 @@ TEST(Summary, NamesTheOnlySharpHeadOnce) {
   for (std::size_t cell : {1u, 3u, 7u, 9u, 11u}) entropy.values[cell] = .9;  // all but head 0.2
   r.flags = find_flags(r);
   EXPECT_EQ(
-      summarize(r)[1],
+      texts(r)[1],
       "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 0.2 looks at "
       "the previous token (1.04 back).");
 }
@@ -129,7 +132,7 @@ TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   r.metric("separability")->stderr_.clear();
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_EQ(summarize(r)[3],
+  EXPECT_EQ(texts(r)[3],
             "At N = 20 of L = 1024, by the share of keys told apart, against that of random "
             "vectors, head 1.0 (0.98 against 0.47) does best, head 0.0 (0.21 against 0.44) worst.");
 }
@@ -145,7 +148,7 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
   }
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
-  const auto lines = summarize(r);
+  const auto lines = texts(r);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(
       lines[2],
@@ -159,14 +162,14 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
 TEST(Summary, AdviceDoesNotAskForMoreKeysThanAreNeeded) {
   Results r = scanned_results();
   for (double& value : r.metric("mass_90")->values) value = std::min(value, 50.0);
-  EXPECT_NE(summarize(r)[4].find("that is enough even for head 0.0 (50.0 keys"), std::string::npos);
+  EXPECT_NE(texts(r)[4].find("that is enough even for head 0.0 (50.0 keys"), std::string::npos);
 }
 
 TEST(Summary, AdviceOnTemperatureDependsOnTheGradients) {
   Results r = scanned_results();
   const auto advice = [&] {
     testing::expect_every_number_is_in_the_results(r);
-    const std::string line = summarize(r)[4];
+    const std::string line = texts(r)[4];
     return line.substr(line.find("; ") + 2);
   };
   for (double& g : r.metric("sensitivity")->values) g *= .1;
@@ -181,14 +184,14 @@ TEST(Summary, AdviceOnTemperatureDependsOnTheGradients) {
   std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity_top2"; });
   EXPECT_EQ(advice().find("stay above"), std::string::npos);
   std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });
-  EXPECT_EQ(summarize(r)[4].find("T = "), std::string::npos) << summarize(r)[4];
+  EXPECT_EQ(texts(r)[4].find("T = "), std::string::npos) << texts(r)[4];
 }
 
 TEST(Summary, NothingMeasuredNothingSaid) {
-  EXPECT_TRUE(summarize(Results{}).empty());
+  EXPECT_TRUE(texts(Results{}).empty());
   Results r = scanned_results();
   r.metrics.clear();
-  EXPECT_TRUE(summarize(r).empty());
+  EXPECT_TRUE(texts(r).empty());
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+#include "scan/largest_changes.hpp"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "results/summary_line.hpp"
+
+namespace headgauge {
+namespace {
+
+struct Subject {
+  const char* metric;
+  const char* name;
+  bool of_top_n;
+};
+
+constexpr Subject kSubjects[] = {
+    {"entropy_normalized", "The entropy (of its maximum)", false},
+    {"separability", "The share of keys told apart", true},
+    {"jacobian_spectral", "The norm of the gradient", false},
+};
+
+summary::MaybeLine largest_change(const Results& results, const Subject& subject) {
+  const std::string dim = rival_dimension(results);
+  const Coordinate* names = results.coord(dim);
+  const auto top_n = judged_top_n(results);
+  if (subject.of_top_n && !top_n) return {};
+  const auto at = [&](const HeadName& head, Index rival) {
+    const Pick layer{"layer", head.layer_index}, of{"head", head.head_index}, under{dim, rival};
+    return subject.of_top_n
+               ? find_cell(results, subject.metric, {layer, of, under, {"top_n", *top_n}})
+               : find_cell(results, subject.metric, {layer, of, under});
+  };
+  std::optional<HeadName> head;
+  Index rival = 0;
+  double most = 0;
+  for (const HeadName& candidate : measured_heads(results)) {
+    const auto original = at(candidate, 0);
+    if (!original) continue;
+    for (Index k = 1; k < results.coord_size(dim); ++k) {
+      const auto swapped = at(candidate, k);
+      if (!swapped || !(std::abs(swapped->value - original->value) > most)) continue;
+      most = std::abs(swapped->value - original->value);
+      head = candidate;
+      rival = k;
+    }
+  }
+  if (!head) return {};
+  summary::Line line;
+  line.say(subject.name);
+  if (subject.of_top_n) {
+    line.say(" at N = ");
+    line.whole("coords.top_n", results.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
+               {*top_n});
+  }
+  line.say(" changes most in ").head(*head).say(" under ");
+  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)]);
+  line.say(": from ").number(*at(*head, 0)).say(" to ").number(*at(*head, rival));
+  return line.say(".").done();
+}
+
+// Only of the rivals: the original's output is its own.
+summary::MaybeLine largest_output_change(const Results& results) {
+  const std::string dim = rival_dimension(results);
+  const Coordinate* names = results.coord(dim);
+  std::optional<HeadName> head;
+  std::optional<Cell> most;
+  Index rival = 0;
+  for (const HeadName& candidate : measured_heads(results)) {
+    for (Index k = 1; k < results.coord_size(dim); ++k) {
+      const auto cell =
+          find_cell(results, "output_change",
+                    {{"layer", candidate.layer_index}, {"head", candidate.head_index}, {dim, k}});
+      if (!cell || (most && !(cell->value > most->value))) continue;
+      head = candidate;
+      most = cell;
+      rival = k;
+    }
+  }
+  if (!most) return {};
+  summary::Line line;
+  line.say("The output changes most in ").head(*head).say(" under ");
+  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)])
+      .say(": by ");
+  return line.number(*most, 100).say(" % of its norm.").done();
+}
+
+}  // namespace
+
+std::vector<SummaryLine> largest_changes(const Results& results) {
+  std::vector<SummaryLine> lines;
+  for (const Subject& subject : kSubjects) {
+    if (auto line = largest_change(results, subject)) lines.push_back(std::move(*line));
+  }
+  if (auto line = largest_output_change(results)) lines.push_back(std::move(*line));
+  return lines;
+}
+
+}  // namespace headgauge
