@@ -37,7 +37,8 @@ class Schema(unittest.TestCase):
         self.assertEqual(schema.validate(MADE), self.made)
 
     def test_every_required_key_is_required(self):
-        for key in self.made:
+        added_later = {"summary"}  # files of the first versions lack it and stay valid
+        for key in self.made.keys() - added_later:
             without = {name: value for name, value in self.made.items() if name != key}
             self.assertTrue(list(schema.faults_of(without)), key)
 
