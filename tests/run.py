@@ -1,29 +1,32 @@
 #!/usr/bin/env python3
 """Builds headgauge, runs every test there is, and prints the totals as the last line.
 
-    python3 tests/run.py                    # release, python and asan: what CI runs
+    python3 tests/run.py                    # release, python, web and asan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
 release: the C++ tests; python: each folder of tests/ that holds test_*.py, run against the release
-build; asan, tsan: the C++ tests under sanitizers. The figures are those that ctest and unittest
-report. Exit status 1 if anything failed, did not build, or ran no test at all.
+build; web: the TypeScript tests, and the report page of the release build in a browser; asan, tsan:
+the C++ tests under sanitizers. The figures are those that ctest, unittest and Vitest report. Exit
+status 1 if anything failed, did not build, or ran no test at all.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-STAGES = ("release", "python", "asan", "tsan")
-DEFAULT_STAGES = ("release", "python", "asan")
+STAGES = ("release", "python", "web", "asan", "tsan")
+DEFAULT_STAGES = ("release", "python", "web", "asan")
 TEST_SECONDS = 900  # after which ctest gives a test up
 
 
@@ -71,6 +74,23 @@ def parse_unittest(text: str) -> Counts | None:
     skipped = details.get("skipped", 0)
     # Classes and modules that fail or are skipped as a whole are not in the number that ran.
     return Counts(max(0, int(ran[-1]) - failed - skipped), failed, skipped)
+
+
+def parse_vitest(text: str) -> Counts | None:
+    """The counts of Vitest's JSON report; None where there is none."""
+    try:
+        report = json.loads(text)
+        passed, failed, total = (
+            int(report[f"num{kind}Tests"]) for kind in ("Passed", "Failed", "Total")
+        )
+        # A file that could not even be loaded has no tests in it.
+        broken = sum(
+            1 for file in report["testResults"]
+            if file["status"] == "failed" and not file["assertionResults"]
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Counts(passed, failed + broken, total - passed - failed)
 
 
 def judge(counts: Counts | None, status: int) -> tuple[Counts, str]:
@@ -140,6 +160,24 @@ class Session:
         status, output = run([sys.executable, "-m", "unittest", "discover", "-s", name])
         self.record(f"unittest ({name})", *self._timed(judge(parse_unittest(output), status), start))
 
+    def check_types(self) -> None:
+        print("== tsc (web)", flush=True)
+        start = time.monotonic()
+        status, _ = run(["npm", "--prefix", "web", "run", "--silent", "check"])
+        counts = Counts(failed=1) if status else Counts()
+        self.record("tsc (web)", counts, start, "does not type-check" if status else "")
+
+    def vitest(self, script: str) -> None:
+        print(f"== vitest ({script})", flush=True)
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            command = ["npm", "--prefix", "web", "run", "--silent", script, "--"]
+            command += ["--reporter=default", "--reporter=json", f"--outputFile={report}"]
+            status, _ = run(command)
+            text = report.read_text() if report.exists() else ""
+        self.record(f"vitest ({script})", *self._timed(judge(parse_vitest(text), status), start))
+
     @staticmethod
     def _timed(judged: tuple[Counts, str], start: float) -> tuple[Counts, float, str]:
         counts, note = judged
@@ -190,6 +228,10 @@ def main(arguments: list[str]) -> int:
         if stage == "python":
             for folder in sorted({path.parent for path in ROOT.glob("tests/*/test_*.py")}):
                 session.unittest(folder)
+        elif stage == "web":
+            session.check_types()
+            session.vitest("test")
+            session.vitest("test:browser")
         elif session.build(stage):
             session.ctest(stage, sanitizer_options(stage))
     total = session.summary()

@@ -1,9 +1,10 @@
-"""What tests/run.py makes of the reports of ctest and unittest, as those print them."""
+"""What tests/run.py makes of the reports of ctest, unittest and Vitest, as those write them."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
 import unittest
@@ -13,7 +14,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import run  # noqa: E402
-from run import Counts, judge, parse_ctest, parse_unittest  # noqa: E402
+from run import Counts, judge, parse_ctest, parse_unittest, parse_vitest  # noqa: E402
 
 CTEST_MIXED = """\
 Test project /home/someone/headgauge/build/release
@@ -122,6 +123,39 @@ class Unittest(unittest.TestCase):
         self.assertEqual(parse_unittest(stream.getvalue()), Counts(1, 3, 1))
 
 
+class Vitest(unittest.TestCase):
+    @staticmethod
+    def report(files: list[list[str]], broken: int = 0) -> str:
+        tests = [status for file in files for status in file]
+        results = [
+            {
+                "status": "failed" if "failed" in file else "passed",
+                "assertionResults": [{"status": status} for status in file],
+            }
+            for file in files
+        ]
+        results += [{"status": "failed", "assertionResults": []}] * broken
+        return json.dumps(
+            {
+                "numTotalTests": len(tests),
+                "numPassedTests": tests.count("passed"),
+                "numFailedTests": tests.count("failed"),
+                "testResults": results,
+            }
+        )
+
+    def test_counts(self) -> None:
+        text = self.report([["passed", "passed", "pending"], ["failed", "passed"]])
+        self.assertEqual(parse_vitest(text), Counts(3, 1, 1))
+
+    def test_a_file_that_does_not_load_has_failed(self) -> None:
+        self.assertEqual(parse_vitest(self.report([["passed"]], broken=1)), Counts(1, 1, 0))
+
+    def test_no_report(self) -> None:
+        self.assertIsNone(parse_vitest(""))
+        self.assertIsNone(parse_vitest("{}"))
+
+
 class Judgement(unittest.TestCase):
     def test_good(self) -> None:
         self.assertEqual(judge(Counts(3, 0, 1), 0), (Counts(3, 0, 1), ""))
@@ -148,6 +182,8 @@ class WholeRun(unittest.TestCase):
             line = " ".join(command)
             for part, report in reports.items():
                 if part in line:
+                    if "--outputFile=" in line:
+                        Path(line.partition("--outputFile=")[2]).write_text(report[1])
                     return report
             return 0, ""
 
@@ -162,17 +198,23 @@ class WholeRun(unittest.TestCase):
                 "build/release": (0, CTEST_GOOD),
                 "build/asan": (0, CTEST_GOOD),
                 "unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n"),
+                "--silent test": (0, Vitest.report([["passed", "passed", "pending"]])),
             }
         )
         folders = len({path.parent for path in run.ROOT.glob("tests/*/test_*.py")})
         self.assertEqual(status, 0)
         self.assertEqual(
-            lines[-1], f"{260 + 4 * folders} passed, 0 failed, {2 + folders} skipped"
+            lines[-1], f"{264 + 4 * folders} passed, 0 failed, {4 + folders} skipped"
         )
 
     def test_one_failure_anywhere(self) -> None:
         status, lines = self.run_main({"build/asan": (8, CTEST_MIXED)}, "asan")
         self.assertEqual((status, lines[-1]), (1, "1 passed, 2 failed, 2 skipped"))
+
+    def test_types_that_do_not_check(self) -> None:
+        reports = {"check": (2, ""), "--silent test": (0, Vitest.report([["passed"]]))}
+        status, lines = self.run_main(reports, "web")
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
     def test_a_build_that_fails(self) -> None:
         status, lines = self.run_main({"cmake --build": (1, "error")}, "release")
