@@ -9,7 +9,7 @@ import unittest
 from checkpoints import copy_golden
 from command import ROOT, USAGE, CommandTest, Finished, environment, run
 
-COMMANDS = ("scan", "compare", "converge", "measures", "normalizers", "patterns", "inspect", "phantom")
+COMMANDS = ("scan", "compare", "converge", "report", "measures", "normalizers", "patterns", "inspect", "phantom")
 WIDEST = 100
 DOCUMENT = ROOT / "docs/cli.md"
 

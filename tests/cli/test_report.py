@@ -1,0 +1,129 @@
+"""headgauge report, as a user runs it; what the page does in a browser is in tests/web."""
+
+from __future__ import annotations
+
+import json
+import re
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+from command import BAD_INPUT, RESOURCE, ROOT, UNSUPPORTED, USAGE, CommandTest
+
+MADE = ROOT / "tests/results/data/made.json"
+
+
+class ReportTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.made = json.loads(MADE.read_text())
+
+    def page(self, results: object, name: str = "results.json") -> str:
+        self.write(name, results if isinstance(results, str) else json.dumps(results))
+        self.succeed("report", name, "--out", "page.html")
+        return (self.folder / "page.html").read_text()
+
+    def overview(self, page: str) -> dict:
+        found = re.search(r'<script id="headgauge-data" type="application/json">(.*?)</script', page)
+        assert found
+        return json.loads(found[1])
+
+
+class Files(ReportTest):
+    def test_the_page_is_written_beside_the_results(self) -> None:
+        self.write("out/results.json", MADE.read_text())
+        for given in ("out", "out/results.json"):
+            done = self.succeed("report", given)
+            self.assertEqual(done.out, "Written: out/report.html\n")
+            (self.folder / "out/report.html").unlink()
+
+    def test_out_may_be_a_file_a_folder_or_one_to_be_made(self) -> None:
+        self.write("results.json", MADE.read_text())
+        (self.folder / "there").mkdir()
+        for out, written in (("a.html", "a.html"), ("there", "there/report.html"),
+                             ("new/b.html", "new/b.html"), ("made/", "made/report.html")):
+            done = self.succeed("report", "results.json", "--out", out)
+            self.assertEqual(done.out, f"Written: {written}\n")
+            self.assertTrue((self.folder / written).read_text().startswith("<!doctype html>"))
+
+    def test_figures_are_files_of_their_own(self) -> None:
+        self.write("results.json", MADE.read_text())
+        done = self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
+        written = re.findall(r"^Written: (.*)$", done.out, re.M)
+        self.assertTrue(written)
+        for path in written:
+            root = ElementTree.parse(self.folder / path).getroot()
+            self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+
+    def test_results_that_hold_too_little_for_a_figure(self) -> None:
+        self.write("results.json", json.dumps({**self.made, "metrics": {}, "coords": {}}))
+        done = self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
+        self.assertIn("No figure", done.out)
+
+    def test_quiet_says_nothing(self) -> None:
+        self.write("results.json", MADE.read_text())
+        done = self.succeed("report", "results.json", "--quiet")
+        self.assertEqual((done.out, done.err), ("", ""))
+
+    def test_a_folder_that_cannot_be_written(self) -> None:
+        self.write("results.json", MADE.read_text())
+        self.write("file", "")
+        self.refuse(RESOURCE, "report", "results.json", "--out", "file/page.html", says="file")
+
+
+class BadInput(ReportTest):
+    def refused(self, code: int, text: str, *words: str) -> None:
+        self.write("results.json", text)
+        self.refuse(code, "report", "results.json", says=("results.json", *words))
+
+    def test_a_newer_schema(self) -> None:
+        newer = {**self.made, "schema": "headgauge.results/2"}
+        self.refused(UNSUPPORTED, json.dumps(newer), "headgauge.results/2", "newer headgauge")
+
+    def test_a_later_version_of_this_schema_is_read(self) -> None:
+        self.page({**self.made, "schema": "headgauge.results/1.7", "unheard_of": [1]})
+
+    def test_the_file_of_another_tool(self) -> None:
+        self.refused(BAD_INPUT, '{"results": {"hellaswag": 0.3}}', '"schema"')
+        self.refused(BAD_INPUT, '{"schema": "other/1"}', "other/1")
+        self.refused(BAD_INPUT, "layer,head\n0,0\n", "JSON")
+
+    def test_a_truncated_file(self) -> None:
+        text = MADE.read_text()
+        for size in (0, 1, len(text) // 2, len(text.rstrip()) - 1):
+            self.refused(BAD_INPUT, text[:size], "byte")
+
+    def test_nan_is_no_json(self) -> None:
+        self.refused(BAD_INPUT, json.dumps({**self.made, "metrics": {
+            "loss": {"dims": ["length"], "unit": "nats", "values": [float("nan"), 1]}}}), "byte")
+
+    def test_a_file_that_is_not_there(self) -> None:
+        self.refuse(BAD_INPUT, "report", "nothing.json", says="nothing.json")
+
+    def test_usage(self) -> None:
+        self.refuse(USAGE, "report")
+        self.write("results.json", MADE.read_text())
+        self.refuse(USAGE, "report", "results.json", "--format", "pdf")
+
+
+class UnusualResults(ReportTest):
+    def test_nulls(self) -> None:
+        self.made["metrics"]["loss"]["values"] = [None, None]
+        self.overview(self.page(self.made))
+
+    def test_a_metric_that_nobody_knows(self) -> None:
+        self.made["metrics"]["unheard_of"] = {
+            "dims": ["layer", "head"], "unit": "furlongs", "values": [[1, 2, 3], [4, 5, None]]
+        }
+        overview = self.overview(self.page(self.made))
+        self.assertIn("unheard_of", [metric["name"] for metric in overview["metrics"]])
+
+    def test_markup_in_names(self) -> None:
+        name = "</script><img src=x onerror=alert(1)>"
+        self.made["text"]["names"] = [name]
+        page = self.page(self.made)
+        self.assertNotIn("<img src=x", page)
+        self.assertEqual(self.overview(page)["header"]["text"]["names"], [name])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+// The figures' script and the engine that it runs in.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "headgauge/headgauge.hpp"
+#include "report/engine.hpp"
+#include "results/made_results.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+std::string run(const std::string& draw, const std::string& data = "{}") {
+  return report::run_figures(
+      "var headgauge_figures = {draw: " + draw + "};", data, [](std::string_view name) {
+        if (name == "fails") throw ResourceError("no more memory");
+        return name == "none" ? std::string() : "<" + std::string(name) + ">";
+      });
+}
+
+std::string failure(const std::string& draw) {
+  try {
+    return "returned " + run(draw);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+TEST(Engine, PassesTextsBothWays) {
+  EXPECT_EQ(run("(data, load) => data + load('a') + load('b')", "{\"\u00e9\": 1}"),
+            "{\"\u00e9\": 1}<a><b>");
+  EXPECT_EQ(run("(data, load) => String(load('none'))"), "undefined");
+}
+
+TEST(Engine, ReportsWhatTheScriptThrows) {
+  EXPECT_NE(failure("() => { throw new Error('no such thing'); }").find("no such thing"),
+            std::string::npos);
+  EXPECT_NE(failure("() => 3").find("could not be drawn"), std::string::npos);
+  EXPECT_NE(failure("syntax error").find("could not be drawn"), std::string::npos);
+}
+
+TEST(Engine, LetsErrorsOfTheLoaderThrough) {
+  EXPECT_THROW(run("(data, load) => load('fails')"), ResourceError);
+  EXPECT_THROW(run("(data, load) => { try { load('fails'); } catch (e) {} return ''; }"),
+               ResourceError);
+}
+
+// Neither files nor the network nor the program.
+TEST(Engine, HasNothingToReachOutWith) {
+  EXPECT_EQ(run("() => ['fetch', 'require', 'process', 'std', 'os', 'XMLHttpRequest']"
+                ".filter((name) => name in globalThis).join()"),
+            "");
+}
+
+TEST(Figures, AreDrawnFromWhatWasMeasured) {
+  const std::string model = testing::source_path("demo/model");
+  if (!testing::exists(model + "/model.safetensors")) GTEST_SKIP() << "no demo model";
+  auto source = make_model_source(
+      resolve_model(model),
+      {{"text.txt",
+        Tokenizer::load(model).encode(read_text_file(testing::source_path("demo/text.txt"))), ""}},
+      {});
+  ScanOptions options;
+  options.lengths = {64, 128};
+  options.threads = 2;
+  const Results results = scan(*source, options);
+  const testing::TemporaryFolder folder("report-figures");
+  const auto paths = write_figures(results, folder.path());
+  EXPECT_GE(paths.size(), 5U);
+  for (const std::string& path : paths) {
+    const std::string svg = read_text_file(path);
+    EXPECT_TRUE(svg.starts_with("<svg ")) << path;
+    EXPECT_TRUE(svg.ends_with("</svg>\n")) << path;
+    EXPECT_EQ(svg.find("NaN"), svg.npos) << path;
+    EXPECT_EQ(svg.find("undefined"), svg.npos) << path;
+  }
+  const auto again = draw_figures(results);
+  ASSERT_EQ(again.size(), paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(again[i].svg, read_text_file(paths[i]));
+}
+
+TEST(Figures, OfNothingAreNone) {
+  Results results = made_results();
+  results.metrics.clear();
+  EXPECT_TRUE(draw_figures(results).empty());
+}
+
+}  // namespace
+}  // namespace headgauge

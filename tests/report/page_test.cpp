@@ -1,0 +1,165 @@
+// The page as a file: what a browser would find in it, taken apart by other means.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/file.hpp"
+#include "headgauge/report.hpp"
+#include "report/bundle.hpp"
+#include "results/made_results.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Script {
+  std::string type, text;
+};
+
+// The script elements that have an id. Ends where a browser ends an element: at the first
+// "</script", whatever stands around it.
+std::map<std::string, Script> scripts_of(const std::string& page) {
+  std::map<std::string, Script> scripts;
+  const std::string open = "<script id=\"";
+  for (auto at = page.find(open); at != page.npos; at = page.find(open, at + 1)) {
+    const auto id = at + open.size(), id_end = page.find('"', id);
+    const auto type = page.find("type=\"", id_end) + 6, type_end = page.find('"', type);
+    const auto text = page.find('>', type_end) + 1, text_end = page.find("</script", text);
+    scripts[page.substr(id, id_end - id)] = {page.substr(type, type_end - type),
+                                             page.substr(text, text_end - text)};
+  }
+  return scripts;
+}
+
+std::string from_base64(const std::string& text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    bits = bits << 6 | static_cast<std::uint32_t>(digits.find(c));
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 255);
+  }
+  return bytes;
+}
+
+std::string gunzip(const std::string& packed) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string text;
+  int status = Z_OK;
+  while (status == Z_OK) {
+    char buffer[4096];
+    stream.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream.avail_out = sizeof buffer;
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(buffer, sizeof buffer - stream.avail_out);
+  }
+  EXPECT_EQ(status, Z_STREAM_END);
+  inflateEnd(&stream);
+  return text;
+}
+
+std::string page_of(const Results& results) {
+  const testing::TemporaryFolder folder("report-page");
+  write_report(results, folder / "report.html");
+  return read_text(folder / "report.html");
+}
+
+// Every number of the page, by metric; what is undefined as NaN.
+void expect_same_numbers(const Results& results, std::map<std::string, Script>& scripts) {
+  const Json overview = Json::parse(scripts["headgauge-data"].text);
+  ASSERT_EQ(overview["metrics"].size(), results.metrics.size());
+  std::size_t k = 0;
+  for (const auto& [name, metric] : results.metrics) {
+    const Json& entry = overview["metrics"][k++];
+    EXPECT_EQ(entry["name"], name);
+    EXPECT_EQ(entry["dims"], Json(metric.dims));
+    EXPECT_EQ(entry["unit"], metric.unit);
+    const Script& script = scripts[entry["element"].get<std::string>()];
+    const Json numbers = Json::parse(
+        script.type == "application/gzip" ? gunzip(from_base64(script.text)) : script.text);
+    const auto compare = [&](const char* key, const std::vector<double>& expected) {
+      ASSERT_EQ(numbers.contains(key), !expected.empty()) << name << " " << key;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const Json& found = numbers[key][i];
+        EXPECT_EQ(found.is_null(), !std::isfinite(expected[i]));
+        if (found.is_null()) continue;
+        EXPECT_EQ(found.get<double>(), expected[i]);
+      }
+    };
+    compare("values", metric.values);
+    compare("stderr", metric.stderr_);
+    EXPECT_EQ(numbers.value("rows", Json::array()), Json(metric.rows));
+  }
+}
+
+TEST(Page, HoldsTheResultsNumberByNumber) {
+  const Results results = made_results();
+  auto scripts = scripts_of(page_of(results));
+  EXPECT_EQ(scripts["headgauge-data"].type, "application/json");
+  expect_same_numbers(results, scripts);
+  const Json overview = Json::parse(scripts["headgauge-data"].text);
+  Json header = to_json(results);
+  header.erase("metrics");
+  EXPECT_EQ(overview["header"], header);
+  EXPECT_GT(overview["catalogue"].size(), 50U);
+}
+
+TEST(Page, CompressesLargeNumbers) {
+  Results results = made_results();
+  results.set_coord("position", std::vector<double>(3000, 1));
+  MetricArray& large = results.add_metric("large", {"position"}, "1");
+  for (std::size_t i = 0; i < large.values.size(); ++i) {
+    large.values[i] = std::sin(static_cast<double>(i));
+  }
+  large.values[7] = kUndefined;
+  auto scripts = scripts_of(page_of(results));
+  expect_same_numbers(results, scripts);
+  int packed = 0;
+  for (const auto& [id, script] : scripts) packed += script.type == "application/gzip";
+  EXPECT_EQ(packed, 1);
+}
+
+// A name cannot leave the element that it is in, nor open another.
+TEST(Page, NamesAreNeverMarkup) {
+  Results results = made_results();
+  const std::string name = "</script><script>alert(1)</script><!--<b>&amp;\u2028";
+  results.text["names"] = {name};
+  results.model["name"] = name;
+  const std::string page = page_of(results);
+  EXPECT_EQ(page.find("alert(1)</script>"), page.npos);
+  auto scripts = scripts_of(page);
+  const Json overview = Json::parse(scripts["headgauge-data"].text);
+  EXPECT_EQ(overview["header"]["text"]["names"][0], name);
+  EXPECT_EQ(overview["header"]["model"]["name"], name);
+}
+
+TEST(Page, IsTheSameForTheSameResults) {
+  EXPECT_EQ(page_of(made_results()), page_of(made_results()));
+}
+
+// The budget: a page without results is below 1 MB, and asks nothing of the network.
+TEST(Page, BundleIsSmallAndAlone) {
+  const std::string_view page = report::page_template();
+  EXPECT_LT(page.size(), 1'000'000U);
+  for (const char* reference : {" src=\"http", " href=\"http", "url(http", "import(\"http"}) {
+    EXPECT_EQ(page.find(reference), page.npos) << reference;
+  }
+  EXPECT_NE(page.find("default-src 'none'"), page.npos);
+}
+
+}  // namespace
+}  // namespace headgauge
