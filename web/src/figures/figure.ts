@@ -5,6 +5,7 @@ export interface DrawOptions {
   document: Document;
   width: number;
   dark: boolean;
+  titled?: boolean; // with the title in the drawing: for a file, where no words stand around it
 }
 
 export interface Figure {

@@ -1,0 +1,100 @@
+// Domains and ticks of axes, so that labels neither overlap nor need a number format of Plot's.
+import { formatTick } from "./format";
+
+export interface Axis {
+  label: string; // words and unit
+  log?: boolean;
+  domain: [number, number];
+  // Places that are good for a tick, best if few; without it they are chosen.
+  ticks?: readonly number[];
+  format?: (value: number) => string;
+}
+
+// The range of the values with some room; undefined where there is nothing to show.
+export function domainOf(
+  values: Iterable<number>,
+  { log = false, include = [] as number[], room = 0.04 } = {},
+): [number, number] | undefined {
+  let low = Infinity;
+  let high = -Infinity;
+  const take = (value: number) => {
+    if (!Number.isFinite(value) || (log && value <= 0)) return;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  };
+  for (const value of values) take(value);
+  if (low > high) return undefined;
+  include.forEach(take);
+  if (log) {
+    const ratio = high > low * 1.0001 ? (high / low) ** room : 2;
+    return [low / ratio, high * ratio];
+  }
+  const pad = high > low ? (high - low) * room : Math.abs(high) * 0.1 || 0.5;
+  return [low - pad, high + pad];
+}
+
+export function place(axis: Axis, value: number): number {
+  const [low, high] = axis.domain;
+  return axis.log
+    ? Math.log(value / low) / Math.log(high / low)
+    : (value - low) / (high - low);
+}
+
+// Ticks for so many pixels; `size` tells how many pixels a label takes along the axis.
+export function chooseTicks(axis: Axis, pixels: number, size: (label: string) => number): number[] {
+  const format = axis.format ?? formatTick;
+  const fits = (values: readonly number[]) =>
+    values.every((value, k) => {
+      if (k === 0) return true;
+      const gap = Math.abs(place(axis, value) - place(axis, values[k - 1]!)) * pixels;
+      return gap >= (size(format(value)) + size(format(values[k - 1]!))) / 2;
+    });
+  const inside = (values: readonly number[]) =>
+    values.filter((value) => place(axis, value) >= -1e-9 && place(axis, value) <= 1 + 1e-9);
+  if (axis.ticks) {
+    const sorted = inside([...new Set(axis.ticks)].sort((a, b) => a - b));
+    for (let step = 1; step < sorted.length; step += 1) {
+      // The last label stays: it is the longest length, the largest N.
+      const kept = sorted.filter((_, k) => (sorted.length - 1 - k) % step === 0);
+      if (fits(kept)) return kept;
+    }
+    return sorted.slice(-1);
+  }
+  const candidates = axis.log ? logTicks(axis.domain) : linearTicks(axis.domain);
+  for (const values of candidates) {
+    const kept = inside(values);
+    if (kept.length >= 2 && kept.length <= 9 && fits(kept)) return kept;
+  }
+  return inside(candidates[candidates.length - 1]!).slice(-1);
+}
+
+// From dense to sparse.
+function logTicks([low, high]: [number, number]): number[][] {
+  const first = Math.floor(Math.log10(low));
+  const last = Math.ceil(Math.log10(high));
+  const decades = Array.from({ length: last - first + 1 }, (_, k) => first + k);
+  const of = (factors: number[]) =>
+    decades.flatMap((decade) => factors.map((factor) => Number(`${factor}e${decade}`)));
+  const out = high / low < 8 ? linearTicks([low, high]) : [];
+  out.push(of([1, 2, 5]), of([1, 3]), of([1]));
+  for (let step = 2; step <= decades.length; step += 1) {
+    out.push(decades.filter((k) => k % step === 0).map((k) => Number(`1e${k}`)));
+  }
+  return out;
+}
+
+function linearTicks([low, high]: [number, number]): number[][] {
+  const out: number[][] = [];
+  const base = Math.floor(Math.log10((high - low) / 10));
+  for (let exponent = base; exponent <= base + 2; exponent += 1) {
+    for (const factor of [1, 2, 5]) {
+      const step = Number(`${factor}e${exponent}`);
+      const ticks: number[] = [];
+      for (let k = Math.ceil(low / step); k <= high / step + 1e-9; k += 1) {
+        ticks.push(Number((k * step).toPrecision(12)));
+      }
+      out.push(ticks);
+    }
+  }
+  return out;
+}

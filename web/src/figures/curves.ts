@@ -1,0 +1,187 @@
+// Metrics along one coordinate: lines with bands of two standard errors, bounds and references.
+import * as Plot from "@observablehq/plot";
+import type { Cell, Results } from "../data/results";
+import { domainOf, type Axis } from "./axes";
+import type { Figure } from "./figure";
+import { csvValue, formatNumber, formatWithError } from "./format";
+import { frame, type KeyEntry } from "./frame";
+import { themeOf, type Theme } from "./theme";
+
+export type Style = "line" | "thin" | "dashed" | "dotted";
+
+export interface Curve {
+  name: string; // column of the CSV
+  label: string;
+  colour: number | "muted"; // of the theme's series
+  style: Style;
+  values: readonly number[];
+  stderr?: readonly number[] | undefined;
+  dots?: boolean;
+  faint?: boolean;
+}
+
+export interface CurvesOptions {
+  id: string;
+  title: string;
+  caption: string;
+  x: {
+    column: string;
+    label: string;
+    values: readonly number[];
+    log?: boolean;
+    ticks?: readonly number[];
+    include?: number[];
+  };
+  y: { label: string; log?: boolean; domain?: [number, number]; include?: number[] };
+  curves: Curve[];
+  // More on the same axes.
+  marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
+  key?: (theme: Theme) => KeyEntry[];
+  height?: number;
+}
+
+export const colourOf = (theme: Theme, colour: number | "muted"): string =>
+  colour === "muted" ? theme.muted : theme.series[colour % theme.series.length]!;
+
+// A metric along a dim, the other dims fixed; undefined where the file lacks it or has only NaN.
+export function along(
+  results: Results,
+  name: string,
+  dim: string,
+  cell: Cell,
+): { values: number[]; stderr: number[] | undefined } | undefined {
+  const metric = results.metric(name);
+  if (!metric?.dims.includes(dim)) return undefined;
+  const cells = results.coord(dim).map((_, k) => ({ ...cell, [dim]: k }));
+  const values = cells.map((at) => results.value(name, at));
+  if (!values.some(Number.isFinite)) return undefined;
+  return { values, stderr: metric.stderr ? cells.map((at) => results.stderr(name, at)) : undefined };
+}
+
+export function metricCurve(
+  results: Results,
+  dim: string,
+  cell: Cell,
+  curve: Omit<Curve, "values" | "stderr">,
+): Curve[] {
+  const found = along(results, curve.name, dim, cell);
+  return found ? [{ ...curve, values: found.values, stderr: found.stderr }] : [];
+}
+
+interface Point {
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  title: string;
+}
+
+export function curvesFigure(options: CurvesOptions): Figure | undefined {
+  const { id, title, caption, x, y, curves } = options;
+  const xDomain = domainOf(x.values, { log: x.log ?? false, include: x.include ?? [] });
+  const yDomain = y.domain ?? domainOf(curves.flatMap((curve) => spread(curve, y.log ?? false)), {
+    log: y.log ?? false,
+    include: y.include ?? [],
+  });
+  if (!xDomain || !yDomain || curves.length === 0) return undefined;
+  const xAxis: Axis = {
+    label: x.label, log: x.log ?? false, domain: xDomain, ...(x.ticks ? { ticks: x.ticks } : {}),
+  };
+  const yAxis: Axis = { label: y.label, log: y.log ?? false, domain: yDomain };
+  return {
+    id,
+    title,
+    caption,
+    columns: [
+      x.column,
+      ...curves.flatMap(({ name, stderr }) => (stderr ? [name, `${name}_stderr`] : [name])),
+    ],
+    rows: x.values.map((value, k) => [
+      value,
+      ...curves.flatMap(({ values, stderr }) =>
+        [values[k]!, ...(stderr ? [stderr[k]!] : [])].map(csvValue),
+      ),
+    ]),
+    draw: (draw) => {
+      const theme = themeOf(draw.dark);
+      const named = curves.filter(({ label }) => label !== "");
+      const key = [...named.map((curve) => keyOf(curve, theme)), ...(options.key?.(theme) ?? [])];
+      return frame(draw, {
+        title,
+        x: xAxis,
+        y: yAxis,
+        key: key.length > 1 ? key : [],
+        ...(options.height ? { height: options.height } : {}),
+        marks: [
+          ...curves.flatMap((curve) => curveMarks(curve, x.values, xAxis, yAxis, theme)),
+          ...(options.marks?.(theme, xAxis, yAxis) ?? []),
+        ],
+      });
+    },
+  };
+}
+
+function spread({ values, stderr }: Curve, log: boolean): number[] {
+  return values.flatMap((value, k) => {
+    const error = stderr?.[k] ?? NaN;
+    const low = value - 2 * error;
+    // On a log axis a band that reaches below nothing ends at the axis.
+    return [value, value + 2 * error, log && low < value / 4 ? value / 4 : low];
+  });
+}
+
+const keyOf = (curve: Curve, theme: Theme): KeyEntry => ({
+  label: curve.label,
+  colour: colourOf(theme, curve.colour),
+  kind: curve.style,
+});
+
+const DASHES: Partial<Record<Style, string>> = { dashed: "6 4", dotted: "2 3" };
+
+function curveMarks(
+  curve: Curve,
+  places: readonly number[],
+  x: Axis,
+  y: Axis,
+  theme: Theme,
+): Plot.Markish[] {
+  const colour = colourOf(theme, curve.colour);
+  const points = places.map((place, k): Point => {
+    const value = curve.values[k]!;
+    const error = curve.stderr?.[k] ?? NaN;
+    return {
+      x: place,
+      y: y.log && value <= 0 ? NaN : value,
+      low: y.log ? Math.max(value - 2 * error, y.domain[0]) : value - 2 * error,
+      high: value + 2 * error,
+      title: `${curve.label}, ${x.label} ${formatNumber(place)}: ${formatWithError(value, error)}`,
+    };
+  });
+  const marks: Plot.Markish[] = [];
+  if (curve.stderr?.some(Number.isFinite)) {
+    marks.push(
+      Plot.areaY(points, {
+        x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.2, clip: true,
+      }),
+      // A band needs neighbours; a bar does not.
+      Plot.ruleX(points.filter(({ low }) => points.length <= 12 && Number.isFinite(low)), {
+        x: "x", y1: "low", y2: "high", stroke: colour, strokeOpacity: 0.5, clip: true,
+      }),
+    );
+  }
+  marks.push(
+    Plot.lineY(points, {
+      x: "x",
+      y: "y",
+      stroke: colour,
+      strokeWidth: curve.style === "thin" ? 1.25 : 2,
+      strokeOpacity: curve.faint ? 0.6 : 1,
+      strokeDasharray: DASHES[curve.style] ?? "none",
+      clip: true,
+    }),
+  );
+  if (curve.dots ?? curve.style === "line") {
+    marks.push(Plot.dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title", clip: true }));
+  }
+  return marks;
+}

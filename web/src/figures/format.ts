@@ -1,0 +1,55 @@
+// Numbers and names as text, the same in drawings, tables and sentences. No Intl: the engine
+// inside headgauge has none.
+import type { Results } from "../data/results";
+
+// With so many significant digits, without zeros that say nothing; exponents only where a plain
+// number would be long.
+export function formatNumber(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return "undefined";
+  if (!Number.isFinite(value)) return value > 0 ? "infinite" : "-infinite";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e6) return String(value);
+  if (size >= 1e6 || size < 1e-4) {
+    const [mantissa, exponent] = value.toExponential(Math.max(0, digits - 1)).split("e");
+    return `${trimZeros(mantissa!)}e${Number(exponent)}`;
+  }
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return trimZeros(value.toFixed(decimals));
+}
+
+function trimZeros(text: string): string {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+export const formatTick = (value: unknown): string =>
+  typeof value === "number" ? formatNumber(value, 4) : String(value);
+
+export const formatShare = (value: number, digits = 3): string =>
+  `${formatNumber(100 * value, digits)} %`;
+
+// "0.4812 ± 0.013": the value and two standard errors.
+export function formatWithError(value: number, stderr: number, digits = 4): string {
+  const text = formatNumber(value, digits);
+  return Number.isFinite(stderr) ? `${text} ± ${formatNumber(2 * stderr, 2)}` : text;
+}
+
+export function formatBytes(value: number): string {
+  if (!(value >= 1024)) return `${formatNumber(value)} B`;
+  const steps = Math.min(4, Math.floor(Math.log2(value) / 10));
+  return `${formatNumber(value / 1024 ** steps, 3)} ${["B", "KiB", "MiB", "GiB", "TiB"][steps]}`;
+}
+
+export const plainName = (name: string): string => name.replace(/_/g, " ");
+
+// "effective tokens (keys)"; numbers without a unit have no brackets.
+export function metricLabel(results: Results, name: string): string {
+  const unit = results.info(name)?.unit ?? "1";
+  return unit === "1" || unit === "" ? plainName(name) : `${plainName(name)} (${unit})`;
+}
+
+export function headLabel(results: Results, layer: number, head: number): string {
+  return `layer ${results.coord("layer")[layer]}, head ${results.coord("head")[head]}`;
+}
+
+export const csvValue = (value: number): number | null => (Number.isFinite(value) ? value : null);
