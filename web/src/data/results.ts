@@ -174,7 +174,10 @@ export class Results {
     return new Results(
       { ...this.header, coords },
       infos,
-      (name) => this.load(start + name),
+      (name) => {
+        const ready = this.loaded.get(start + name);
+        return ready ? plainNumbers(ready) : this.load(start + name);
+      },
       this.catalogue,
     );
   }
@@ -204,6 +207,15 @@ export function flatIndex(metric: Metric, cell: Cell): number {
     index = index * size + (cell[dim] ?? size - 1);
   });
   return index;
+}
+
+// A metric that is ready, for a part of the file that has it under another name.
+function plainNumbers({ values, stderr, rows }: Metric): RawNumbers {
+  return {
+    values: Array.from(values),
+    ...(stderr ? { stderr: Array.from(stderr) } : {}),
+    ...(rows ? { rows: Array.from(rows) } : {}),
+  };
 }
 
 // Nested lists, null or a string such as "NaN" where undefined, in one array.

@@ -6,6 +6,7 @@ export interface DrawOptions {
   width: number;
   dark: boolean;
   titled?: boolean; // with the title in the drawing: for a file, where no words stand around it
+  title?: string; // in place of the figure's own
 }
 
 export interface Figure {

@@ -42,6 +42,8 @@ export function formatBytes(value: number): string {
 
 export const plainName = (name: string): string => name.replace(/_/g, " ");
 
+export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
 // "effective tokens (keys)"; numbers without a unit have no brackets.
 export function metricLabel(results: Results, name: string): string {
   const unit = results.info(name)?.unit ?? "1";

@@ -47,10 +47,11 @@ export function wrapped(text: string, width: number, size = SMALL): string[] {
 }
 
 export function frame(
-  { document, width, dark, titled = false }: DrawOptions,
-  { title, height = 260, x, y, left, right = 20, marks, options = {}, ...words }: FrameOptions,
+  { document, width, dark, titled = false, title: given }: DrawOptions,
+  { title: own, height = 260, x, y, left, right = 20, marks, options = {}, ...words }: FrameOptions,
 ): SVGSVGElement {
   const theme = themeOf(dark);
+  const title = given ?? own;
   const { xLabel = x?.label, yLabel = y?.label, key = [], ramp } = words;
   const titleLines = titled ? wrapped(title, width - 16, 15) : [];
   const keyRows = rowsOfKey(key, width - 16);
@@ -66,7 +67,7 @@ export function frame(
   const xFormat = x?.format ?? formatTick;
   const inner = width - marginLeft - right;
   const xTicks = x ? chooseTicks(x, inner, (label) => textWidth(label, 11) + 10) : [];
-  const marginTop = head + 10;
+  const marginTop = head + (y ? 10 : 4);
   const marginBottom = (x || options.x ? 24 : 6) + xLines.length * LINE + 4;
   const total = height + marginTop + marginBottom;
   const axisStyle = { fontSize: 11, color: theme.muted, label: null, tickSize: 4 };
@@ -94,7 +95,7 @@ export function frame(
   pen.ground(width, total, title);
   let top = 8;
   for (const line of titleLines) pen.text(8, (top += 20) - 5, line, { size: 15, weight: "600" });
-  if (ramp) top = drawRamp(pen, ramp, top, Math.min(width - 16, 320));
+  if (ramp) top = drawRamp(pen, ramp, top, width - 16);
   for (const row of keyRows) {
     for (const { entry, at } of row) drawEntry(pen, entry, 8 + at, top + 9);
     top += 19;
@@ -222,10 +223,11 @@ function drawRamp(
   pen: Pen,
   { scale, label }: { scale: ColourScale; label: string },
   top: number,
-  width: number,
+  room: number,
 ): number {
+  const width = Math.min(room, 320);
   let y = top;
-  for (const line of wrapped(label, width)) pen.text(8, (y += LINE) - 4, line, {});
+  for (const line of wrapped(label, room)) pen.text(8, (y += LINE) - 4, line, {});
   const steps = 40;
   for (let k = 0; k < steps; k += 1) {
     pen.shape("rect", {

@@ -1,8 +1,68 @@
 // The figures that a results file has by itself, without anyone choosing a head.
-import type { Results } from "../data/results";
+import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
-import { headFigures } from "./head";
+import { headFigures, headNeeds } from "./head";
+import { overHeads } from "./heads";
+import { mapFigure } from "./map";
+import { judgedN } from "./meeting";
+import { modelFigures, modelNeeds } from "./model";
+import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "./papers";
+
+// What tells most about heads, as far as it was measured.
+const MAPS: readonly string[] = [
+  "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
+];
+
+export const standardNeeds = (results: Results): string[] => [
+  ...new Set([
+    ...MAPS.filter((name) => results.has(name)),
+    ...modelNeeds(results),
+    ...limitsNeeds(results),
+    ...tokensNeeds(results),
+    ...headNeeds(results),
+  ]),
+];
+
+// The original of compare, the N at which heads are judged.
+function usualCell(results: Results): Cell {
+  const top_n = judgedN(results);
+  return { normalizer: 0, pattern: 0, ...(top_n === undefined ? {} : { top_n }) };
+}
 
 export function standardFigures(results: Results): Figure[] {
-  return headFigures(results, { layer: 0, head: 0 });
+  const maps = MAPS.filter((name) => {
+    const dims = results.info(name)?.dims ?? [];
+    return dims.includes("layer") && dims.includes("head");
+  }).map((name) => {
+    const variant = name.endsWith("_change") ? 1 : 0;
+    return mapFigure(results, name, {
+      ...usualCell(results), normalizer: variant, pattern: variant,
+    });
+  });
+  return [
+    ...maps,
+    ...modelFigures(results),
+    ...limitsFigures(results),
+    ...tokensFigures(results),
+    ...extremes(results).flatMap(({ layer, head }) => {
+      const suffix = `-layer-${results.coord("layer")[layer]}-head-${results.coord("head")[head]}`;
+      return headFigures(results, { layer, head }).map((figure) => ({
+        ...figure,
+        id: figure.id + suffix,
+      }));
+    }),
+  ];
+}
+
+// The most dispersed head and the sharpest one; of files without entropies, the largest and the
+// smallest horizon.
+function extremes(results: Results): { layer: number; head: number }[] {
+  for (const name of ["entropy_normalized", "horizon"]) {
+    const heads = overHeads(results, name, usualCell(results))
+      .filter(({ value }) => Number.isFinite(value))
+      .sort((a, b) => b.value - a.value);
+    const [most, least] = [heads[0], heads[heads.length - 1]];
+    if (most && least) return heads.length > 1 ? [most, least] : [most];
+  }
+  return [];
 }

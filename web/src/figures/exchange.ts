@@ -1,0 +1,90 @@
+// What it costs to exchange the rule or the pattern of attention, and what is won.
+import * as Plot from "@observablehq/plot";
+import type { Results } from "../data/results";
+import { variants } from "./critical";
+import type { Figure } from "./figure";
+import { csvValue } from "./format";
+import { overHeads } from "./heads";
+import { judgedN } from "./meeting";
+import { scatterFigure } from "./scatter";
+
+export const EXCHANGE_NEEDS: readonly string[] = [
+  "loss_change", "entropy_normalized", "separability", "kept_mass",
+];
+
+interface Side {
+  metric: string;
+  label: string;
+  cell: Record<string, number>;
+}
+
+export function exchangeFigures(results: Results): Figure[] {
+  const { dim } = variants(results, "loss_change");
+  const dims = results.info("loss_change")?.dims ?? [];
+  // With --each there is a change for every head: a map shows those.
+  if (dims.length === 0 || dims.includes("layer") || (dim !== "normalizer" && dim !== "pattern")) {
+    return [];
+  }
+  const top_n = judgedN(results);
+  const sides: (Side & { id: string; title: string })[] =
+    dim === "pattern"
+      ? [
+          {
+            id: "patterns", title: "Patterns: loss against the weight they keep",
+            metric: "kept_mass", label: "weight kept, mean over heads (share)", cell: {},
+          },
+        ]
+      : [
+          {
+            id: "normalizers", title: "Rules: loss against selectivity",
+            metric: "entropy_normalized",
+            label: "normalized entropy, mean over heads (1: spread over all keys)", cell: {},
+          },
+          {
+            id: "normalizers-separability", title: "Rules: loss against separability",
+            metric: "separability",
+            label: `separability at N = ${results.coord("top_n")[top_n ?? 0]}, mean over heads (share)`,
+            cell: top_n === undefined ? {} : { top_n },
+          },
+        ];
+  return sides.flatMap(({ id, title, ...side }) => exchange(results, dim, id, title, side) ?? []);
+}
+
+function exchange(
+  results: Results,
+  dim: string,
+  id: string,
+  title: string,
+  { metric, label, cell }: Side,
+): Figure | undefined {
+  const names = results.coord(dim).map(String);
+  const points = names.map((name, variant) => {
+    const values = overHeads(results, metric, { ...cell, [dim]: variant })
+      .map(({ value }) => value)
+      .filter(Number.isFinite);
+    const change = results.value("loss_change", { [dim]: variant });
+    return {
+      label: name,
+      x: values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN,
+      y: variant === 0 && !Number.isFinite(change) ? 0 : change,
+      yError: results.stderr("loss_change", { [dim]: variant }),
+      series: variant,
+    };
+  });
+  return scatterFigure({
+    id,
+    title,
+    caption:
+      "Change of the loss at the longest length when every head is exchanged, with bars of ± 2 " +
+      "standard errors of the paired differences; the original stands on the line at 0.",
+    columns: [dim, `${metric}_mean`, "loss_change", "loss_change_stderr"],
+    rows: points.map(({ label: name, x, y, yError }) => [
+      name, csvValue(x), csvValue(y), csvValue(yError),
+    ]),
+    x: { label },
+    y: { label: "change of the loss (nats a token)", include: [0] },
+    points,
+    named: true,
+    marks: (theme) => [Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "2 3" })],
+  });
+}

@@ -1,0 +1,49 @@
+// Values over the layers and heads of a file.
+import type { Cell, Results } from "../data/results";
+
+export interface HeadValue {
+  layer: number; // index, not label
+  head: number;
+  value: number;
+  stderr: number;
+}
+
+// Row-major: the heads of the first layer first. A metric without heads has one value a layer.
+export function overHeads(results: Results, name: string, cell: Cell = {}): HeadValue[] {
+  const metric = results.metric(name);
+  if (!metric?.dims.includes("layer")) return [];
+  const heads = metric.dims.includes("head") ? results.coord("head").length : 1;
+  return results.coord("layer").flatMap((_, layer) =>
+    Array.from({ length: heads }, (__, head) => ({
+      layer,
+      head,
+      value: results.value(name, { ...cell, layer, head }),
+      stderr: results.stderr(name, { ...cell, layer, head }),
+    })),
+  );
+}
+
+// -1 in these says that none was found among those searched; it is no size.
+export const isNoneFound = (name: string, value: number): boolean =>
+  value === -1 && /^critical_(n|n_head)(_by_position)?$/.test(name);
+
+export function quantile(sorted: readonly number[], share: number): number {
+  if (sorted.length === 0) return NaN;
+  const at = share * (sorted.length - 1);
+  const low = Math.floor(at);
+  const next = sorted[low + 1] ?? sorted[low]!;
+  return sorted[low]! + (at - low) * (next - sorted[low]!);
+}
+
+// Ranks from 1, ties at their mean.
+export function ranks(values: readonly number[]): number[] {
+  const order = values.map((_, k) => k).sort((a, b) => values[a]! - values[b]!);
+  const out = new Array<number>(values.length).fill(0);
+  for (let start = 0; start < order.length; ) {
+    let end = start;
+    while (end < order.length && values[order[end]!] === values[order[start]!]) end += 1;
+    for (let k = start; k < end; k += 1) out[order[k]!] = (start + end + 1) / 2;
+    start = end;
+  }
+  return out;
+}

@@ -1,0 +1,127 @@
+// A metric over layers and heads, one rectangle a head.
+import * as Plot from "@observablehq/plot";
+import type { Cell, Metric, Results } from "../data/results";
+import type { Figure } from "./figure";
+import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
+import { frame } from "./frame";
+import { isNoneFound, overHeads } from "./heads";
+import { colourScale, themeOf } from "./theme";
+
+// "L = 1024, N = 20": the labels of the dims that are fixed.
+export function cellLabel(results: Results, metric: Metric | undefined, cell: Cell): string {
+  const letters: Record<string, string> = {
+    length: "L", top_n: "N", temperature: "T", epsilon: "ε", forecast_length: "F", tokens: "n",
+  };
+  return (metric?.dims ?? [])
+    .filter((dim) => dim !== "layer" && dim !== "head")
+    .map((dim) => {
+      const labels = results.coord(dim);
+      const label = labels[cell[dim] ?? labels.length - 1];
+      const text = typeof label === "number" ? formatNumber(label) : String(label);
+      return letters[dim] ? `${letters[dim]} = ${text}` : `${dim.replace(/_/g, " ")} ${text}`;
+    })
+    .join(", ");
+}
+
+export function mapFigure(results: Results, name: string, cell: Cell): Figure {
+  const metric = results.metric(name);
+  const byHead = metric?.dims.includes("head") ?? false;
+  const layers = results.coord("layer").map(String);
+  const heads = byHead ? results.coord("head").map(String) : ["all heads"];
+  const values = overHeads(results, name, cell);
+  const where = cellLabel(results, metric, cell);
+  const title = `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
+  const stderr = metric?.stderr !== undefined;
+  return {
+    id: `map-${name.replace(/_/g, "-")}`,
+    title,
+    caption:
+      `Each cell is ${byHead ? "a head: layers downwards, heads across" : "a layer"}. A cross ` +
+      "says undefined or not measured, a dash that none was found.",
+    columns: [...(byHead ? ["layer", "head"] : ["layer"]), name, ...(stderr ? [`${name}_stderr`] : [])],
+    rows: values.map(({ layer, head, value, stderr: error }) => [
+      results.coord("layer")[layer]!,
+      ...(byHead ? [results.coord("head")[head]!] : []),
+      csvValue(value),
+      ...(stderr ? [csvValue(error)] : []),
+    ]),
+    draw: (options) => {
+      const theme = themeOf(options.dark);
+      const shown = values.map(({ value }) => (isNoneFound(name, value) ? NaN : value));
+      const scale = colourScale(shown, name.endsWith("_change"));
+      const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
+      const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
+      const cellWidth = inner / heads.length;
+      const cellHeight = Math.max(11, Math.min(30, cellWidth));
+      const cells = values.map(({ layer, head, value, stderr: error }, k) => {
+        const fill = Number.isFinite(shown[k]) ? scale.colour(shown[k]!) : theme.undefinedFill;
+        return {
+          layer: layers[layer]!,
+          head: heads[head]!,
+          fill,
+          mark: isNoneFound(name, value) ? "–" : "×",
+          missing: !Number.isFinite(shown[k]),
+          ink: isDark(fill) ? "#ffffff" : "#000000",
+          text: shortText(value),
+          title:
+            `layer ${layers[layer]}${byHead ? `, head ${heads[head]}` : ""}: ` +
+            (isNoneFound(name, value) ? "none found" : formatWithError(value, error)),
+        };
+      });
+      type Drawn = (typeof cells)[number];
+      const fits = cellWidth >= 38 && cellHeight >= 16;
+      const step = Math.max(1, Math.ceil((7 * heads[heads.length - 1]!.length + 6) / cellWidth));
+      const rowStep = Math.ceil(12 / cellHeight);
+      const every = (labels: string[], n: number) => labels.filter((_, k) => k % n === 0);
+      const axis = { fontSize: 11, label: null, tickSize: 0, color: theme.muted };
+      return frame(options, {
+        title,
+        height: cellHeight * layers.length,
+        left,
+        right: options.width - left - inner,
+        ramp: { scale, label: `${metricLabel(results, name)}${where ? `, ${where}` : ""}` },
+        yLabel: "layer",
+        ...(byHead ? { xLabel: "head" } : {}),
+        options: {
+          x: { type: "band", domain: heads, padding: 0, align: 0 },
+          y: { type: "band", domain: layers, padding: 0 },
+          color: { type: "identity" },
+        },
+        marks: [
+          Plot.axisX(every(heads, step), axis),
+          Plot.axisY(every(layers, rowStep), axis),
+          Plot.cell(cells, { x: "head", y: "layer", fill: "fill", inset: 0.5, title: "title" }),
+          Plot.text(
+            cells.filter((drawn) => drawn.missing || fits),
+            {
+              x: "head",
+              y: "layer",
+              text: ({ missing, mark, text }: Drawn) => (missing ? mark : text),
+              fill: "ink",
+              fontSize: Math.min(11, cellHeight),
+              pointerEvents: "none",
+            },
+          ),
+        ],
+      });
+    },
+  };
+}
+
+function shortText(value: number): string {
+  const text = formatNumber(value, 3);
+  return text.length <= 5 ? text : formatNumber(value, 2);
+}
+
+// Whether white text reads better than black on this colour ("#440154" or "rgb(68, 1, 84)").
+function isDark(colour: string): boolean {
+  const parts = colour.startsWith("#")
+    ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
+    : (colour.match(/\d+(\.\d+)?/g) ?? []).map(Number);
+  const [r = 0, g = 0, b = 0] = parts.map((part) => {
+    const share = part / 255;
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  // Above this luminance black has the better contrast, and at least 4.5.
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
+}

@@ -1,0 +1,123 @@
+// Where the two papers meet: does a head that selects poorly also need more context?
+import type { Cell, Results } from "../data/results";
+import type { Figure } from "./figure";
+import { capital, csvValue, formatNumber, headLabel, metricLabel } from "./format";
+import { overHeads } from "./heads";
+import { isWide, pairText, scatterFigure, withScale, type ScatterPoint } from "./scatter";
+
+export const MEETING_NEEDS: readonly string[] = [
+  "rank_correlation", "rank_correlation_low", "rank_correlation_high", "critical_fraction_head",
+  "critical_n_head", "separability", "entropy_slope", "horizon", "rate_mean", "rate_covariance",
+  "tokens_for_error",
+];
+
+// The N at which heads are judged: 20, else the largest from 2 up to 20.
+export function judgedN(results: Results): number | undefined {
+  const sizes = results.numbers("top_n");
+  let best: number | undefined;
+  sizes.forEach((size, k) => {
+    if (size >= 2 && size <= 20 && (best === undefined || size > sizes[best]!)) best = k;
+  });
+  return best;
+}
+
+const indexOf = (labels: readonly (string | number)[], wanted: string | number) => {
+  const at = labels.findIndex((label) => label === wanted);
+  return at < 0 ? undefined : at;
+};
+
+// The cell of each metric that the correlations are of.
+export function meetingCell(results: Results, name: string): Cell {
+  const cell: Record<string, number> = {};
+  const put = (dim: string, index: number | undefined) => {
+    if (index !== undefined) cell[dim] = index;
+  };
+  if (name === "separability") put("top_n", judgedN(results));
+  if (name === "tokens_for_error" || name === "budget_keys") {
+    put("tolerance", indexOf(results.coord("tolerance"), 0.05));
+    put("sampler", indexOf(results.coord("sampler"), "recent"));
+  }
+  return cell;
+}
+
+function words(results: Results, name: string): string {
+  const plain = metricLabel(results, name);
+  if (name === "separability") {
+    const n = results.coord("top_n")[judgedN(results) ?? 0];
+    return `${plain} at N = ${n}`;
+  }
+  return name === "tokens_for_error" ? "keys for an error of 5 %, latest kept (tokens)" : plain;
+}
+
+export function meetingFigure(
+  results: Results,
+  capacity: string,
+  convergence: string,
+): Figure | undefined {
+  const labels = { capacity: results.coord("capacity_metric"), convergence: results.coord("convergence_metric") };
+  const cell = {
+    capacity_metric: labels.capacity.indexOf(capacity),
+    convergence_metric: labels.convergence.indexOf(convergence),
+  };
+  const x = overHeads(results, capacity, meetingCell(results, capacity));
+  const y = overHeads(results, convergence, meetingCell(results, convergence));
+  if (x.length === 0 || x.length !== y.length) return undefined;
+  const points = x.map(({ layer, head, value, stderr }, k): ScatterPoint => {
+    // A critical N beyond those searched ranks above all that were found.
+    const none =
+      capacity === "critical_fraction_head" &&
+      results.value("critical_n_head", { layer, head }) === -1;
+    return {
+      label: headLabel(results, layer, head),
+      x: none ? 1 : value,
+      y: y[k]!.value,
+      xError: stderr,
+      yError: y[k]!.stderr,
+      hollow: none,
+    };
+  });
+  const known = cell.capacity_metric >= 0 && cell.convergence_metric >= 0;
+  const rho = known ? results.value("rank_correlation", cell) : NaN;
+  const interval = pairText(
+    known ? results.value("rank_correlation_low", cell) : NaN,
+    known ? results.value("rank_correlation_high", cell) : NaN,
+  );
+  const pairs = points.filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
+  const correlation = Number.isFinite(rho)
+    ? `: rank correlation ${formatNumber(rho, 2)}${interval}, ${pairs.length} heads`
+    : "";
+  const log = { x: isWide(pairs.map((point) => point.x)), y: isWide(pairs.map((point) => point.y)) };
+  return scatterFigure({
+    id: `meeting-${capacity}-${convergence}`.replace(/_/g, "-"),
+    title: `${capital(words(results, convergence))} against ${words(results, capacity)}${correlation}`,
+    caption:
+      "One point a head, bars of ± 2 standard errors; Spearman's rank correlation with its 95 % " +
+      "interval by resampling heads. A ring stands at 1: no critical N was found.",
+    columns: ["layer", "head", capacity, convergence],
+    rows: x.map(({ layer, head }, k) => [
+      results.coord("layer")[layer]!,
+      results.coord("head")[head]!,
+      csvValue(points[k]!.x),
+      csvValue(points[k]!.y),
+    ]),
+    x: { label: withScale(words(results, capacity), log.x), log: log.x },
+    y: { label: withScale(words(results, convergence), log.y), log: log.y },
+    points,
+  });
+}
+
+// The pair whose rank correlation is the largest in size.
+export function closestPair(results: Results): [string, string] | undefined {
+  let best: [string, string] | undefined;
+  let size = -1;
+  results.coord("capacity_metric").forEach((capacity, i) =>
+    results.coord("convergence_metric").forEach((convergence, j) => {
+      const rho = results.value("rank_correlation", { capacity_metric: i, convergence_metric: j });
+      if (Math.abs(rho) > size) {
+        size = Math.abs(rho);
+        best = [String(capacity), String(convergence)];
+      }
+    }),
+  );
+  return best;
+}

@@ -1,0 +1,284 @@
+// The papers' own figures, over all heads of the model.
+import * as Plot from "@observablehq/plot";
+import type { Cell, Results } from "../data/results";
+import { curvesFigure, metricCurve, type Curve } from "./curves";
+import type { Figure } from "./figure";
+import { capital, csvValue, formatNumber } from "./format";
+import { usualN } from "./head";
+import { overHeads, quantile } from "./heads";
+import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";
+
+export const LIMITS_NEEDS: readonly string[] = [
+  "distance", "distance_bound", "distance_bound_paper", "expected_distance",
+  "expected_distance_context", "separability", "separability_null", "sensitivity_max",
+  "sensitivity_bound", "sensitivity_bound_paper", "critical_n",
+];
+
+export const limitsNeeds = (results: Results): string[] =>
+  LIMITS_NEEDS.filter((name) => results.has(name));
+
+// The experiments of `reproduce tokens`, as their metrics are named in the file.
+const EXPERIMENTS: readonly [string, string][] = [
+  ["gaussian", "Gaussian tokens"],
+  ["sphere", "Tokens on the sphere"],
+  ["model", "The model's heads"],
+];
+
+export const tokensNeeds = (results: Results): string[] =>
+  EXPERIMENTS.flatMap(([prefix]) => RATES_NEEDS.map((name) => `${prefix}_${name}`)).filter((name) =>
+    results.has(name),
+  );
+
+interface Spread {
+  curve: Curve;
+  low: number[];
+  high: number[];
+  shaded: boolean; // bounds are not: their bands would hide the others
+}
+
+// A metric along a dim as its mean over the heads, with the 10 to 90 % range of the heads.
+function overHeadsAlong(
+  results: Results,
+  dim: string,
+  cell: Cell,
+  curve: Omit<Curve, "values" | "stderr">,
+): Spread[] {
+  const metric = results.metric(curve.name);
+  if (!metric?.dims.includes(dim) || !metric.dims.includes("head")) return [];
+  const columns = results.coord(dim).map((_, k) =>
+    overHeads(results, curve.name, { ...cell, [dim]: k })
+      .map(({ value }) => value)
+      .filter(Number.isFinite)
+      .sort((a, b) => a - b),
+  );
+  if (!columns.some((values) => values.length > 0)) return [];
+  const mean = (values: number[]) =>
+    values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
+  return [
+    {
+      curve: { ...curve, name: `${curve.name}_mean`, values: columns.map(mean) },
+      shaded: !curve.name.includes("_bound"),
+      low: columns.map((values) => quantile(values, 0.1)),
+      high: columns.map((values) => quantile(values, 0.9)),
+    },
+  ];
+}
+
+interface SpreadOptions {
+  id: string;
+  title: string;
+  caption: string;
+  dim: string;
+  x: string;
+  y: { label: string; log?: boolean; domain?: [number, number] };
+  spreads: Spread[];
+  extra?: Curve[];
+  marks?: Parameters<typeof curvesFigure>[0]["marks"];
+}
+
+function spreadFigure(results: Results, options: SpreadOptions): Figure | undefined {
+  const { id, title, caption, dim, spreads, extra = [] } = options;
+  if (spreads.length === 0) return undefined;
+  const values = results.numbers(dim);
+  const figure = curvesFigure({
+    id,
+    title,
+    caption,
+    x: { column: dim, label: options.x, values, log: true, ticks: values },
+    y: { ...options.y, include: spreads.flatMap(({ low, high }) => [...low, ...high]) },
+    curves: [...extra, ...spreads.map(({ curve }) => curve)],
+    marks: (theme, x, y) => [
+      ...spreads.filter(({ shaded }) => shaded).map(({ curve, low, high }) =>
+        Plot.areaY(
+          values.map((value, k) => ({ x: value, low: low[k]!, high: high[k]! })),
+          {
+            x: "x", y1: "low", y2: "high", clip: true, fillOpacity: 0.14,
+            fill: curve.colour === "muted" ? theme.muted : theme.series[curve.colour % 6]!,
+          },
+        ),
+      ),
+      ...(options.marks?.(theme, x, y) ?? []),
+    ],
+  });
+  return figure && {
+    ...figure,
+    columns: [
+      ...figure.columns,
+      ...spreads.flatMap(({ curve }) =>
+        ["10", "90"].map((share) => curve.name.replace(/_mean$/, `_quantile_${share}`)),
+      ),
+    ],
+    rows: figure.rows.map((row, k) => [
+      ...row,
+      ...spreads.flatMap(({ low, high }) => [csvValue(low[k]!), csvValue(high[k]!)]),
+    ]),
+  };
+}
+
+function distances(results: Results, dim: string, cell: Cell): Spread[] {
+  const of = (curve: Omit<Curve, "values" | "stderr">) =>
+    overHeadsAlong(results, dim, cell, curve);
+  return [
+    ...of({ name: "distance", label: "distance", colour: 0, style: "line" }),
+    ...of({ name: "distance_bound", label: "bound", colour: 1, style: "line" }),
+    ...of({
+      name: "distance_bound_paper", label: "bound as printed", colour: 1, style: "dashed",
+    }),
+    ...of({
+      name: "expected_distance", label: "expected of random keys", colour: 2, style: "line",
+    }),
+    ...of({
+      name: "expected_distance_context", label: "expected, reading “context”", colour: 3,
+      style: "dotted",
+    }),
+  ];
+}
+
+const SPREAD_WORDS = "Means over the heads; bands hold the middle 80 % of the heads (not drawn for bounds).";
+const DISTANCE = "distance (norm of the vectors, log scale)";
+
+// Paper A: Fig. 2 (a, b, c), Fig. 3 and Fig. 4. Of compare the original, of diff the new run.
+export function limitsFigures(results: Results): Figure[] {
+  const original: Cell = { normalizer: 0, pattern: 0 };
+  const top_n = usualN(results);
+  const n = results.coord("top_n")[top_n];
+  const lengths = results.coord("length");
+  const longest = lengths[lengths.length - 1];
+  return [
+    spreadFigure(results, {
+      id: "paper-2a",
+      title: `Paper A, Fig. 2a: distance against length at N = ${n}`,
+      caption: `${SPREAD_WORDS} The paper finds growth in proportion to L, and a bound that is safe but far above.`,
+      dim: "length",
+      x: "context length L (tokens, log scale)",
+      y: { label: DISTANCE, log: true },
+      spreads: distances(results, "length", { ...original, top_n }),
+    }),
+    spreadFigure(results, {
+      id: "paper-2b",
+      title: `Paper A, Fig. 2b: distance against N at L = ${longest}`,
+      caption: `${SPREAD_WORDS} The paper finds diminishing returns beyond N = 20.`,
+      dim: "top_n",
+      x: "selected keys N (log scale)",
+      y: { label: DISTANCE, log: true },
+      spreads: distances(results, "top_n", original),
+    }),
+    criticalShareFigure(results, original),
+    spreadFigure(results, {
+      id: "paper-3",
+      title: `Paper A, Fig. 3: separability against N at L = ${longest}`,
+      caption:
+        `${SPREAD_WORDS} The paper finds that it settles between 0.70 and 0.85 (grey); the null ` +
+        "is what the same weights give on random vectors.",
+      dim: "top_n",
+      x: "selected keys N (log scale)",
+      y: { label: "separability (share of the selected keys)", domain: [-0.02, 1.02] },
+      spreads: [
+        ...overHeadsAlong(results, "top_n", original, {
+          name: "separability_null", label: "null (random vectors)", colour: 3, style: "line",
+        }),
+        ...overHeadsAlong(results, "top_n", original, {
+          name: "separability", label: "measured", colour: 0, style: "line",
+        }),
+      ],
+      marks: (theme) => [
+        Plot.ruleY([0.7, 0.85], { stroke: theme.muted, strokeDasharray: "2 3" }),
+      ],
+    }),
+    sensitivityFigure(results, original),
+  ].filter((figure): figure is Figure => figure !== undefined);
+}
+
+function criticalShareFigure(results: Results, cell: Cell): Figure | undefined {
+  const lengths = results.numbers("length");
+  const [curve] = metricCurve(results, "length", cell, {
+    name: "critical_fraction", label: "critical N / L", colour: 0, style: "line",
+  });
+  if (!curve) return undefined;
+  return curvesFigure({
+    id: "paper-2c",
+    title: "Paper A, Fig. 2c: critical N as a share of the length",
+    caption:
+      "The share of the context at which the heads' distances cannot be told from the expected " +
+      "ones, in the reading “context” (a conjecture about the paper). The paper finds less than " +
+      "6 %. A gap says that no N met the test.",
+    x: {
+      column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
+      ticks: lengths,
+    },
+    y: { label: "critical N / L (share)", include: [0, 0.08] },
+    curves: [
+      {
+        name: "six_percent", label: "6 %", colour: "muted", style: "dashed",
+        values: lengths.map(() => 0.06),
+      },
+      curve,
+    ],
+  });
+}
+
+function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
+  if (!results.has("sensitivity_max")) return undefined;
+  const temperatures = results.numbers("temperature");
+  const bound: Cell = { ...cell, layer: 0, head: 0 };
+  const of = (epsilon: number, own: Cell, curve: Omit<Curve, "values" | "stderr">) =>
+    metricCurve(results, "temperature", { ...own, epsilon }, curve).map((found) => ({
+      ...found,
+      name: `${found.name}_epsilon_${formatNumber(results.numbers("epsilon")[epsilon]!)}`,
+    }));
+  return curvesFigure({
+    id: "paper-4",
+    title: "Paper A, Fig. 4: the largest sensitivity against temperature",
+    caption:
+      "The most sensitive head at each temperature T and step ε, beside the valid bound " +
+      "min{1/(2T), √2/ε} in the colour of its ε and the bound as printed, min{1/(4T), √2}. The " +
+      "paper finds 1/T below T = 0.1 and a fall by two orders above.",
+    x: {
+      column: "temperature", label: "temperature T (log scale)", values: temperatures, log: true,
+    },
+    y: { label: "largest sensitivity g over the heads (log scale)", log: true },
+    curves: results.numbers("epsilon").flatMap((step, epsilon) => [
+      ...of(epsilon, bound, {
+        name: "sensitivity_bound", label: epsilon === 0 ? "bounds" : "", colour: epsilon,
+        style: "thin",
+      }),
+      ...of(epsilon, cell, {
+        name: "sensitivity_max", label: `g at ε = ${formatNumber(step)}`, colour: epsilon,
+        style: "line",
+      }),
+      ...(epsilon === 0
+        ? of(epsilon, bound, {
+            name: "sensitivity_bound_paper", label: "bound as printed", colour: "muted",
+            style: "dashed",
+          })
+        : []),
+    ]),
+  });
+}
+
+// Paper B: rates and errors of each experiment in a file of `reproduce tokens`.
+export function tokensFigures(results: Results): Figure[] {
+  return EXPERIMENTS.flatMap(([prefix, words]) => {
+    const part = results.part(prefix);
+    if (!part) return [];
+    return [
+      ratesFigure(part),
+      ...scaleErrorFigures(part),
+      uniformFigure(part),
+      hardmaxFigure(part),
+    ]
+      .filter((figure): figure is Figure => figure !== undefined)
+      .map((figure) => renamed(figure, `${prefix}-${figure.id}`, words));
+  });
+}
+
+// The same drawing under another name: the title is in the drawing, too.
+function renamed(figure: Figure, id: string, words: string): Figure {
+  const title = `${words}: ${figure.title.slice(0, 1).toLowerCase()}${figure.title.slice(1)}`;
+  return {
+    ...figure,
+    id,
+    title: capital(title),
+    draw: (options) => figure.draw({ ...options, title: capital(title) }),
+  };
+}

@@ -1,0 +1,187 @@
+// How fast errors fall with the number of tokens, and how fast the papers say they fall.
+import * as Plot from "@observablehq/plot";
+import type { Results } from "../data/results";
+import { powerLaw } from "./error";
+import { curvesFigure, metricCurve, type Curve } from "./curves";
+import type { Figure } from "./figure";
+import { csvValue, formatNumber, headLabel } from "./format";
+import { overHeads } from "./heads";
+import { scatterFigure, type ScatterPoint } from "./scatter";
+
+export const RATES_NEEDS: readonly string[] = [
+  "horizon", "rate_mean", "rate_covariance", "error_mean", "error_covariance", "uniform_error",
+  "uniform_constant_predicted", "hardmax_error", "hardmax_error_predicted",
+];
+
+const KINDS = ["mean", "covariance"] as const;
+
+interface Place {
+  label: string;
+  horizon: number;
+  rates: { value: number; stderr: number }[]; // in the order of KINDS
+}
+
+function places(results: Results): Place[] {
+  const dims = results.info("horizon")?.dims ?? [];
+  if (dims.includes("scale")) {
+    return results.numbers("scale").map((label, scale) => ({
+      label: `scale ${formatNumber(label)}`,
+      horizon: results.value("horizon", { scale }),
+      rates: KINDS.map((kind) => ({
+        value: results.value(`rate_${kind}`, { scale }),
+        stderr: results.stderr(`rate_${kind}`, { scale }),
+      })),
+    }));
+  }
+  return overHeads(results, "horizon").map(({ layer, head, value }) => ({
+    label: headLabel(results, layer, head),
+    horizon: value,
+    rates: KINDS.map((kind) => ({
+      value: results.value(`rate_${kind}`, { layer, head }),
+      stderr: results.stderr(`rate_${kind}`, { layer, head }),
+    })),
+  }));
+}
+
+export function ratesFigure(results: Results): Figure | undefined {
+  const found = places(results);
+  if (!KINDS.some((kind) => results.has(`rate_${kind}`))) return undefined;
+  const points = found.flatMap(({ label, horizon, rates }): ScatterPoint[] =>
+    rates.map(({ value, stderr }, series) => ({
+      label: `${label}, ${KINDS[series]}`, x: horizon, y: value, yError: stderr, series,
+    })),
+  );
+  return scatterFigure({
+    id: "rates",
+    title: "Measured rate against horizon",
+    caption:
+      "The errors fall as n^-rate; bars of ± 2 standard errors of the fits. The dashed curve is " +
+      "the predicted rate 1/(2(1 + H²)) of an upper bound: measured rates should not lie below it.",
+    columns: [
+      "place", "horizon", "rate_mean", "rate_mean_stderr", "rate_covariance",
+      "rate_covariance_stderr",
+    ],
+    rows: found.map(({ label, horizon, rates }) => [
+      label,
+      csvValue(horizon),
+      ...rates.flatMap(({ value, stderr }) => [csvValue(value), csvValue(stderr)]),
+    ]),
+    x: { label: "horizon H (log scale)", log: true },
+    y: { label: "rate of the error", include: [0, 0.5] },
+    points,
+    key: (theme) => [
+      { label: "mean", colour: theme.series[0], kind: "dot" },
+      { label: "covariance", colour: theme.series[1], kind: "dot" },
+      { label: "predicted", colour: theme.muted, kind: "dashed" },
+    ],
+    marks: (theme, { domain: [low, high] }) => [
+      Plot.line(
+        Array.from({ length: 81 }, (_, k) => {
+          const h = low * (high / low) ** (k / 80);
+          return [h, 1 / (2 * (1 + h * h))] as [number, number];
+        }),
+        { stroke: theme.muted, strokeWidth: 2, strokeDasharray: "6 4" },
+      ),
+    ],
+  });
+}
+
+// Up to so many lines can be told apart; the others are in the CSV.
+function spreadOut(count: number, most = 6): number[] {
+  if (count <= most) return Array.from({ length: count }, (_, k) => k);
+  return Array.from({ length: most }, (_, k) => Math.round((k * (count - 1)) / (most - 1)));
+}
+
+// Errors of synthetic tokens, a line a scale of the scores.
+export function scaleErrorFigures(results: Results): Figure[] {
+  return KINDS.flatMap((kind) => {
+    const name = `error_${kind}`;
+    if (!results.info(name)?.dims.includes("scale")) return [];
+    const tokens = results.numbers("tokens");
+    const scales = spreadOut(results.coord("scale").length);
+    const figure = curvesFigure({
+      id: `error-against-tokens-${kind}`,
+      title: `Error of the ${kind} against tokens`,
+      caption:
+        "Relative error of the attention outputs over n tokens against their exact values, by " +
+        "horizon H; bands of ± 2 standard errors over the replicates." +
+        (scales.length < results.coord("scale").length
+          ? " Some of the scales are drawn; a results file has all."
+          : ""),
+      x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+      y: { label: `relative error of the ${kind} (log scale)`, log: true },
+      curves: scales.flatMap((scale, colour) => {
+        const horizon = formatNumber(results.value("horizon", { scale }), 3);
+        return metricCurve(results, "tokens", { scale }, {
+          name, label: `H = ${horizon}`, colour, style: "line",
+        }).map((curve) => ({ ...curve, name: `${name} scale ${results.coord("scale")[scale]}` }));
+      }),
+    });
+    return figure ?? [];
+  });
+}
+
+export function uniformFigure(results: Results): Figure | undefined {
+  if (!results.has("uniform_error")) return undefined;
+  const tokens = results.numbers("tokens");
+  const curves = spreadOut(results.coord("radius").length).flatMap((radius, colour): Curve[] => {
+    const label = formatNumber(results.numbers("radius")[radius]!);
+    const measured = metricCurve(results, "tokens", { radius }, {
+      name: "uniform_error", label: `R = ${label}`, colour, style: "line",
+    }).map((curve) => ({ ...curve, name: `uniform_error radius ${label}` }));
+    const constant = results.value("uniform_constant_predicted", { radius });
+    if (measured.length === 0 || !Number.isFinite(constant)) return measured;
+    return [
+      ...measured,
+      {
+        name: `predicted radius ${label}`, label: "", colour, style: "dashed",
+        values: tokens.map((n) => constant / Math.sqrt(n)),
+      },
+    ];
+  });
+  return curvesFigure({
+    id: "uniform-error",
+    title: "Largest error over a ball against tokens",
+    caption:
+      "The largest error of the attention map over queries of radius up to R, at H = 1; bands of " +
+      "± 2 standard errors. Dashed, in the same colour, the limit C/√n with the predicted " +
+      "constant C; where C is large, the error has not begun to fall so.",
+    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    y: { label: "largest error (log scale)", log: true },
+    curves,
+    key: (theme) =>
+      curves.some(({ style }) => style === "dashed")
+        ? [{ label: "predicted", colour: theme.muted, kind: "dashed" }]
+        : [],
+  });
+}
+
+export function hardmaxFigure(results: Results): Figure | undefined {
+  if (!results.has("hardmax_error")) return undefined;
+  const tokens = results.numbers("tokens");
+  const [measured] = metricCurve(results, "tokens", {}, {
+    name: "hardmax_error", label: "measured", colour: 0, style: "line",
+  });
+  const predicted = metricCurve(results, "tokens", {}, {
+    name: "hardmax_error_predicted", label: "predicted by its law", colour: "muted",
+    style: "dashed",
+  });
+  if (!measured) return undefined;
+  const root = powerLaw(tokens, measured.values, 0.5);
+  return curvesFigure({
+    id: "hardmax",
+    title: "Hardmax error against tokens",
+    caption:
+      "With all weight on the largest score the error falls only as 1/√(log n): next to it the " +
+      "slope of 1/√n, which softmax reaches. Band of ± 2 standard errors.",
+    x: { column: "tokens", label: "tokens n (log scale)", values: tokens, log: true },
+    y: { label: "hardmax error (log scale)", log: true },
+    curves: [
+      measured,
+      ...predicted,
+      ...(root
+        ? [{ name: "slope_half", label: "slope of 1/√n", colour: 1, style: "dotted" as const, values: root }]
+        : []),
+    ],
+  });
+}

@@ -1,0 +1,125 @@
+// Points with error bars, one a head, a rule or a scale.
+import * as Plot from "@observablehq/plot";
+import { domainOf, type Axis } from "./axes";
+import type { Figure } from "./figure";
+import { formatNumber, formatWithError } from "./format";
+import { frame, type KeyEntry } from "./frame";
+import { themeOf, type Theme } from "./theme";
+
+export interface ScatterPoint {
+  label: string;
+  x: number;
+  y: number;
+  xError?: number; // one standard error
+  yError?: number;
+  series?: number;
+  hollow?: boolean; // stands for something else than its value: none found
+}
+
+export interface ScatterOptions extends Omit<Figure, "draw"> {
+  x: { label: string; log?: boolean; include?: number[] };
+  y: { label: string; log?: boolean; include?: number[] };
+  points: ScatterPoint[];
+  named?: boolean; // every point has its label beside it
+  marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
+  key?: (theme: Theme) => KeyEntry[];
+  height?: number;
+}
+
+export function scatterFigure(given: ScatterOptions): Figure | undefined {
+  const { points, named = false, marks, key, height = 300, ...words } = given;
+  const { id, title, caption, columns, rows } = words;
+  const usable = (value: number, log = false) => Number.isFinite(value) && !(log && value <= 0);
+  const shown = points.filter(
+    ({ x, y }) => usable(x, words.x.log ?? false) && usable(y, words.y.log ?? false),
+  );
+  const axis = (
+    { label, log = false, include = [] }: ScatterOptions["x"],
+    value: (point: ScatterPoint) => number,
+    error: (point: ScatterPoint) => number,
+  ): Axis | undefined => {
+    const domain = domainOf(
+      shown.flatMap((point) => [
+        value(point), value(point) - 2 * error(point), value(point) + 2 * error(point),
+      ]),
+      { log, include, room: 0.06 },
+    );
+    return domain && { label, log, domain };
+  };
+  const x = axis(words.x, (point) => point.x, (point) => point.xError ?? NaN);
+  const y = axis(words.y, (point) => point.y, (point) => point.yError ?? NaN);
+  if (!x || !y) return undefined;
+  const bars = shown.map((point) => ({
+    ...point,
+    x1: clamp(point.x - 2 * (point.xError ?? NaN), x),
+    x2: point.x + 2 * (point.xError ?? NaN),
+    y1: clamp(point.y - 2 * (point.yError ?? NaN), y),
+    y2: point.y + 2 * (point.yError ?? NaN),
+  }));
+  return {
+    id,
+    title,
+    caption,
+    columns,
+    rows,
+    draw: (options) => {
+      const theme = themeOf(options.dark);
+      const colour = ({ series = 0 }: ScatterPoint) => theme.series[series % theme.series.length]!;
+      const middle = (x.log ? Math.sqrt(x.domain[0] * x.domain[1]) : (x.domain[0] + x.domain[1]) / 2);
+      const label = (side: "left" | "right") =>
+        Plot.text(
+          named ? shown.filter((point) => point.x > middle === (side === "left")) : [],
+          {
+            x: "x", y: "y", text: "label", dy: -9, dx: side === "left" ? -6 : 6,
+            textAnchor: side === "left" ? "end" : "start",
+            fill: theme.text, stroke: theme.background, strokeWidth: 4, fontSize: 12,
+          },
+        );
+      return frame(options, {
+        title,
+        height,
+        x,
+        y,
+        key: key?.(theme) ?? [],
+        options: { color: { type: "identity" } },
+        marks: [
+          ...(marks?.(theme, x, y) ?? []),
+          Plot.ruleX(bars.filter(({ y2 }) => Number.isFinite(y2)), {
+            x: "x", y1: "y1", y2: "y2", stroke: colour, strokeOpacity: 0.55, clip: true,
+          }),
+          Plot.ruleY(bars.filter(({ x2 }) => Number.isFinite(x2)), {
+            y: "y", x1: "x1", x2: "x2", stroke: colour, strokeOpacity: 0.55, clip: true,
+          }),
+          Plot.dot(shown, {
+            x: "x",
+            y: "y",
+            r: shown.length > 200 ? 2.5 : 4,
+            stroke: colour,
+            strokeWidth: 1.5,
+            fill: (point: ScatterPoint) => (point.hollow ? theme.background : colour(point)),
+            fillOpacity: 0.75,
+            title: ({ label: name, x: a, y: b, xError = NaN, yError = NaN }: ScatterPoint) =>
+              `${name}: ${formatWithError(a, xError)}, ${formatWithError(b, yError)}`,
+          }),
+          label("left"),
+          label("right"),
+        ],
+      });
+    },
+  };
+}
+
+const clamp = (value: number, { log, domain }: Axis): number =>
+  log && value < domain[0] ? domain[0] : value;
+
+export const isWide = (values: readonly number[]): boolean => {
+  const finite = values.filter(Number.isFinite);
+  return finite.length > 0 && Math.min(...finite) > 0 &&
+    Math.max(...finite) / Math.min(...finite) > 30;
+};
+
+export const withScale = (label: string, log: boolean): string =>
+  log ? (label.endsWith(")") ? `${label.slice(0, -1)}, log scale)` : `${label} (log scale)`) : label;
+
+export const pairText = (low: number, high: number): string =>
+  Number.isFinite(low) ? ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})` : "";
