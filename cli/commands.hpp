@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 void add_scan(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_converge(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
 void add_measures(CLI::App& app, Action& action);
 void add_normalizers(CLI::App& app, Action& action);
 void add_patterns(CLI::App& app, Action& action);

@@ -16,7 +16,12 @@ std::string heads_csv_path(const std::string& folder) {
 }
 
 bool has_heads(const Results& results) {
-  return results.coord("head") != nullptr;
+  return results.coord("head") != nullptr && results.coord("length") != nullptr;
+}
+
+std::string written_line(const Results& results, const std::string& folder) {
+  const std::string csv = has_heads(results) ? ", " + heads_csv_path(folder) : "";
+  return "Written: " + results_path(folder) + csv + "\n";
 }
 
 OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {

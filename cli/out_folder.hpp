@@ -11,8 +11,11 @@ namespace headgauge::cli {
 std::string results_path(const std::string& folder);
 std::string heads_csv_path(const std::string& folder);
 
-// Whether there are heads for heads.csv.
+// Whether there are heads and lengths for heads.csv.
 bool has_heads(const Results& results);
+
+// "Written: DIR/results.json, DIR/heads.csv".
+std::string written_line(const Results& results, const std::string& folder);
 
 // What to do about a folder that cannot be made.
 inline constexpr const char* kOutAdvice = "choose another --out";

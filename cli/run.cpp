@@ -1,18 +1,16 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
-#include "cli/table_style.hpp"
+#include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/measure.hpp"
 
@@ -108,30 +106,12 @@ void add_output(CLI::App& command, RunOptions& options) {
   command.add_flag("--quiet", options.quiet, "No progress and no notices")->group(kOutputGroup);
 }
 
-// The width of the terminal that a stream is, if it is one.
-std::optional<std::size_t> terminal_width(int descriptor) {
-  if (isatty(descriptor) == 0) return std::nullopt;
-  winsize size{};
-  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : std::size_t{80};
-}
-
 void print_table(const Results& results, const RunOptions& options, const RunSteps& steps) {
-  const auto width = terminal_width(STDOUT_FILENO);
-  TableOptions table;
-  const char* no_color = std::getenv("NO_COLOR");
-  table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
-  if (width) table.width = std::min(*width, kTableWidth);
-  print_text(steps.table(results, table));
-  for (const SummaryLine& line : results.summary) {
-    // Broken between words on a terminal; a line each where something else reads them.
-    print_text((width ? wrapped(line.text, table.width, 2) : line.text) + "\n");
-  }
-  if (!options.out.empty()) {
-    print("\nWritten: {}", results_path(options.out));
-    if (has_heads(results)) print(", {}", heads_csv_path(options.out));
-    print("\n");
-  }
+  print_text(steps.table(results, table_on_output()));
+  std::vector<std::string> sentences;
+  for (const SummaryLine& line : results.summary) sentences.push_back(line.text);
+  print_sentences(sentences);
+  if (!options.out.empty()) print("\n{}", written_line(results, options.out));
 }
 
 [[noreturn]] void report_interruption(const std::string& finished, const std::string& out) {
@@ -243,11 +223,7 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
     print_table(results, options, steps);
   }
   flush_text();
-  if (!options.quiet) {
-    for (const std::string& notice : results.notices) {
-      fmt::print(stderr, "headgauge: note: {}\n", notice);
-    }
-  }
+  if (!options.quiet) print_notices(results.notices);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/kernels.hpp"
 #include "headgauge/measure.hpp"

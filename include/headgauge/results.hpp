@@ -43,6 +43,7 @@ struct Flag {
   std::string source;
   std::string advice;
   std::optional<int> partner;  // the other head of a redundant pair
+  std::string change = {};     // of diff(): "gained" or "lost"
 };
 
 // A number in a sentence, and where it comes from, so that every one can be checked.
@@ -98,6 +99,20 @@ struct Results {
   // One cell, by indices along dims (not by labels); UsageError if there is no such cell.
   double at(std::string_view name, std::initializer_list<Index> cell) const;
   Index flat_index(const MetricArray& metric, std::span<const Index> cell) const;
+};
+
+// A choice of layers and heads: `layers` as "0-3,5", `heads` as "3.5,7.*"; empty means all. A head
+// is chosen if both agree.
+class HeadSelection {
+ public:
+  HeadSelection() = default;
+  // Throws UsageError for a malformed pattern or one that names nothing in the model.
+  HeadSelection(std::string_view layers, std::string_view heads, int layer_count, int head_count);
+  bool layer(int layer) const;
+  bool contains(int layer, int head) const;
+
+ private:
+  std::vector<std::vector<bool>> chosen_;  // empty: all
 };
 
 // results.json, schema "headgauge.results/1" (docs/formats.md). An infinite value is written as

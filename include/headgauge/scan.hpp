@@ -14,20 +14,6 @@
 
 namespace headgauge {
 
-// Which layers and heads to measure: `layers` as "0-3,5", `heads` as "3.5,7.*"; empty means all.
-// A head is measured if both agree.
-class HeadSelection {
- public:
-  HeadSelection() = default;
-  // Throws UsageError for a malformed pattern or one that names nothing in the model.
-  HeadSelection(std::string_view layers, std::string_view heads, int layer_count, int head_count);
-  bool layer(int layer) const;
-  bool contains(int layer, int head) const;
-
- private:
-  std::vector<std::vector<bool>> chosen_;  // empty: all
-};
-
 struct ScanOptions {
   std::vector<int> lengths;           // empty: auto
   std::vector<std::string> measures;  // groups; empty: all that the source allows

@@ -156,6 +156,7 @@ Flag flag_at(const Place& place) {
   flag.source = text_at(place["source"]);
   flag.advice = text_at(place["advice"]);
   if (place.has("partner")) flag.partner = whole_at(place["partner"]);
+  if (place.has("change")) flag.change = text_at(place["change"]);
   return flag;
 }
 

@@ -81,6 +81,7 @@ Json flag_to_json(const Flag& flag) {
   json["source"] = flag.source;
   json["advice"] = flag.advice;
   if (flag.partner) json["partner"] = *flag.partner;
+  if (!flag.change.empty()) json["change"] = flag.change;
   return json;
 }
 

@@ -9,7 +9,8 @@ import unittest
 from checkpoints import copy_golden
 from command import ROOT, USAGE, CommandTest, Finished, environment, run
 
-COMMANDS = ("scan", "compare", "converge", "report", "measures", "normalizers", "patterns", "inspect", "phantom")
+COMMANDS = ("scan", "compare", "converge", "diff", "report", "measures", "normalizers", "patterns",
+            "inspect", "phantom")  # fmt: skip
 WIDEST = 100
 DOCUMENT = ROOT / "docs/cli.md"
 

@@ -1,7 +1,7 @@
 // HeadSelection: the patterns of --layers and --heads.
 #include <charconv>
 
-#include "headgauge/scan.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge {
 namespace {

@@ -1,0 +1,362 @@
+#include "cli/diff_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/table_style.hpp"
+#include "results/longest.hpp"
+#include "results/overlap.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLabel = 10;
+constexpr std::size_t kGap = 2;
+
+std::string plain(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? "" : plain(*it);
+}
+
+// Four digits: a change in the third must show.
+std::string number(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
+}
+
+std::string value_text(const std::string& metric, double value) {
+  return metric.starts_with("critical_n") && value < 0 ? "none" : number(value);
+}
+
+std::string change_text(const Change& change) {
+  const std::string text = fmt::format("{:+.3g}", change.change);
+  return std::isnan(change.stderr_) ? text : fmt::format("{} ± {:.2g}", text, change.stderr_);
+}
+
+std::string errors_text(const Change& change) {
+  constexpr double kMost = 1000;
+  if (std::isinf(change.errors)) return "exact";
+  return change.errors >= kMost ? fmt::format(">{:.0f}", kMost)
+                                : fmt::format("{:.1f}", change.errors);
+}
+
+// "3.5" of a head, "3.*" of a layer, "all" of the model.
+std::string head_text(const Change& change) {
+  std::string layer, head = "*";
+  for (const auto& [dim, label] : change.labels) {
+    if (dim == "layer") layer = label;
+    if (dim == "head") head = label;
+  }
+  return layer.empty() ? "all" : layer + "." + head;
+}
+
+// "L=1024 N=20".
+std::string place_text(const Change& change) {
+  static const std::map<std::string, std::string> brief = {
+      {"length", "L"},           {"top_n", "N"}, {"temperature", "T"}, {"epsilon", "step"},
+      {"forecast_length", "at"}, {"tokens", "n"}};
+  std::string text;
+  for (const auto& [dim, label] : change.labels) {
+    if (dim == "layer" || dim == "head") continue;
+    const auto it = brief.find(dim);
+    text += (text.empty() ? "" : " ") + (it == brief.end() ? dim : it->second) + "=" + label;
+  }
+  return text;
+}
+
+class DiffTable {
+ public:
+  DiffTable(const Results& diff, const ChangeList& list, double errors, const TableOptions& options)
+      : diff_(diff), list_(list), errors_(errors), options_(options), paint_(options.color) {}
+
+  std::string text() const {
+    std::string out = header() + "\n";
+    if (list_.values > 0) out += measured();
+    if (list_.unmeasured_values > 0) out += unmeasured();
+    return out + flags("gained") + flags("lost");
+  }
+
+ private:
+  struct Column {
+    std::string title;
+    bool right;
+    int rank;  // where there is no room for all, the largest goes first
+    std::vector<std::string> cells = {};
+    std::size_t width() const {
+      std::size_t most = text_width(title);
+      for (const std::string& cell : cells) most = std::max(most, text_width(cell));
+      return most;
+    }
+  };
+
+  std::string line(const char* label, const std::string& text) const {
+    if (text.empty()) return "";
+    return paint_.left(Style::faint, label, kLabel) + hanging(text, options_.width, kLabel) + "\n";
+  }
+
+  std::string sentence(const std::string& text) const {
+    return wrapped(text, options_.width, 0) + "\n";
+  }
+
+  // "a/results.json: scan of gpt2 on book.txt".
+  std::string run_text(const Json& run) const {
+    std::string text = shortened(text_at(run, "file"), kTableWidth) + ":";
+    const std::string command = text_at(run, "command"), model = text_at(run, "model");
+    text += " " + (command.empty() ? "a run" : shortened(command, kTableWidth));
+    if (!model.empty()) text += " of " + shortened(model, kTableWidth);
+    const auto names = run.find("text");
+    if (names == run.end() || !names->is_array() || names->empty()) return text;
+    text += " on " + shortened(plain(names->front()), kTableWidth);
+    if (names->size() > 1) text += fmt::format(" and {} more", names->size() - 1);
+    return text;
+  }
+
+  // "normalizer: softmax -> ssmax; seed: 0 -> 1".
+  std::string settings_text(const Json& before, const Json& after) const {
+    constexpr std::size_t kLongest = 40;
+    std::vector<std::string> parts;
+    const auto shown = [&](const Json& settings, const std::string& key) {
+      return shortened(settings.contains(key) ? plain(settings[key]) : "none", kLongest);
+    };
+    const auto add = [&](const std::string& key) {
+      parts.push_back(fmt::format("{}: {} -> {}", key, shown(before, key), shown(after, key)));
+    };
+    for (const auto& [key, value] : before.items()) add(key);
+    for (const auto& [key, value] : after.items()) {
+      if (!before.contains(key)) add(key);
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  std::string header() const {
+    const Json& before = diff_.settings["old"];
+    const Json& after = diff_.settings["new"];
+    std::string compared;
+    for (const char* coord : {"layer", "head", "length"}) {
+      if (diff_.coord(coord) == nullptr) continue;
+      compared += fmt::format("{}s {}; ", coord, labels_text(*diff_.coord(coord)));
+    }
+    std::size_t metrics = 0;
+    for (const auto& [name, metric] : diff_.metrics) {
+      metrics += std::ranges::find(metric.dims, "run") != metric.dims.end() ? 1 : 0;
+    }
+    compared += fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s");
+    return line("old", run_text(before)) + line("new", run_text(after)) +
+           line("settings", settings_text(before["settings"], after["settings"])) +
+           line("compared", compared) + line("loss", loss_text());
+  }
+
+  // "4.553 -> 4.561 (+0.0083 ± 0.12) at L = 1024".
+  std::string loss_text() const {
+    const auto loss = find_cell(diff_, "loss", {{"run", 0}});
+    const auto change = find_cell(diff_, "loss_change", {});
+    if (!loss || !change) return "";
+    return fmt::format("{} -> {} ({}) at L = {}", number(loss->value),
+                       number(loss->value + change->value), with_error(*change),
+                       *longest_length(diff_));
+  }
+
+  std::string measured() const {
+    const std::string times =
+        errors_ == 1 ? "one standard error" : fmt::format("{:g} standard errors", errors_);
+    std::string text =
+        list_.changed == 0
+            ? fmt::format("None of {} values changed by more than {}.", list_.values, times)
+            : fmt::format(
+                  "{} of {} values changed by more than {}; about {:.0f} would by chance, if "
+                  "nothing had changed and all were independent.",
+                  list_.changed, list_.values, times, list_.by_chance);
+    if (list_.too_few > 0) {
+      text += fmt::format(" {} more are left aside: too few rows for an error.", list_.too_few);
+    }
+    if (list_.changed == 0) return sentence(text) + "\n";
+    return sentence(text + " The largest of each metric and head:") + "\n" +
+           table(list_.measured, true);
+  }
+
+  std::string unmeasured() const {
+    std::string text = fmt::format(
+        "{} of {} values without standard errors changed",
+        list_.unmeasured_changed == 0 ? "None" : fmt::format("{}", list_.unmeasured_changed),
+        list_.unmeasured_values);
+    if (list_.unmeasured_changed == 0) return sentence(text + ".") + "\n";
+    return sentence(text + ". The largest of each metric and head, by their relative change:") +
+           "\n" + table(list_.unmeasured, false);
+  }
+
+  std::string table(const std::vector<Change>& changes, bool measured) const {
+    const std::size_t shown = options_.top > 0
+                                  ? std::min(changes.size(), static_cast<std::size_t>(options_.top))
+                                  : changes.size();
+    std::vector<Column> columns = {{measured ? "errors" : "relative", true, 0},
+                                   {"head", true, 0},
+                                   {"metric", false, 0},
+                                   {"old", true, 2},
+                                   {"new", true, 2},
+                                   {measured ? "change ± se" : "change", true, 1},
+                                   {"where", false, 0},
+                                   {"values", true, 3}};
+    for (std::size_t i = 0; i < shown; ++i) {
+      const Change& change = changes[i];
+      const std::string cells[] = {
+          measured ? errors_text(change) : fmt::format("{:.1f} %", 100 * change.relative),
+          head_text(change),
+          change.metric,
+          value_text(change.metric, change.before),
+          value_text(change.metric, change.after),
+          change_text(change),
+          place_text(change),
+          fmt::format("{}/{}", change.changed, change.values)};
+      for (std::size_t k = 0; k < columns.size(); ++k) columns[k].cells.push_back(cells[k]);
+    }
+    std::string out = laid_out(fitting(std::move(columns)), shown);
+    if (shown < changes.size()) {
+      out += paint_(Style::faint, fmt::format("and {} more (--top all)", changes.size() - shown)) +
+             "\n";
+    }
+    return out + "\n";
+  }
+
+  std::vector<Column> fitting(std::vector<Column> columns) const {
+    const auto width = [&] {
+      std::size_t used = 0;
+      for (const Column& column : columns) used += kGap + column.width();
+      return used - kGap;
+    };
+    while (width() > std::min(options_.width, kTableWidth)) {
+      const auto last = std::ranges::max_element(columns, {}, &Column::rank);
+      if (last->rank == 0) break;
+      columns.erase(last);
+    }
+    return columns;
+  }
+
+  std::string laid_out(const std::vector<Column>& columns, std::size_t rows) const {
+    std::string out;
+    for (std::size_t i = 0; i <= rows; ++i) {
+      const Style style = i == 0 ? Style::bold : Style::plain;
+      std::string line;
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const Column& column = columns[k];
+        const std::string text =
+            shortened(i == 0 ? column.title : column.cells[i - 1], kTableWidth);
+        const std::size_t width = column.width();
+        if (k > 0) line.append(kGap, ' ');
+        const bool last = k + 1 == columns.size();
+        line += column.right ? paint_.right(style, text, width)
+                             : paint_.left(style, text, last ? 0 : width);
+      }
+      out += line + "\n";
+    }
+    return out;
+  }
+
+  std::string flags(const std::string& change) const {
+    std::map<std::string, std::vector<std::string>> heads;
+    for (const Flag& flag : diff_.flags) {
+      if (flag.change == change) {
+        heads[flag.name].push_back(fmt::format("{}.{}", flag.layer, flag.head));
+      }
+    }
+    if (heads.empty()) return "";
+    std::vector<std::string> parts;
+    for (const auto& [name, list] : heads) {
+      parts.push_back(fmt::format("{} {}", name, fmt::join(list, " ")));
+    }
+    return sentence(fmt::format("Flags {}: {}.", change, fmt::join(parts, ", ")));
+  }
+
+  const Results& diff_;
+  const ChangeList& list_;
+  double errors_;
+  const TableOptions& options_;
+  Painter paint_;
+};
+
+// "entropy of head 3.5 at length 1024, top_n 20".
+std::string cell_text(const Change& change) {
+  const std::string head = head_text(change);
+  std::string text = change.metric;
+  if (head != "all") {
+    text +=
+        head.ends_with(".*") ? " of layer " + head.substr(0, head.size() - 2) : " of head " + head;
+  }
+  std::string separator = " at ";
+  for (const auto& [dim, label] : change.labels) {
+    if (dim == "layer" || dim == "head") continue;
+    text += fmt::format("{}{} {}", separator, dim, label);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string allowed_text(const Limit& limit, const LimitCheck& check, bool increase) {
+  const double most = increase ? limit.max_increase : limit.max_decrease;
+  if (std::isinf(most)) return "";
+  std::string text = limit.relative
+                         ? fmt::format("{:g} ({:g} % of the old)", check.allowed, 100 * most)
+                         : fmt::format("{:g}", most);
+  if (limit.errors > 0 && !std::isnan(check.worst.stderr_)) {
+    text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.stderr_);
+  }
+  return text;
+}
+
+std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
+  const Change& worst = check.worst;
+  const auto shown = [&](double value) { return value_text(worst.metric, value); };
+  std::string text =
+      fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst), shown(worst.before),
+                  std::isnan(worst.after) ? "undefined" : shown(worst.after));
+  const bool lacks =
+      worst.metric.starts_with("critical_n") && (worst.before < 0) != (worst.after < 0);
+  if (!std::isnan(worst.after)) {
+    const bool increase = lacks ? worst.after < 0 : worst.change > 0;
+    text += lacks ? fmt::format(", where {} is allowed", allowed_text(limit, check, increase))
+                  : fmt::format(
+                        ", {} of {}, where {} is allowed", increase ? "an increase" : "a decrease",
+                        number(std::abs(worst.change)), allowed_text(limit, check, increase));
+  }
+  if (check.exceeded > 1) {
+    text +=
+        fmt::format(" ({} of {} values exceed it, this one by most)", check.exceeded, check.values);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_diff(const Results& diff, const ChangeList& list, double errors,
+                        const TableOptions& options) {
+  return DiffTable(diff, list, errors, options).text();
+}
+
+std::vector<std::string> limit_lines(std::span<const Limit> limits,
+                                     std::span<const LimitCheck> checks) {
+  std::vector<std::string> lines;
+  std::int64_t values = 0, unchecked = 0;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (checks[i].exceeded > 0) lines.push_back(exceeded_text(limits[i], checks[i]));
+    values += checks[i].values;
+    unchecked += checks[i].unchecked;
+  }
+  if (!lines.empty()) return lines;
+  const std::string all =
+      limits.size() == 1 ? "the limit holds" : fmt::format("all {} limits hold", limits.size());
+  lines.push_back(fmt::format(
+      "{} ({} value{} checked{})", all, values, values == 1 ? "" : "s",
+      unchecked > 0 ? fmt::format("; {} undefined in the old file were not", unchecked) : ""));
+  return lines;
+}
+
+}  // namespace headgauge::cli

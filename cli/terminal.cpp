@@ -1,0 +1,45 @@
+#include "cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/print.hpp"
+#include "cli/table_style.hpp"
+
+namespace headgauge::cli {
+
+std::optional<std::size_t> terminal_width(int descriptor) {
+  if (isatty(descriptor) == 0) return std::nullopt;
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : std::size_t{80};
+}
+
+TableOptions table_on_output() {
+  const auto width = terminal_width(STDOUT_FILENO);
+  TableOptions table;
+  const char* no_color = std::getenv("NO_COLOR");
+  table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
+  if (width) table.width = std::min(*width, kTableWidth);
+  return table;
+}
+
+void print_sentences(const std::vector<std::string>& sentences) {
+  const auto width = terminal_width(STDOUT_FILENO);
+  for (const std::string& line : sentences) {
+    print_text((width ? wrapped(line, std::min(*width, kTableWidth), 2) : line) + "\n");
+  }
+}
+
+void print_notices(const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) {
+    fmt::print(stderr, "headgauge: note: {}\n", notice);
+  }
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,170 @@
+#include "results/diff_notices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "results/longest.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "a, b and 3 more". Twins by position go without saying where their metric is named.
+std::string named(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 8;
+  constexpr std::string_view kTwin = "_by_position";
+  const std::set<std::string> all(names.begin(), names.end());
+  std::vector<std::string> kept;
+  for (const std::string& name : names) {
+    const bool twin =
+        name.ends_with(kTwin) && all.contains(name.substr(0, name.size() - kTwin.size()));
+    if (!twin) kept.push_back(name);
+  }
+  if (kept.size() <= kShown + 1) return fmt::format("{}", fmt::join(kept, ", "));
+  const std::size_t more = kept.size() - kShown;
+  kept.resize(kShown);
+  return fmt::format("{} and {} more", fmt::join(kept, ", "), more);
+}
+
+// "entropy (3), margin (12)".
+std::string counted(const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} ({})", name, count));
+  return named(parts);
+}
+
+std::string text_setting(const Results& results, const char* key) {
+  const auto it = results.settings.find(key);
+  return it != results.settings.end() && it->is_string() ? it->get<std::string>() : "a run";
+}
+
+// "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40 more".
+std::string holding(const Results& results) {
+  std::string text = text_setting(results, "command");
+  std::string separator = " with ";
+  for (const char* coord : {"length", "layer", "head"}) {
+    if (results.coord(coord) == nullptr) continue;
+    text += fmt::format("{}{}s {}", separator, coord, labels_text(*results.coord(coord)));
+    separator = ", ";
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, metric] : results.metrics) names.push_back(name);
+  if (names.empty()) return text + separator + "no metrics";
+  return text + separator + "metrics " + named(names);
+}
+
+bool same_text(const Results& before, const Results& after) {
+  const auto of = [](const Results& results) {
+    const auto it = results.text.find("sha256");
+    return it != results.text.end() && it->is_array() ? *it : Json::array();
+  };
+  return !of(before).empty() && of(before) == of(after);
+}
+
+}  // namespace
+
+void LeftOut::compare_labels(const std::string& name, const std::vector<SharedLabel>& shared) {
+  const auto rest = [&](const Coordinate& coord, Index SharedLabel::*of) {
+    std::set<Index> taken;
+    for (const SharedLabel& label : shared) taken.insert(label.*of);
+    std::vector<Index> places;
+    const auto size = std::visit([](const auto& labels) { return labels.size(); }, coord);
+    for (Index i = 0; i < static_cast<Index>(size); ++i) {
+      if (!taken.contains(i)) places.push_back(i);
+    }
+    return labels_at(coord, places);
+  };
+  const auto say = [&](const Results& results, Index SharedLabel::*of, const char* file) {
+    const Coordinate left = rest(*results.coord(name), of);
+    if (std::visit([](const auto& labels) { return labels.empty(); }, left)) return;
+    labels_.push_back(
+        fmt::format("only in the {} file, and left out: {} {}", file, name, labels_text(left)));
+  };
+  say(before_, &SharedLabel::before, "old");
+  say(after_, &SharedLabel::after, "new");
+}
+
+void LeftOut::fail_without_overlap() const {
+  throw BadInputError(fault(
+      fmt::format("{} and {}", options_.old_file, options_.new_file), "metrics that both have",
+      fmt::format("{} in the old file; {} in the new", holding(before_), holding(after_)),
+      "compare two files of the same command whose lengths overlap"));
+}
+
+std::vector<std::string> LeftOut::sentences(const Results& diff) const {
+  std::vector<std::string> all;
+  const auto list = [&](const std::vector<std::string>& names, const std::string& text) {
+    if (!names.empty()) all.push_back(fmt::format("{}: {}", text, named(names)));
+  };
+  const auto count = [&](const auto& counts, const std::string& text) {
+    if (!counts.empty()) all.push_back(fmt::format("{}: {}", text, counted(counts)));
+  };
+  if (before_.partial)
+    all.push_back("the old run was interrupted: not all of its layers are there");
+  if (after_.partial) all.push_back("the new run was interrupted: not all of its layers are there");
+  all.insert(all.end(), labels_.begin(), labels_.end());
+  list(old_only, "only in the old file, and left out: metrics");
+  list(new_only, "only in the new file, and left out: metrics");
+  list(different, "left out, for their dims or units differ");
+  list(disjoint, "left out, for the two share none of their labels");
+  const auto longest = [](const Results& results) { return longest_length(results).value_or(0); };
+  list(of_longest, fmt::format("left out, for they are of the longest length alone, {} in the old "
+                               "file and {} in the new",
+                               longest(before_), longest(after_)));
+  if (flags) {
+    all.push_back(
+        fmt::format("flags are not compared: they are of the longest length, {} in the "
+                    "old file and {} in the new",
+                    longest(before_), longest(after_)));
+  }
+  list(following, "left out, for they follow from the metrics that they are named after");
+  count(undefined_old, "undefined in the old file alone, and without a change");
+  count(undefined_new, "undefined in the new file alone, and without a change");
+  count(found, "no N was found in the old file, and one in the new");
+  count(lost, "an N was found in the old file, and none in the new");
+  const bool errors = std::ranges::any_of(diff.metrics, [](const auto& entry) {
+    return entry.first.ends_with("_change") && !entry.second.stderr_.empty();
+  });
+  if (errors && same_text(before_, after_)) {
+    all.emplace_back(
+        "both runs are of the same text: the errors of changes, which take the two as "
+        "independent, are too large where they move together");
+  }
+  const auto inherit = [&](const Results& from, const Results& other, const char* file) {
+    for (const std::string& notice : from.notices) {
+      const bool both = std::ranges::find(other.notices, notice) != other.notices.end();
+      if (both && &from == &after_) continue;
+      all.push_back(both ? notice : fmt::format("{} file: {}", file, notice));
+    }
+  };
+  inherit(before_, after_, "old");
+  inherit(after_, before_, "new");
+  return all;
+}
+
+std::string shared_names(const Results& before, const Results& after) {
+  std::vector<std::string> names;
+  for (const auto& [name, metric] : after.metrics) {
+    if (before.metric(name) != nullptr && !name.ends_with("_by_position")) names.push_back(name);
+  }
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+Json different_settings(const Results& results, const Results& other) {
+  // What was asked of the output, and what is told elsewhere.
+  static const std::set<std::string> aside = {"command", "text", "tokens", "out",     "json",
+                                              "top",     "sort", "quiet",  "threads", "measures"};
+  Json differing = Json::object();
+  for (const auto& [key, value] : results.settings.items()) {
+    if (aside.contains(key)) continue;
+    const auto it = other.settings.find(key);
+    if (it == other.settings.end() || *it != value) differing[key] = value;
+  }
+  return differing;
+}
+
+}  // namespace headgauge

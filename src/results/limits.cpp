@@ -1,0 +1,189 @@
+// The file of limits: every fault is a BadInputError that names the place, for a limit that is
+// misread would be a gate left open.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/file.hpp"
+#include "headgauge/diff.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "headgauge.limits/";
+constexpr int kMajor = 1;
+constexpr const char* kAdvice = "correct the limits";
+
+[[noreturn]] void fail(const std::string& where, const std::string& expected,
+                       const std::string& found) {
+  throw BadInputError(fault(where, expected, found, kAdvice));
+}
+
+// What a value is, for a message: short, and fit for one line.
+std::string shown(const Json& json) {
+  if (json.is_array()) return fmt::format("a list of {}", json.size());
+  if (json.is_object()) return "an object";
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  constexpr std::size_t kLongest = 40;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+std::string shown_key(const std::string& key) {
+  return shown(Json(key));
+}
+
+// A plain parse takes the last of two keys of one name; here that is a fault.
+Json parse_strictly(std::string_view text, const std::string& where) {
+  std::vector<std::set<std::string>> open;
+  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
+      fail(where, "each key once", shown(value) + " twice");
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), watch);
+  } catch (const Json::parse_error& error) {
+    fail(where, "JSON",
+         error.byte > text.size() ? fmt::format("the end of the file at byte {}", text.size())
+                                  : fmt::format("something else at byte {}", error.byte));
+  } catch (const Json::exception&) {
+    fail(where, "numbers that fit float64", "a larger one");
+  }
+}
+
+void refuse_other_keys(const Json& json, const std::string& where,
+                       const std::set<std::string>& known) {
+  std::string list;
+  for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
+  for (const auto& [key, value] : json.items()) {
+    if (!known.contains(key)) fail(where, "one of the keys " + list, shown_key(key));
+  }
+}
+
+void check_schema(const Json& root, const std::string& where) {
+  const auto it = root.find("schema");
+  const std::string expected = fmt::format("the key \"schema\" with \"{}{}\"", kFormat, kMajor);
+  if (it == root.end()) fail(where, expected, "no such key");
+  const std::string schema = it->is_string() ? it->get<std::string>() : "";
+  int major = 0;
+  if (schema.starts_with(kFormat)) {
+    const char* const end = schema.data() + schema.size();
+    const auto [stop, error] = std::from_chars(schema.data() + kFormat.size(), end, major);
+    if (error != std::errc{} || stop != end) major = 0;
+  }
+  if (major < 1) fail(where, expected, shown(*it));
+  if (major > kMajor) {
+    throw UnsupportedError(fault(where, fmt::format("\"{}{}\" or older", kFormat, kMajor),
+                                 shown(*it), "read it with a newer headgauge"));
+  }
+}
+
+std::string text_at(const Json& json, const std::string& where) {
+  if (!json.is_string() || json.get_ref<const std::string&>().empty()) {
+    fail(where, "some text", shown(json));
+  }
+  return json.get<std::string>();
+}
+
+double amount_at(const Json& json, const std::string& where) {
+  if (!json.is_number() || !(json.get<double>() >= 0) || !std::isfinite(json.get<double>())) {
+    fail(where, "a number of at least 0", shown(json));
+  }
+  return json.get<double>();
+}
+
+// One label or a list of them, all numbers or all names.
+Coordinate labels_at(const Json& json, const std::string& where) {
+  std::vector<Json> items;
+  if (json.is_array()) {
+    items.assign(json.begin(), json.end());
+  } else {
+    items.push_back(json);
+  }
+  const std::string expected = "a label, or a list of labels, all numbers or all names";
+  if (items.empty()) fail(where, expected, "an empty list");
+  std::vector<double> numbers;
+  std::vector<std::string> names;
+  for (const Json& item : items) {
+    if (item.is_number()) {
+      numbers.push_back(item.get<double>());
+    } else if (item.is_string()) {
+      names.push_back(item.get<std::string>());
+    } else {
+      fail(where, expected, shown(item));
+    }
+  }
+  if (!numbers.empty() && !names.empty()) fail(where, expected, "both");
+  if (names.empty()) return numbers;
+  return names;
+}
+
+Limit limit_at(const Json& json, const std::string& place) {
+  if (!json.is_object()) fail(place, "an object", shown(json));
+  refuse_other_keys(
+      json, place,
+      {"metric", "heads", "where", "max_increase", "max_decrease", "relative", "errors"});
+  Limit limit;
+  limit.place = place;
+  const auto with = [&](const char* key, const auto& read) {
+    const auto it = json.find(key);
+    if (it != json.end()) read(*it, place + ": " + key);
+    return it != json.end();
+  };
+  if (!with("metric", [&](const Json& j, const std::string& w) { limit.metric = text_at(j, w); })) {
+    fail(place, "a key \"metric\"", "none");
+  }
+  with("heads", [&](const Json& j, const std::string& w) { limit.heads = text_at(j, w); });
+  with("where", [&](const Json& j, const std::string& w) {
+    if (!j.is_object()) fail(w, "an object: dimension -> label", shown(j));
+    for (const auto& [dim, labels] : j.items()) {
+      limit.where.emplace_back(dim, labels_at(labels, w + ": " + dim));
+    }
+  });
+  const bool up = with("max_increase", [&](const Json& j, const std::string& w) {
+    limit.max_increase = amount_at(j, w);
+  });
+  const bool down = with("max_decrease", [&](const Json& j, const std::string& w) {
+    limit.max_decrease = amount_at(j, w);
+  });
+  if (!up && !down) fail(place, "max_increase, max_decrease or both", "neither");
+  with("relative", [&](const Json& j, const std::string& w) {
+    if (!j.is_boolean()) fail(w, "true or false", shown(j));
+    limit.relative = j.get<bool>();
+  });
+  with("errors", [&](const Json& j, const std::string& w) { limit.errors = amount_at(j, w); });
+  return limit;
+}
+
+}  // namespace
+
+std::vector<Limit> parse_limits(std::string_view text, const std::string& where) {
+  const Json root = parse_strictly(text, where);
+  if (!root.is_object()) fail(where, "an object", shown(root));
+  check_schema(root, where);
+  refuse_other_keys(root, where, {"schema", "limits"});
+  const auto list = root.find("limits");
+  if (list == root.end() || !list->is_array() || list->empty()) {
+    fail(where, "a key \"limits\" with a list of at least one",
+         list == root.end() ? "none" : shown(*list));
+  }
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    limits.push_back(limit_at((*list)[i], fmt::format("{}: limits[{}]", where, i)));
+  }
+  return limits;
+}
+
+std::vector<Limit> read_limits(const std::string& path) {
+  return parse_limits(read_text(path), path);
+}
+
+}  // namespace headgauge
