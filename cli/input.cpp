@@ -103,6 +103,24 @@ std::vector<int> parse_integers(const std::string& list, const std::string& opti
 }
 
 void InputOptions::add_to(CLI::App& command) {
+  add_source_to(command);
+  command
+      .add_option("--x", x,
+                  "Vectors that distances are taken between: token embeddings (the\n"
+                  "default), hidden states that enter the layer, or values of the head")
+      ->option_text("embedding|hidden|value")
+      ->check(one_of({"embedding", "hidden", "value"}))
+      ->group("Input");
+  command
+      .add_option("--lengths", lengths_text,
+                  "Context lengths such as 32,64,128; auto, the default, doubles from 32\n"
+                  "to 1024 as far as they fit")
+      ->option_text("L,L...|auto")
+      ->group("What is measured");
+  add_threads_to(command);
+}
+
+void InputOptions::add_source_to(CLI::App& command) {
   command
       .add_option("MODEL", model,
                   "A checkpoint folder, a .safetensors file beside its config.json, a\n"
@@ -119,19 +137,9 @@ void InputOptions::add_to(CLI::App& command) {
       ->check(some_text("a file"))
       ->excludes(text)
       ->group("Input");
-  command
-      .add_option("--x", x,
-                  "Vectors that distances are taken between: token embeddings (the\n"
-                  "default), hidden states that enter the layer, or values of the head")
-      ->option_text("embedding|hidden|value")
-      ->check(one_of({"embedding", "hidden", "value"}))
-      ->group("Input");
-  command
-      .add_option("--lengths", lengths_text,
-                  "Context lengths such as 32,64,128; auto, the default, doubles from 32\n"
-                  "to 1024 as far as they fit")
-      ->option_text("L,L...|auto")
-      ->group("What is measured");
+}
+
+void InputOptions::add_threads_to(CLI::App& command) {
   command.add_option("--threads", threads, "Default: as many as there are cores")
       ->option_text("T")
       ->check(whole_number(1, kMostThreads))

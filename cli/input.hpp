@@ -22,6 +22,9 @@ struct InputOptions {
   int threads = 0;
 
   void add_to(CLI::App& command);
+  // MODEL, --text and --tokens alone, and --threads.
+  void add_source_to(CLI::App& command);
+  void add_threads_to(CLI::App& command);
   // Parses what add_to() left as text; throws UsageError.
   void resolve();
   XSource x_source() const;

@@ -1,5 +1,7 @@
 #include "cli/out_folder.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -19,9 +21,12 @@ bool has_heads(const Results& results) {
   return results.coord("head") != nullptr && results.coord("length") != nullptr;
 }
 
-std::string written_line(const Results& results, const std::string& folder) {
-  const std::string csv = has_heads(results) ? ", " + heads_csv_path(folder) : "";
-  return "Written: " + results_path(folder) + csv + "\n";
+std::string written_line(const Results& results, const std::string& folder,
+                         const std::vector<std::string>& further) {
+  std::vector<std::string> paths{results_path(folder)};
+  if (has_heads(results)) paths.push_back(heads_csv_path(folder));
+  paths.insert(paths.end(), further.begin(), further.end());
+  return fmt::format("Written: {}\n", fmt::join(paths, ", "));
 }
 
 OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
@@ -14,8 +15,9 @@ std::string heads_csv_path(const std::string& folder);
 // Whether there are heads and lengths for heads.csv.
 bool has_heads(const Results& results);
 
-// "Written: DIR/results.json, DIR/heads.csv".
-std::string written_line(const Results& results, const std::string& folder);
+// "Written: DIR/results.json, DIR/heads.csv", and further files.
+std::string written_line(const Results& results, const std::string& folder,
+                         const std::vector<std::string>& further = {});
 
 // What to do about a folder that cannot be made.
 inline constexpr const char* kOutAdvice = "choose another --out";

@@ -91,27 +91,13 @@ void add_details(CLI::App& command, RunOptions& options) {
       ->group(kCritical);
 }
 
-void add_output(CLI::App& command, RunOptions& options) {
-  command.add_option("--seed", options.scan.seed, "Seed of every random draw (default 0)")
-      ->option_text("S")
-      ->check(seed_number())
-      ->group(kRunning);
-  command
-      .add_option("--out", options.out, "Folder for results.json and heads.csv; made if need be")
-      ->option_text("DIR")
-      ->check(some_text("a folder"))
-      ->group(kOutputGroup);
-  command.add_flag("--json", options.json, "Print results.json in place of the table")
-      ->group(kOutputGroup);
-  command.add_flag("--quiet", options.quiet, "No progress and no notices")->group(kOutputGroup);
-}
-
-void print_table(const Results& results, const RunOptions& options, const RunSteps& steps) {
+void print_table(const Results& results, const RunOptions& options, const RunSteps& steps,
+                 const std::vector<std::string>& further) {
   print_text(steps.table(results, table_on_output()));
   std::vector<std::string> sentences;
   for (const SummaryLine& line : results.summary) sentences.push_back(line.text);
   print_sentences(sentences);
-  if (!options.out.empty()) print("\n{}", written_line(results, options.out));
+  if (!options.out.empty()) print("\n{}", written_line(results, options.out, further));
 }
 
 [[noreturn]] void report_interruption(const std::string& finished, const std::string& out) {
@@ -131,7 +117,20 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
 void RunOptions::add_to(CLI::App& command, const std::string& measures) {
   add_choices(command, *this, measures);
   add_details(command, *this);
-  add_output(command, *this);
+  add_output_to(command);
+}
+
+void RunOptions::add_output_to(CLI::App& command, const char* folder) {
+  command.add_option("--seed", scan.seed, "Seed of every random draw (default 0)")
+      ->option_text("S")
+      ->check(seed_number())
+      ->group(kRunning);
+  command.add_option("--out", out, folder)
+      ->option_text("DIR")
+      ->check(some_text("a folder"))
+      ->group(kOutputGroup);
+  command.add_flag("--json", json, "Print results.json in place of the table")->group(kOutputGroup);
+  command.add_flag("--quiet", quiet, "No progress and no notices")->group(kOutputGroup);
 }
 
 void RunOptions::add_selection_to(CLI::App& command, const char* layers, const char* heads,
@@ -214,13 +213,14 @@ int run_measurement(const RunOptions& options, const RunSteps& steps) {
   const std::string finished = results.partial ? steps.finished(results) : "all";
   if (folder && !finished.empty()) folder->save(results);
   if (results.partial) report_interruption(finished, options.out);
-  if (folder && steps.saved) steps.saved();
+  std::vector<std::string> further;
+  if (folder && steps.saved) further = steps.saved(results);
   // All is safe; from here on Ctrl-C just ends the printing.
   signal.reset();
   if (options.json) {
     print_text(results_text(results));
   } else {
-    print_table(results, options, steps);
+    print_table(results, options, steps, further);
   }
   flush_text();
   if (!options.quiet) print_notices(results.notices);

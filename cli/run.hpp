@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "cli/input.hpp"
 #include "cli/table.hpp"
@@ -13,6 +14,8 @@
 #include "headgauge/scan.hpp"
 
 namespace headgauge::cli {
+
+inline constexpr const char* kFolderHelp = "Folder for results.json and heads.csv; made if need be";
 
 struct RunOptions {
   InputOptions input;
@@ -28,6 +31,8 @@ struct RunOptions {
   // those on the input are input.add_to(), and the command adds its own between or after. What
   // --measures is by default is told in the help.
   void add_to(CLI::App& command, const std::string& measures = "all there can be");
+  // --seed, --out, --json and --quiet alone.
+  void add_output_to(CLI::App& command, const char* folder = kFolderHelp);
   // --layers and --heads, with their help.
   void add_selection_to(CLI::App& command, const char* layers, const char* heads,
                         const char* group);
@@ -47,7 +52,8 @@ struct RunSteps {
   std::function<std::string(const Results&, const TableOptions&)> table;
   // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
   std::function<std::string(const Results&)> finished;
-  std::function<void()> saved = {};  // once all is in --out
+  // Once all is in --out: writes what goes there besides, and names it.
+  std::function<std::vector<std::string>(const Results&)> saved = {};
 };
 
 // "2 layers were finished"; empty where there are none.

@@ -206,7 +206,10 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
     return done == 0 ? std::string()
                      : fmt::format("{} of {} points were finished", done, error->values.size());
   };
-  steps.saved = [&] { std::filesystem::remove(options.state); };
+  steps.saved = [&](const Results& /*results*/) {
+    std::filesystem::remove(options.state);
+    return std::vector<std::string>();
+  };
   return run_measurement(run, steps);
 }
 

@@ -128,17 +128,23 @@ CLI::Validator some_text(std::string what) {
 }
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen.front();
-  const std::string name = chosen.empty() ? "command line" : command.get_name();
-  const std::string advice =
-      "see headgauge " + (chosen.empty() ? std::string() : name + " ") + "--help";
+  // As far as commands were named: a command may have commands of its own.
+  const CLI::App* last = &app;
+  std::string name;
+  while (!last->get_subcommands().empty()) {
+    last = last->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + last->get_name();
+  }
+  const CLI::App& command = *last;
+  const bool incomplete = !command_names(command).empty();
+  const std::string advice = fmt::format("see headgauge {}{}--help", name, name.empty() ? "" : " ");
+  if (name.empty()) name = "command line";
   const std::string what = error.what();
   const auto rest = app.remaining(true);
 
-  if (chosen.empty()) {
+  if (incomplete) {
     const auto word = std::ranges::find_if(rest, [](const auto& w) { return !w.starts_with('-'); });
-    const auto names = command_names(app);
+    const auto names = command_names(command);
     if (word == rest.end() && !rest.empty()) {
       return fault(name, "one of its options", in_quotes(rest.front()), advice);
     }

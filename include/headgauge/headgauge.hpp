@@ -13,6 +13,7 @@
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/report.hpp"
+#include "headgauge/reproduce.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"

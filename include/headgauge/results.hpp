@@ -68,6 +68,29 @@ struct SummaryLine {
   std::vector<std::string> heads;  // "layer.head" as they stand in the text
 };
 
+// What became of a claim on the numbers at hand.
+enum class Verdict { holds, does_not_hold, cannot_tell };
+// "holds", "does not hold", "cannot tell".
+std::string_view verdict_text(Verdict verdict);
+
+// A claim of a paper, held against what was measured. The verdict is computed by the test that
+// `test` states; `facts` are the numbers it looked at.
+struct Claim {
+  struct Fact {
+    std::string name;
+    double value = 0;
+  };
+  std::string name;       // snake_case
+  std::string paper;      // "A" or "B"
+  std::string figure;     // "Fig. 2a"
+  std::string statement;  // the claim in words
+  std::string reading;    // what was chosen where the paper is silent; may be empty
+  std::string test;       // with its thresholds
+  std::string measured;   // one sentence with the numbers
+  Verdict verdict = Verdict::cannot_tell;
+  std::vector<Fact> facts;
+};
+
 struct Results {
   nlohmann::ordered_json tool = nlohmann::ordered_json::object();
   nlohmann::ordered_json model = nlohmann::ordered_json::object();
@@ -78,6 +101,7 @@ struct Results {
   std::deque<std::pair<std::string, MetricArray>> metrics;
   std::vector<Flag> flags;
   std::vector<SummaryLine> summary;  // see summarize() in scan.hpp
+  std::vector<Claim> claims;         // of a paper that was reproduced
   std::vector<std::string> notices;  // what a reader must know to read the numbers
   nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in

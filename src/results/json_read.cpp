@@ -178,6 +178,33 @@ SummaryLine summary_at(const Place& place) {
   return line;
 }
 
+Verdict verdict_at(const Place& place) {
+  const std::string text = text_at(place);
+  for (const Verdict verdict : {Verdict::holds, Verdict::does_not_hold, Verdict::cannot_tell}) {
+    if (text == verdict_text(verdict)) return verdict;
+  }
+  fail(place.where, "holds, does not hold or cannot tell", shown(place.json));
+}
+
+Claim claim_at(const Place& place) {
+  Claim claim;
+  claim.name = text_at(place["name"]);
+  claim.paper = text_at(place["paper"]);
+  claim.figure = text_at(place["figure"]);
+  claim.statement = text_at(place["statement"]);
+  claim.reading = text_at(place["reading"]);
+  claim.test = text_at(place["test"]);
+  claim.measured = text_at(place["measured"]);
+  claim.verdict = verdict_at(place["verdict"]);
+  const Place facts = place["facts"];
+  const std::size_t size = list_size(facts);
+  for (std::size_t i = 0; i < size; ++i) {
+    const Place fact = facts.at(i);
+    claim.facts.push_back({text_at(fact["name"]), number_at(fact["value"])});
+  }
+  return claim;
+}
+
 Json object_at(const Place& root, const char* key) {
   if (!root.has(key)) return Json::object();
   const Place place = root[key];
@@ -239,6 +266,11 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
     const Place summary = root["summary"];
     const std::size_t size = list_size(summary);
     for (std::size_t i = 0; i < size; ++i) results.summary.push_back(summary_at(summary.at(i)));
+  }
+  if (root.has("claims")) {
+    const Place claims = root["claims"];
+    const std::size_t size = list_size(claims);
+    for (std::size_t i = 0; i < size; ++i) results.claims.push_back(claim_at(claims.at(i)));
   }
   if (root.has("notices")) results.notices = texts_at(root["notices"]);
   return results;

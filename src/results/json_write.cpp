@@ -97,6 +97,23 @@ Json summary_to_json(const SummaryLine& line) {
   return {{"text", line.text}, {"heads", line.heads}, {"facts", std::move(facts)}};
 }
 
+Json claim_to_json(const Claim& claim) {
+  Json json;
+  json["name"] = claim.name;
+  json["paper"] = claim.paper;
+  json["figure"] = claim.figure;
+  json["statement"] = claim.statement;
+  json["reading"] = claim.reading;
+  json["test"] = claim.test;
+  json["measured"] = claim.measured;
+  json["verdict"] = verdict_text(claim.verdict);
+  json["facts"] = Json::array();
+  for (const Claim::Fact& fact : claim.facts) {
+    json["facts"].push_back({{"name", fact.name}, {"value", cell(fact.value)}});
+  }
+  return json;
+}
+
 // Everything but the metrics, which stand between the two.
 Json head_to_json(const Results& results) {
   Json json;
@@ -121,6 +138,10 @@ Json tail_to_json(const Results& results) {
   json["summary"] = Json::array();
   for (const SummaryLine& line : results.summary) {
     json["summary"].push_back(summary_to_json(line));
+  }
+  if (!results.claims.empty()) {
+    json["claims"] = Json::array();
+    for (const Claim& claim : results.claims) json["claims"].push_back(claim_to_json(claim));
   }
   json["notices"] = results.notices;
   json["timings"] = results.timings;

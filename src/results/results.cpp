@@ -28,6 +28,11 @@ std::string names_of(const Entries& entries) {
 
 }  // namespace
 
+std::string_view verdict_text(Verdict verdict) {
+  if (verdict == Verdict::holds) return "holds";
+  return verdict == Verdict::does_not_hold ? "does not hold" : "cannot tell";
+}
+
 void Results::set_coord(const std::string& name, Coordinate values) {
   if (auto* old = find_entry(coords, name)) {
     *old = std::move(values);

@@ -21,6 +21,7 @@ ORDER = (
     "tokenize",
     "model",
     "scan",
+    "reproduce",
     "report",
     "cli",
 )

@@ -1,0 +1,49 @@
+// Several experiments in one file: each under a name of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "headgauge/reproduce.hpp"
+
+namespace headgauge {
+namespace {
+
+// Of a scan with paper A's metrics beside it only those that paper B is about.
+bool wanted(const Results& experiment, const std::string& metric) {
+  if (experiment.coord("layer") == nullptr) return true;
+  return std::ranges::any_of(convergence_metrics(), [&](const MetricInfo& info) {
+    return info.name == metric && info.group == "convergence";
+  });
+}
+
+std::string renamed(const std::string& dim, const std::string& name) {
+  return dim == "layer" || dim == "head" ? dim : fmt::format("{}_{}", name, dim);
+}
+
+}  // namespace
+
+void add_experiment(const Results& experiment, const std::string& name, Results& whole) {
+  std::set<std::string> dims;
+  for (const auto& [metric, array] : experiment.metrics) {
+    if (wanted(experiment, metric)) dims.insert(array.dims.begin(), array.dims.end());
+  }
+  for (const auto& [coord, values] : experiment.coords) {
+    if (dims.contains(coord)) whole.set_coord(renamed(coord, name), values);
+  }
+  for (const auto& [metric, array] : experiment.metrics) {
+    if (!wanted(experiment, metric)) continue;
+    MetricArray copy = array;
+    for (std::string& dim : copy.dims) dim = renamed(dim, name);
+    whole.metrics.emplace_back(fmt::format("{}_{}", name, metric), std::move(copy));
+  }
+  for (const std::string& notice : experiment.notices) {
+    whole.notices.push_back(fmt::format("{}: {}", name, notice));
+  }
+  for (const auto& [stage, seconds] : experiment.timings.items()) {
+    whole.timings[fmt::format("{}_{}", name, stage)] = seconds;
+  }
+  whole.settings[name] = experiment.settings;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,124 @@
+// `reproduce limits`: one scan with paper A's settings, and its algorithms timed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "headgauge/reproduce.hpp"
+#include "scan/stages.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr int kPaperLength = 1024;
+// Fig. 2b's and between them those that Fig. 3 needs.
+const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
+const std::vector<int> kPaperSizes = {1, 5, 10, 20, 100};
+constexpr int kFixedSize = 5;
+constexpr double kSearched = 0.125;  // of L: twice what the claim is about
+
+// Table 1: on an Apple M1 Pro of 10 cores, GPT-2 of 124 M parameters.
+struct Algorithm {
+  const char* name;
+  const char* group;
+  double paper_seconds;
+};
+constexpr std::array<Algorithm, 5> kAlgorithms = {{{"growing L", "distance", 24 * 60},
+                                                   {"growing N", "distance", 37 * 60},
+                                                   {"critical N", "distance", 17 * 3600 + 4 * 60},
+                                                   {"separability", "separability", 7 * 60},
+                                                   {"sensitivity", "sensitivity", 60}}};
+
+ScanOptions settings_of(const LimitsOptions& options) {
+  ScanOptions scan;
+  scan.lengths = options.lengths;
+  scan.x = options.x;
+  scan.threads = options.threads;
+  scan.seed = options.seed;
+  scan.measure.top_n = kSizes;
+  return scan;
+}
+
+// The settings that the algorithm has in the paper; `scan` has been resolved.
+ScanOptions settings_of(const Algorithm& algorithm, ScanOptions scan) {
+  const std::string_view name = algorithm.name;
+  scan.measures = {algorithm.group};
+  if (name != "critical N") scan.measure.critical_max = 1;
+  if (name == "growing L") {
+    scan.measure.top_n = {kFixedSize};
+    return scan;
+  }
+  scan.lengths = {scan.lengths.back()};
+  if (name == "growing N") scan.measure.top_n = kPaperSizes;
+  if (name == "critical N") scan.measure.top_n = {1};
+  return scan;
+}
+
+bool same_as_paper(const Results& results) {
+  const auto is = [&](const char* key, int value) {
+    return results.model.contains(key) && results.model[key] == value;
+  };
+  return results.model.value("family", std::string()) == "gpt2" && is("layers", 12) &&
+         is("heads", 12) && is("width", 768);
+}
+
+void add_costs(const std::vector<double>& seconds, Results& results) {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
+  results.set_coord("algorithm", names);
+  MetricArray& cost = results.add_metric("cost_seconds", {"algorithm"}, "seconds");
+  MetricArray& paper = results.add_metric("cost_paper_seconds", {"algorithm"}, "seconds");
+  for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
+    cost.values[i] = seconds[i];
+    paper.values[i] = kAlgorithms[i].paper_seconds;
+  }
+  results.notices.push_back(fmt::format(
+      "costs: the paper's are of GPT-2 (124 M) on an Apple M1 Pro of 10 cores; {}, and each "
+      "algorithm was run by itself, forward pass included",
+      same_as_paper(results) ? "this machine is another"
+                             : "this model and this machine are others"));
+}
+
+void tell_what_is_missing(Results& results) {
+  const auto lengths = results.coord_numbers("length");
+  if (lengths.back() < kPaperLength) {
+    results.notices.push_back(
+        fmt::format("the paper's contexts go to {}; model or text end at {}, and so do the figures",
+                    kPaperLength, lengths.back()));
+  }
+}
+
+}  // namespace
+
+Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progress* progress,
+                         std::stop_token stop) {
+  ScanOptions whole = settings_of(options);
+  if (!whole.lengths.empty()) {
+    const int longest = std::ranges::max(whole.lengths);
+    whole.measure.critical_max =
+        std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
+  }
+  StageProgress stages(progress, 1 + static_cast<int>(kAlgorithms.size()));
+  stages.begin(0, "all figures");
+  Results results = scan(source, whole, &stages, stop);
+  results.settings["command"] = "reproduce";
+  results.settings["experiment"] = "limits";
+  if (results.partial) return results;
+  whole.lengths = results.settings["lengths"].get<std::vector<int>>();
+  std::vector<double> seconds;
+  for (const Algorithm& algorithm : kAlgorithms) {
+    stages.begin(1 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
+    seconds.push_back(kUndefined);
+    const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
+    if (!measured || stop.stop_requested()) continue;
+    const Results timed = scan(source, settings_of(algorithm, whole), &stages, stop);
+    if (!timed.partial) seconds.back() = timed.timings["total_s"].get<double>();
+  }
+  results.partial = stop.stop_requested();
+  add_costs(seconds, results);
+  tell_what_is_missing(results);
+  results.claims = limits_claims(results);
+  return results;
+}
+
+}  // namespace headgauge

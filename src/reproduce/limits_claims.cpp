@@ -1,0 +1,372 @@
+// Paper A's claims on distances, critical N and separability (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "headgauge/reproduce.hpp"
+#include "reproduce/judgement.hpp"
+#include "results/longest.hpp"
+#include "scan/summary.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kFixedN = 5;                           // of Fig. 2a
+constexpr double kShortest = 32;                        // its shortest context
+constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 give or take a quarter
+constexpr double kRounding = 1e-4;  // relative, of means of single-precision distances
+constexpr double kConservative = 1.2;
+constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
+constexpr double kLessReturn = 0.5;
+constexpr double kCriticalShare = 0.06;
+constexpr std::size_t kFewestHeads = 16;
+constexpr double kSettledFrom = 16, kSettledTo = 100;
+constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
+constexpr double kDrift = 0.05;  // per doubling of N
+
+std::span<const double> numbers(const Results& results, std::string_view coord) {
+  return results.coord(coord) == nullptr ? std::span<const double>() : results.coord_numbers(coord);
+}
+
+std::optional<double> value_at(const Results& results, std::string_view metric,
+                               const HeadName& head, std::string_view along, Index at, Index n) {
+  const auto cell = find_cell(
+      results, metric,
+      {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, {"top_n", n}});
+  return cell ? std::optional(cell->value) : std::nullopt;
+}
+
+// Whether the layer of this head looks back no further than a window below the longest length.
+bool windowed(const Results& results, const HeadName& head) {
+  const auto windows = numbers(results, "window");
+  const auto layer = static_cast<std::size_t>(head.layer_index);
+  const auto longest = longest_length(results);
+  return layer < windows.size() && windows[layer] > 0 && longest && windows[layer] < *longest;
+}
+
+// Contexts and a head's distance at N = 5 in each. Rows of a causal head: disjoint bins of
+// positions, at their mean number of keys; the means over all rows up to L overlap. A head that
+// sees everything has a pass for each L.
+struct Growth {
+  std::vector<double> context, distance;
+};
+Growth growth_of(const Results& results, const HeadName& head, Index n) {
+  const bool causal = results.model.value("causal", true);
+  const std::string along = causal ? "position" : "length";
+  const auto labels = numbers(results, along);
+  Growth growth;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < kShortest) continue;
+    const auto value = value_at(results, causal ? "distance_by_position" : "distance", head, along,
+                                static_cast<Index>(i), n);
+    if (!value) continue;
+    const double before = causal && i > 0 ? labels[i - 1] : 0;
+    growth.context.push_back(causal ? (before + 1 + labels[i]) / 2 : labels[i]);
+    growth.distance.push_back(*value);
+  }
+  return growth;
+}
+
+std::string at_length(const Results& results) {
+  const auto longest = longest_length(results);
+  return longest ? fmt::format("L = {}", *longest) : "no length";
+}
+
+}  // namespace
+
+Claim distance_grows_linearly(const Results& results) {
+  Claim claim = claim_of("A", "distance_grows_linearly", "Fig. 2a",
+                         "At a fixed N = 5 the distance grows linearly in the context length L.");
+  claim.reading =
+      "Linear is an exponent near 1. A causal head is looked at in disjoint bins of rows (means "
+      "over "
+      "all rows up to L overlap, and are smoother than what they average), at L = 32 and above.";
+  claim.test = fmt::format(
+      "Least squares of log distance on log L, head by head, at least 4 points: grows linearly "
+      "where the exponent +- 2 standard errors is within {} to {}, does not where it is outside. "
+      "Heads with a window below L are left out. {}",
+      kLinearLow, kLinearHigh, kVotingRule);
+  const auto n = find_label(results, "top_n", kFixedN);
+  if (!n) return without_data(claim, "N = 5 was not measured.");
+  HeadVotes votes;
+  int slower = 0, faster = 0;
+  std::vector<double> exponents;
+  for (const HeadName& head : measured_heads(results)) {
+    if (windowed(results, head)) continue;
+    const Growth growth = growth_of(results, head, *n);
+    const auto power = power_of(growth.context, growth.distance);
+    votes.add(power ? place_of(*power, kLinearLow, kLinearHigh) : Place::open);
+    if (!power) continue;
+    exponents.push_back(power->value);
+    if (place_of(*power, kLinearLow, kLinearHigh) != Place::outside) continue;
+    ++(power->value < 1 ? slower : faster);
+  }
+  if (exponents.empty()) return without_data(claim, "No head has 4 points from L = 32 on.");
+  claim.verdict = votes.verdict();
+  const auto [least, most] = std::ranges::minmax(exponents);
+  claim.measured = fmt::format(
+      "The median exponent is {:.2f} ({:.2f} to {:.2f}): of {} heads {} grow linearly, {} more "
+      "slowly, {} faster, {} cannot be told.",
+      median(exponents), least, most, votes.all(), votes.yes, slower, faster, votes.open);
+  claim.facts = {{"exponent_median", median(exponents)},
+                 {"exponent_least", least},
+                 {"exponent_most", most},
+                 {"heads", static_cast<double>(votes.all())},
+                 {"heads_linear", static_cast<double>(votes.yes)},
+                 {"heads_slower", static_cast<double>(slower)},
+                 {"heads_faster", static_cast<double>(faster)}};
+  return claim;
+}
+
+Claim bound_is_safe_but_conservative(const Results& results) {
+  Claim claim = claim_of("A", "bound_is_safe_but_conservative", "Fig. 2a, 2b",
+                         "The upper bound of Theorem 1 is safe but conservative.");
+  claim.reading =
+      "Safe: never below the distance. Conservative: above it by a fifth or more as a rule. The "
+      "bound "
+      "is the paper's (distance_bound_paper); headgauge's tighter one is named beside it.";
+  claim.test = fmt::format(
+      "Over all heads, at N = 5 for every L and at every N for the longest L: no bound is below "
+      "the "
+      "distance by more than {:g} of it (rounding), and the median of bound/distance is at least "
+      "{}.",
+      kRounding, kConservative);
+  const auto lengths = numbers(results, "length"), sizes = numbers(results, "top_n");
+  std::vector<double> factors, tight;
+  double cells = 0, below = 0;
+  for (const HeadName& head : measured_heads(results)) {
+    for (std::size_t l = 0; l < lengths.size(); ++l) {
+      for (std::size_t n = 0; n < sizes.size(); ++n) {
+        if (sizes[n] != kFixedN && l + 1 < lengths.size()) continue;
+        const auto at = [&](const char* metric) {
+          return value_at(results, metric, head, "length", static_cast<Index>(l),
+                          static_cast<Index>(n));
+        };
+        const auto distance = at("distance"), paper = at("distance_bound_paper");
+        const auto valid = at("distance_bound");
+        if (!distance || !paper || !(*distance > 0)) continue;
+        ++cells;
+        factors.push_back(*paper / *distance);
+        if (factors.back() < 1 - kRounding) ++below;
+        if (valid) tight.push_back(*valid / *distance);
+      }
+    }
+  }
+  if (factors.empty()) return without_data(claim, "No distance and bound were measured.");
+  const double factor = median(factors), least = std::ranges::min(factors);
+  const double most = std::ranges::max(factors);
+  claim.verdict = below == 0 && factor >= kConservative ? Verdict::holds : Verdict::does_not_hold;
+  claim.measured = fmt::format(
+      "In {} of {} cells the bound is below the distance; it is {:.2f} times as large in the "
+      "median "
+      "({:.2f} to {:.3g}), headgauge's own {} times.",
+      below, cells, factor, least, most,
+      tight.empty() ? "-" : fmt::format("{:.2f}", median(tight)));
+  claim.facts = {{"cells", cells},          {"cells_below", below},
+                 {"factor_median", factor}, {"factor_least", least},
+                 {"factor_most", most},     {"factor_valid_median", median(tight)}};
+  return claim;
+}
+
+Claim returns_diminish(const Results& results) {
+  Claim claim = claim_of("A", "returns_diminish", "Fig. 2b",
+                         "Selecting more than N = 20 tokens has diminishing returns.");
+  claim.reading =
+      "The return of a token is what it adds to the distance. Of rows with few keys more tokens "
+      "leave "
+      "fewer terms in the distance: N up to an eighth of L are looked at.";
+  claim.test = fmt::format(
+      "At the longest L, head by head: the distance per token from N = 20 to the largest N of {:g} "
+      "or "
+      "more (at most L/8) is at most {} of that from the smallest N (at most {:g}) to 20. {}",
+      kMostN, kLessReturn, kFewN, kVotingRule);
+  const auto longest = longest_length(results);
+  const auto sizes = numbers(results, "top_n");
+  const auto middle = find_label(results, "top_n", kManyN);
+  Index first = -1, last = -1;
+  for (std::size_t n = 0; longest && n < sizes.size(); ++n) {
+    if (sizes[n] <= kFewN && first < 0) first = static_cast<Index>(n);
+    if (sizes[n] >= kMostN && 8 * sizes[n] <= *longest) last = static_cast<Index>(n);
+  }
+  if (!middle || first < 0 || last < 0) {
+    return without_data(claim, fmt::format("N up to 5, 20 and {:g} or more are needed, the last at "
+                                           "most L/8; the longest is {}.",
+                                           kMostN, at_length(results)));
+  }
+  const double few = sizes[static_cast<std::size_t>(first)];
+  const double most = sizes[static_cast<std::size_t>(last)];
+  const Index length = results.coord_size("length") - 1;
+  HeadVotes votes;
+  std::vector<double> shares;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto at = [&](Index n) {
+      return value_at(results, "distance", head, "length", length, n);
+    };
+    const auto a = at(first), b = at(*middle), c = at(last);
+    const bool grows = a && b && c && *b > *a;
+    if (!grows) {
+      votes.add(Place::open);
+      continue;
+    }
+    shares.push_back((*c - *b) / (most - kManyN) / ((*b - *a) / (kManyN - few)));
+    votes.add(shares.back() <= kLessReturn ? Place::inside : Place::outside);
+  }
+  if (shares.empty()) return without_data(claim, "No head's distance grows up to N = 20.");
+  claim.verdict = votes.verdict();
+  claim.measured = fmt::format(
+      "A token between N = 20 and {:g} adds {:.2f} times what one between {:g} and 20 does, in the "
+      "median; at most {} in {} of {} heads.",
+      most, median(shares), few, kLessReturn, votes.yes, votes.all());
+  claim.facts = {{"share_median", median(shares)},
+                 {"share_most", std::ranges::max(shares)},
+                 {"n_first", few},
+                 {"n_last", most},
+                 {"heads", static_cast<double>(votes.all())},
+                 {"heads_diminishing", static_cast<double>(votes.yes)}};
+  return claim;
+}
+
+Claim critical_n_is_small(const Results& results) {
+  Claim claim = claim_of("A", "critical_n_is_small", "Fig. 2c",
+                         "Critical N is below 6 % of the context length.");
+  claim.reading =
+      "The expected distance is taken in the reading \"context\": the paper does not define its "
+      "xbar, "
+      "and this is a conjecture about it (docs/mathematics.md 2). Where the test finds no N, the "
+      "claim "
+      "fails only if all N up to 6 % were searched. The test rejects less with fewer heads.";
+  claim.test = fmt::format(
+      "At the longest L: the smallest N at which a two-sample Kolmogorov-Smirnov test over the "
+      "heads "
+      "(level as in settings.critical_level) does not tell distance from expected distance is "
+      "below "
+      "{} L. Cannot tell with fewer than {} heads.",
+      kCriticalShare, kFewestHeads);
+  const auto cell = find_cell(results, "critical_n", {});
+  const auto longest = longest_length(results);
+  const auto searched = critical_range(results);
+  const auto heads = measured_heads(results);
+  if (!cell || !longest || !searched) return without_data(claim, "Critical N was not measured.");
+  if (heads.size() < kFewestHeads || !critical_n_can_reject(results, heads.size())) {
+    return without_data(
+        claim, fmt::format("{} heads are too few for the test to mean anything.", heads.size()));
+  }
+  const double limit = kCriticalShare * *longest;
+  const bool found = cell->value > 0;
+  if (found) {
+    claim.verdict = cell->value < limit ? Verdict::holds : Verdict::does_not_hold;
+  } else {
+    claim.verdict = *searched >= limit ? Verdict::does_not_hold : Verdict::cannot_tell;
+  }
+  double own = 0;
+  for (const HeadName& head : heads) {
+    const auto of_head = find_cell(results, "critical_n_head",
+                                   {{"layer", head.layer_index}, {"head", head.head_index}});
+    if (of_head && of_head->value > 0 && of_head->value < limit) ++own;
+  }
+  const auto d = find_cell(results, "critical_ks_d", {}),
+             p = find_cell(results, "critical_ks_p", {});
+  const std::string test =
+      d && p ? fmt::format(" (D = {:.2f}, p = {:.2g}, {} heads)", d->value, p->value, heads.size())
+             : "";
+  const std::string what =
+      found ? fmt::format("Critical N is {} of L = {}, {:.1f} %{}", cell->value, *longest,
+                          100 * cell->value / *longest, test)
+            : fmt::format("No N up to {} of L = {} ({:.1f} %) is critical{}", *searched, *longest,
+                          100.0 * *searched / *longest, test);
+  claim.measured =
+      fmt::format("{}; one by one {} of {} heads get there below 6 %.", what, own, heads.size());
+  claim.facts = {{"critical_n", cell->value},
+                 {"length", static_cast<double>(*longest)},
+                 {"searched", static_cast<double>(*searched)},
+                 {"heads", static_cast<double>(heads.size())},
+                 {"heads_below", own}};
+  if (d && p) {
+    claim.facts.push_back({"ks_d", d->value});
+    claim.facts.push_back({"ks_p", p->value});
+  }
+  return claim;
+}
+
+Claim separability_settles(const Results& results) {
+  Claim claim = claim_of("A", "separability_settles", "Fig. 3",
+                         "From N = 16 on separability settles between 0.70 and 0.85.");
+  claim.reading =
+      "Of the mean over the heads, on the unit sphere, from N = 16 to 100. Random vectors under "
+      "the "
+      "same weights are the null: where they lie in the same band, the band says nothing of what "
+      "heads "
+      "select.";
+  claim.test = fmt::format(
+      "At the longest L, at least 3 N from {:g} to {:g}: every mean over the heads is within "
+      "{:.2f} to "
+      "{:.2f}, and they change by less than {} per doubling of N. Does not hold where a mean is "
+      "outside "
+      "by more than 2 standard errors over the heads, or they change by more; else cannot tell.",
+      kSettledFrom, kSettledTo, kSettledLow, kSettledHigh, kDrift);
+  const auto sizes = numbers(results, "top_n");
+  const auto heads = measured_heads(results);
+  const Index length = longest_length(results) ? results.coord_size("length") - 1 : 0;
+  std::vector<double> size, means, nulls;
+  bool inside = true, outside = false;
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    if (sizes[n] < kSettledFrom || sizes[n] > kSettledTo) continue;
+    std::vector<double> values;
+    double null = 0;
+    for (const HeadName& head : heads) {
+      const auto at = [&](const char* metric) {
+        return value_at(results, metric, head, "length", length, static_cast<Index>(n));
+      };
+      const auto value = at("separability");
+      if (!value) continue;
+      values.push_back(*value);
+      null += at("separability_null").value_or(kUndefined);
+    }
+    if (values.size() < 2) continue;
+    const auto count = static_cast<double>(values.size());
+    double mean = 0, square = 0;
+    for (double v : values) mean += v / count;
+    for (double v : values) square += (v - mean) * (v - mean);
+    const double error = std::sqrt(square / (count - 1) / count);
+    size.push_back(sizes[n]);
+    means.push_back(mean);
+    nulls.push_back(null / count);
+    inside = inside && mean >= kSettledLow && mean <= kSettledHigh;
+    outside = outside || place_of({mean, error}, kSettledLow, kSettledHigh) == Place::outside;
+  }
+  if (means.size() < 3) {
+    return without_data(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
+                                           at_length(results)));
+  }
+  const double doublings = std::log2(size.back() / size.front());
+  const double drift = (means.back() - means.front()) / doublings;
+  const bool moves = std::abs(drift) >= kDrift;
+  claim.verdict = outside || moves ? Verdict::does_not_hold
+                  : inside         ? Verdict::holds
+                                   : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "The mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} ({:+.3f} per "
+      "doubling); "
+      "random vectors from {} to {}.",
+      heads.size(), means.front(), size.front(), means.back(), size.back(), drift,
+      shown(nulls.front()), shown(nulls.back()));
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    claim.facts.push_back({fmt::format("separability_{:g}", size[i]), means[i]});
+    claim.facts.push_back({fmt::format("separability_null_{:g}", size[i]), nulls[i]});
+  }
+  claim.facts.push_back({"drift_per_doubling", drift});
+  return claim;
+}
+
+std::vector<Claim> limits_claims(const Results& results) {
+  return {distance_grows_linearly(results),
+          bound_is_safe_but_conservative(results),
+          returns_diminish(results),
+          critical_n_is_small(results),
+          separability_settles(results),
+          sensitivity_follows_temperature(results),
+          sensitivity_falls_by_two_orders(results)};
+}
+
+}  // namespace headgauge

@@ -1,0 +1,213 @@
+// `reproduce tokens`: paper B's experiments one after the other, each kept as it is finished.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/file.hpp"
+#include "convergence/synthetic_plan.hpp"
+#include "headgauge/reproduce.hpp"
+#include "scan/run.hpp"
+#include "scan/stages.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kPaperContext = 512;
+// Settings that the numbers do not depend on.
+constexpr std::array kIdle = {"threads", "full", "out",    "json", "quiet",
+                              "command", "text", "tokens", "top"};
+
+Json without_idle(Json settings) {
+  for (const char* key : kIdle) settings.erase(key);
+  return settings;
+}
+
+// One experiment: its own folder, results and state.
+class Kept {
+ public:
+  Kept(const std::string& folder, const std::string& name) {
+    if (folder.empty()) return;
+    path_ = fs::path(folder) / name;
+    made_.emplace(path_.string(), "choose another --out");
+  }
+  std::string state() const {
+    return path_.empty() ? "" : (path_ / "convergence_state.json").string();
+  }
+
+  // What was finished before under the same identity: everything that the numbers depend on.
+  template <class Same>
+  std::optional<Results> found(const Same& same) const {
+    if (path_.empty() || !fs::exists(file())) return std::nullopt;
+    Results results = read_results(file());
+    if (results.partial || !same(results)) return std::nullopt;
+    return results;
+  }
+  void save(const Results& results) const {
+    if (path_.empty() || results.partial) return;
+    write_results(results, file());
+    if (results.coord("head") != nullptr) {
+      write_heads_csv(results, (path_ / "heads.csv").string());
+    }
+    fs::remove(state());
+  }
+
+ private:
+  std::string file() const { return (path_ / "results.json").string(); }
+
+  fs::path path_;
+  std::optional<MadeFolder> made_;
+};
+
+SyntheticOptions synthetic_options(const TokensOptions& options, const std::string& tokens) {
+  SyntheticOptions synthetic;
+  synthetic.tokens = tokens;
+  synthetic.dimension = options.dimension;
+  synthetic.grid = options.grid;
+  synthetic.replicates = options.replicates;
+  synthetic.full = options.full;
+  synthetic.seed = options.seed;
+  synthetic.threads = options.threads;
+  return synthetic;
+}
+
+// As far as paper, model and text go.
+int context_of(const TokensOptions& options, const SourceInfo& info) {
+  if (options.length > 0) return options.length;
+  const Index longest = info.documents.empty() ? 0 : *std::ranges::max_element(info.documents);
+  const Index most = info.max_length > 0 ? info.max_length : info.trained_length;
+  Index length = std::min<Index>(longest, kPaperContext);
+  if (most > 0) length = std::min(length, most);
+  return static_cast<int>(std::max<Index>(length, 1));
+}
+
+ConvergeOptions converge_options(const TokensOptions& options, const SourceInfo& info) {
+  ConvergeOptions converge;
+  converge.scan.lengths = {context_of(options, info)};
+  converge.scan.measures = {"weights"};
+  converge.scan.threads = options.threads;
+  converge.scan.seed = options.seed;
+  if (options.replicates > 0) converge.replicates = options.replicates;
+  return converge;
+}
+
+class Tokens {
+ public:
+  Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
+      : options_(options), stages_(progress, options.model ? 3 : 2), stop_(std::move(stop)) {
+    if (options_.model) source_ = options_.model();  // told now if it cannot be opened
+    if (!options_.folder.empty()) folder_.emplace(options_.folder, "choose another --out");
+  }
+
+  Results run() {
+    for (const char* tokens : {"gaussian", "sphere"}) run_synthetic(tokens);
+    if (source_ != nullptr) run_model();
+    whole_.settings["command"] = "reproduce";
+    whole_.settings["experiment"] = "tokens";
+    whole_.settings["full"] = options_.full;
+    whole_.settings["dimension"] = options_.dimension;
+    whole_.settings["grid"] = options_.grid;
+    whole_.settings["replicates"] = options_.replicates;
+    whole_.settings["length"] = options_.length;
+    whole_.settings["threads"] = options_.threads;
+    whole_.settings["seed"] = options_.seed;
+    if (!whole_.partial) whole_.claims = tokens_claims(whole_);
+    return std::move(whole_);
+  }
+
+ private:
+  void run_synthetic(const std::string& tokens) {
+    stages_.begin(stage_++, tokens);
+    if (whole_.partial) return;
+    SyntheticOptions options = synthetic_options(options_, tokens);
+    const Kept kept(options_.folder, tokens);
+    options.state = kept.state();
+    const SyntheticPlan plan = plan_simulation(options);
+    auto found = kept.found([&](const Results& old) {
+      Json settings = without_idle(old.settings);
+      settings.erase("reference_method");  // known only afterwards
+      return settings == without_idle(plan.settings()) && same_tool(old, plan.identity()["simd"]);
+    });
+    Results results = found ? std::move(*found) : simulate(options, &stages_, stop_);
+    if (!found) {
+      results.settings["command"] = "converge";
+      kept.save(results);
+    }
+    add(results, tokens);
+  }
+
+  void run_model() {
+    stages_.begin(stage_++, "model");
+    if (whole_.partial) return;
+    const ConvergeOptions options = converge_options(options_, source_->info());
+    const Kept kept(options_.folder, "model");
+    Results described;
+    source_->describe(described);
+    auto found = kept.found([&](const Results& old) {
+      const auto is = [&](const char* key, const Json& value) {
+        return old.settings.contains(key) && old.settings[key] == value;
+      };
+      return of_same_model(old, described) && is("lengths", options.scan.lengths) &&
+             is("measures", options.scan.measures) && is("replicates", options.replicates) &&
+             is("draws", options.draws) && is("tolerances", options.tolerances) &&
+             is("points", options.points) && is("seed", options.scan.seed) &&
+             is("normalizer", options.scan.normalizer) && is("layers", "all") &&
+             is("heads", "all") && same_tool(old, whole_.tool["simd"]);
+    });
+    Results results = found ? std::move(*found) : converge(*source_, options, &stages_, stop_);
+    if (!found) kept.save(results);
+    add(results, "model");
+    whole_.model = results.model;
+    whole_.text = results.text;
+    whole_.layers_done = results.layers_done;
+    whole_.set_coord("length", *results.coord("length"));  // of heads.csv
+    for (const Flag& flag : results.flags) {
+      if (flag.name == "slow") whole_.flags.push_back(flag);
+    }
+  }
+
+  // Of this version and this SIMD level, which rounds in its own way.
+  bool same_tool(const Results& old, const Json& simd) const {
+    return old.tool.value("version", Json()) == HEADGAUGE_VERSION &&
+           old.tool.value("simd", Json()) == simd;
+  }
+
+  static bool of_same_model(const Results& old, const Results& described) {
+    for (const auto& [key, value] : described.model.items()) {
+      if (key != "name" && (!old.model.contains(key) || old.model[key] != value)) return false;
+    }
+    return old.text == described.text;
+  }
+
+  void add(const Results& results, const std::string& name) {
+    if (whole_.tool.empty()) {
+      whole_.tool = results.tool;
+      whole_.model = results.model;
+      whole_.model["name"] = "random tokens";
+    }
+    whole_.partial = results.partial;
+    add_experiment(results, name, whole_);
+  }
+
+  const TokensOptions& options_;
+  StageProgress stages_;
+  std::stop_token stop_;
+  std::unique_ptr<HeadSource> source_;
+  std::optional<MadeFolder> folder_;
+  Results whole_;
+  int stage_ = 0;
+};
+
+}  // namespace
+
+Results reproduce_tokens(const TokensOptions& options, Progress* progress, std::stop_token stop) {
+  return Tokens(options, progress, std::move(stop)).run();
+}
+
+}  // namespace headgauge
