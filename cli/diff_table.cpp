@@ -126,10 +126,11 @@ class DiffTable {
     constexpr std::size_t kLongest = 40;
     std::vector<std::string> parts;
     const auto shown = [&](const Json& settings, const std::string& key) {
-      return shortened(settings.contains(key) ? plain(settings[key]) : "none", kLongest);
+      return shortened(settings.contains(key) ? plain(settings.at(key)) : "none", kLongest);
     };
     const auto add = [&](const std::string& key) {
-      parts.push_back(fmt::format("{}: {} -> {}", key, shown(before, key), shown(after, key)));
+      parts.push_back(
+          fmt::format("{}: {} -> {}", printable(key), shown(before, key), shown(after, key)));
     };
     for (const auto& [key, value] : before.items()) add(key);
     for (const auto& [key, value] : after.items()) {
@@ -190,7 +191,9 @@ class DiffTable {
         list_.unmeasured_changed == 0 ? "None" : fmt::format("{}", list_.unmeasured_changed),
         list_.unmeasured_values);
     if (list_.unmeasured_changed == 0) return sentence(text + ".") + "\n";
-    return sentence(text + ". The largest of each metric and head, by their relative change:") +
+    return sentence(text +
+                    ". The largest of each metric and head, relative to the largest value of the "
+                    "metric:") +
            "\n" + table(list_.unmeasured, false);
   }
 
@@ -271,7 +274,7 @@ class DiffTable {
     if (heads.empty()) return "";
     std::vector<std::string> parts;
     for (const auto& [name, list] : heads) {
-      parts.push_back(fmt::format("{} {}", name, fmt::join(list, " ")));
+      parts.push_back(fmt::format("{} {}", printable(name), fmt::join(list, " ")));
     }
     return sentence(fmt::format("Flags {}: {}.", change, fmt::join(parts, ", ")));
   }
@@ -300,12 +303,10 @@ std::string cell_text(const Change& change) {
   return text;
 }
 
-std::string allowed_text(const Limit& limit, const LimitCheck& check, bool increase) {
-  const double most = increase ? limit.max_increase : limit.max_decrease;
-  if (std::isinf(most)) return "";
-  std::string text = limit.relative
-                         ? fmt::format("{:g} ({:g} % of the old)", check.allowed, 100 * most)
-                         : fmt::format("{:g}", most);
+// "0.05 and 2 errors of 0.033".
+std::string allowed_text(const Limit& limit, const LimitCheck& check) {
+  std::string text = number(check.allowed);
+  if (limit.relative) text += " by its relative limit";
   if (limit.errors > 0 && !std::isnan(check.worst.stderr_)) {
     text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.stderr_);
   }
@@ -315,21 +316,17 @@ std::string allowed_text(const Limit& limit, const LimitCheck& check, bool incre
 std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
   const Change& worst = check.worst;
   const auto shown = [&](double value) { return value_text(worst.metric, value); };
-  std::string text =
-      fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst), shown(worst.before),
-                  std::isnan(worst.after) ? "undefined" : shown(worst.after));
-  const bool lacks =
-      worst.metric.starts_with("critical_n") && (worst.before < 0) != (worst.after < 0);
-  if (!std::isnan(worst.after)) {
-    const bool increase = lacks ? worst.after < 0 : worst.change > 0;
-    text += lacks ? fmt::format(", where {} is allowed", allowed_text(limit, check, increase))
-                  : fmt::format(
-                        ", {} of {}, where {} is allowed", increase ? "an increase" : "a decrease",
-                        number(std::abs(worst.change)), allowed_text(limit, check, increase));
+  std::string text = fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst),
+                                 shown(worst.before), shown(worst.after));
+  if (std::isnan(worst.after)) {
+    text += ", which is undefined";
+  } else if (!check.found_on_one_side) {
+    text += fmt::format(", {} of {} where {} is allowed",
+                        worst.change > 0 ? "an increase" : "a decrease",
+                        number(std::abs(worst.change)), allowed_text(limit, check));
   }
   if (check.exceeded > 1) {
-    text +=
-        fmt::format(" ({} of {} values exceed it, this one by most)", check.exceeded, check.values);
+    text += fmt::format(" (the worst of {} among {} values)", check.exceeded, check.values);
   }
   return text;
 }

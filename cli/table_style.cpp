@@ -45,6 +45,10 @@ std::string shortened(std::string_view text, std::size_t width) {
   return clean;
 }
 
+std::string printable(std::string_view text) {
+  return shortened(text, text.size());
+}
+
 std::string hanging(std::string_view text, std::size_t width, std::size_t indent) {
   const std::string narrow = wrapped(text, width > indent ? width - indent : 1, 0);
   std::string out;

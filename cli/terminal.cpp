@@ -31,14 +31,15 @@ TableOptions table_on_output() {
 
 void print_sentences(const std::vector<std::string>& sentences) {
   const auto width = terminal_width(STDOUT_FILENO);
-  for (const std::string& line : sentences) {
+  for (const std::string& sentence : sentences) {
+    const std::string line = printable(sentence);
     print_text((width ? wrapped(line, std::min(*width, kTableWidth), 2) : line) + "\n");
   }
 }
 
 void print_notices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {
-    fmt::print(stderr, "headgauge: note: {}\n", notice);
+    fmt::print(stderr, "headgauge: note: {}\n", printable(notice));
   }
 }
 

@@ -20,7 +20,8 @@ TableOptions table_on_output();
 // reads them.
 void print_sentences(const std::vector<std::string>& sentences);
 
-// Notices on stderr, which come after everything else.
+// Notices on stderr, which come after everything else. What files say may hold anything: control
+// characters are shown as "?" here and above.
 void print_notices(const std::vector<std::string>& notices);
 
 }  // namespace headgauge::cli

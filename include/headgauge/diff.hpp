@@ -16,8 +16,8 @@ namespace headgauge {
 struct DiffOptions {
   std::string old_file = "old";  // how messages and settings call the two
   std::string new_file = "new";
-  std::vector<std::string> metrics;  // only these; empty: all that both have
-  std::string heads;                 // only these (HeadSelection), and only metrics of heads
+  std::vector<std::string> metrics = {};  // only these; empty: all that both have
+  std::string heads = {};                 // only these (HeadSelection), and only metrics of heads
 };
 
 // Two runs side by side, as far as they overlap: cells are matched by their labels, never by their
@@ -38,7 +38,7 @@ struct Change {
   double change = kUndefined;
   double stderr_ = kUndefined;
   double errors = kUndefined;  // |change| in standard errors; infinite where these are 0
-  double relative = 0;         // |change| over the larger of |before| and |after|
+  double relative = 0;         // |change| over the largest |value| of the metric, in list_changes()
   std::int64_t values = 0;     // of this metric and head
   std::int64_t changed = 0;    // how many of them changed
 };
@@ -80,11 +80,12 @@ std::vector<Limit> parse_limits(std::string_view text, const std::string& where)
 std::vector<Limit> read_limits(const std::string& path);
 
 struct LimitCheck {
-  std::int64_t values = 0;     // that the limit is for and the old run has
-  std::int64_t exceeded = 0;   // how many of them exceed it
-  std::int64_t unchecked = 0;  // undefined in the old run, defined in the new one
-  Change worst;                // that exceeds it most, where one does
-  double allowed = 0;          // what it was allowed, without standard errors
+  std::int64_t values = 0;         // that the limit is for and the old run has
+  std::int64_t exceeded = 0;       // how many of them exceed it
+  std::int64_t unchecked = 0;      // undefined in the old run, defined in the new one
+  Change worst;                    // that exceeds it most, where one does
+  double allowed = 0;              // what it was allowed, without standard errors
+  bool found_on_one_side = false;  // a critical N in one of the runs alone
 };
 
 // What the values of diff() say to each limit. A value that became undefined exceeds it, and so

@@ -42,6 +42,12 @@ class Lister {
     const PairedMetric metric(diff_, name);
     std::size_t alone = 0;
     while (alone < metric.dims().size() && stands_alone(metric.dims()[alone])) ++alone;
+    double largest = 0;
+    metric.each([&](const RunPair& pair) {
+      for (const double value : {pair.before, pair.after}) {
+        if (std::abs(value) > largest) largest = std::abs(value);
+      }
+    });
     std::vector<Index> group;
     Change measured, unmeasured;
     const auto flush = [&] {
@@ -74,6 +80,7 @@ class Lister {
       if (same || (!std::isnan(error) && !(size > errors_ * error))) return;
       ++best.changed;
       Change change = metric.described(name, pair);
+      change.relative = size / largest;
       if (best.changed > 1 && rank(change) <= rank(best)) return;
       change.values = best.values;
       change.changed = best.changed;

@@ -47,13 +47,23 @@ bool is_number_of(const std::string& name) {
   return name.ends_with("_partner");
 }
 
+bool of_heads(const MetricArray& metric) {
+  return metric.dims.size() >= 2 && metric.dims[0] == "layer" && metric.dims[1] == "head";
+}
+
+// What is null where no critical N is found, of which the critical N tells.
+bool tells_of_critical(const std::string& name) {
+  return name.starts_with("critical_fraction");
+}
+
 class Difference {
  public:
   Difference(const Results& before, const Results& after, const DiffOptions& options)
       : before_(before), after_(after), options_(options), left_out_(before, after, options) {}
 
   Results run() {
-    refuse_diffs();
+    check_input(before_, options_.old_file);
+    check_input(after_, options_.new_file);
     choose_metrics();
     if (chosen_.empty()) left_out_.fail_without_overlap();
     describe();
@@ -65,12 +75,17 @@ class Difference {
   }
 
  private:
-  void refuse_diffs() const {
-    for (const auto& [results, file] :
-         {std::pair{&before_, &options_.old_file}, std::pair{&after_, &options_.new_file}}) {
-      if (results->coord(kRun) == nullptr) continue;
-      throw BadInputError(fault(*file, "the results of one run", "those of a diff",
+  static void check_input(const Results& results, const std::string& file) {
+    if (results.coord(kRun) != nullptr) {
+      throw BadInputError(fault(file, "the results of one run", "those of a diff",
                                 "give the two files that it was made from"));
+    }
+    for (const char* name : {"layer", "head", "length"}) {
+      const Coordinate* coord = results.coord(name);
+      if (coord != nullptr && std::holds_alternative<std::vector<std::string>>(*coord)) {
+        throw BadInputError(fault(file + ": coords: " + name, "numbers", "names",
+                                  "give a results.json written by headgauge"));
+      }
     }
   }
 
@@ -90,17 +105,20 @@ class Difference {
 
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
-      if (before_.metric(name) != nullptr && after_.metric(name) != nullptr) continue;
-      throw UsageError(fault("--metrics", "metrics of both files", "\"" + name + "\"",
-                             "they share " + shared_names(before_, after_)));
+      if (before_.metric(name) == nullptr || after_.metric(name) == nullptr) {
+        throw UsageError(fault("--metrics", "metrics of both files", "\"" + name + "\"",
+                               "they share " + shared_names(before_, after_)));
+      }
+      if (!options_.heads.empty() && !of_heads(*after_.metric(name))) {
+        throw UsageError(fault("--heads", "metrics of single heads", "\"" + name + "\"",
+                               "leave out one of the two"));
+      }
     }
     const bool same_longest = longest_length(before_) == longest_length(after_);
     for (const auto& [name, metric] : after_.metrics) {
       const MetricArray* old = before_.metric(name);
       if (!options_.metrics.empty() && !asked_for(name)) continue;
-      if (!options_.heads.empty() && !(has_dim(metric, "layer") && has_dim(metric, "head"))) {
-        continue;
-      }
+      if (!options_.heads.empty() && !of_heads(metric)) continue;
       if (old == nullptr) {
         left_out_.new_only.push_back(name);
       } else if (old->dims != metric.dims || old->unit != metric.unit) {
@@ -223,12 +241,11 @@ class Difference {
     for (auto k = static_cast<std::size_t>(place); k < sizes.size(); ++k) {
       inner *= static_cast<std::size_t>(sizes[k]);
     }
-    const bool of_heads = has_dim(new_metric, "layer") && has_dim(new_metric, "head");
     const bool lacking = may_lack(name);
     std::size_t at = 0;
     each_cell(sizes, [&](const std::vector<Index>& cell) {
       const std::size_t here = at++;
-      if (of_heads && !selected(cell)) return;
+      if (of_heads(new_metric) && !selected(cell)) return;
       const std::size_t from = flat(before_, old_metric, cell, &SharedLabel::before);
       const std::size_t to = flat(after_, new_metric, cell, &SharedLabel::after);
       const std::size_t first = here / inner * 2 * inner + here % inner;
@@ -242,7 +259,7 @@ class Difference {
         both.rows[second] = new_metric.rows[to];
       }
       if (twin == nullptr) return;
-      if (std::isnan(a) != std::isnan(b)) {
+      if (std::isnan(a) != std::isnan(b) && !tells_of_critical(name)) {
         ++(std::isnan(a) ? left_out_.undefined_old : left_out_.undefined_new)[name];
       } else if (lacking && (a < 0) != (b < 0)) {
         ++(a < 0 ? left_out_.found : left_out_.lost)[name];
@@ -291,7 +308,7 @@ class Difference {
         std::ranges::find(kJudgedBy, flag.name, &decltype(kJudgedBy)::value_type::first);
     if (known == kJudgedBy.end()) return false;
     const MetricArray* metric = results_.metric(known->second);
-    if (metric == nullptr || !has_dim(*metric, "layer") || !has_dim(*metric, "head")) return false;
+    if (metric == nullptr || !of_heads(*metric)) return false;
     const std::size_t heads = static_cast<std::size_t>(results_.coord_size("head"));
     const std::size_t of_layers =
         metric->values.size() / static_cast<std::size_t>(results_.coord_size("layer"));

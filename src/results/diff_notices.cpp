@@ -24,10 +24,10 @@ std::string named(const std::vector<std::string>& names) {
         name.ends_with(kTwin) && all.contains(name.substr(0, name.size() - kTwin.size()));
     if (!twin) kept.push_back(name);
   }
-  if (kept.size() <= kShown + 1) return fmt::format("{}", fmt::join(kept, ", "));
+  if (kept.size() <= kShown + 1) return legible(fmt::format("{}", fmt::join(kept, ", ")));
   const std::size_t more = kept.size() - kShown;
   kept.resize(kShown);
-  return fmt::format("{} and {} more", fmt::join(kept, ", "), more);
+  return legible(fmt::format("{} and {} more", fmt::join(kept, ", "), more));
 }
 
 // "entropy (3), margin (12)".
@@ -39,7 +39,8 @@ std::string counted(const std::map<std::string, std::int64_t>& counts) {
 
 std::string text_setting(const Results& results, const char* key) {
   const auto it = results.settings.find(key);
-  return it != results.settings.end() && it->is_string() ? it->get<std::string>() : "a run";
+  return it != results.settings.end() && it->is_string() ? legible(it->get<std::string>())
+                                                         : "a run";
 }
 
 // "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40 more".
@@ -68,6 +69,8 @@ bool same_text(const Results& before, const Results& after) {
 }  // namespace
 
 void LeftOut::compare_labels(const std::string& name, const std::vector<SharedLabel>& shared) {
+  // Told of what is listed only.
+  if (name == "position" && options_.metrics.empty()) return;
   const auto rest = [&](const Coordinate& coord, Index SharedLabel::*of) {
     std::set<Index> taken;
     for (const SharedLabel& label : shared) taken.insert(label.*of);
@@ -78,14 +81,13 @@ void LeftOut::compare_labels(const std::string& name, const std::vector<SharedLa
     }
     return labels_at(coord, places);
   };
-  const auto say = [&](const Results& results, Index SharedLabel::*of, const char* file) {
+  const auto note = [&](const Results& results, Index SharedLabel::*of, std::string& text) {
     const Coordinate left = rest(*results.coord(name), of);
     if (std::visit([](const auto& labels) { return labels.empty(); }, left)) return;
-    labels_.push_back(
-        fmt::format("only in the {} file, and left out: {} {}", file, name, labels_text(left)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, labels_text(left));
   };
-  say(before_, &SharedLabel::before, "old");
-  say(after_, &SharedLabel::after, "new");
+  note(before_, &SharedLabel::before, old_labels_);
+  note(after_, &SharedLabel::after, new_labels_);
 }
 
 void LeftOut::fail_without_overlap() const {
@@ -106,9 +108,14 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   if (before_.partial)
     all.push_back("the old run was interrupted: not all of its layers are there");
   if (after_.partial) all.push_back("the new run was interrupted: not all of its layers are there");
-  all.insert(all.end(), labels_.begin(), labels_.end());
-  list(old_only, "only in the old file, and left out: metrics");
-  list(new_only, "only in the new file, and left out: metrics");
+  const auto only = [&](const std::string& labels, const char* file) {
+    if (labels.empty()) return;
+    all.push_back(fmt::format("only in the {} file, and left out: {}", file, labels));
+  };
+  only(old_labels_, "old");
+  only(new_labels_, "new");
+  list(old_only, "metrics that only the old file has are left out");
+  list(new_only, "metrics that only the new file has are left out");
   list(different, "left out, for their dims or units differ");
   list(disjoint, "left out, for the two share none of their labels");
   const auto longest = [](const Results& results) { return longest_length(results).value_or(0); };
@@ -151,18 +158,22 @@ std::string shared_names(const Results& before, const Results& after) {
   for (const auto& [name, metric] : after.metrics) {
     if (before.metric(name) != nullptr && !name.ends_with("_by_position")) names.push_back(name);
   }
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "none" : legible(fmt::format("{}", fmt::join(names, ", ")));
 }
 
 Json different_settings(const Results& results, const Results& other) {
   // What was asked of the output, and what is told elsewhere.
-  static const std::set<std::string> aside = {"command", "text", "tokens", "out",     "json",
-                                              "top",     "sort", "quiet",  "threads", "measures"};
+  static const std::set<std::string> aside = {"command", "text",    "tokens",  "lengths",
+                                              "out",     "json",    "top",     "sort",
+                                              "quiet",   "threads", "measures"};
+  // What only one command knows is no difference between two.
+  const bool same_command = text_setting(results, "command") == text_setting(other, "command");
   Json differing = Json::object();
   for (const auto& [key, value] : results.settings.items()) {
     if (aside.contains(key)) continue;
     const auto it = other.settings.find(key);
-    if (it == other.settings.end() || *it != value) differing[key] = value;
+    const bool there = it != other.settings.end();
+    if (there ? *it != value : same_command) differing[key] = value;
   }
   return differing;
 }

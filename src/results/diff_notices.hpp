@@ -40,7 +40,7 @@ class LeftOut {
   const Results& before_;
   const Results& after_;
   const DiffOptions& options_;
-  std::vector<std::string> labels_;  // of one of the two alone
+  std::string old_labels_, new_labels_;  // of one of the two alone
 };
 
 // The metrics of both, those by position aside.

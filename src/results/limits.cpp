@@ -145,7 +145,7 @@ Limit limit_at(const Json& json, const std::string& place) {
   with("where", [&](const Json& j, const std::string& w) {
     if (!j.is_object()) fail(w, "an object: dimension -> label", shown(j));
     for (const auto& [dim, labels] : j.items()) {
-      limit.where.emplace_back(dim, labels_at(labels, w + ": " + dim));
+      limit.where.emplace_back(dim, labels_at(labels, w + ": " + shown_key(dim)));
     }
   });
   const bool up = with("max_increase", [&](const Json& j, const std::string& w) {

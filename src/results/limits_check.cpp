@@ -42,7 +42,7 @@ class Checker {
   [[noreturn]] void fail(const std::string& key, const std::string& expected,
                          const std::string& found, const std::string& advice) const {
     const std::string place = key.empty() ? limit_.place : limit_.place + ": " + key;
-    throw BadInputError(fault(place, expected, found, advice));
+    throw BadInputError(fault(place, legible(expected), legible(found), legible(advice)));
   }
 
   std::string compared() const {
@@ -97,35 +97,33 @@ class Checker {
     return heads_.contains(head_label(diff_, "layer", cell[0]), head_label(diff_, "head", cell[1]));
   }
 
-  // How far a pair is beyond what is allowed; below or at 0: it is not.
   void check(const PairedMetric& metric, const RunPair& pair) {
     if (std::isnan(pair.before)) {
       if (!std::isnan(pair.after)) ++check_.unchecked;
       return;
     }
     ++check_.values;
-    double change = pair.after - pair.before;
-    double error = pair.error();
-    if (std::isnan(error)) error = 0;
-    bool beyond = std::isnan(pair.after);
+    const double change = pair.after - pair.before;
+    const bool undefined = std::isnan(pair.after);
+    const bool one_side =
+        may_lack(limit_.metric) && !undefined && (pair.before < 0) != (pair.after < 0);
     // "None found" is above every N.
-    if (may_lack(limit_.metric) && (pair.before < 0) != (pair.after < 0) && !beyond) {
-      change = pair.after < 0 ? kInfinite : -kInfinite;
-    }
-    const double unit = limit_.relative ? std::abs(pair.before) : 1;
-    const double most = change > 0 ? limit_.max_increase : limit_.max_decrease;
-    const double allowed = std::isinf(most) ? kInfinite : most * unit;
+    const bool increase = one_side ? pair.after < 0 : change > 0;
+    const double most = increase ? limit_.max_increase : limit_.max_decrease;
     double excess = kInfinite;
-    if (!beyond) {
-      if (std::isinf(allowed)) return;
-      excess = std::abs(change) - allowed - limit_.errors * error;
-      beyond = excess > 0;
+    double allowed = 0;
+    if (!undefined) {
+      if (std::isinf(most) || change == 0) return;
+      allowed = limit_.relative ? most * std::abs(pair.before) : most;
+      const double error = std::isnan(pair.error()) ? 0 : pair.error();
+      if (!one_side) excess = std::abs(change) - allowed - limit_.errors * error;
+      if (!(excess > 0)) return;
     }
-    if (!beyond) return;
     if (++check_.exceeded > 1 && excess <= excess_) return;
     excess_ = excess;
     check_.worst = metric.described(limit_.metric, pair);
     check_.allowed = allowed;
+    check_.found_on_one_side = one_side;
   }
 
   const Results& diff_;

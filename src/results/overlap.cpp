@@ -99,11 +99,18 @@ std::string labels_text(const Coordinate& coord) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == kShown && parts.size() > kShown + 1) {
-      return text + fmt::format(" and {} more", parts.size() - i);
+      return legible(text) + fmt::format(" and {} more", parts.size() - i);
     }
     text += (i == 0 ? "" : ", ") + parts[i];
   }
-  return text.empty() ? "none" : text;
+  return text.empty() ? "none" : legible(text);
+}
+
+std::string legible(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
 }
 
 }  // namespace headgauge

@@ -29,6 +29,9 @@ std::string label_text(const Coordinate& coord, Index place);
 // Many of them in few words: "0-5, 7", "32, 64, 128 and 3 more".
 std::string labels_text(const Coordinate& coord);
 
+// Text from a file for a message of one line: control characters become "?".
+std::string legible(std::string text);
+
 // Visits all cells of nested loops of these sizes, in order, with the index along each.
 template <class Visit>
 void each_cell(const std::vector<Index>& sizes, const Visit& visit) {

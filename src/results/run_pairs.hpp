@@ -68,7 +68,6 @@ class PairedMetric {
     if (!std::isnan(change.stderr_)) {
       change.errors = size == 0 ? 0 : size / change.stderr_;
     }
-    if (size > 0) change.relative = size / std::max(std::abs(pair.before), std::abs(pair.after));
     return change;
   }
 

@@ -36,6 +36,33 @@ TEST(HeadsCsv, WhatAHeadHasOnceStandsAtTheLongestLength) {
             "0,1,64,2.5\n");
 }
 
+TEST(HeadsCsv, ChangesBetweenRunsStandWithTheNewOne) {
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::vector<double>{3});
+  results.set_coord("length", std::vector<double>{32, 64});
+  results.set_coord("run", std::vector<std::string>{"old", "new"});
+  results.set_coord("normalizer", std::vector<std::string>{"original", "a,b"});
+  results.add_metric("m", {"layer", "head", "run", "normalizer", "length"}, "1").values = {
+      1, 2, 3, 4, 5, 6, 7, 8};
+  results.add_metric("m_change", {"layer", "head", "normalizer", "length"}, "1").values = {11, 12,
+                                                                                           13, 14};
+  results.add_metric("slope", {"layer", "head", "run", "normalizer"}, "1").values = {21, 22, 23,
+                                                                                     24};
+  results.add_metric("slope_change", {"layer", "head", "normalizer"}, "1").values = {31, 32};
+  results.add_metric("loss", {"run", "normalizer", "length"}, "1");
+  EXPECT_EQ(heads_csv_text(results),
+            "layer,head,run,normalizer,length,m,m_change,slope,slope_change\n"
+            "0,3,old,original,32,1,,,\n"
+            "0,3,old,original,64,2,,21,\n"
+            "0,3,old,\"a,b\",32,3,,,\n"
+            "0,3,old,\"a,b\",64,4,,22,\n"
+            "0,3,new,original,32,5,11,,\n"
+            "0,3,new,original,64,6,12,23,31\n"
+            "0,3,new,\"a,b\",32,7,13,,\n"
+            "0,3,new,\"a,b\",64,8,14,24,32\n");
+}
+
 TEST(HeadsCsv, WithoutScalarMetricsOnlyTheHeader) {
   EXPECT_EQ(heads_csv_text(Results{}), "layer,head,length\n");
 }

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headgauge/diff.hpp"
+
+namespace headgauge {
+namespace {
+
+using Numbers = std::vector<double>;
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// Two runs of one layer with as many heads and lengths as the lists have.
+Results differing(const std::vector<Numbers>& before, const std::vector<Numbers>& after,
+                  double error) {
+  const auto run = [&](const std::vector<Numbers>& heads) {
+    Results r;
+    Numbers numbers(heads.size()), lengths(heads.front().size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = std::ldexp(32, static_cast<int>(i));
+    r.set_coord("layer", Numbers{3});
+    r.set_coord("head", numbers);
+    r.set_coord("length", lengths);
+    MetricArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
+    m.values.clear();
+    for (const Numbers& head : heads) m.values.insert(m.values.end(), head.begin(), head.end());
+    if (!std::isnan(error)) m.stderr_.assign(m.values.size(), error);
+    return r;
+  };
+  return diff(run(before), run(after));
+}
+
+TEST(Changes, AreSortedByTheirStandardErrors) {
+  const double error = 0.5 / std::sqrt(2.0);  // 0.5 of both combined
+  const Results d = differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, -9}}, error);
+  const ChangeList list = list_changes(d);
+  ASSERT_EQ(list.measured.size(), 2u);
+  EXPECT_EQ(list.measured[0].labels, (Labels{{"layer", "3"}, {"head", "2"}, {"length", "64"}}));
+  EXPECT_NEAR(list.measured[0].errors, 20, 1e-12);
+  EXPECT_EQ(list.measured[0].change, -10);
+  EXPECT_EQ(list.measured[1].labels, (Labels{{"layer", "3"}, {"head", "0"}, {"length", "64"}}));
+  EXPECT_NEAR(list.measured[1].errors, 4, 1e-12);
+  EXPECT_EQ(list.measured[1].before, 1);
+  EXPECT_EQ(list.measured[1].after, 3);
+  EXPECT_NEAR(list.measured[1].stderr_, 0.5, 1e-12);
+  // 0.5 at length 32 of head 0 is one error, not above 2.
+  EXPECT_EQ(list.measured[1].changed, 1);
+  EXPECT_EQ(list.measured[1].values, 2);
+  EXPECT_EQ(list.values, 6);
+  EXPECT_EQ(list.changed, 2);
+  // 4.55 % of a normal lies beyond 2.
+  EXPECT_NEAR(list.by_chance, 6 * 0.0455, 1e-3);
+  EXPECT_NEAR(list_changes(d, 3).by_chance, 6 * 0.0027, 1e-4);
+  EXPECT_EQ(list_changes(d, 5).measured.size(), 1u);
+  EXPECT_EQ(list_changes(d, 0.5).measured[1].changed, 2);
+}
+
+TEST(Changes, TheLargestOfAHeadSpeaksForIt) {
+  const Results d = differing({{0, 0, 0}}, {{9, 7, 8}}, 1);
+  const ChangeList list = list_changes(d);
+  ASSERT_EQ(list.measured.size(), 1u);
+  EXPECT_EQ(list.measured[0].after, 9);
+  EXPECT_EQ(list.measured[0].changed, 3);
+  EXPECT_EQ(list.measured[0].values, 3);
+}
+
+TEST(Changes, WithoutErrorsStandApartAndBySize) {
+  const Results d = differing({{10, 10}, {1, 1}, {5, 5}}, {{10, 11}, {3, 1}, {5, 5}}, kUndefined);
+  const ChangeList list = list_changes(d);
+  EXPECT_TRUE(list.measured.empty());
+  EXPECT_EQ(list.values, 0);
+  EXPECT_EQ(list.by_chance, 0);
+  ASSERT_EQ(list.unmeasured.size(), 2u);
+  EXPECT_EQ(list.unmeasured[0].labels[1].second, "1");
+  EXPECT_NEAR(list.unmeasured[0].relative, 2.0 / 11, 1e-12);
+  EXPECT_TRUE(std::isnan(list.unmeasured[0].errors));
+  EXPECT_NEAR(list.unmeasured[1].relative, 1.0 / 11, 1e-12);
+  EXPECT_EQ(list.unmeasured_values, 6);
+  EXPECT_EQ(list.unmeasured_changed, 2);
+}
+
+TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
+  Results d = differing({{1, 1}, {1, 1}}, {{9, 9}, {9, 9}}, 1);
+  // In place: the errors of length 32 of head 0, old and new.
+  d.metric("m")->stderr_[0] = kUndefined;
+  const ChangeList list = list_changes(d);
+  EXPECT_EQ(list.values, 3);
+  EXPECT_EQ(list.too_few, 1);
+  EXPECT_EQ(list.unmeasured_values, 0);
+  EXPECT_TRUE(list.unmeasured.empty());
+  EXPECT_EQ(list.measured.size(), 2u);
+}
+
+TEST(Changes, RoundingIsNone) {
+  const Results d = differing({{1}, {1}}, {{1 + 5e-7}, {1 + 2e-6}}, 0);
+  const ChangeList list = list_changes(d);
+  ASSERT_EQ(list.measured.size(), 1u);
+  EXPECT_EQ(list.measured[0].labels[1].second, "1");
+  EXPECT_TRUE(std::isinf(list.measured[0].errors)) << "the errors are 0";
+  EXPECT_EQ(list.by_chance, 0) << "an error of 0 leaves nothing to chance";
+  EXPECT_TRUE(list_changes(differing({{0}}, {{0}}, 0)).measured.empty());
+}
+
+TEST(Changes, UndefinedAndNotFoundAreNoChanges) {
+  const auto run = [](const Numbers& values) {
+    Results r;
+    r.set_coord("length", Numbers{32, 64, 128});
+    r.add_metric("critical_n", {"length"}, "keys").values = values;
+    return r;
+  };
+  const ChangeList list = list_changes(diff(run({5, -1, kUndefined}), run({-1, 5, 3})));
+  EXPECT_TRUE(list.unmeasured.empty());
+  EXPECT_EQ(list.unmeasured_values, 0);
+}
+
+TEST(Changes, EachRivalHasALine) {
+  const auto run = [](const Numbers& values) {
+    Results r;
+    r.set_coord("normalizer", std::vector<std::string>{"original", "ssmax"});
+    r.set_coord("length", Numbers{32, 64});
+    MetricArray& m = r.add_metric("loss", {"normalizer", "length"}, "nats");
+    m.values = values;
+    m.stderr_.assign(4, 0.1);
+    return r;
+  };
+  const ChangeList list = list_changes(diff(run({1, 1, 1, 1}), run({2, 3, 5, 4})));
+  ASSERT_EQ(list.measured.size(), 2u);
+  EXPECT_EQ(list.measured[0].labels, (Labels{{"normalizer", "ssmax"}, {"length", "32"}}));
+  EXPECT_EQ(list.measured[1].labels, (Labels{{"normalizer", "original"}, {"length", "64"}}));
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,342 @@
+#include "headgauge/diff.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headgauge {
+namespace {
+
+using Numbers = std::vector<double>;
+using Names = std::vector<std::string>;
+
+// A run whose values say where they are: 1000 layer + 100 head + length + `shift`.
+double told(double layer, double head, double length) {
+  return 1000 * layer + 100 * head + length;
+}
+
+Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengths,
+               double shift = 0, double error = 0.5) {
+  Results r;
+  r.tool = {{"name", "headgauge"}};
+  r.model = {{"name", "tiny"}};
+  r.text = {{"names", {"a.txt"}}};
+  r.settings = {{"command", "scan"}, {"seed", 0}};
+  r.set_coord("layer", layers);
+  r.set_coord("head", heads);
+  r.set_coord("length", lengths);
+  MetricArray& m = r.add_metric("told", {"layer", "head", "length"}, "keys");
+  m.values.clear();
+  for (const double layer : layers) {
+    for (const double head : heads) {
+      for (const double length : lengths) m.values.push_back(told(layer, head, length) + shift);
+    }
+  }
+  m.stderr_.assign(m.values.size(), error);
+  m.rows.assign(m.values.size(), 7);
+  return r;
+}
+
+// The cell of a metric at these labels.
+double cell(const Results& r, const std::string& name, const Numbers& labels,
+            const std::string& run = "") {
+  const MetricArray& m = *r.metric(name);
+  std::vector<Index> at;
+  std::size_t next = 0;
+  for (const std::string& dim : m.dims) {
+    if (dim == "run") {
+      at.push_back(run == "old" ? 0 : 1);
+      continue;
+    }
+    const auto all = r.coord_numbers(dim);
+    const auto it = std::ranges::find(all, labels[next++]);
+    EXPECT_NE(it, all.end()) << name << " " << dim;
+    at.push_back(it - all.begin());
+  }
+  return m.values[static_cast<std::size_t>(r.flat_index(m, at))];
+}
+
+bool noted(const Results& r, const std::string& part) {
+  return std::ranges::any_of(r.notices,
+                             [&](const auto& n) { return n.find(part) != std::string::npos; });
+}
+
+template <class Fault, class Call>
+std::string thrown(const Call& call) {
+  try {
+    call();
+  } catch (const Fault& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return error.what();
+  }
+  return "nothing";
+}
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "got \"" << text << "\", expected " << part;
+}
+
+TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {
+  const Results before = run_of({0, 1, 2}, {0, 1, 2, 3}, {32, 64, 128});
+  const Results after = run_of({2, 1, 5}, {3, 7, 1}, {64, 128, 256}, 2);
+  const Results d = diff(before, after);
+  EXPECT_EQ(std::get<Numbers>(*d.coord("layer")), (Numbers{2, 1}));
+  EXPECT_EQ(std::get<Numbers>(*d.coord("head")), (Numbers{3, 1}));
+  EXPECT_EQ(std::get<Numbers>(*d.coord("length")), (Numbers{64, 128}));
+  EXPECT_EQ(std::get<Names>(*d.coord("run")), (Names{"old", "new"}));
+  EXPECT_EQ(d.metric("told")->dims, (Names{"layer", "head", "run", "length"}));
+  EXPECT_EQ(d.metric("told_change")->dims, (Names{"layer", "head", "length"}));
+  for (const double layer : {1, 2}) {
+    for (const double head : {1, 3}) {
+      for (const double length : {64, 128}) {
+        EXPECT_EQ(cell(d, "told", {layer, head, length}, "old"), told(layer, head, length));
+        EXPECT_EQ(cell(d, "told", {layer, head, length}, "new"), told(layer, head, length) + 2);
+        EXPECT_EQ(cell(d, "told_change", {layer, head, length}), 2);
+      }
+    }
+  }
+  EXPECT_EQ(d.metric("told")->rows, std::vector<std::int64_t>(16, 7));
+  EXPECT_TRUE(noted(d, "only in the old file, and left out: layer 0; head 0, 2; length 32"));
+  EXPECT_TRUE(noted(d, "only in the new file, and left out: layer 5; head 7; length 256"));
+}
+
+TEST(Diff, ErrorsAreCombinedAsOfIndependentRuns) {
+  const Results d = diff(run_of({0}, {0}, {32}, 0, 3), run_of({0}, {0}, {32}, 1, 4));
+  EXPECT_EQ(d.metric("told")->stderr_, (Numbers{3, 4}));
+  EXPECT_EQ(d.metric("told_change")->stderr_, Numbers{5});
+  Results bare = run_of({0}, {0}, {32});
+  bare.metric("told")->stderr_.clear();
+  for (const Results& one :
+       {diff(bare, run_of({0}, {0}, {32})), diff(run_of({0}, {0}, {32}), bare)}) {
+    EXPECT_TRUE(one.metric("told_change")->stderr_.empty());
+  }
+}
+
+TEST(Diff, SaysWhatWasCompared) {
+  Results before = run_of({0}, {0}, {32});
+  Results after = before;
+  before.model["name"] = "gpt2";
+  before.settings["seed"] = 1;
+  after.text["names"] = {"b.txt", "c.txt"};
+  const Results d = diff(before, after, {.old_file = "x/results.json", .new_file = "y.json"});
+  EXPECT_EQ(d.settings["command"], "diff");
+  EXPECT_EQ(d.settings["old"].dump(),
+            R"({"file":"x/results.json","command":"scan","model":"gpt2","text":["a.txt"],)"
+            R"("settings":{"seed":1}})");
+  EXPECT_EQ(d.settings["new"].dump(),
+            R"({"file":"y.json","command":"scan","model":"tiny","text":["b.txt","c.txt"],)"
+            R"("settings":{"seed":0}})");
+  EXPECT_EQ(d.model, after.model);
+  EXPECT_EQ(d.text, after.text);
+}
+
+TEST(Diff, WhatDescribesHeadsFollowsThem) {
+  Results before = run_of({0, 1, 2}, {0, 1}, {32});
+  Results after = before;
+  after.set_coord("layer_type", Names{"a", "b", "c"});
+  after.set_coord("kv_head", Numbers{0, 0});
+  before.set_coord("layer", Numbers{7, 2, 1});
+  EXPECT_EQ(std::get<Names>(*diff(before, after).coord("layer_type")), (Names{"b", "c"}));
+  EXPECT_EQ(std::get<Numbers>(*diff(before, after).coord("kv_head")), (Numbers{0, 0}));
+}
+
+TEST(Diff, MetricsThatCannotBeComparedAreLeftOutAndSaid) {
+  Results before = run_of({0}, {0}, {32});
+  Results after = run_of({0}, {0}, {32});
+  before.add_metric("gone", {"layer", "head"}, "1");
+  before.add_metric("gone_by_position", {"layer", "head"}, "1");
+  after.add_metric("come", {"layer", "head"}, "1");
+  before.add_metric("turned", {"layer", "head"}, "1");
+  after.add_metric("turned", {"layer"}, "1");
+  before.add_metric("scaled", {"layer"}, "nats");
+  after.add_metric("scaled", {"layer"}, "bits");
+  before.set_coord("top_n", Numbers{5});
+  after.set_coord("top_n", Numbers{10});
+  before.add_metric("apart", {"top_n"}, "1");
+  after.add_metric("apart", {"top_n"}, "1");
+  const Results d = diff(before, after);
+  EXPECT_EQ(d.metrics.size(), 2u);
+  EXPECT_TRUE(noted(d, "metrics that only the old file has are left out: gone"));
+  EXPECT_FALSE(noted(d, "gone_by_position")) << "its metric is named";
+  EXPECT_TRUE(noted(d, "metrics that only the new file has are left out: come"));
+  EXPECT_TRUE(noted(d, "dims or units differ: turned, scaled"));
+  EXPECT_TRUE(noted(d, "share none of their labels: apart"));
+  EXPECT_EQ(d.coord("top_n"), nullptr);
+}
+
+TEST(Diff, WhatIsOfTheLongestLengthNeedsTheSame) {
+  Results before = run_of({0}, {0}, {32, 64});
+  before.add_metric("slope", {"layer", "head"}, "1").values = {1};
+  before.flags.push_back({"dispersed", 0, 0, 64, 1, 0.95, "s", "a", {}});
+  Results after = run_of({0}, {0}, {32, 64});
+  after.add_metric("slope", {"layer", "head"}, "1").values = {3};
+  EXPECT_EQ(diff(before, after).metric("slope_change")->values, Numbers{2});
+  after = run_of({0}, {0}, {32, 128});
+  after.add_metric("slope", {"layer", "head"}, "1").values = {3};
+  const Results d = diff(before, after);
+  EXPECT_EQ(d.metric("slope"), nullptr);
+  EXPECT_TRUE(noted(d, "longest length alone, 64 in the old file and 128 in the new: slope"));
+  EXPECT_TRUE(noted(d, "flags are not compared"));
+  EXPECT_TRUE(d.flags.empty());
+}
+
+TEST(Diff, PositionsAreBinsSinceTheOneBefore) {
+  Results before = run_of({0}, {0}, {32});
+  Results after = before;
+  before.set_coord("position", Numbers{16, 32, 64});
+  after.set_coord("position", Numbers{16, 24, 32, 64});
+  before.add_metric("told_by_position", {"position"}, "1").values = {1, 2, 3};
+  after.add_metric("told_by_position", {"position"}, "1").values = {5, 6, 7, 8};
+  const Results d = diff(before, after);
+  EXPECT_EQ(std::get<Numbers>(*d.coord("position")), (Numbers{16, 64}));
+  EXPECT_EQ(d.metric("told_by_position")->values, (Numbers{1, 3, 5, 8}));
+  EXPECT_EQ(d.metric("told_by_position_change"), nullptr);
+  const Results asked = diff(before, after, {.metrics = {"told_by_position"}});
+  EXPECT_EQ(asked.metric("told_by_position_change")->values, (Numbers{4, 5}));
+  EXPECT_EQ(asked.metric("told"), nullptr);
+}
+
+TEST(Diff, ChangesThatFollowFromOthersGiveWay) {
+  Results run = run_of({0}, {0}, {32});
+  run.set_coord("normalizer", Names{"original", "ssmax"});
+  run.add_metric("loss", {"normalizer", "length"}, "nats").values = {5, 6};
+  run.add_metric("loss_change", {"normalizer", "length"}, "nats").values = {0, 1};
+  run.add_metric("output_change", {"normalizer"}, "1").values = {0, 0.5};
+  Results after = run;
+  after.metric("loss")->values = {5, 8};
+  after.metric("loss_change")->values = {0, 3};
+  const Results d = diff(run, after);
+  EXPECT_EQ(d.metric("loss")->dims, (Names{"run", "normalizer", "length"}));
+  EXPECT_EQ(d.metric("loss_change")->dims, (Names{"normalizer", "length"}));
+  EXPECT_EQ(d.metric("loss_change")->values, (Numbers{0, 2}));
+  EXPECT_NE(d.metric("output_change_change"), nullptr) << "there is no metric output";
+  EXPECT_TRUE(noted(d, "follow from the metrics that they are named after: loss_change"));
+  const Results asked = diff(run, after, {.metrics = {"loss_change"}});
+  EXPECT_EQ(asked.metric("loss_change_change")->values, (Numbers{0, 2}));
+}
+
+TEST(Diff, UndefinedValuesHaveNoChangeAndAreCounted) {
+  Results before = run_of({0}, {0, 1, 2, 3}, {32});
+  Results after = before;
+  before.metric("told")->values = {1, kUndefined, kUndefined, 4};
+  after.metric("told")->values = {kUndefined, 2, kUndefined, 5};
+  const Results d = diff(before, after);
+  const Numbers& change = d.metric("told_change")->values;
+  EXPECT_TRUE(std::isnan(change[0]) && std::isnan(change[1]) && std::isnan(change[2]));
+  EXPECT_EQ(change[3], 1);
+  EXPECT_TRUE(noted(d, "undefined in the new file alone, and without a change: told (1)"));
+  EXPECT_TRUE(noted(d, "undefined in the old file alone, and without a change: told (1)"));
+}
+
+TEST(Diff, CriticalNThatIsFoundInOneAloneHasNoChange) {
+  Results before = run_of({0}, {0, 1, 2, 3}, {32});
+  Results after = before;
+  before.add_metric("critical_n_head", {"layer", "head", "length"}, "keys").values = {5, -1, -1, 9};
+  after.add_metric("critical_n_head", {"layer", "head", "length"}, "keys").values = {-1, 7, -1, 4};
+  const Results d = diff(before, after);
+  const Numbers& change = d.metric("critical_n_head_change")->values;
+  EXPECT_TRUE(std::isnan(change[0]) && std::isnan(change[1]) && std::isnan(change[2]));
+  EXPECT_EQ(change[3], -5);
+  EXPECT_TRUE(noted(d, "an N was found in the old file, and none in the new: critical_n_head (1)"));
+  EXPECT_TRUE(noted(d, "no N was found in the old file, and one in the new: critical_n_head (1)"));
+}
+
+TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
+  Results run = run_of({0, 1}, {0, 1}, {32});
+  run.add_metric("loss", {"length"}, "nats").values = {5};
+  const Results d = diff(run, run, {.heads = "1.*"});
+  EXPECT_EQ(d.metric("loss"), nullptr);
+  EXPECT_EQ(cell(d, "told", {1, 0, 32}, "old"), told(1, 0, 32));
+  EXPECT_TRUE(std::isnan(cell(d, "told", {0, 1, 32}, "new")));
+  EXPECT_EQ(d.metric("told")->rows[0], 0);
+  const auto fault_of = [&](const DiffOptions& options) {
+    return thrown<UsageError>([&] { diff(run, run, options); });
+  };
+  expect_part(fault_of({.heads = "2.0"}), "from 0 to 1");
+  expect_part(fault_of({.metrics = {"loss"}, .heads = "1.0"}), "metrics of single heads");
+  expect_part(fault_of({.metrics = {"lost"}}), "they share told, loss");
+  // A head within the range that is not there.
+  const Results gap = run_of({0, 2}, {0}, {32});
+  expect_part(thrown<UsageError>([&] { diff(gap, gap, {.heads = "0.0,1.0"}); }), "\"1.0\"");
+}
+
+TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
+  const auto fault_of = [](const Results& a, const Results& b) {
+    return thrown<BadInputError>([&] { diff(a, b); });
+  };
+  Results other = run_of({0}, {0}, {32});
+  other.metrics.front().first = "rate";
+  expect_part(fault_of(run_of({0}, {0}, {32}), other), "metrics told in the old file");
+  expect_part(fault_of(run_of({0}, {0}, {32}), other), "metrics rate in the new");
+  const std::string apart = fault_of(run_of({0}, {0}, {32}), run_of({0}, {0}, {64}));
+  expect_part(apart, "lengths 32, ");
+  expect_part(apart, "lengths 64, ");
+  const Results twice = diff(run_of({0}, {0}, {32}), run_of({0}, {0}, {32}));
+  expect_part(fault_of(twice, twice), "those of a diff");
+  Results named = run_of({0}, {0}, {32});
+  named.metrics.clear();
+  named.set_coord("layer", Names{"zero"});
+  expect_part(fault_of(named, named), "coords: layer: expected numbers");
+  // Names from files stay on one line.
+  other.metrics.front().first = "two\nlines";
+  expect_part(fault_of(run_of({0}, {0}, {32}), other), "two?lines");
+}
+
+TEST(Diff, FlagsGainedAndLost) {
+  const auto flagged = [](const std::vector<Flag>& flags) {
+    Results r = run_of({0, 1}, {0, 1}, {32});
+    MetricArray& m = r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1");
+    m.values = {0.5, 0.5, 0.5, kUndefined};
+    r.flags = flags;
+    return r;
+  };
+  const auto flag = [](const char* name, int layer, int head) {
+    return Flag{name, layer, head, 32, 0.99, 0.95, "s", "a", {}, {}};
+  };
+  const Results before = flagged({flag("dispersed", 0, 0), flag("dispersed", 0, 1)});
+  Results after = flagged({flag("dispersed", 0, 1), flag("collapsed", 1, 0),
+                           flag("dispersed", 1, 1), flag("sink", 0, 0)});
+  const Results d = diff(before, after);
+  ASSERT_EQ(d.flags.size(), 2u) << "1.1 was measured in neither, sinks were not";
+  EXPECT_EQ(d.flags[0].name + d.flags[0].change, "dispersedlost");
+  EXPECT_EQ(d.flags[1].name + d.flags[1].change, "collapsedgained");
+  EXPECT_EQ(d.flags[1].value, 0.99);
+  EXPECT_TRUE(diff(before, before).flags.empty());
+  EXPECT_TRUE(diff(before, after, {.metrics = {"told"}}).flags.empty());
+  EXPECT_EQ(parse_results(results_text(d), "t").flags[0].change, "lost");
+  // One head that only one of the runs measured.
+  after.metric("entropy_normalized")->values[2] = 0.5;
+  Results partly = before;
+  partly.metric("entropy_normalized")->values[2] = kUndefined;
+  EXPECT_EQ(diff(partly, after).flags.size(), 1u);
+}
+
+TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
+  Results before = run_of({0}, {0}, {32}), after = before;
+  before.partial = true;
+  before.notices = {"mine", "ours"};
+  after.notices = {"ours"};
+  before.text["sha256"] = after.text["sha256"] = {"ab"};
+  const Results d = diff(before, after);
+  EXPECT_TRUE(d.partial);
+  EXPECT_TRUE(noted(d, "the old run was interrupted"));
+  EXPECT_FALSE(noted(d, "the new run was interrupted"));
+  EXPECT_TRUE(noted(d, "old file: mine"));
+  EXPECT_EQ(std::ranges::count(d.notices, "ours"), 1);
+  EXPECT_TRUE(noted(d, "both runs are of the same text"));
+  after.text["sha256"] = {"cd"};
+  EXPECT_FALSE(noted(diff(before, after), "same text"));
+}
+
+TEST(Diff, MetricsWithoutDims) {
+  Results before, after;
+  before.add_metric("bytes", {}, "bytes").values = {12};
+  after.add_metric("bytes", {}, "bytes").values = {10};
+  const Results d = diff(before, after);
+  EXPECT_EQ(d.metric("bytes")->values, (Numbers{12, 10}));
+  EXPECT_EQ(d.metric("bytes_change")->values, Numbers{-2});
+}
+
+}  // namespace
+}  // namespace headgauge
