@@ -306,7 +306,10 @@ std::string cell_text(const Change& change) {
 // "0.05 and 2 errors of 0.033".
 std::string allowed_text(const Limit& limit, const LimitCheck& check) {
   std::string text = number(check.allowed);
-  if (limit.relative) text += " by its relative limit";
+  if (limit.relative && check.worst.before != 0) {
+    text += fmt::format(" ({:g} % of the old value)",
+                        100 * check.allowed / std::abs(check.worst.before));
+  }
   if (limit.errors > 0 && !std::isnan(check.worst.stderr_)) {
     text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.stderr_);
   }

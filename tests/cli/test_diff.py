@@ -1,0 +1,431 @@
+"""headgauge diff as a user runs it: two scans, changed in ways that are known."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import unittest
+from itertools import product
+from pathlib import Path
+
+import jsonschema
+from checkpoints import copy_golden
+from command import BAD_INPUT, ROOT, UNSUPPORTED, USAGE, CommandTest, run, validate, validate_text
+
+EXCEEDED = 1
+LIMITS_SCHEMA = json.loads((ROOT / "docs/limits.schema.json").read_text())
+
+
+def cells(results: dict, name: str, key: str = "values") -> dict[tuple, float | None]:
+    """The cells of a metric by their labels."""
+    metric = results["metrics"][name]
+    labels = [results["coords"][dim] for dim in metric["dims"]]
+    found = {}
+    for place in product(*(range(len(names)) for names in labels)):
+        part = metric[key]
+        for index in place:
+            part = part[index]
+        found[tuple(names[index] for names, index in zip(labels, place))] = part
+    return found
+
+
+class DiffTest(CommandTest):
+    """Scans of phantoms whose heads prefer their key by 1 and by 4, on five documents: each is a
+    batch of the standard error."""
+
+    TEXTS = tuple(f"{i}.txt" for i in range(5))
+
+    def setUp(self) -> None:
+        super().setUp()
+        for i, name in enumerate(self.TEXTS):
+            self.ids(128, vocabulary=31 + i, name=name)
+
+    def scan(self, name: str, strength: int, lengths: str = "32,64,128", *options: str) -> Path:
+        model = f"phantom{strength}"
+        if not (self.folder / model).exists():
+            self.succeed("phantom", model, "--strength", strength)
+        self.succeed("scan", model, "--tokens", *self.TEXTS, "--lengths", lengths,
+                     "--measures", "weights", "--out", name, "--quiet", *options)  # fmt: skip
+        return self.folder / name / "results.json"
+
+    def change(self, path: Path, name: str, changes) -> Path:
+        """A copy of a results file, with `changes` made to it."""
+        results = json.loads(path.read_text())
+        changes(results)
+        return self.write(f"{name}/results.json", json.dumps(results))
+
+    def limits(self, *limits: dict, name: str = "limits.json") -> str:
+        document = {"schema": "headgauge.limits/1", "limits": list(limits)}
+        jsonschema.validate(document, LIMITS_SCHEMA)
+        self.write(name, json.dumps(document))
+        return name
+
+
+class Changes(DiffTest):
+    def test_the_same_file_twice(self) -> None:
+        self.scan("one", 4)
+        done = self.succeed("diff", "one", "one")
+        self.assertIn("None of ", done.out)
+        self.assertNotIn("The largest", done.out)
+        self.assertNotIn("Flags", done.out)
+        self.assertIn("both runs are of the same text", done.err)
+        self.assertEqual(self.succeed("diff", "one", "one", "--quiet").err, "")
+
+    def test_every_change_and_its_error(self) -> None:
+        """All cells of the file against Python's own subtraction."""
+        paths = self.scan("one", 1), self.scan("four", 4)
+        self.succeed("diff", "one", "four", "--out", "out", "--quiet")
+        difference = validate(self.folder / "out/results.json")
+        old, new = (json.loads(path.read_text()) for path in paths)
+        compared = 0
+        for name, metric in old["metrics"].items():
+            if name.endswith("_by_position"):
+                self.assertNotIn(f"{name}_change", difference["metrics"])
+                continue
+            changes = cells(difference, f"{name}_change")
+            before, after = cells(old, name), cells(new, name)
+            self.assertEqual(set(changes), set(before))
+            both = cells(difference, name)
+            for labels, change in changes.items():
+                self.assertEqual(both[(*labels[:2], "old", *labels[2:])], before[labels])
+                self.assertEqual(both[(*labels[:2], "new", *labels[2:])], after[labels])
+                if before[labels] is None or after[labels] is None:
+                    self.assertIsNone(change)
+                    continue
+                self.assertEqual(change, after[labels] - before[labels])
+                compared += change != 0
+            if "stderr" not in metric:
+                continue
+            errors = cells(difference, f"{name}_change", "stderr")
+            first, second = cells(old, name, "stderr"), cells(new, name, "stderr")
+            for labels, error in errors.items():
+                if first[labels] is None or second[labels] is None:
+                    self.assertIsNone(error)
+                else:
+                    self.assertAlmostEqual(error, math.hypot(first[labels], second[labels]))
+        self.assertGreater(compared, 100)
+
+    def test_the_file_says_what_was_compared(self) -> None:
+        self.scan("one", 1)
+        self.scan("four", 4, "32,64,128", "--normalizer", "ssmax:s=0.4,b=0")
+        done = self.succeed("diff", "one", "four/results.json", "--json", "--errors", 3,
+                            "--quiet")  # fmt: skip
+        difference = validate_text(done.out, "what --json prints")
+        settings = difference["settings"]
+        self.assertEqual(settings["command"], "diff")
+        self.assertEqual((settings["errors"], settings["top"]), (3, 20))
+        self.assertEqual(settings["old"], {
+            "file": "one/results.json", "command": "scan", "model": "phantom1",
+            "text": list(self.TEXTS), "settings": {"normalizer": "softmax"},
+        })  # fmt: skip
+        self.assertEqual(settings["new"]["settings"], {"normalizer": "ssmax:s=0.4,b=0"})
+        self.assertEqual(difference["model"]["name"], "phantom4")
+        self.assertEqual(difference["coords"]["run"], ["old", "new"])
+        text = self.succeed("diff", "one", "four").out
+        self.assertIn("old       one/results.json: scan of phantom1 on 0.txt and 4 more\n", text)
+        self.assertIn("settings  normalizer: softmax -> ssmax:s=0.4,b=0\n", text)
+
+    def test_the_table_is_sorted_and_says_how_many(self) -> None:
+        """The lines against a list that Python makes of the two files."""
+        paths = self.scan("one", 1), self.scan("four", 4)
+        old, new = (json.loads(path.read_text()) for path in paths)
+        expected, values, passed = {}, 0, 0
+        for name, metric in old["metrics"].items():
+            if name.endswith("_by_position") or "stderr" not in metric:
+                continue
+            first, second = cells(old, name, "stderr"), cells(new, name, "stderr")
+            before, after = cells(old, name), cells(new, name)
+            for labels, value in before.items():
+                if None in (first[labels], second[labels], value, after[labels]):
+                    continue
+                error = math.hypot(first[labels], second[labels])
+                change = abs(after[labels] - value)
+                values += 1
+                if change <= 1e-6 * max(abs(value), abs(after[labels])) or change <= 2 * error:
+                    continue
+                passed += 1
+                head = f"{labels[0]}.{labels[1]}"
+                size = change / error if error else math.inf
+                expected[head, name] = max(size, expected.get((head, name), 0))
+        text = self.succeed("diff", "one", "four", "--top", "all").out
+        self.assertIn(f"{passed} of {values} values changed by more than 2 standard errors", text)
+        table = text.split("\n\n")[2]
+        lines = [line.split() for line in table.splitlines()[1:]]
+        self.assertEqual({(line[1], line[2]) for line in lines}, set(expected))
+        shown = [math.inf if line[0] == "exact" else 1000 if line[0] == ">1000" else float(line[0])
+                 for line in lines]  # fmt: skip
+        self.assertEqual(shown, sorted(shown, reverse=True))
+        for size, line in zip(shown, lines):
+            self.assertAlmostEqual(size, min(1000, expected[line[1], line[2]])
+                                   if math.isfinite(size) else size, delta=0.051)
+        self.assertGreater(len(lines), 4)
+        few = self.succeed("diff", "one", "four", "--top", 3).out
+        self.assertEqual([line.split() for line in few.split("\n\n")[2].splitlines()[1:4]], lines[:3])
+        self.assertIn(f"and {len(lines) - 3} more (--top all)", few)
+        for line in text.splitlines():
+            if not re.match(r"\d+ of|None of|Flags|settings", line):
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_flags_gained_and_lost(self) -> None:
+        self.scan("one", 1)
+        self.scan("eight", 8)
+        done = self.succeed("diff", "one", "eight", "--out", "out")
+        difference = json.loads((self.folder / "out/results.json").read_text())
+        told = {(flag["change"], flag["name"], flag["head"]) for flag in difference["flags"]}
+        names = {}
+        for name in ("one", "eight"):
+            flags = json.loads((self.folder / name / "results.json").read_text())["flags"]
+            names[name] = {(flag["name"], flag["head"]) for flag in flags}
+        gained, lost = names["eight"] - names["one"], names["one"] - names["eight"]
+        self.assertEqual(told, {("gained", *flag) for flag in gained}
+                         | {("lost", *flag) for flag in lost})  # fmt: skip
+        self.assertTrue(gained and lost)
+        self.assertRegex(done.out, "(?m)^Flags gained: .*sink 0.1")
+        self.assertRegex(done.out, "(?m)^Flags lost: .*dispersed 0.1")
+
+    def test_heads_csv(self) -> None:
+        self.scan("one", 1)
+        self.scan("four", 4)
+        self.succeed("diff", "one", "four", "--out", "out", "--quiet")
+        with (self.folder / "out/heads.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 5 * 2 * 3)
+        both = {(row["run"], row["head"], row["length"]): row for row in rows}
+        old, new = both["old", "2", "64"], both["new", "2", "64"]
+        self.assertEqual(float(new["entropy_change"]),
+                         float(new["entropy"]) - float(old["entropy"]))
+        self.assertEqual(old["entropy_change"], "")
+
+
+class Overlap(DiffTest):
+    def test_lengths_that_one_lacks(self) -> None:
+        self.scan("one", 1, "32,64,128")
+        self.scan("four", 4, "16,32,64")
+        done = self.succeed("diff", "one", "four", "--out", "out")
+        difference = json.loads((self.folder / "out/results.json").read_text())
+        self.assertEqual(difference["coords"]["length"], [32, 64])
+        self.assertIn("only in the old file, and left out: length 128", done.err)
+        self.assertIn("only in the new file, and left out: length 16", done.err)
+        self.assertIn("flags are not compared", done.err)
+        self.assertIn("lengths 32, 64;", done.out)
+
+    def test_models_of_two_sizes(self) -> None:
+        copy_golden("plain", self.folder / "model")
+        self.ids(256)
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", "64,128", "--out", "big",
+                     "--quiet")  # fmt: skip
+        self.scan("small", 4, "64,128")
+        done = self.succeed("diff", "big", "small", "--out", "out")
+        difference = json.loads((self.folder / "out/results.json").read_text())
+        self.assertEqual(difference["coords"]["layer"], [0])
+        self.assertEqual(difference["coords"]["head"], [0, 1, 2, 3])
+        self.assertIn("only in the old file, and left out: layer 1", done.err)
+        self.assertIn("only in the new file, and left out: head 4", done.err)
+        self.assertIn("metrics that only the old file has are left out: ", done.err)
+
+    def test_a_choice_of_metrics_and_heads(self) -> None:
+        self.scan("one", 1)
+        self.scan("four", 4)
+        self.succeed("diff", "one", "four", "--metrics", "entropy,max_weight_by_position",
+                     "--heads", "0.1-2", "--out", "out", "--quiet")  # fmt: skip
+        difference = json.loads((self.folder / "out/results.json").read_text())
+        self.assertEqual(set(difference["metrics"]), {
+            "entropy", "entropy_change", "max_weight_by_position", "max_weight_by_position_change",
+        })  # fmt: skip
+        chosen = {labels[1] for labels, value in cells(difference, "entropy").items() if value}
+        self.assertEqual(chosen, {1, 2})
+        self.refuse(USAGE, "diff", "one", "four", "--metrics", "entropi", says=('"entropi"', "mass"))
+        self.refuse(USAGE, "diff", "one", "four", "--heads", "1.0", says="--heads")
+        self.refuse(USAGE, "diff", "one", "four", "--heads", "0", says="--heads")
+
+    def test_runs_of_different_commands(self) -> None:
+        self.scan("one", 4)
+        self.succeed("converge", "phantom4", "--tokens", *self.TEXTS, "--lengths", "128",
+                     "--replicates", 2, "--out", "needs", "--quiet")  # fmt: skip
+        done = self.succeed("diff", "one", "needs")
+        self.assertIn("metrics that only the new file has are left out: selected_mass", done.err)
+        self.assertIn("lengths 128;", done.out)
+        self.succeed("compare", "phantom4", "--tokens", *self.TEXTS, "--lengths", "128",
+                     "--normalizers", "ssmax", "--measures", "weights", "--out", "rules",
+                     "--quiet")  # fmt: skip
+        self.refuse(BAD_INPUT, "diff", "one", "rules",
+                    says=("scan with lengths 32, 64, 128", "compare with lengths 128"))
+        twice = self.succeed("diff", "rules", "rules")
+        self.assertIn("follow from the metrics that they are named after: loss_change", twice.err)
+
+    def test_names_with_other_characters_are_shown_as_text(self) -> None:
+        path = self.scan("one", 4)
+
+        def rename(results: dict) -> None:
+            results["text"]["names"] = ["<b>x</b>\n\x1b[31m"]
+            results["notices"].append("two\nlines")
+            results["metrics"]["odd\nname"] = results["metrics"].pop("entropy")
+
+        self.change(path, "two", rename)
+        done = self.succeed("diff", "one", "two")
+        self.assertIn("<b>x</b>??[31m", done.out)
+        self.assertIn("odd?name", done.err)
+        self.assertNotIn("\x1b", done.out + done.err)
+        for line in done.err.splitlines():
+            self.assertTrue(line.startswith("headgauge: note: "), line)
+
+
+class Gate(DiffTest):
+    def setUp(self) -> None:
+        super().setUp()
+        old = self.scan("old", 4)
+
+        def sharper(results: dict) -> None:
+            entropy = results["metrics"]["entropy"]["values"][0]
+            entropy[1][2] += 0.25
+            entropy[3][2] -= 0.5
+
+        self.change(old, "new", sharper)
+        values = json.loads(old.read_text())["metrics"]["entropy"]["values"][0]
+        self.before = values[1][2], values[3][2]
+
+    def gate(self, *limits: dict, code: int) -> str:
+        name = self.limits(*limits)
+        done = run("diff", "old", "new", "--limits", name, "--quiet", cwd=self.folder)
+        self.assertEqual((done.code, done.err), (code, ""), done.out)
+        return done.out.split("\n\n")[-1]
+
+    def test_all_hold(self) -> None:
+        one = {"metric": "entropy", "max_increase": 0.26}
+        self.assertEqual(self.gate(one, code=0), "the limit holds (15 values checked)\n")
+        two = {"metric": "entropy", "heads": "0.3", "max_decrease": 0.51, "where": {"length": 128}}
+        self.assertEqual(self.gate(one, two, code=0), "all 2 limits hold (16 values checked)\n")
+
+    def test_a_line_for_each_limit_exceeded(self) -> None:
+        told = self.gate(
+            {"metric": "entropy", "max_increase": 0.2},
+            {"metric": "entropy", "heads": "0.1,0.3", "where": {"length": [64, 128]},
+             "max_increase": 0.1, "max_decrease": 0.375},
+            {"metric": "max_weight", "max_increase": 0},
+            code=EXCEEDED,
+        )  # fmt: skip
+        up, down = (f"{value:.4g}" for value in self.before)
+        self.assertEqual(told.splitlines(), [
+            f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
+            f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.2 is allowed",
+            f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
+            f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.1 is allowed "
+            "(the worst of 2 among 4 values)",
+        ])  # fmt: skip
+        told = self.gate({"metric": "entropy", "heads": "0.3", "max_decrease": 0.1,
+                          "relative": True, "errors": 0.5}, code=EXCEEDED)
+        self.assertTrue(told.startswith(
+            f"limit exceeded: entropy of head 0.3 at length 128: {down} -> "
+            f"{self.before[1] - 0.5:.4g}, a decrease of 0.5 where {0.1 * self.before[1]:.4g} (10 % of the old "
+            "value) and 0.5 errors of "), told)
+
+    def test_with_json_the_verdict_is_on_stderr(self) -> None:
+        for most, code, says in ((0.1, EXCEEDED, "limit exceeded: "), (9, 0, "the limit holds")):
+            name = self.limits({"metric": "entropy", "max_increase": most})
+            done = run("diff", "old", "new", "--limits", name, "--json", "--quiet", "--out", "out",
+                       cwd=self.folder)  # fmt: skip
+            self.assertEqual(done.code, code)
+            self.assertTrue(done.err.startswith(f"headgauge: {says}"), done.err)
+            self.assertEqual(validate_text(done.out, "--json"),
+                             validate(self.folder / "out/results.json"))
+
+    def test_a_limit_for_nothing_is_refused(self) -> None:
+        for limit, says in (
+            ({"metric": "entropi", "max_increase": 0}, '"entropi"'),
+            ({"metric": "entropy", "heads": "3.1", "max_increase": 0}, '"3.1"'),
+            ({"metric": "entropy", "where": {"length": 99}, "max_increase": 0}, "found 99"),
+        ):
+            name = self.limits(limit)
+            self.refuse(BAD_INPUT, "diff", "old", "new", "--limits", name, "--out", "out",
+                        says=("limits.json: limits[0]", says))  # fmt: skip
+
+    def test_bad_files_of_limits(self) -> None:
+        def refuse(text: str, says: str, code: int = BAD_INPUT) -> None:
+            self.write("bad.json", text)
+            self.refuse(code, "diff", "old", "new", "--limits", "bad.json", says=("bad.json", says))
+            with self.assertRaises((ValueError, jsonschema.ValidationError)):
+                jsonschema.validate(json.loads(text), LIMITS_SCHEMA)
+
+        refuse("{", "JSON")
+        refuse('{"schema": "headgauge.limits/2", "limits": []}', "newer", UNSUPPORTED)
+        refuse('{"schema": "headgauge.limits/1", "limits": []}', "at least one")
+        refuse('{"schema": "headgauge.limits/1", "limits": [{"metric": "entropy"}]}', "neither")
+        refuse('{"schema": "headgauge.limits/1", "limits": [{"metric": "entropy", '
+               '"max_increase": 1, "max_incrase": 1}]}', '"max_incrase"')  # fmt: skip
+        self.refuse(BAD_INPUT, "diff", "old", "new", "--limits", "nowhere.json", says="nowhere.json")
+
+    def test_the_examples_in_the_documents(self) -> None:
+        """They are valid, and headgauge reads them: what it refuses is that phantoms lack them."""
+        found = 0
+        for name in ("formats.md", "diff.md"):
+            text = (ROOT / "docs" / name).read_text()
+            for block in re.findall(r'(?ms)^    \{\n      "schema": "headgauge.limits.*?^    \}$', text):
+                document = json.loads(block)
+                jsonschema.validate(document, LIMITS_SCHEMA)
+                self.write("example.json", block)
+                self.refuse(BAD_INPUT, "diff", "old", "new", "--limits", "example.json",
+                            says="example.json: limits[0]: metric: expected a metric that was")
+                found += 1
+        self.assertEqual(found, 2)
+
+
+class BadFiles(DiffTest):
+    def test_files_that_cannot_be_read(self) -> None:
+        path = self.scan("one", 4)
+        text = path.read_text()
+        self.write("cut.json", text[: len(text) // 2])
+        self.refuse(BAD_INPUT, "diff", "one", "cut.json", says="cut.json: expected JSON")
+        self.write("newer.json", text.replace("headgauge.results/1", "headgauge.results/9"))
+        self.refuse(UNSUPPORTED, "diff", "newer.json", "one", says=("newer.json", "newer headgauge"))
+        self.write("other.json", '{"results": {"arc": 0.5}}')
+        self.refuse(BAD_INPUT, "diff", "one", "other.json", says=("other.json", '"schema"'))
+        self.write("nan.json", text.replace('"partial": false', '"partial": NaN'))
+        self.refuse(BAD_INPUT, "diff", "one", "nan.json", says="nan.json")
+        self.refuse(BAD_INPUT, "diff", "one", "nowhere", says="nowhere")
+        (self.folder / "empty").mkdir()
+        self.refuse(BAD_INPUT, "diff", "empty", "one", says="empty/results.json")
+        self.succeed("diff", "one", "one", "--out", "out", "--quiet")
+        self.refuse(BAD_INPUT, "diff", "out", "one", says=("out/results.json", "those of a diff"))
+
+    def test_options_that_make_no_sense(self) -> None:
+        self.scan("one", 4)
+        for option, *values in (
+            ("--errors", "0", "-1", "x", "nan"),
+            ("--top", "0", "-1", "some", "1.5"),
+            ("--limits", ""),
+            ("--out", ""),
+            ("--metrics", ""),
+            ("--heads", "", "x.y", "0.9"),
+        ):
+            for value in values:
+                with self.subTest(f"{option}={value}"):
+                    self.refuse(USAGE, "diff", "one", "one", f"{option}={value}", says=option)
+        self.refuse(USAGE, "diff", "one", says="NEW")
+        self.refuse(USAGE, "diff", "one", "one", "one", says='"one"')
+
+    def test_one_head_and_nulls(self) -> None:
+        path = self.scan("one", 4, "32,64,128", "--heads", "0.2")
+
+        def hole(results: dict) -> None:
+            self.assertEqual(results["coords"]["head"], [2])
+            results["metrics"]["entropy"]["values"][0][0][1] = None
+            results["metrics"]["entropy"]["rows"][0][0][1] = 0
+
+        self.change(path, "holed", hole)
+        done = self.succeed("diff", "one", "holed")
+        self.assertIn("undefined in the new file alone, and without a change: entropy (1)", done.err)
+        done = self.succeed("diff", "holed", "one")
+        self.assertIn("undefined in the old file alone, and without a change: entropy (1)", done.err)
+        name = self.limits({"metric": "entropy", "max_increase": 9})
+        gate = run("diff", "one", "holed", "--limits", name, cwd=self.folder)
+        self.assertEqual(gate.code, EXCEEDED)
+        self.assertRegex(gate.out, "limit exceeded: entropy of head 0.2 at length 64: .* undefined")
+        gate = run("diff", "holed", "one", "--limits", name, cwd=self.folder)
+        self.assertEqual(gate.code, 0)
+        self.assertIn("2 values checked; 1 undefined in the old file were not", gate.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
