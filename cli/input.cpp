@@ -61,10 +61,10 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
 
 // Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
 // for should not depend on the length.
-void require_length(const std::vector<Document>& documents, const std::vector<int>& lengths,
+void require_length(const std::vector<Document>& documents, const InputOptions& options,
                     const ModelSummary& model) {
-  if (lengths.empty()) return;
-  const Index longest = *std::ranges::max_element(lengths);
+  if (options.lengths.empty()) return;
+  const Index longest = *std::ranges::max_element(options.lengths);
   const Index positions = model.positions > 0 ? model.positions : model.trained_length;
   if (model.positions > 0 && longest > model.positions)
     return;  // no text would do: a later message says so
@@ -76,10 +76,13 @@ void require_length(const std::vector<Document>& documents, const std::vector<in
       advice = fmt::format("possible are {}; or {}",
                            fmt::join(auto_lengths(tokens, positions), ", "), advice);
     }
-    throw BadInputError(fault(
-        document.name, fmt::format("--lengths of at most {}, for it has {} tokens", tokens, tokens),
-        std::to_string(longest),
-        documents.size() == 1 ? advice : advice + ", leave this one out, or use --lengths auto"));
+    throw BadInputError(fault(document.name,
+                              fmt::format("{} of at most {}, for it has {} tokens",
+                                          options.lengths_option, tokens, tokens),
+                              std::to_string(longest),
+                              documents.size() == 1 ? advice
+                                                    : fmt::format("{}, leave this one out, or {}",
+                                                                  advice, options.auto_advice)));
   }
 }
 
@@ -182,7 +185,7 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   // An unknown family or a config that makes no sense is told before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));
   std::vector<Document> documents = load_documents(options, model, summary);
-  require_length(documents, options.lengths, summary);
+  require_length(documents, options, summary);
   return make_model_source(model, std::move(documents), source);
 }
 

@@ -18,7 +18,9 @@ struct InputOptions {
   std::vector<int> lengths;  // empty: auto
   std::string lengths_text = "auto";
   std::string x = "embedding";
-  std::string asked_by = "scan";  // the command, for messages
+  std::string asked_by = "scan";             // the command, for messages
+  std::string lengths_option = "--lengths";  // likewise
+  std::string auto_advice = "use --lengths auto";
   int threads = 0;
 
   void add_to(CLI::App& command);

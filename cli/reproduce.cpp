@@ -104,6 +104,8 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
   }
   if (!options.grid.empty()) tokens.grid = parse_integers(options.grid, "--grid");
   if (tokens.length > 0) input.lengths = {tokens.length};
+  input.lengths_option = "--length";
+  input.auto_advice = "leave --length out";
   if (has_model) tokens.model = [&] { return open_source(input); };
   tokens.threads = input.threads;
   tokens.seed = options.run.scan.seed;
@@ -171,7 +173,7 @@ void add_tokens(CLI::App& parent, Action& action) {
       "Folder for results.json and for gaussian/, sphere/ and model/ (default\n"
       "reproduce-tokens)");
   command->footer(
-      "Example: headgauge reproduce tokens\n"
+      "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");
   command->callback([=, &action] { action = [=] { return run_tokens(*command, *options); }; });
 }

@@ -101,7 +101,9 @@ class Tokens {
  public:
   Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
       : options_(options), stages_(progress, options.model ? 3 : 2), stop_(std::move(stop)) {
-    if (options_.model) source_ = options_.model();  // told now if it cannot be opened
+    // What is wrong with the model is told before hours of drawing.
+    if (options_.model) source_ = options_.model();
+    if (source_ != nullptr) check_context();
     if (!options_.folder.empty()) folder_.emplace(options_.folder, "choose another --out");
   }
 
@@ -114,7 +116,7 @@ class Tokens {
     whole_.settings["dimension"] = options_.dimension;
     whole_.settings["grid"] = options_.grid;
     whole_.settings["replicates"] = options_.replicates;
-    whole_.settings["length"] = options_.length;
+    whole_.settings["length"] = length_;
     whole_.settings["threads"] = options_.threads;
     whole_.settings["seed"] = options_.seed;
     if (!whole_.partial) whole_.claims = tokens_claims(whole_);
@@ -122,6 +124,21 @@ class Tokens {
   }
 
  private:
+  void check_context() const {
+    const SourceInfo& info = source_->info();
+    const int length = context_of(options_, info);
+    const auto told = [&](Index limit, const char* least_or_most, const char* advice) {
+      return fault("--length", fmt::format("at {} {} tokens", least_or_most, limit),
+                   std::to_string(length), advice);
+    };
+    if (length < kShortestContext) {
+      throw BadInputError(told(kShortestContext, "least", "give a longer text or context"));
+    }
+    if (info.max_length > 0 && length > info.max_length) {
+      throw BadInputError(told(info.max_length, "most", "the model has no more positions"));
+    }
+  }
+
   void run_synthetic(const std::string& tokens) {
     stages_.begin(stage_++, tokens);
     if (whole_.partial) return;
@@ -146,6 +163,7 @@ class Tokens {
     stages_.begin(stage_++, "model");
     if (whole_.partial) return;
     const ConvergeOptions options = converge_options(options_, source_->info());
+    length_ = options.scan.lengths.front();
     const Kept kept(options_.folder, "model");
     Results described;
     source_->describe(described);
@@ -202,6 +220,7 @@ class Tokens {
   std::optional<MadeFolder> folder_;
   Results whole_;
   int stage_ = 0;
+  int length_ = 0;  // 0: no model
 };
 
 }  // namespace

@@ -9,8 +9,10 @@ import unittest
 from checkpoints import copy_golden
 from command import ROOT, USAGE, CommandTest, Finished, environment, run
 
-COMMANDS = ("scan", "compare", "converge", "diff", "report", "measures", "normalizers", "patterns",
-            "inspect", "phantom")  # fmt: skip
+COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
+            "patterns", "inspect", "phantom")  # fmt: skip
+# Commands that have commands of their own.
+NESTED = {"reproduce": ("limits", "tokens")}
 WIDEST = 100
 DOCUMENT = ROOT / "docs/cli.md"
 
@@ -121,7 +123,8 @@ class Help(UsageTest):
         return done.out
 
     def test_every_command_has_help_with_an_example(self) -> None:
-        for command in ((), *((name,) for name in COMMANDS)):
+        nested = ((name, inner) for name, inners in NESTED.items() for inner in inners)
+        for command in ((), *((name,) for name in COMMANDS), *nested):
             with self.subTest(command):
                 text = self.help_of(*command)
                 self.assertIn(f"Example: headgauge {' '.join(command)}", text)
@@ -136,8 +139,9 @@ class Help(UsageTest):
 
     def test_examples_parse(self) -> None:
         """They name files that are not here; that is the only complaint about them."""
-        for name in COMMANDS:
-            for line in re.findall(r"headgauge .*", self.help_of(name).split("Example: ")[1]):
+        nested = [(name, inner) for name, inners in NESTED.items() for inner in inners]
+        for command in [*((name,) for name in COMMANDS if name not in NESTED), *nested]:
+            for line in re.findall(r"headgauge .*", self.help_of(*command).split("Example: ")[1]):
                 done = self.run_line(line)
                 with self.subTest(line):
                     self.assertIn(done.code, (0, 3), done.err)
@@ -155,7 +159,8 @@ class Help(UsageTest):
         for name in COMMANDS:
             section = re.search(rf"(?ms)^## {name}$.*?(?=^## |\Z)", text)
             self.assertIsNotNone(section, name)
-            there = set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z-]+)", self.help_of(name)))
+            helps = [self.help_of(name), *(self.help_of(name, n) for n in NESTED.get(name, ()))]
+            there = set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z-]+)", "\n".join(helps)))
             told = set(re.findall(r"(?m)^\| `(--[a-z-]+)", section.group()))
             for shared in re.findall(r"(?ms)^\| as for \[.*?\n\n", section.group()):
                 told |= set(re.findall(r"`(--[a-z-]+)`", shared))

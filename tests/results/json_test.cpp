@@ -162,6 +162,41 @@ TEST(ResultsJson, InfinityIsWrittenAsUndefined) {
   EXPECT_TRUE(std::isnan(parse_results(results_text(r), "t").at("loss", {0})));
 }
 
+TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
+  Results r = made_results();
+  EXPECT_FALSE(to_json(r).contains("claims"));
+  for (const Verdict verdict : {Verdict::holds, Verdict::does_not_hold, Verdict::cannot_tell}) {
+    Claim claim;
+    claim.name = "a_claim";
+    claim.paper = "A";
+    claim.figure = "Fig. 2a";
+    claim.statement = "So it is.";
+    claim.test = "It is looked at.";
+    claim.measured = "It was 3.";
+    claim.verdict = verdict;
+    claim.facts = {{"three", 3.25}, {"nothing", kUndefined}};
+    r.claims.push_back(claim);
+  }
+  const std::string text = results_text(r);
+  EXPECT_EQ(nlohmann::ordered_json::parse(text)["claims"][1]["verdict"], "does not hold");
+  const Results back = parse_results(text, "claims");
+  EXPECT_EQ(results_text(back), text);
+  ASSERT_EQ(back.claims.size(), 3u);
+  EXPECT_EQ(back.claims[2].verdict, Verdict::cannot_tell);
+  EXPECT_EQ(back.claims[0].facts[0].value, 3.25);
+  EXPECT_TRUE(std::isnan(back.claims[0].facts[1].value));
+
+  auto json = to_json(r);
+  json["claims"][1]["verdict"] = "perhaps";
+  try {
+    results_from_json(json, "f");
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const BadInputError& error) {
+    EXPECT_NE(std::string(error.what()).find("f: claims[1]: verdict"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ResultsJson, UnknownKeysAreIgnored) {
   Json json = to_json(made_results());
   json["new_part"] = {{"a", 1}};

@@ -1,0 +1,245 @@
+"""headgauge reproduce: both papers' figures for the model at hand, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import unittest
+
+from checkpoints import copy_golden, make_gpt2
+from command import INTERRUPTED, ROOT, CommandTest, validate, validate_text
+from terminal import Terminal
+
+DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
+ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
+PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
+LIMITS = {"distance_grows_linearly", "bound_is_safe_but_conservative", "returns_diminish",
+          "critical_n_is_small", "separability_settles", "sensitivity_follows_temperature",
+          "sensitivity_falls_by_two_orders"}
+TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
+          "ball_rate", "hardmax_is_logarithmic", "model_rates",
+          "model_slower_heads_see_further"}
+SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
+
+
+def verdicts(results: dict) -> dict[str, str]:
+    return {claim["name"]: claim["verdict"] for claim in results["claims"]}
+
+
+class Limits(CommandTest):
+    def test_the_demo_model(self) -> None:
+        done = self.succeed("reproduce", "limits", *DEMO)
+        folder = self.folder / "reproduce-limits"
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["heads.csv", "results.json"])
+        results = validate(folder / "results.json")
+        settings = results["settings"]
+        for key, value in {"command": "reproduce", "experiment": "limits", "x": "embedding",
+                           "lengths": [32, 64, 128, 256, 512, 1024], "seed": 0,
+                           "out": "reproduce-limits", "critical_max": 128}.items():
+            self.assertEqual(settings[key], value, key)
+        for n in (1, 5, 10, 20, 100):
+            self.assertIn(n, settings["top_n"])
+        self.assertEqual({claim["name"] for claim in results["claims"]}, LIMITS)
+        for claim in results["claims"]:
+            self.assertEqual(claim["paper"], "A")
+            self.assertNotEqual(claim["verdict"], "cannot tell", claim)
+            # What was measured is on the screen, as it stands in the file.
+            printed = " ".join(done.out.split())
+            self.assertIn(" ".join(claim["measured"].split()), printed)
+        # Safe is a theorem.
+        self.assertEqual(verdicts(results)["bound_is_safe_but_conservative"], "holds")
+        self.check_facts(results)
+        self.check_costs(results, done)
+
+    def check_facts(self, results: dict) -> None:
+        """Against the cells of the file, by way of its own."""
+        facts = {claim["name"]: {f["name"]: f["value"] for f in claim["facts"]}
+                 for claim in results["claims"]}
+        coords, metrics = results["coords"], results["metrics"]
+        n = coords["top_n"].index(20)
+        heads = [head[-1][n] for layer in metrics["separability"]["values"] for head in layer]
+        self.assertAlmostEqual(facts["separability_settles"]["separability_20"],
+                               sum(heads) / len(heads))
+        worst = metrics["sensitivity_max"]["values"]
+        cold = min(range(31), key=lambda i: abs(coords["temperature"][i] - 0.1))
+        self.assertEqual(facts["sensitivity_falls_by_two_orders"]["g_cold"], worst[cold][0])
+        self.assertEqual(facts["sensitivity_falls_by_two_orders"]["g_hot"], worst[-1][0])
+        self.assertEqual(facts["critical_n_is_small"]["critical_n"],
+                         metrics["critical_n"]["values"][-1])
+        five = coords["top_n"].index(5)
+        factors = []
+        for bounds, distances in zip(metrics["distance_bound_paper"]["values"],
+                                     metrics["distance"]["values"]):
+            for bound, distance in zip(bounds, distances):
+                for l, (b, d) in enumerate(zip(bound, distance)):
+                    last = l + 1 == len(coords["length"])
+                    factors += [b[i] / d[i] for i in range(len(d)) if last or i == five]
+        self.assertEqual(facts["bound_is_safe_but_conservative"]["cells"], len(factors))
+        self.assertEqual(facts["bound_is_safe_but_conservative"]["factor_least"], min(factors))
+
+    def check_costs(self, results: dict, done) -> None:
+        self.assertEqual(results["coords"]["algorithm"], ALGORITHMS)
+        self.assertEqual(results["metrics"]["cost_paper_seconds"]["values"], PAPER_SECONDS)
+        for seconds in results["metrics"]["cost_seconds"]["values"]:
+            self.assertGreater(seconds, 0)
+        for line in ("17 h 04 min", "37 min 00 s", *ALGORITHMS):
+            self.assertIn(line, done.out)
+        self.assertIn("costs: the paper's are of GPT-2", done.err)
+
+    def test_a_short_context_tells_what_it_cannot(self) -> None:
+        copy_golden("plain", self.folder / "model")  # 2 layers of 4 heads, 128 positions
+        self.ids(128)
+        done = self.succeed("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
+        self.assertIn("the paper's contexts go to 1024; model or text end at 128", done.err)
+        found = verdicts(validate(self.folder / "out/results.json"))
+        self.assertEqual(found["critical_n_is_small"], "cannot tell", "8 heads")
+        self.assertEqual(found["returns_diminish"], "cannot tell")
+        self.assertEqual(found["distance_grows_linearly"], "cannot tell", "32, 64, 128")
+
+    def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
+        copy_golden("plain", self.folder / "model")
+        self.ids(128)
+        arguments = ("reproduce", "limits", "model", "--tokens", "ids.txt")
+        text = self.succeed(*arguments, "--json", "--threads", "1", "--out", "a").out
+        validate_text(text, "what --json prints")
+        self.succeed(*arguments, "--quiet", "--threads", "3", "--out", "b")
+        one, other = json.loads(text), validate(self.folder / "b/results.json")
+        for results in (one, other):
+            del results["metrics"]["cost_seconds"]
+        for key in ("metrics", "claims", "coords", "flags"):
+            self.assertEqual(one[key], other[key], key)
+
+    def test_interrupted(self) -> None:
+        make_gpt2(self.folder / "model", layers=24, heads=2, width=16, positions=320)
+        self.ids(320)
+        terminal = Terminal("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out",
+                            cwd=self.folder)
+        terminal.read_until(r"measuring layer ([2-9]|\d\d)\b")
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
+        partial = validate(self.folder / "out/results.json")
+        self.assertTrue(partial["partial"])
+        self.assertNotIn("claims", partial)
+
+
+class Tokens(CommandTest):
+    def test_with_a_model_and_again(self) -> None:
+        arguments = ("reproduce", "tokens", *DEMO, "--length", "128", *SMALL)
+        done = self.succeed(*arguments)
+        folder = self.folder / "reproduce-tokens"
+        results = validate(folder / "results.json")
+        self.assertEqual({claim["name"] for claim in results["claims"]}, TOKENS)
+        self.assertEqual(results["settings"]["experiment"], "tokens")
+        self.assertEqual(results["settings"]["length"], 128)
+        for name, dims in {"gaussian_error_mean": ["gaussian_scale", "gaussian_tokens"],
+                           "sphere_rate_covariance": ["sphere_scale"],
+                           "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
+                           "model_rate_mean": ["layer", "head"],
+                           "model_error_covariance": ["layer", "head", "model_tokens"]}.items():
+            self.assertEqual(results["metrics"][name]["dims"], dims)
+        self.assertNotIn("model_entropy", results["metrics"])
+        for claim in results["claims"]:
+            self.assertIn(" ".join(claim["measured"].split()), " ".join(done.out.split()))
+        # Each experiment's own file is what its own command writes.
+        own = ("converge", "--synthetic", "gaussian", *SMALL, "--json")
+        alone = json.loads(self.succeed(*own).out)
+        kept = validate(folder / "gaussian/results.json")
+        self.assertEqual(kept["metrics"], alone["metrics"])
+        self.assertEqual({k: v for k, v in kept["settings"].items()},
+                         {k: v for k, v in alone["settings"].items() if k in kept["settings"]})
+        model = json.loads(self.succeed("converge", *DEMO, "--lengths", "128", "--replicates", "4",
+                                        "--measures", "weights", "--json").out)
+        self.assertEqual(validate(folder / "model/results.json")["metrics"], model["metrics"])
+        for name in ("rate_mean", "error_covariance", "horizon"):
+            for key in ("values", "stderr"):
+                self.assertEqual(results["metrics"][f"model_{name}"].get(key),
+                                 model["metrics"][name].get(key))
+
+        # Again: nothing is measured anew, and nothing else is said.
+        before = {p: p.stat().st_mtime_ns for p in folder.glob("*/results.json")}
+        self.assertEqual(len(before), 3)
+        again = self.succeed(*arguments, "--threads", "1")
+        self.assertEqual(again.out, done.out)
+        self.assertEqual({p: p.stat().st_mtime_ns for p in before}, before)
+        same = validate(folder / "results.json")
+        self.assertEqual(same["metrics"], results["metrics"])
+        self.assertEqual(same["claims"], results["claims"])
+        # Another seed: all three are.
+        self.succeed(*arguments, "--seed", "1")
+        for path, time in before.items():
+            self.assertNotEqual(path.stat().st_mtime_ns, time, path)
+        # Another length: only the model.
+        before = {p: p.stat().st_mtime_ns for p in before}
+        shorter = ["64" if part == "128" else part for part in arguments]
+        self.succeed(*shorter, "--seed", "1")
+        changed = {p.parent.name for p, t in before.items() if p.stat().st_mtime_ns != t}
+        self.assertEqual(changed, {"model"})
+
+    def test_without_a_model(self) -> None:
+        self.succeed("reproduce", "tokens", *SMALL, "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertFalse((self.folder / "out/model").exists())
+        found = verdicts(results)
+        self.assertEqual(set(found), TOKENS)
+        for name in ("model_rates", "model_slower_heads_see_further"):
+            self.assertEqual(found[name], "cannot tell")
+        self.assertEqual(results["model"]["family"], "synthetic")
+
+    def test_an_interrupted_run_goes_on(self) -> None:
+        arguments = ("reproduce", "tokens", "--dimension", "20", "--grid", "1000,1500",
+                     "--replicates", "20")
+        whole = json.loads(self.succeed(*arguments, "--json", "--out", "whole").out)
+        terminal = Terminal(*arguments, "--out", "out", cwd=self.folder)
+        terminal.read_until(r"gaussian.*\b[2-4]\d ?%")
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
+        self.assertRegex(terminal.messages()[-1],
+                         r"interrupted; \d+ of 24 points of gaussian were finished and saved in "
+                         r"out/results.json, marked partial")
+        self.assertTrue((self.folder / "out/gaussian/convergence_state.json").exists())
+        self.assertFalse((self.folder / "out/gaussian/results.json").exists())
+        self.assertFalse((self.folder / "out/sphere").exists())
+        partial = validate(self.folder / "out/results.json")
+        self.assertTrue(partial["partial"])
+        self.assertNotIn("claims", partial)
+        self.succeed(*arguments, "--out", "out")
+        self.assertFalse((self.folder / "out/gaussian/convergence_state.json").exists())
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["metrics"], whole["metrics"])
+        self.assertEqual(results["claims"], whole["claims"])
+
+
+class Refused(CommandTest):
+    def test_command_lines_that_make_no_sense(self) -> None:
+        self.refuse(2, "reproduce", says=("limits, tokens", "headgauge reproduce --help"))
+        self.refuse(2, "reproduce", "limit", says='"limit" (did you mean limits?)')
+        self.refuse(2, "reproduce", "--full", says='"--full"')
+        self.refuse(2, "reproduce", "limits", says=("MODEL", "headgauge reproduce limits --help"))
+        self.refuse(2, "reproduce", "limits", "model", "--full", says='"--full"')
+        self.refuse(2, "reproduce", "limits", "model", "--lengths", "x", says="--lengths")
+        self.refuse(2, "reproduce", "limits", "model", "other", says='"other"')
+        for option in ("--text", "--tokens"):
+            self.refuse(2, "reproduce", "tokens", option, "x", says=(option, "MODEL"))
+        self.refuse(2, "reproduce", "tokens", "--length", "64", says=("--length", "MODEL"))
+        self.refuse(2, "reproduce", "tokens", "--grid", "5,4", says="5, 4")
+        self.refuse(2, "reproduce", "tokens", "--grid", "5:4:3", says="--grid")
+        self.refuse(2, "reproduce", "tokens", "--replicates", "1", says="--replicates", form=False)
+        self.refuse(2, "reproduce", "tokens", "--lengths", "64", says="did you mean --length?")
+
+    def test_files_that_are_not_what_they_should_be(self) -> None:
+        # Told before anything is drawn.
+        self.refuse(3, "reproduce", "tokens", "nowhere", "--text", "x", says="nowhere")
+        copy_golden("plain", self.folder / "model")
+        self.ids(128)
+        model = ("reproduce", "tokens", "model", "--tokens", "ids.txt")
+        self.refuse(3, *model, "--length", "32", *SMALL, says="at least 64 tokens")
+        self.refuse(3, *model, "--length", "129", *SMALL, says="--length: expected at most 128")
+        self.ids(100)
+        self.refuse(3, *model, "--length", "101", *SMALL, says="--length of at most 100")
+        self.refuse(2, "reproduce", "limits", "model", says="--text")
+        self.write("out/gaussian/results.json", "{")
+        self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="gaussian/results.json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,201 @@
+// Every claim of paper B: an input for which its test says that it holds, one for which it does
+// not, and one of which nothing can be told.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headgauge/reproduce.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+struct Rate {
+  double horizon, predicted, mean, covariance;
+};
+
+// An experiment over scales (or heads of one layer) with the same standard error everywhere.
+Results made_rates(const std::string& experiment, const std::vector<Rate>& rates,
+                   double error = 0.01) {
+  Results results;
+  std::vector<std::string> dims = {experiment + "_scale"};
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < rates.size(); ++i) labels.push_back(static_cast<double>(i));
+  if (experiment == "model") {
+    results.set_coord("layer", std::vector<double>{0});
+    results.set_coord("head", labels);
+    dims = {"layer", "head"};
+  } else {
+    results.set_coord(dims.front(), labels);
+  }
+  const auto add = [&](const char* name, double Rate::*member, bool fitted) {
+    MetricArray& metric = results.add_metric(experiment + "_" + name, dims, "1");
+    for (std::size_t i = 0; i < rates.size(); ++i) metric.values[i] = rates[i].*member;
+    if (fitted) metric.stderr_.assign(rates.size(), error);
+  };
+  add("horizon", &Rate::horizon, false);
+  add("rate_predicted", &Rate::predicted, false);
+  add("rate_mean", &Rate::mean, true);
+  add("rate_covariance", &Rate::covariance, true);
+  return results;
+}
+
+const std::vector<Rate> kAsPredicted = {
+    {0.1, 0.495, 0.50, 0.51}, {0.5, 0.40, 0.45, 0.42}, {1, 0.25, 0.30, 0.24}, {2, 0.10, 0.2, 0.11}};
+
+std::vector<Rate> changed(std::size_t at, Rate to) {
+  std::vector<Rate> rates = kAsPredicted;
+  rates[at] = to;
+  return rates;
+}
+
+TEST(GaussianRates, HoldAndDoNot) {
+  const Results good = made_rates("gaussian", kAsPredicted);
+  EXPECT_EQ(gaussian_mean_rate(good).verdict, Verdict::holds);
+  EXPECT_EQ(gaussian_covariance_rate(good).verdict, Verdict::holds) << "0.24: one standard error";
+  // 0.25 - 0.215: 3.5 standard errors; each claim looks at its own.
+  const Results slow_mean = made_rates("gaussian", changed(2, {1, 0.25, 0.215, 0.24}));
+  EXPECT_EQ(gaussian_mean_rate(slow_mean).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(gaussian_covariance_rate(slow_mean).verdict, Verdict::holds);
+  const Results slow_covariance = made_rates("gaussian", changed(2, {1, 0.25, 0.30, 0.215}));
+  EXPECT_EQ(gaussian_mean_rate(slow_covariance).verdict, Verdict::holds);
+  EXPECT_EQ(gaussian_covariance_rate(slow_covariance).verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(fact(gaussian_covariance_rate(slow_covariance), "covariance_least_margin"), -3.5,
+              1e-9);
+}
+
+TEST(GaussianRates, CannotTell) {
+  EXPECT_EQ(gaussian_mean_rate(Results()).verdict, Verdict::cannot_tell);
+  const Results few = made_rates("gaussian", {kAsPredicted.begin(), kAsPredicted.begin() + 3});
+  EXPECT_EQ(gaussian_mean_rate(few).verdict, Verdict::cannot_tell);
+  const Results loose = made_rates("gaussian", kAsPredicted, 0.2);
+  EXPECT_EQ(gaussian_covariance_rate(loose).verdict, Verdict::cannot_tell);
+}
+
+TEST(HorizonSlowsDown, EveryVerdict) {
+  EXPECT_EQ(horizon_slows_down(made_rates("gaussian", kAsPredicted)).verdict, Verdict::holds);
+  const Results flat_mean = made_rates("gaussian", changed(3, {2, 0.10, 0.48, 0.11}));
+  EXPECT_EQ(horizon_slows_down(flat_mean).verdict, Verdict::does_not_hold);
+  const Results flat_covariance = made_rates("gaussian", changed(3, {2, 0.10, 0.2, 0.48}));
+  EXPECT_EQ(horizon_slows_down(flat_covariance).verdict, Verdict::does_not_hold);
+  const Results narrow = made_rates("gaussian", changed(3, {1, 0.25, 0.2, 0.2}));
+  EXPECT_EQ(horizon_slows_down(narrow).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(horizon_slows_down(Results()).verdict, Verdict::cannot_tell);
+}
+
+TEST(SphereRates, EveryVerdict) {
+  EXPECT_EQ(sphere_rates(made_rates("sphere", kAsPredicted)).verdict, Verdict::holds);
+  for (const Rate slow : {Rate{1, 0.25, 0.2, 0.3}, Rate{1, 0.25, 0.3, 0.2}}) {
+    EXPECT_EQ(sphere_rates(made_rates("sphere", changed(2, slow))).verdict, Verdict::does_not_hold);
+  }
+  EXPECT_EQ(sphere_rates(Results()).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(sphere_rates(made_rates("sphere", kAsPredicted, 0.2)).verdict, Verdict::cannot_tell);
+  // Errors that grow are not what even the weakest bound allows.
+  const std::vector<Rate> growing(4, {40, 3e-4, -0.05, 0.05});
+  EXPECT_EQ(sphere_rates(made_rates("sphere", growing)).verdict, Verdict::does_not_hold);
+}
+
+Results made_balls(std::vector<double> rate, double growth, double error = 0.01) {
+  Results results;
+  results.set_coord("gaussian_radius", std::vector<double>{0.5, 1, 2});
+  MetricArray& rates = results.add_metric("gaussian_uniform_rate", {"gaussian_radius"}, "1");
+  rates.values = std::move(rate);
+  rates.stderr_.assign(3, error);
+  results.add_metric("gaussian_uniform_constant", {"gaussian_radius"}, "1").values = {
+      std::exp(0.5 * growth), std::exp(growth), std::exp(2 * growth)};
+  return results;
+}
+
+TEST(BallRate, EveryVerdict) {
+  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.2}, 1.3)).verdict, Verdict::holds);
+  EXPECT_EQ(ball_rate(made_balls({0.5, 0.3, 0.2}, 1.3)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(ball_rate(made_balls({0.7, 0.5, 0.2}, 1.3)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.5}, 0.9)).verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(fact(ball_rate(made_balls({0.5, 0.5, 0.5}, 1.7)), "growth_per_radius"), 1.7, 1e-12);
+  EXPECT_EQ(ball_rate(made_balls({0.5, 0.5, 0.2}, 1.3, 0.1)).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(ball_rate(Results()).verdict, Verdict::cannot_tell);
+}
+
+Results made_hardmax(const std::function<double(double)>& error, double off = 0) {
+  const std::vector<double> tokens = {500, 1000, 2000, 4000};
+  Results results;
+  results.set_coord("gaussian_tokens", tokens);
+  MetricArray& metric = results.add_metric("gaussian_hardmax_error", {"gaussian_tokens"}, "1");
+  MetricArray& law =
+      results.add_metric("gaussian_hardmax_error_predicted", {"gaussian_tokens"}, "1");
+  for (std::size_t i = 0; i < 4; ++i) {
+    law.values[i] = error(tokens[i]);
+    metric.values[i] = law.values[i] + (i == 2 ? off : 0);
+  }
+  metric.stderr_.assign(4, 0.01);
+  return results;
+}
+
+TEST(HardmaxIsLogarithmic, EveryVerdict) {
+  const auto law = [](double n) { return 7 / std::sqrt(2 * std::log(n)); };
+  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law)).verdict, Verdict::holds);
+  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, 0.029)).verdict, Verdict::holds);
+  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, 0.031)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(law, -0.031)).verdict, Verdict::does_not_hold);
+  const auto power = [](double n) { return std::pow(n, -0.5); };
+  EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(power)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(hardmax_is_logarithmic(Results()).verdict, Verdict::cannot_tell);
+  Results without_errors = made_hardmax(law);
+  without_errors.metric("gaussian_hardmax_error")->stderr_.clear();
+  EXPECT_EQ(hardmax_is_logarithmic(without_errors).verdict, Verdict::cannot_tell);
+}
+
+// 40 heads; of the last `slow` the rate is below the prediction by 2.5 standard errors.
+std::vector<Rate> forty(int slow_mean, int slow_covariance) {
+  std::vector<Rate> heads;
+  for (int h = 0; h < 40; ++h) {
+    heads.push_back(
+        {1, 0.25, h < 40 - slow_mean ? 0.24 : 0.225, h < 40 - slow_covariance ? 0.24 : 0.225});
+  }
+  return heads;
+}
+
+TEST(ModelRates, EveryVerdict) {
+  EXPECT_EQ(model_rates(made_rates("model", forty(0, 0))).verdict, Verdict::holds);
+  EXPECT_EQ(model_rates(made_rates("model", forty(2, 2))).verdict, Verdict::holds) << "chance";
+  EXPECT_EQ(model_rates(made_rates("model", forty(3, 0))).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(model_rates(made_rates("model", forty(0, 3))).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(fact(model_rates(made_rates("model", forty(3, 1))), "mean_slower"), 3);
+  EXPECT_EQ(model_rates(Results()).verdict, Verdict::cannot_tell);
+  const std::vector<Rate> three(3, {1, 0.25, 0.3, 0.3});
+  EXPECT_EQ(model_rates(made_rates("model", three)).verdict, Verdict::cannot_tell);
+}
+
+TEST(ModelSlowerHeadsSeeFurther, EveryVerdict) {
+  const auto heads = [](int count, const std::function<double(int)>& covariance) {
+    std::vector<Rate> list;
+    for (int h = 0; h < count; ++h) list.push_back({0.1 * h, 0.25, 0.5, covariance(h)});
+    return model_slower_heads_see_further(made_rates("model", list));
+  };
+  const auto falling = [](int h) { return 0.5 - 0.01 * h; };
+  EXPECT_EQ(heads(20, falling).verdict, Verdict::holds);
+  EXPECT_NEAR(fact(heads(20, falling), "rank_correlation"), -1, 1e-12);
+  EXPECT_EQ(heads(20, [](int h) { return 0.3 + 0.01 * h; }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(heads(15, falling).verdict, Verdict::cannot_tell) << "too few heads";
+  // Falls, but hardly.
+  const Claim weak = heads(20, [](int h) { return 0.5 + 0.01 * ((h * 7) % 20) - 0.004 * h; });
+  EXPECT_LT(fact(weak, "rank_correlation"), 0) << weak.measured;
+  EXPECT_EQ(weak.verdict, Verdict::cannot_tell) << weak.measured;
+  EXPECT_EQ(model_slower_heads_see_further(Results()).verdict, Verdict::cannot_tell);
+}
+
+TEST(TokensClaims, AreComplete) {
+  const std::vector<Claim> claims = tokens_claims(Results());
+  ASSERT_EQ(claims.size(), 8u);
+  for (const Claim& claim : claims) {
+    EXPECT_EQ(claim.verdict, Verdict::cannot_tell) << claim.name;
+    EXPECT_EQ(claim.paper, "B");
+    for (const std::string* text :
+         {&claim.name, &claim.figure, &claim.statement, &claim.test, &claim.measured}) {
+      EXPECT_FALSE(text->empty()) << claim.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
