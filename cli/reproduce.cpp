@@ -146,8 +146,8 @@ void add_drawn(CLI::App& command, TokensCommand& options) {
       ->group(kDrawn);
   command
       .add_option("--grid", options.grid,
-                  "Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500 to\n"
-                  "4000)")
+                  "Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500\n"
+                  "to 4000)")
       ->option_text("N,N...")
       ->check(some_text("numbers of tokens"))
       ->group(kDrawn);
