@@ -1,9 +1,10 @@
 // The page: one HTML file with everything in it.
 import { viteSingleFile } from "vite-plugin-singlefile";
 import { defineConfig } from "vitest/config";
+import { formulasPlugin } from "./src/methods/plugin";
 
 export default defineConfig({
-  plugins: [viteSingleFile()],
+  plugins: [formulasPlugin(), viteSingleFile()],
   build: { outDir: "dist", emptyOutDir: true, target: "es2020", modulePreload: false },
-  test: { include: ["test/**/*.test.ts"] },
+  test: { include: ["test/**/*.test.ts"], testTimeout: 60_000 },
 });
