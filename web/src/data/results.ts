@@ -28,6 +28,7 @@ export interface Flag {
   source: string;
   advice: string;
   partner?: number;
+  change?: string; // of diff: "gained" or "lost"
 }
 
 // A number of a sentence, and the cell of the results that it is.

@@ -1,4 +1,48 @@
+// The page begins here: the results that it carries, and the view that the address asks for.
 import { resultsFromPage } from "../data/embedded";
+import { SCHEMA } from "../data/file";
+import type { Results } from "../data/results";
+import { element, fill } from "./element";
+import "./page.css";
+import { failure, message } from "./picture";
+import { Router } from "./router";
+import { shell } from "./shell";
+import { Theme } from "./theme";
+import { views } from "./views";
 
-const results = resultsFromPage(document);
-document.title = `${results.header.model.name} - headgauge`;
+function begin(page: HTMLElement): void {
+  const theme = new Theme();
+  let results: Results;
+  try {
+    results = checked(resultsFromPage(document));
+  } catch (error) {
+    document.title = "headgauge";
+    fill(
+      page,
+      element(
+        "main",
+        {},
+        element("h1", {}, "This page cannot show its results"),
+        failure(message(error)),
+        element("p", {}, "Make the page anew with ", element("code", {}, "headgauge report results.json"), "."),
+      ),
+    );
+    return;
+  }
+  const { node, place, mark } = shell(results, theme, views);
+  fill(page, node);
+  void new Router(results, theme, views, place, mark).start();
+}
+
+function checked(results: Results): Results {
+  const { schema, model, coords } = results.header;
+  if (schema !== SCHEMA && !String(schema).startsWith(`${SCHEMA}.`)) {
+    throw new Error(`expected results of schema ${SCHEMA}, found ${JSON.stringify(schema)}; a newer headgauge can show them`);
+  }
+  if (typeof model?.name !== "string" || typeof coords !== "object") {
+    throw new Error("the results are not complete: expected a model with a name, and coords");
+  }
+  return results;
+}
+
+begin(document.getElementById("page")!);

@@ -1,0 +1,116 @@
+// A browser, and pages in it that may neither complain nor ask anything of the network.
+import { afterAll, beforeAll, describe, expect, inject } from "vitest";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ResultsJson } from "./embed";
+
+const ARGUMENTS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+const WAIT = 60_000;
+
+let browser: Browser;
+
+// Tests that need the browser and the program; skipped, with the reason in their name, without.
+export function inBrowser(name: string, tests: () => void): void {
+  const missing = inject("missing");
+  describe.skipIf(missing !== "")(missing === "" ? name : `${name} (skipped: ${missing})`, () => {
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: inject("chromium"), args: ARGUMENTS, timeout: WAIT });
+    });
+    afterAll(async () => browser.close());
+    tests();
+  });
+}
+
+export function pathOf(kind: string, file = "report.html"): string {
+  return join(inject("folder"), kind, file);
+}
+
+export function resultsOf(kind: string): ResultsJson {
+  return JSON.parse(readFileSync(pathOf(kind, "results.json"), "utf8")) as ResultsJson;
+}
+
+export interface Tab {
+  page: Page;
+  // What the page did that it must not: errors, and requests that leave it.
+  complaints: string[];
+  // Goes to an address of the page and waits until the view is there.
+  to(hash: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openTab(path: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`error: ${error.stack ?? error.message}`));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) complaints.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(path).href + hash);
+  await shown(page);
+  return {
+    page,
+    complaints,
+    to: async (next) => {
+      await page.evaluate(async (hash) => {
+        if (location.hash === hash) return;
+        const heard = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+        location.hash = hash;
+        await heard;
+      }, next);
+      await shown(page);
+    },
+    close: () => context.close(),
+  };
+}
+
+export async function openKind(kind: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
+  return openTab(pathOf(kind), hash, options);
+}
+
+// The view that the address asks for is complete, or the page has said why it is not.
+export async function shown(page: Page): Promise<void> {
+  await page.waitForSelector("#view[data-shown], #page > main", { timeout: WAIT });
+}
+
+// Scrolls through the whole view, so that every figure of it is drawn.
+export async function drawAll(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (let y = 0; y < document.body.scrollHeight; y += innerHeight / 2) {
+      scrollTo(0, y);
+      await frame();
+      await frame();
+    }
+    scrollTo(0, 0);
+  });
+  await page.waitForFunction(
+    () => [...document.querySelectorAll(".drawing")].every((place) => place.childElementCount > 0),
+    null,
+    { timeout: WAIT },
+  );
+}
+
+export async function quiet(tab: Tab): Promise<void> {
+  expect(tab.complaints).toEqual([]);
+  await tab.close();
+}
+
+// What stands in the address after #.
+export async function hashOf({ page }: Tab): Promise<string> {
+  return page.evaluate(() => decodeURIComponent(location.hash));
+}
+
+// The addresses of all views in the bar.
+export async function viewsOf({ page }: Tab): Promise<string[]> {
+  return page.$$eval("nav[aria-label=Views] a", (links) => links.map((link) => link.getAttribute("href")!));
+}

@@ -1,0 +1,55 @@
+// A page with results in it as `headgauge report` makes it, for results that no command writes:
+// broken ones, and ones of a future version.
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+export interface MetricJson {
+  dims: string[];
+  unit: string;
+  values: unknown;
+  stderr?: unknown;
+  rows?: unknown;
+}
+
+export interface ResultsJson {
+  coords: Record<string, (number | string)[]>;
+  metrics: Record<string, MetricJson>;
+  [key: string]: unknown;
+}
+
+export interface CatalogueJson {
+  name: string;
+  group: string;
+  unit: string;
+  formula: string;
+  source: string;
+  meaning: string;
+}
+
+const PLACE = "<!--headgauge-data-->";
+
+export function pageWith(bundle: string, scripts: string): string {
+  const html = readFileSync(bundle, "utf8");
+  if (!html.includes(PLACE)) throw new Error(`${bundle} has no place for data`);
+  return html.replace(PLACE, () => scripts);
+}
+
+export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[], gzip = false): string {
+  const { metrics, ...header } = results;
+  const infos = Object.entries(metrics).map(([name, { dims, unit }], k) => ({
+    name, dims, unit, element: `headgauge-metric-${k}`,
+  }));
+  const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
+    const text = JSON.stringify({ values, stderr, rows });
+    return gzip
+      ? script(`headgauge-metric-${k}`, "application/gzip", gzipSync(text, { level: 1 }).toString("base64"))
+      : script(`headgauge-metric-${k}`, "application/json", text);
+  });
+  const data = JSON.stringify({ header, catalogue, metrics: infos });
+  return [script("headgauge-data", "application/json", data), ...chunks].join("\n");
+}
+
+// JSON never holds a "<" that must stay one, so that no text can end the script.
+function script(id: string, type: string, text: string): string {
+  return `<script id="${id}" type="${type}">${text.replaceAll("<", "\\u003c")}</script>`;
+}

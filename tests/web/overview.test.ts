@@ -1,0 +1,127 @@
+// The first screen: its words and numbers, and the map.
+import { expect, test } from "vitest";
+import { hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab } from "./browser";
+
+const MAP = ".map g[aria-label=cell] rect";
+
+interface Entry {
+  dims: string[];
+  values: number[][][];
+}
+
+const metric = (kind: string, name: string) => resultsOf(kind).metrics[name] as unknown as Entry;
+const readout = ({ page }: Tab) => page.textContent(".readout");
+
+inBrowser("the first screen", () => {
+  test("says which model and which text", async () => {
+    const tab = await openKind("scan");
+    const { model, text } = resultsOf("scan") as unknown as { model: { name: string }; text: { names: string[] } };
+    expect(await tab.page.textContent("h1")).toBe(model.name);
+    expect(await tab.page.textContent(".about .facts")).toContain(text.names[0]);
+    await quiet(tab);
+  });
+
+  test("says what was found, with heads that lead to their pages", async () => {
+    const tab = await openKind("scan");
+    const { summary } = resultsOf("scan") as unknown as { summary: { text: string; heads: string[] }[] };
+    const said = await tab.page.$$eval(".findings li", (items) => items.map((item) => item.textContent));
+    expect(said).toEqual(summary.map(({ text }) => text));
+    const links = await tab.page.$$eval(".findings a", (found) => found.map((link) => link.textContent));
+    expect(new Set(links)).toEqual(new Set(summary.flatMap(({ heads }) => heads)));
+    await tab.page.click(".findings a >> nth=0");
+    await tab.page.waitForSelector(".head-page");
+    expect(await tab.page.textContent("h1")).toBe(`Head ${links[0]}`);
+    await quiet(tab);
+  });
+
+  test("the sentences of a strong and of a weak phantom differ", async () => {
+    const strong = await openKind("scan");
+    const weak = await openKind("scan-weak");
+    expect(await strong.page.textContent(".findings ol")).not.toBe(await weak.page.textContent(".findings ol"));
+    await quiet(strong);
+    await quiet(weak);
+  });
+
+  test("counts the heads of every flag", async () => {
+    const tab = await openKind("scan");
+    const { flags } = resultsOf("scan") as unknown as { flags: { name: string }[] };
+    const counts = new Map<string, number>();
+    for (const { name } of flags) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const shownCounts = await tab.page.$$eval(".flag summary", (found) => found.map((line) => line.textContent));
+    expect(shownCounts).toHaveLength(counts.size);
+    for (const [name, count] of counts) {
+      expect(shownCounts.some((line) => line!.startsWith(`${name.replaceAll("_", " ")} ${count} head`)), name).toBe(true);
+    }
+    await quiet(tab);
+  });
+
+  test("the map has every head, with the value of the results file", async () => {
+    const tab = await openKind("scan", "#overview?metric=entropy&length=64");
+    await tab.page.waitForSelector(MAP);
+    const labels = await tab.page.$$eval(MAP, (cells) => cells.map((cell) => cell.getAttribute("aria-label")!));
+    const { coords } = resultsOf("scan");
+    const { values } = metric("scan", "entropy");
+    const at = coords["length"]!.indexOf(64);
+    const expected = values.flatMap((heads, i) => heads.map((lengths, j) => [`Head ${coords["layer"]![i]}.${coords["head"]![j]}: entropy `, lengths[at]!] as const));
+    expect(labels).toHaveLength(expected.length);
+    labels.forEach((label, k) => {
+      const [start, value] = expected[k]!;
+      expect(label.startsWith(start), label).toBe(true);
+      const said = Number(/entropy (\S+) nats/.exec(label)![1]);
+      expect(Math.abs(said - value)).toBeLessThanOrEqual(5.1e-4 * Math.abs(value) + 1e-12);
+    });
+    await quiet(tab);
+  });
+
+  test("choosing metric, length and N changes map and address", async () => {
+    const tab = await openKind("scan");
+    await tab.page.selectOption("#choose-metric", "separability");
+    await tab.page.waitForSelector("#choose-top_n");
+    await tab.page.selectOption("#choose-length", "64");
+    await tab.page.selectOption("#choose-top_n", "5");
+    await tab.page.waitForFunction(() => document.querySelector(".explore .picture h3")?.textContent?.includes("N = 5"));
+    expect(await hashOf(tab)).toBe("#overview?length=64&metric=separability&top_n=5");
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-top_n");
+    await tab.page.reload();
+    await shown(tab.page);
+    expect(await tab.page.inputValue("#choose-metric")).toBe("separability");
+    expect(await tab.page.inputValue("#choose-top_n")).toBe("5");
+    await quiet(tab);
+  });
+
+  test("the arrow keys move over the map, what is read follows, and Enter opens the head", async () => {
+    const tab = await openKind("scan");
+    await tab.page.waitForSelector(MAP);
+    expect(await tab.page.$$eval(MAP, (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length)).toBe(1);
+    await tab.page.focus(`${MAP}[tabindex='0']`);
+    expect(await readout(tab)).toMatch(/^Head 0\.0: /);
+    await tab.page.keyboard.press("ArrowDown");
+    await tab.page.keyboard.press("ArrowRight");
+    await tab.page.keyboard.press("ArrowUp");
+    expect(await readout(tab)).toMatch(/^Head 0\.1: /);
+    await tab.page.keyboard.press("ArrowUp");
+    expect(await readout(tab)).toMatch(/^Head 0\.1: /);
+    expect(await tab.page.$$eval(MAP, (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length)).toBe(1);
+    await tab.page.keyboard.press("Enter");
+    await tab.page.waitForSelector(".head-page");
+    expect(await hashOf(tab)).toBe("#head/0.1");
+    await quiet(tab);
+  });
+
+  test("a head under the pointer tells its value, a click opens it, and back returns", async () => {
+    const tab = await openKind("scan", "#overview?metric=max_weight");
+    await tab.page.waitForSelector(MAP);
+    await tab.page.hover(`${MAP} >> nth=2`);
+    const tip = await tab.page.textContent(".tip");
+    expect(tip).toMatch(/^Head 0\.2max weight [\d.]+standard error [\d.e-]+\d+ rows/);
+    await tab.page.click(`${MAP} >> nth=2`);
+    await tab.page.waitForSelector(".head-page");
+    expect(await tab.page.textContent("h1")).toBe("Head 0.2");
+    await tab.page.goBack();
+    await tab.page.waitForSelector(MAP);
+    expect(await tab.page.inputValue("#choose-metric")).toBe("max_weight");
+    await tab.page.goForward();
+    await tab.page.waitForSelector(".head-page");
+    await quiet(tab);
+  });
+});

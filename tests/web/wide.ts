@@ -1,0 +1,46 @@
+// Results as large as those of a large model, from those of a small one: no test has an hour.
+import type { MetricJson, ResultsJson } from "./embed";
+
+export function wideResults(small: ResultsJson, layers: number, heads: number): ResultsJson {
+  const sizes: Record<string, number> = { layer: layers, head: heads };
+  const metrics: Record<string, MetricJson> = {};
+  for (const [name, metric] of Object.entries(small.metrics)) {
+    const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, 0);
+    metrics[name] = { ...metric, values: spread(metric.values) };
+    if (metric.stderr !== undefined) metrics[name]!.stderr = spread(metric.stderr);
+    if (metric.rows !== undefined) metrics[name]!.rows = spread(metric.rows);
+  }
+  const count = (n: number) => Array.from({ length: n }, (_, k) => k);
+  return {
+    ...small,
+    model: { ...(small["model"] as object), name: "wide", layers, heads },
+    layers_done: layers,
+    coords: {
+      ...small.coords,
+      layer: count(layers),
+      head: count(heads),
+      kv_head: count(heads),
+      layer_type: count(layers).map(() => "full_attention"),
+      window: count(layers).map(() => 0),
+    },
+    metrics,
+  };
+}
+
+// Layers and heads again and again, each a little different.
+function repeated(
+  nested: unknown,
+  dims: readonly string[],
+  sizes: Readonly<Record<string, number>>,
+  salt: number,
+): unknown {
+  const [dim, ...rest] = dims;
+  if (dim === undefined) {
+    return typeof nested === "number" ? nested * (1 + (salt % 97) / 400) : nested;
+  }
+  const list = nested as unknown[];
+  const size = sizes[dim] ?? list.length;
+  return Array.from({ length: size }, (_, k) =>
+    repeated(list[k % list.length], rest, sizes, sizes[dim] === undefined ? salt : salt * 31 + k + 1),
+  );
+}

@@ -1,0 +1,93 @@
+// Which cell of a metric is shown: what the address says, and otherwise a sensible default.
+import { flatIndex, type Cell, type Label, type Results } from "../data/results";
+import type { Head } from "./address";
+
+// The model as it is, the paper's N, the temperature that models run at ... and where nothing is
+// said here the last label: the longest length.
+const PREFERRED: Readonly<Record<string, Label>> = {
+  normalizer: "original",
+  pattern: "original",
+  run: "new",
+  top_n: 20,
+  temperature: 1,
+  epsilon: 0.001,
+  tolerance: 0.05,
+  sampler: "top",
+  cache: "budget",
+};
+
+export function defaultIndex(results: Results, dim: string): number {
+  const labels = results.coord(dim);
+  const preferred = PREFERRED[dim];
+  const found = preferred === undefined ? -1 : labels.indexOf(preferred);
+  return found >= 0 ? found : labels.length - 1;
+}
+
+// The index that a query such as length=1024 names, or the default.
+export function chosenIndex(
+  results: Results,
+  dim: string,
+  query: Readonly<Record<string, string>>,
+): number {
+  const wanted = query[dim];
+  const found = wanted === undefined ? -1 : results.coord(dim).map(String).indexOf(wanted);
+  return found >= 0 ? found : defaultIndex(results, dim);
+}
+
+// The dims of a metric besides layer and head.
+export function otherDims(results: Results, metric: string): string[] {
+  return (results.info(metric)?.dims ?? []).filter((dim) => dim !== "layer" && dim !== "head");
+}
+
+export function chosenCell(
+  results: Results,
+  metric: string,
+  query: Readonly<Record<string, string>> = {},
+): Cell {
+  const cell: Record<string, number> = {};
+  for (const dim of otherDims(results, metric)) cell[dim] = chosenIndex(results, dim, query);
+  return cell;
+}
+
+export function isPerHead(results: Results, metric: string): boolean {
+  const dims = results.info(metric)?.dims ?? [];
+  return dims.includes("layer") && dims.includes("head");
+}
+
+// All heads of the file in the order of a map: layer by layer.
+export function allHeads(results: Results): Head[] {
+  const heads = results.numbers("head");
+  return results.numbers("layer").flatMap((layer) => heads.map((head) => ({ layer, head })));
+}
+
+export function headCell(results: Results, { layer, head }: Head): Cell {
+  return {
+    layer: results.numbers("layer").indexOf(layer),
+    head: results.numbers("head").indexOf(head),
+  };
+}
+
+// How many rows are behind a value; NaN where the file does not say.
+export function rowsBehind(results: Results, metric: string, cell: Cell): number {
+  const found = results.metric(metric);
+  return found?.rows ? found.rows[flatIndex(found, cell)] ?? NaN : NaN;
+}
+
+const DIM_WORDS: Readonly<Record<string, string>> = {
+  length: "length L",
+  top_n: "set size N",
+  position: "up to position",
+  temperature: "temperature T",
+  epsilon: "step ε",
+  forecast_length: "forecast length",
+  normalizer: "normaliser",
+  kv_head: "key-value head",
+};
+
+export function dimWords(dim: string): string {
+  return DIM_WORDS[dim] ?? dim.replaceAll("_", " ");
+}
+
+export function metricWords(metric: string): string {
+  return metric.replaceAll("_", " ");
+}

@@ -1,0 +1,121 @@
+// The flags of a results file: kind by kind for the model, in words for a head.
+import type { Flag, Results } from "../data/results";
+import { element } from "./element";
+import { count, headLink, shown } from "./words";
+
+const HEADS_SHOWN = 18;
+
+export interface FlagGroup {
+  name: string;
+  flags: Flag[];
+}
+
+// In the order in which the kinds are first met, the most frequent first.
+export function flagGroups(flags: readonly Flag[]): FlagGroup[] {
+  const groups = new Map<string, Flag[]>();
+  for (const flag of flags) {
+    const name = flag.change ? `${flag.name} (${flag.change})` : flag.name;
+    groups.set(name, [...(groups.get(name) ?? []), flag]);
+  }
+  return [...groups]
+    .map(([name, members]) => ({ name, flags: members }))
+    .sort((a, b) => b.flags.length - a.flags.length);
+}
+
+export function flagsOfModel(results: Results): HTMLElement {
+  const groups = flagGroups(results.header.flags ?? []);
+  const box = element("section", { class: "flags", "aria-labelledby": "flags" });
+  box.append(element("h2", { id: "flags" }, "Flags"));
+  if (groups.length === 0) {
+    box.append(element("p", { class: "note" }, "No head was flagged. A flag whose metrics were not measured is not judged."));
+    return box;
+  }
+  for (const group of groups) box.append(flagGroup(group));
+  return box;
+}
+
+function flagGroup({ name, flags }: FlagGroup): HTMLElement {
+  const first = flags[0]!;
+  const same = flags.every((flag) => flag.threshold === first.threshold);
+  const details = element(
+    "details",
+    { class: "flag" },
+    element(
+      "summary",
+      {},
+      element("span", { class: "badge" }, flagWords(name)),
+      ` ${count(flags.length, "head")}`,
+      same && element("span", { class: "note" }, `threshold ${shown(first.threshold)}`),
+    ),
+    element("p", { class: "advice" }, first.advice),
+    element(
+      "p",
+      { class: "note" },
+      `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. Source: ${first.source}`,
+    ),
+    headLinks(flags),
+  );
+  return details;
+}
+
+function headLinks(flags: readonly Flag[]): HTMLElement {
+  const item = (flag: Flag) =>
+    element("li", {}, headLink(flag), element("span", { class: "note" }, ` ${shown(flag.value, 3)}`));
+  const list = element("ul", { class: "heads" }, ...flags.slice(0, HEADS_SHOWN).map(item));
+  const rest = flags.slice(HEADS_SHOWN);
+  if (rest.length > 0) {
+    const more = element(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        onclick: () => {
+          more.parentElement?.remove();
+          list.append(...rest.map(item));
+        },
+      },
+      `${rest.length} more`,
+    );
+    list.append(element("li", {}, more));
+  }
+  return list;
+}
+
+export const flagWords = (name: string): string => name.replaceAll("_", " ");
+
+// Those of one head, each with what was measured and what to do.
+export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
+  if (flags.length === 0) return element("p", { class: "note" }, "This head has no flag.");
+  return element(
+    "ul",
+    { class: "flag-list" },
+    ...flags.map((flag) =>
+      element(
+        "li",
+        {},
+        element("span", { class: "badge" }, flagWords(flag.name)),
+        flag.change ? ` ${flag.change}` : null,
+        ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}. `,
+        flag.partner !== undefined
+          ? element("span", {}, "The other head: ", headLink({ layer: flag.layer, head: flag.partner }), ". ")
+          : null,
+        element("span", { class: "advice" }, flag.advice),
+        element("span", { class: "note" }, ` (${flag.source})`),
+      ),
+    ),
+  );
+}
+
+export function badges(flags: readonly Flag[] | undefined): HTMLElement {
+  const names = [...new Set((flags ?? []).map((flag) => flag.name))];
+  return element(
+    "span",
+    { class: "badges" },
+    ...names.map((name) => element("span", { class: "badge" }, flagWords(name))),
+  );
+}
+
+export function flagTitle(flags: readonly Flag[] | undefined): string {
+  return (flags ?? []).map((flag) => flagWords(flag.name)).join(", ");
+}
+

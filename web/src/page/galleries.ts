@@ -1,0 +1,56 @@
+// Views that are figures of the whole model, one below the other.
+import type { Results } from "../data/results";
+import type { Figure } from "../figures/figure";
+import { modelFigures, modelNeeds } from "../figures/model";
+import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
+import { element } from "./element";
+import type { Opened, Page, View } from "./page";
+import { picture } from "./picture";
+
+interface Gallery {
+  id: string;
+  title: string;
+  heading: string;
+  needs(results: Results): string[];
+  figures(results: Results): Figure[];
+}
+
+function gallery({ id, title, heading, needs, figures }: Gallery): View {
+  return {
+    id,
+    title,
+    has: (results) => needs(results).length > 0,
+    open: async (page: Page): Promise<Opened> => {
+      const { results } = page;
+      await results.need(...needs(results));
+      const drawn = figures(results);
+      return {
+        node: element(
+          "div",
+          {},
+          element("h1", {}, heading),
+          drawn.length === 0
+            ? element("p", { class: "note" }, "These results have nothing to draw here.")
+            : element("div", { class: "pictures" }, ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
+        ),
+      };
+    },
+  };
+}
+
+export const model = gallery({
+  id: "model",
+  title: "Model",
+  heading: "The whole model",
+  needs: modelNeeds,
+  figures: modelFigures,
+});
+
+// What `headgauge reproduce` measured, and of any other file what it has of the same figures.
+export const papers = gallery({
+  id: "papers",
+  title: "Papers",
+  heading: "The papers' figures on this model",
+  needs: (results) => [...limitsNeeds(results), ...tokensNeeds(results)],
+  figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
+});

@@ -1,0 +1,184 @@
+// All heads in one table: sorted by any column, filtered by name or flag, with the columns chosen.
+import type { Cell, Flag, Results } from "../data/results";
+import { changed, headName, parseHead, type Head } from "./address";
+import { allHeads, chosenCell, dimWords, headCell, isPerHead, metricWords, otherDims } from "./cells";
+import { element, fill } from "./element";
+import { badges, flagWords } from "./flags";
+import type { Opened, Page, View } from "./page";
+import { metricOptions } from "./selection";
+import { formatOrder, parseOrder, table, type Column } from "./table";
+import { count, flagsByHead, headLink, shownOf } from "./words";
+
+// What to begin with, as far as the file has it.
+const MAIN = [
+  "entropy_normalized", "effective_tokens", "sink_weight", "max_weight", "horizon", "rate_predicted",
+  "rate_mean", "budget_keys", "separability", "distance", "critical_n_head", "entropy_slope",
+  "sensitivity_top2", "output_change", "top_overlap",
+];
+const MAIN_SHOWN = 8;
+
+export interface HeadRow {
+  head: Head;
+  flags: readonly Flag[];
+}
+
+export const heads: View = {
+  id: "heads",
+  title: "Heads",
+  has: (results) => results.coord("layer").length > 0 && results.names().some((name) => isPerHead(results, name)),
+  open,
+};
+
+async function open(page: Page): Promise<Opened> {
+  const box = element("div");
+  const status = element("p", { class: "note", role: "status" });
+  const input = element("input", {
+    id: "filter",
+    type: "search",
+    placeholder: "3.*  or  dispersed",
+    value: page.address.query["filter"] ?? "",
+    oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
+  });
+  const chooser = element("details", { class: "chooser" });
+  let drawn = 0;
+  const update = async () => {
+    const turn = ++drawn;
+    const columns = chosenColumns(page);
+    await page.results.need(...columns);
+    if (turn !== drawn) return;
+    if (input.value !== (page.address.query["filter"] ?? "")) input.value = page.address.query["filter"] ?? "";
+    const rows = matching(headRows(page.results), page.address.query["filter"] ?? "");
+    const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
+    fill(box, headTable(page, columns, rows));
+    status.textContent = `${count(rows.length, "head")} of ${page.results.coord("layer").length * page.results.coord("head").length}`;
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  };
+  fillChooser(page, chooser);
+  const node = element(
+    "div",
+    {},
+    element("h1", {}, "All heads"),
+    element(
+      "div",
+      { class: "controls" },
+      element("label", { class: "choice", for: "filter" }, element("span", {}, "Filter (layer.head, or a flag)"), input),
+      status,
+    ),
+    chooser,
+    box,
+  );
+  return { node, update };
+}
+
+export function headRows(results: Results): HeadRow[] {
+  const flags = flagsByHead(results);
+  return allHeads(results).map((head) => ({ head, flags: flags.get(headName(head)) ?? [] }));
+}
+
+// Every word must fit: "3.*", "*.5" and "3.5" a head's name, anything else the name of a flag.
+export function matching(rows: readonly HeadRow[], filter: string): HeadRow[] {
+  const words = filter.toLowerCase().split(/[\s,]+/).filter((word) => word !== "");
+  return rows.filter(({ head, flags }) =>
+    words.every((word) =>
+      /^[\d*]+(\.[\d*]*)?$/.test(word)
+        ? nameFits(headName(head), word)
+        : flags.some((flag) => flagWords(flag.name).includes(word.replaceAll("_", " "))),
+    ),
+  );
+}
+
+function nameFits(name: string, pattern: string): boolean {
+  const [layer = "*", head = "*"] = pattern.split(".");
+  const found = parseHead(name)!;
+  const fits = (part: string, value: number) => part === "" || part === "*" || part === String(value);
+  return fits(layer, found.layer) && fits(head, found.head);
+}
+
+function mainColumns(results: Results): string[] {
+  const perHead = MAIN.filter((name) => isPerHead(results, name));
+  if (perHead.length > 0) return perHead.slice(0, MAIN_SHOWN);
+  return results.names().filter((name) => isPerHead(results, name)).slice(0, MAIN_SHOWN);
+}
+
+function chosenColumns({ results, address }: Page): string[] {
+  const asked = address.query["columns"];
+  if (asked === undefined) return mainColumns(results);
+  return asked.split(",").filter((name) => isPerHead(results, name));
+}
+
+function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRow[]): HTMLElement {
+  const { results } = page;
+  const columns: Column<HeadRow>[] = [
+    {
+      id: "head",
+      title: "Head",
+      key: ({ head }) => head.layer * 1e6 + head.head,
+      show: ({ head }) => headLink(head),
+    },
+    ...metrics.map((metric) => metricColumn(results, metric)),
+    {
+      id: "flags",
+      title: "Flags",
+      key: ({ flags }) => flags.length,
+      show: ({ flags }) => badges(flags),
+    },
+  ];
+  return table({
+    caption: "Values of each head at the longest length",
+    columns,
+    rows,
+    order: parseOrder(page.address.query["sort"]) ?? { column: "head", descending: false },
+    sort: (order) => page.go(changed(page.address, { sort: formatOrder(order) })),
+  });
+}
+
+function metricColumn(results: Results, metric: string): Column<HeadRow> {
+  const cell = chosenCell(results, metric);
+  const unit = results.info(metric)?.unit ?? "1";
+  const value = ({ head }: HeadRow) => results.value(metric, { ...cell, ...headCell(results, head) });
+  return {
+    id: metric,
+    title: metricWords(metric),
+    note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)].filter((part) => part !== "").join(", "),
+    numeric: true,
+    key: value,
+    show: (row) => shownOf(metric, value(row)),
+  };
+}
+
+// "N 20": the labels of the cell; the length is the same for all and said once.
+export function cellWords(results: Results, metric: string, cell: Cell): string {
+  return otherDims(results, metric)
+    .filter((dim) => dim !== "length" && results.coord(dim).length > 1)
+    .map((dim) => `${dim === "top_n" ? "N" : dimWords(dim)} ${results.coord(dim)[cell[dim] ?? 0]}`)
+    .join(", ");
+}
+
+// A tick box for every metric of single heads.
+function fillChooser(page: Page, chooser: HTMLElement): void {
+  const { results } = page;
+  const list = element("div", { class: "ticks" });
+  fill(chooser, element("summary", {}, "Columns"), list);
+  chooser.addEventListener("toggle", () => {
+    if (list.firstChild) return;
+    const names = results.names().filter((name) => isPerHead(results, name));
+    const groups = new Map<string, HTMLElement>();
+    for (const { value, text, group = "other" } of metricOptions(results, names)) {
+      let box = groups.get(group);
+      if (!box) {
+        box = element("fieldset", {}, element("legend", {}, group));
+        groups.set(group, box);
+        list.append(box);
+      }
+      const tick = element("input", {
+        type: "checkbox",
+        checked: chosenColumns(page).includes(value),
+        onchange: () => {
+          const now = chosenColumns(page).filter((name) => name !== value);
+          page.go(changed(page.address, { columns: (tick.checked ? [...now, value] : now).join(",") }), true);
+        },
+      });
+      box.append(element("label", {}, tick, ` ${text}`));
+    }
+  });
+}

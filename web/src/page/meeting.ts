@@ -1,0 +1,80 @@
+// Where the papers meet: a metric of the one against a metric of the other, head by head.
+import { closestPair, MEETING_NEEDS, meetingFigure } from "../figures/meeting";
+import type { Results } from "../data/results";
+import { changed, formatAddress } from "./address";
+import { metricWords } from "./cells";
+import { choice, element, fill } from "./element";
+import type { Opened, Page, View } from "./page";
+import { picture } from "./picture";
+import { shown } from "./words";
+
+export const meeting: View = {
+  id: "meeting",
+  title: "Papers' meeting",
+  has: (results) => results.has("rank_correlation"),
+  open,
+};
+
+async function open(page: Page): Promise<Opened> {
+  const { results } = page;
+  await results.need(...MEETING_NEEDS);
+  const capacities = results.coord("capacity_metric").map(String);
+  const convergences = results.coord("convergence_metric").map(String);
+  const usual = closestPair(results) ?? [capacities[0] ?? "", convergences[0] ?? ""];
+  const controls = element("div", { class: "controls" });
+  const place = element("div");
+  const pick = (id: string, label: string, names: readonly string[], now: string) =>
+    choice(`choose-${id}`, label, names.map((value) => ({ value, text: metricWords(value) })), now, (value) =>
+      page.go(changed(page.address, { [id]: value })),
+    );
+  const update = () => {
+    const { query } = page.address;
+    const capacity = capacities.find((name) => name === query["capacity"]) ?? usual[0];
+    const convergence = convergences.find((name) => name === query["convergence"]) ?? usual[1];
+    const focused = document.activeElement?.id;
+    fill(
+      controls,
+      pick("capacity", "Of paper A", capacities, capacity),
+      pick("convergence", "Of paper B", convergences, convergence),
+    );
+    const figure = meetingFigure(results, capacity, convergence);
+    fill(place, figure ? picture(page, figure, { heading: "h2" }) : element("p", { class: "note" }, "These two are not both measured for the heads of this file."));
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  };
+  const node = element(
+    "div",
+    {},
+    element("h1", {}, "Where the papers meet"),
+    element("p", {}, "Whether heads that select poorly need more context: the rank correlation over the heads of each pair, with its 95 % interval. Choose a pair to see its heads."),
+    correlations(results, capacities, convergences),
+    controls,
+    place,
+  );
+  return { node, update };
+}
+
+function correlations(results: Results, rows: readonly string[], columns: readonly string[]): HTMLElement {
+  const cell = (i: number, j: number) => {
+    const at = { capacity_metric: i, convergence_metric: j };
+    const low = shown(results.value("rank_correlation_low", at), 2);
+    const high = shown(results.value("rank_correlation_high", at), 2);
+    const href = formatAddress({ view: "meeting", item: "", query: { capacity: rows[i]!, convergence: columns[j]! } });
+    return element(
+      "td",
+      { class: "number" },
+      element("a", { href }, shown(results.value("rank_correlation", at), 2)),
+      element("span", { class: "note" }, low === "–" ? "" : ` ${low} to ${high}`),
+    );
+  };
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Rank correlations" },
+    element(
+      "table",
+      {},
+      element("caption", { class: "unseen" }, "Rank correlations of the metrics of the two papers"),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Rank correlation"), ...columns.map((name) => element("th", { scope: "col", class: "number" }, metricWords(name))))),
+      element("tbody", {}, ...rows.map((name, i) => element("tr", {}, element("th", { scope: "row" }, metricWords(name)), ...columns.map((_, j) => cell(i, j))))),
+    ),
+  );
+}

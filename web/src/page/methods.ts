@@ -1,0 +1,81 @@
+// Every quantity of the file: its formula, what it says, and where it comes from.
+import type { MetricInfo, Results } from "../data/results";
+import { formatAddress } from "./address";
+import { dimWords, metricWords } from "./cells";
+import { element } from "./element";
+import type { Opened, Page, View } from "./page";
+
+export const methods: View = {
+  id: "methods",
+  title: "Methods",
+  has: () => true,
+  open: ({ results, address }: Page): Opened => {
+    const groups = quantities(results);
+    const node = element(
+      "div",
+      { class: "methods" },
+      element("h1", {}, "Methods"),
+      element("p", {}, "Every quantity of these results: how it is defined, and by whom. Means are over rows (queries); a standard error is that of the mean."),
+      ...[...groups].map(([group, names]) => groupSection(results, group, names)),
+    );
+    return {
+      node,
+      update: () => {
+        if (address.item === "") return;
+        requestAnimationFrame(() => document.getElementById(quantityId(address.item))?.scrollIntoView());
+      },
+    };
+  },
+};
+
+const quantityId = (name: string) => `quantity-${baseName(name)}`;
+
+// entropy_by_position and entropy_change are told of where entropy is.
+export function baseName(name: string): string {
+  return name.replace(/_change$/, "").replace(/_by_position$/, "");
+}
+
+// In the groups and the order of the catalogue; what it does not know comes last.
+export function quantities(results: Results): Map<string, string[]> {
+  const present = new Set(results.names().map((name) => (results.catalogue.has(name) ? name : baseName(name))));
+  const groups = new Map<string, string[]>();
+  const add = (group: string, name: string) => groups.set(group, [...(groups.get(group) ?? []), name]);
+  for (const entry of results.catalogue.values()) if (present.delete(entry.name)) add(entry.group, entry.name);
+  for (const name of present) add("other quantities of this file", name);
+  return groups;
+}
+
+function groupSection(results: Results, group: string, names: readonly string[]): HTMLElement {
+  const id = `group-${group.replaceAll(" ", "-")}`;
+  return element(
+    "section",
+    { "aria-labelledby": id },
+    element("h2", { id }, group.charAt(0).toUpperCase() + group.slice(1)),
+    ...names.map((name) => quantity(results, name)),
+  );
+}
+
+function quantity(results: Results, name: string): HTMLElement {
+  const entry = results.catalogue.get(name);
+  const also = results.names().filter((other) => other !== name && baseName(other) === name);
+  const info = results.info(name) ?? results.info(also[0] ?? "");
+  return element(
+    "article",
+    { class: "quantity", id: quantityId(name) },
+    element("h3", {}, element("a", { href: formatAddress({ view: "overview", item: "", query: { metric: name } }) }, metricWords(name))),
+    entry ? element("p", {}, `${entry.meaning.charAt(0).toUpperCase()}${entry.meaning.slice(1)}.`) : element("p", { class: "note" }, "This version of the page does not know this quantity."),
+    (entry ? element("p", { class: "formula" }, element("code", {}, entry.formula)) : null),
+    element("p", { class: "note" }, facts(info, entry?.source, also)),
+  );
+}
+
+function facts(info: MetricInfo | undefined, source: string | undefined, also: readonly string[]): string {
+  const parts: string[] = [];
+  if (source) parts.push(`Source: ${source}`);
+  if (info) {
+    parts.push(`unit: ${info.unit === "1" ? "none" : info.unit}`);
+    parts.push(info.dims.length === 0 ? "a single number" : `by ${info.dims.map(dimWords).join(", ")}`);
+  }
+  if (also.length > 0) parts.push(`also as ${also.join(", ")}`);
+  return `${parts.join("; ")}.`;
+}

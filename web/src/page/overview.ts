@@ -1,0 +1,136 @@
+// The first screen: what was measured, what was found, and a map of any metric.
+import type { Results } from "../data/results";
+import { formatAddress, headAddress } from "./address";
+import { chosenCell, isPerHead, metricWords } from "./cells";
+import { element, fill } from "./element";
+import { findings } from "./findings";
+import { flagsOfModel } from "./flags";
+import { LiveMap } from "./map";
+import type { Opened, Page, View } from "./page";
+import { failure, message, picture } from "./picture";
+import { mapFigure } from "../figures/map";
+import { lineFigure, valuesTable } from "./generic";
+import { dimChoices, metricChoice } from "./selection";
+import { count, grouped } from "./words";
+
+// The first of these that a file has is the one to begin with.
+const FIRST_METRICS = ["entropy_normalized", "entropy", "horizon", "output_change", "loss", "error_mean"];
+
+export const overview: View = {
+  id: "overview",
+  title: "Overview",
+  has: () => true,
+  open,
+};
+
+function open(page: Page): Opened {
+  const { results } = page;
+  const map = element("section", { class: "explore", "aria-labelledby": "explore" });
+  let now = "";
+  const update = async () => {
+    const metric = chosenMetric(page);
+    if (metric === undefined) {
+      fill(map, element("h2", { id: "explore" }, "Values"), element("p", { class: "note" }, "This file holds no metrics."));
+      return;
+    }
+    const asked = formatAddress(page.address);
+    now = asked;
+    try {
+      await results.need(metric);
+      if (now === asked) refill(map, explorer(page, metric));
+    } catch (error) {
+      refill(map, [element("h2", { id: "explore" }, "Values"), metricChoice(page, results.names(), metric),
+        failure(`${metricWords(metric)} cannot be shown: ${message(error)}`)]);
+    }
+  };
+  const node = element(
+    "div",
+    { class: "overview" },
+    about(results),
+    element("div", { class: "found" }, findings(results), notices(results), flagsOfModel(results)),
+    map,
+  );
+  return { node, update };
+}
+
+function chosenMetric({ results, address }: Page): string | undefined {
+  const asked = address.query["metric"];
+  if (asked !== undefined && results.has(asked)) return asked;
+  return FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
+}
+
+// New content; what had the focus keeps it.
+function refill(box: HTMLElement, children: Node[]): void {
+  const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
+  const height = box.offsetHeight;
+  box.style.minHeight = `${height}px`; // no jump while the figure is drawn
+  fill(box, ...children);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  requestAnimationFrame(() => (box.style.minHeight = ""));
+}
+
+function explorer(page: Page, metric: string): Node[] {
+  const { results, address } = page;
+  const cell = chosenCell(results, metric, address.query);
+  const entry = results.catalogue.get(metric);
+  const shared = [
+    element("h2", { id: "explore" }, isPerHead(results, metric) ? "Layer × head map" : "Values"),
+    element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric)),
+    entry ? element("p", { class: "note" }, `${sentenceCase(entry.meaning)}. `, methodsLink(metric)) : null,
+  ].filter((node) => node !== null) as HTMLElement[];
+  if (!isPerHead(results, metric)) {
+    const byLayer = results.info(metric)?.dims.includes("layer") === true;
+    const figure = byLayer ? mapFigure(results, metric, cell) : lineFigure(results, metric, cell);
+    return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
+  }
+  const map = new LiveMap(results, metric, cell, (head) => page.go(headAddress(head)));
+  return [
+    ...shared,
+    picture(page, mapFigure(results, metric, cell), { drawn: (drawing) => map.attach(drawing) }),
+    map.readout,
+  ];
+}
+
+const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function methodsLink(metric: string): HTMLElement {
+  return element("a", { href: formatAddress({ view: "methods", item: metric, query: {} }) }, "Definition");
+}
+
+function about(results: Results): HTMLElement {
+  const { model, text, partial, layers_done } = results.header;
+  const facts: string[] = [String(model.family)];
+  if (results.coord("layer").length > 0) {
+    facts.push(`${count(model.layers, "layer")} × ${count(model.heads, "head")}`);
+  }
+  const parameters = model["parameters"];
+  if (typeof parameters === "number") facts.push(`${grouped(parameters)} parameters`);
+  const texts = (text.names ?? []).map((name, k) => {
+    const tokens = text.tokens?.[k];
+    return tokens === undefined ? name : `${name} (${count(tokens, "token")})`;
+  });
+  const read = texts.length === 0 ? [] : [`${texts.length === 1 ? "text" : "texts"} ${few(texts).join(", ")}`];
+  return element(
+    "section",
+    { class: "about", "aria-label": "What was measured" },
+    element("h1", {}, model.name),
+    element("p", { class: "facts" }, [...facts, ...read].join(" · ")),
+    partial
+      ? element("p", { class: "warning" }, `This run was interrupted: only ${layers_done} of ${model.layers} layers are in it.`)
+      : null,
+  );
+}
+
+function notices(results: Results): HTMLElement | null {
+  const said = results.header.notices ?? [];
+  if (said.length === 0) return null;
+  return element(
+    "section",
+    { class: "notices", "aria-labelledby": "notices" },
+    element("h2", { id: "notices" }, "To know when reading the numbers"),
+    element("ul", {}, ...said.map((notice) => element("li", {}, notice))),
+  );
+}
+
+const few = (texts: readonly string[]): string[] =>
+  texts.length > 4 ? [...texts.slice(0, 3), `and ${texts.length - 3} more`] : [...texts];

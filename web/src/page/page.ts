@@ -1,0 +1,27 @@
+// What every view is given: the results, the address, and how to go elsewhere.
+import type { Results } from "../data/results";
+import type { Address } from "./address";
+import type { Theme } from "./theme";
+
+export interface Page {
+  readonly results: Results;
+  readonly theme: Theme;
+  address: Address;
+  // A choice makes an entry of the history; typing (replace) does not.
+  go(address: Address, replace?: boolean): void;
+}
+
+// A view that is open. `update` is told of an address in the same view and item, and otherwise the
+// view is opened anew.
+export interface Opened {
+  node: HTMLElement;
+  update?: () => void | Promise<void>;
+}
+
+export interface View {
+  readonly id: string;
+  readonly title: string;
+  // Whether these results have anything to show in it.
+  has(results: Results): boolean;
+  open(page: Page): Opened | Promise<Opened>;
+}

@@ -1,0 +1,174 @@
+// A figure on the page: drawn when it comes into sight, as wide as its place, with what it says and
+// with its files.
+import type { CellValue } from "./save";
+import { csvText, download, fileName, pngBlob, svgText } from "./save";
+import { element, fill } from "./element";
+import type { Figure } from "../figures/figure";
+import type { Page } from "./page";
+
+const SAVED_WIDTH = 720;
+const TABLE_ROWS = 500;
+
+export interface PictureOptions {
+  heading?: "h2" | "h3";
+  // Called with every new drawing, to make it respond.
+  drawn?: (drawing: SVGSVGElement) => void;
+}
+
+export function picture(page: Page, figure: Figure, options: PictureOptions = {}): HTMLElement {
+  const { heading = "h3", drawn } = options;
+  const place = element("div", { class: "drawing" });
+  const made = element(
+    "figure",
+    { class: "picture", "data-figure": figure.id },
+    element(heading, { id: `figure-${figure.id}` }, figure.title),
+    place,
+    element(
+      "figcaption",
+      {},
+      figure.caption === "" ? null : element("p", {}, figure.caption),
+      files(page, figure),
+      numbers(figure),
+    ),
+  );
+  let width = 0;
+  const draw = () => {
+    try {
+      const drawing = figure.draw({ document, width, dark: page.theme.dark });
+      if (drawn) {
+        drawn(drawing);
+      } else {
+        drawing.setAttribute("role", "img");
+        drawing.setAttribute("aria-label", `${figure.title}. ${figure.caption}`);
+      }
+      fill(place, drawing);
+    } catch (error) {
+      fill(place, failure(`This figure cannot be drawn: ${message(error)}`));
+    }
+  };
+  const drawAt = (shown: number) => {
+    const next = Math.max(280, Math.floor(shown));
+    if (next !== width) {
+      width = next;
+      draw();
+    }
+  };
+  watch(place, page, drawAt, () => {
+    if (width === 0) drawAt(place.clientWidth || SAVED_WIDTH);
+    else draw();
+  });
+  return made;
+}
+
+// Draws when the place is first near the screen, and again when its width, the colours or the
+// medium change; forgets it when it has left the page.
+function watch(place: HTMLElement, page: Page, drawAt: (width: number) => void, again: () => void) {
+  let seen = false;
+  const sight = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      seen = true;
+      sight.disconnect();
+      drawAt(place.clientWidth);
+    },
+    { rootMargin: "300px" },
+  );
+  sight.observe(place);
+  const size = new ResizeObserver(() => {
+    if (!place.isConnected) return;
+    // On paper the drawing scales as it is; a new layout would come too late.
+    if (seen && !page.theme.printing) drawAt(place.clientWidth);
+  });
+  size.observe(place);
+  const print = () => {
+    if (!place.isConnected) return stop();
+    seen = true;
+    again();
+  };
+  const unlisten = page.theme.onChange(() => {
+    if (!place.isConnected) stop();
+    else if (page.theme.printing) print();
+    else if (seen) again();
+  });
+  window.addEventListener("beforeprint", print);
+  const stop = () => {
+    unlisten();
+    window.removeEventListener("beforeprint", print);
+    sight.disconnect();
+    size.disconnect();
+  };
+}
+
+function files(page: Page, figure: Figure): HTMLElement {
+  const name = (ending: string) => fileName(figure.id, page.results.header.model.name, ending);
+  const drawing = () => figure.draw({ document, width: SAVED_WIDTH, dark: false });
+  const status = element("span", { class: "status", role: "status" });
+  const save = (ending: string, make: () => Blob | Promise<Blob>) =>
+    element(
+      "button",
+      {
+        type: "button",
+        "aria-label": `Save ${figure.title} as ${ending.toUpperCase()}`,
+        onclick: () => {
+          void (async () => {
+            try {
+              download(name(ending), await make());
+              status.textContent = "";
+            } catch (error) {
+              status.textContent = `Not saved: ${message(error)}`;
+            }
+          })();
+        },
+      },
+      ending.toUpperCase(),
+    );
+  return element(
+    "p",
+    { class: "files" },
+    element("span", { "aria-hidden": "true" }, "Save"),
+    save("svg", () => new Blob([svgText(drawing())], { type: "image/svg+xml" })),
+    save("png", () => pngBlob(drawing())),
+    save("csv", () => new Blob([csvText(figure.columns, figure.rows)], { type: "text/csv" })),
+    status,
+  );
+}
+
+// The numbers behind the picture, for those who cannot see it and those who want to look closer.
+function numbers(figure: Figure): HTMLElement {
+  const box = element("div");
+  const details = element("details", { class: "numbers" }, element("summary", {}, "Numbers"), box);
+  details.addEventListener("toggle", () => {
+    if (details.open && !box.firstChild) box.append(plainTable(figure));
+  });
+  return details;
+}
+
+function plainTable({ title, columns, rows }: Figure): HTMLElement {
+  const line = (row: readonly CellValue[]) =>
+    element("tr", {}, ...row.map((value) => element("td", { class: typeof value !== "string" && "number" }, shown(value))));
+  const more = rows.length - TABLE_ROWS;
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Numbers of ${title}` },
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name)))),
+      element("tbody", {}, ...rows.slice(0, TABLE_ROWS).map(line)),
+    ),
+    more > 0 && element("p", { class: "note" }, `${more} more rows are in the CSV.`),
+  );
+}
+
+function shown(value: CellValue): string {
+  if (value === null || (typeof value === "number" && Number.isNaN(value))) return "–";
+  return String(value);
+}
+
+export function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function failure(text: string): HTMLElement {
+  return element("p", { class: "failure", role: "alert" }, text);
+}

@@ -1,0 +1,79 @@
+// Where the numbers come from: program, model, texts, settings, times.
+import { element } from "./element";
+import type { Opened, Page, View } from "./page";
+import { count, shown } from "./words";
+
+const LIST_SHOWN = 40;
+
+export const provenance: View = {
+  id: "provenance",
+  title: "Settings",
+  has: () => true,
+  open: ({ results: { header } }: Page): Opened => ({
+    node: element(
+      "div",
+      { class: "provenance" },
+      element("h1", {}, "Settings and provenance"),
+      section("Program", [...Object.entries(header.tool), ["schema", header.schema]]),
+      section("Model", Object.entries(header.model)),
+      texts(header.text),
+      section("Settings", Object.entries(header.settings)),
+      section(
+        "Times",
+        Object.entries(header.timings ?? {}).map(([stage, seconds]) => [stage, `${shown(seconds, 3)} s`]),
+      ),
+    ),
+  }),
+};
+
+function section(title: string, entries: readonly (readonly [string, unknown])[]): HTMLElement {
+  const id = `provenance-${title.toLowerCase()}`;
+  return element(
+    "section",
+    { "aria-labelledby": id },
+    element("h2", { id }, title),
+    element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": id },
+      element(
+        "table",
+        { class: "pairs" },
+        element(
+          "tbody",
+          {},
+          ...entries.map(([name, value]) =>
+            element("tr", {}, element("th", { scope: "row" }, name.replaceAll("_", " ")), element("td", {}, valueText(value))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "–";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return shown(value, 6);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "–";
+    const more = value.length - LIST_SHOWN;
+    return value.slice(0, LIST_SHOWN).map(valueText).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function texts(text: Page["results"]["header"]["text"]): HTMLElement | null {
+  const names = text.names ?? [];
+  if (names.length === 0) return null;
+  return section(
+    "Texts",
+    names.map((name, k) => {
+      const total = text.tokens_total?.[k];
+      const parts = [
+        text.tokens?.[k] === undefined ? "" : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${shown(total)}`}`,
+        text.sha256?.[k] ? `sha256 ${text.sha256[k]}` : "",
+      ];
+      return [name, parts.filter((part) => part !== "").join("; ")] as const;
+    }),
+  );
+}

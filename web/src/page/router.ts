@@ -1,0 +1,92 @@
+// Which view is open, by the address; back, forward and links all come through here.
+import { formatAddress, parseAddress, type Address } from "./address";
+import { element, fill } from "./element";
+import type { Opened, Page, View } from "./page";
+import { failure, message } from "./picture";
+import type { Results } from "../data/results";
+import type { Theme } from "./theme";
+
+export class Router implements Page {
+  address: Address;
+  private opened: { key: string; view: Opened } | undefined;
+  private turn = 0;
+
+  constructor(
+    readonly results: Results,
+    readonly theme: Theme,
+    private readonly views: readonly View[],
+    private readonly place: HTMLElement,
+    private readonly shown: (view: View) => void,
+  ) {
+    this.address = this.read();
+    window.addEventListener("hashchange", () => this.arrive());
+    window.addEventListener("popstate", () => this.arrive());
+  }
+
+  go(address: Address, replace = false): void {
+    const hash = formatAddress(address);
+    if (hash === formatAddress(this.address)) return;
+    if (replace) history.replaceState(null, "", hash);
+    else history.pushState(null, "", hash);
+    this.arrive();
+  }
+
+  async start(): Promise<void> {
+    await this.show();
+  }
+
+  private read(): Address {
+    const address = parseAddress(location.hash);
+    const known = this.views.some((view) => view.id === address.view && view.has(this.results));
+    if (known) return address;
+    const first = this.views.find((view) => view.has(this.results));
+    return { view: first!.id, item: "", query: {} }; // every file has settings
+  }
+
+  private arrive(): void {
+    const next = this.read();
+    if (formatAddress(next) === formatAddress(this.address)) return;
+    this.address = next;
+    void this.show();
+  }
+
+  private async show(): Promise<void> {
+    const { view: id, item } = this.address;
+    const view = this.views.find((other) => other.id === id)!;
+    const key = `${id}/${item}`;
+    const turn = ++this.turn;
+    delete this.place.dataset["shown"];
+    this.shown(view);
+    try {
+      if (this.opened?.key !== key) {
+        const first = this.opened === undefined;
+        this.opened = undefined;
+        const waiting = setTimeout(() => fill(this.place, element("p", { class: "note", role: "status" }, "Reading the numbers …")), 150);
+        let opened: Opened;
+        try {
+          opened = await view.open(this);
+        } finally {
+          clearTimeout(waiting);
+        }
+        if (turn !== this.turn) return;
+        fill(this.place, opened.node);
+        this.opened = { key, view: opened };
+        if (!first) this.announce();
+      }
+      await this.opened.view.update?.();
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.opened = undefined;
+      fill(this.place, element("h1", {}, view.title), failure(`This view cannot be shown: ${message(error)}`));
+    }
+    if (turn === this.turn) this.place.dataset["shown"] = formatAddress(this.address);
+  }
+
+  // A new view begins at its top, and a screen reader at its heading.
+  private announce(): void {
+    window.scrollTo(0, 0);
+    const heading = this.place.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,65 @@
+// Choosing a metric and the cell of it that is shown.
+import { chosenIndex, dimWords, metricWords, otherDims } from "./cells";
+import { changed } from "./address";
+import { choice, element, type Option } from "./element";
+import type { Page } from "./page";
+import type { Results } from "../data/results";
+
+// The metrics in the groups of the catalogue; those it does not know come last.
+export function metricOptions(results: Results, names: readonly string[]): Option[] {
+  const place = new Map([...results.catalogue.keys()].map((name, k) => [name, k]));
+  const groups = new Map<string, string[]>();
+  const base = (name: string) => name.replace(/_change$/, "").replace(/_by_position$/, "");
+  const groupOf = (name: string) => {
+    const entry = results.catalogue.get(name) ?? results.catalogue.get(base(name));
+    const kind = name.endsWith("_change") ? ": changes" : name.endsWith("_by_position") ? " by position" : "";
+    return entry ? `${entry.group}${kind}` : "other";
+  };
+  const rank = (name: string) => place.get(base(name)) ?? place.size;
+  // sort() is stable: without a catalogue they stand as in the file.
+  for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
+    const group = groupOf(name);
+    groups.set(group, [...(groups.get(group) ?? []), name]);
+  }
+  const plainFirst = (name: string) => (name === "other" ? 3 : name.includes(":") ? 2 : name.includes(" by ") ? 1 : 0);
+  return [...groups]
+    .sort(([a], [b]) => plainFirst(a) - plainFirst(b))
+    .flatMap(([group, members]) =>
+      members.map((value) => ({ value, text: metricWords(value), group })),
+    );
+}
+
+export function metricChoice(
+  page: Page,
+  names: readonly string[],
+  chosen: string,
+  label = "Metric",
+): HTMLElement {
+  return choice("choose-metric", label, metricOptions(page.results, names), chosen, (metric) =>
+    page.go(changed(page.address, { metric })),
+  );
+}
+
+// One select for every other dim of the metric that has more than one label, but those left out.
+export function dimChoices(page: Page, metric: string, without: readonly string[] = []): HTMLElement {
+  const { results, address } = page;
+  const made = otherDims(results, metric)
+    .filter((dim) => results.coord(dim).length > 1 && !without.includes(dim))
+    .map((dim) => {
+      const labels = results.coord(dim).map(String);
+      const shown = (label: string) => (isPlainNumber(label) ? shortNumber(label) : label);
+      const now = labels[chosenIndex(results, dim, address.query)] ?? "";
+      return choice(
+        `choose-${dim}`,
+        dimWords(dim),
+        labels.map((value) => ({ value, text: shown(value) })),
+        now,
+        (value) => page.go(changed(page.address, { [dim]: value })),
+      );
+    });
+  return element("div", { class: "choices" }, ...made);
+}
+
+const isPlainNumber = (label: string) => label !== "" && Number.isFinite(Number(label));
+// 0.012589254117941675 is a step of a grid: three digits name it.
+const shortNumber = (label: string) => (label.length > 6 ? String(Number(Number(label).toPrecision(3))) : label);

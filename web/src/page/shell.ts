@@ -1,0 +1,73 @@
+// What stands around every view: the bar with the views, and the choice of colours.
+import type { Results } from "../data/results";
+import { formatAddress } from "./address";
+import { choice, element } from "./element";
+import type { View } from "./page";
+import type { Choice, Theme } from "./theme";
+
+export interface Shell {
+  node: HTMLElement;
+  place: HTMLElement;
+  // Marks the view that is open.
+  mark(view: View): void;
+}
+
+export function shell(results: Results, theme: Theme, views: readonly View[]): Shell {
+  const links = views
+    .filter((view) => view.has(results))
+    .map((view) => ({
+      view,
+      link: element("a", { href: formatAddress({ view: view.id, item: "", query: {} }) }, view.title),
+    }));
+  const place = element("main", { id: "view", tabindex: -1 });
+  const { model, tool } = results.header;
+  const node = element(
+    "div",
+    { class: "shell" },
+    element("a", { class: "skip", href: "#view", onclick: (event) => { event.preventDefault(); place.focus(); } }, "Skip to the content"),
+    element(
+      "header",
+      { class: "bar" },
+      element("p", { class: "brand" }, element("strong", {}, "headgauge"), ` ${results.command}`),
+      element("nav", { "aria-label": "Views" }, element("ul", {}, ...links.map(({ link }) => element("li", {}, link)))),
+      themeChoice(theme),
+    ),
+    place,
+    element(
+      "footer",
+      {},
+      element("p", {}, `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing of the network`),
+    ),
+  );
+  theme.onChange(() => {
+    if (!theme.printing) return;
+    for (const flag of node.querySelectorAll<HTMLDetailsElement>("details.flag")) flag.open = true;
+  });
+  return {
+    node,
+    place,
+    mark: (open) => {
+      for (const { view, link } of links) {
+        if (view === open) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+      }
+      document.title = `${open.title}: ${model.name} - headgauge`;
+    },
+  };
+}
+
+function themeChoice(theme: Theme): HTMLElement {
+  const box = choice(
+    "choose-theme",
+    "Colours",
+    [
+      { value: "auto", text: "as the system" },
+      { value: "light", text: "light" },
+      { value: "dark", text: "dark" },
+    ],
+    theme.choice,
+    (value) => theme.choose(value as Choice),
+  );
+  box.classList.add("theme");
+  return box;
+}

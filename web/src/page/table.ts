@@ -1,0 +1,116 @@
+// A table that sorts by the heads of its columns.
+import { element } from "./element";
+
+export interface Column<Row> {
+  id: string;
+  title: string;
+  note?: string; // a unit, or what the column is
+  numeric?: boolean;
+  // What rows are sorted by; NaN and empty come last in either direction.
+  key(row: Row): number | string;
+  show(row: Row): Node | string;
+}
+
+// "-entropy" is by entropy, largest first.
+export interface Order {
+  column: string;
+  descending: boolean;
+}
+
+export function parseOrder(text: string | undefined): Order | undefined {
+  if (text === undefined || text === "" || text === "-") return undefined;
+  return text.startsWith("-")
+    ? { column: text.slice(1), descending: true }
+    : { column: text, descending: false };
+}
+
+export function formatOrder({ column, descending }: Order): string {
+  return descending ? `-${column}` : column;
+}
+
+// Numbers are of interest from the largest on, names from the first.
+export function nextOrder(now: Order | undefined, column: { id: string; numeric?: boolean }): Order {
+  if (now?.column === column.id) return { column: column.id, descending: !now.descending };
+  return { column: column.id, descending: column.numeric === true };
+}
+
+export function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  order: Order | undefined,
+): Row[] {
+  const column = columns.find(({ id }) => id === order?.column);
+  if (!order || !column) return [...rows];
+  const sign = order.descending ? -1 : 1;
+  const missing = (key: number | string) => key === "" || Number.isNaN(key);
+  return rows
+    .map((row) => ({ row, key: column.key(row) }))
+    .sort((a, b) => {
+      if (missing(a.key) || missing(b.key)) return Number(missing(a.key)) - Number(missing(b.key));
+      if (a.key === b.key) return 0; // as they stood: sort() is stable
+      return (a.key < b.key ? -1 : 1) * sign;
+    })
+    .map(({ row }) => row);
+}
+
+export interface TableOptions<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  order?: Order | undefined;
+  sort?: (order: Order) => void; // absent: the table does not sort
+  limit?: number; // rows shown, of those sorted
+}
+
+// In a box of its own that scrolls sideways, so that the page never does. The first column names
+// the row.
+export function table<Row>(options: TableOptions<Row>): HTMLElement {
+  const { caption, columns, rows, order, sort, limit = Infinity } = options;
+  const head = element("tr");
+  for (const column of columns) {
+    const name = element("span", { class: "column-name" }, column.title);
+    const note = column.note ? element("span", { class: "note" }, column.note) : null;
+    const ordered = order?.column === column.id;
+    const direction = ordered ? (order.descending ? "descending" : "ascending") : "none";
+    const cell = element("th", {
+      scope: "col",
+      class: column.numeric === true && "number",
+      "aria-sort": sort && direction,
+    });
+    if (sort) {
+      const button = element(
+        "button",
+        { type: "button", class: "sort", id: `sort-${column.id}`, onclick: () => sort(nextOrder(order, column)) },
+        name,
+        element("span", { class: "arrow", "aria-hidden": "true" }, ordered ? (order.descending ? "\u00a0↓" : "\u00a0↑") : "\u00a0↕"),
+      );
+      cell.append(button);
+    } else {
+      cell.append(name);
+    }
+    if (note) cell.append(note);
+    head.append(cell);
+  }
+  const body = element("tbody");
+  for (const row of sorted(rows, columns, order).slice(0, limit)) {
+    const line = element("tr");
+    columns.forEach((column, k) => {
+      const cell = k === 0 ? element("th", { scope: "row" }) : element("td");
+      if (column.numeric) cell.className = "number";
+      cell.append(column.show(row));
+      line.append(cell);
+    });
+    body.append(line);
+  }
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    element(
+      "table",
+      {},
+      element("caption", { class: "unseen" }, caption),
+      element("thead", {}, head),
+      body,
+    ),
+  );
+}

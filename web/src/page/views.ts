@@ -1,0 +1,16 @@
+// The views in the order of the bar; the first that a file has is the one it opens with.
+import { changes } from "./changes";
+import { claims } from "./claims";
+import { head } from "./head";
+import { heads } from "./heads";
+import { methods } from "./methods";
+import { model, papers } from "./galleries";
+import { meeting } from "./meeting";
+import { multiples } from "./multiples";
+import { overview } from "./overview";
+import type { View } from "./page";
+import { provenance } from "./provenance";
+
+export const views: readonly View[] = [
+  claims, overview, heads, head, multiples, model, changes, meeting, papers, methods, provenance,
+];

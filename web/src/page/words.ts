@@ -1,0 +1,47 @@
+// Numbers and heads as words on the page.
+import type { Flag, Results } from "../data/results";
+import { formatNumber } from "../figures/format";
+import { isNoneFound } from "../figures/heads";
+import { formatAddress, headAddress, headName, type Head } from "./address";
+import { element } from "./element";
+
+export function shown(value: number | null | undefined, digits = 4): string {
+  return value === null || value === undefined || Number.isNaN(value) ? "–" : formatNumber(value, digits);
+}
+
+// The value of a metric: a critical N of -1 is none.
+export function shownOf(metric: string, value: number): string {
+  return isNoneFound(metric, value) ? "none" : shown(value);
+}
+
+// "2.411 nats"; numbers of the unit 1 stand alone.
+export function withUnit(value: number, unit: string): string {
+  const text = shown(value);
+  return unit === "1" || unit === "" || text === "–" ? text : `${text} ${unit}`;
+}
+
+export function headLink(head: Head | string, text?: string): HTMLElement {
+  const name = typeof head === "string" ? head : headName(head);
+  return element("a", { class: "head-link", href: formatAddress(headAddress(name)) }, text ?? name);
+}
+
+// The names of the flags of each head, by "layer.head".
+export function flagsByHead(results: Results): Map<string, Flag[]> {
+  const found = new Map<string, Flag[]>();
+  for (const flag of results.header.flags ?? []) {
+    const name = headName(flag);
+    const list = found.get(name);
+    if (list) list.push(flag);
+    else found.set(name, [flag]);
+  }
+  return found;
+}
+
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${grouped(n)} ${n === 1 ? one : many}`;
+}
+
+// 3 652 608, with thin spaces.
+export function grouped(n: number): string {
+  return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : shown(n);
+}
