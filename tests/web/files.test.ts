@@ -15,7 +15,7 @@ inBrowser("a picture", () => {
   test("is saved as an SVG that stands alone", async () => {
     const tab = await openKind("scan", "#overview?metric=entropy", { colorScheme: "dark" });
     const { name, bytes } = await saved(tab, "SVG");
-    expect(name).toBe("map-entropy-ghost.svg");
+    expect(name).toBe("map-entropy-demo-model.svg");
     const text = bytes.toString("utf8");
     const problem = await tab.page.evaluate((svg) => {
       const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");
@@ -34,7 +34,7 @@ inBrowser("a picture", () => {
   test("is saved as a PNG of twice its size", async () => {
     const tab = await openKind("scan", "#overview?metric=entropy");
     const { name, bytes } = await saved(tab, "PNG");
-    expect(name).toBe("map-entropy-ghost.png");
+    expect(name).toBe("map-entropy-demo-model.png");
     expect([...bytes.subarray(1, 4)].map((code) => String.fromCharCode(code)).join("")).toBe("PNG");
     expect(bytes.readUInt32BE(16)).toBe(1440);
     expect(bytes.readUInt32BE(20)).toBeGreaterThan(200);

@@ -1,4 +1,4 @@
-// Before the tests: results of every command on a small phantom model, each as results.json and as
+// Before the tests: results of every command on the demo model and on phantoms, each as results.json and as
 // a page. HEADGAUGE_PAGE_TEMPLATE=web/dist/index.html takes the page from there, not out of the
 // program: for work on the page without a build of the program.
 import { execFileSync } from "node:child_process";
@@ -31,6 +31,7 @@ export default function prepare(project: TestProject): (() => void) | undefined 
   project.provide("missing", missing.join("; "));
   project.provide("chromium", chromium);
   if (missing.length > 0) {
+    console.warn(`tests/web is skipped: ${missing.join("; ")}`);
     project.provide("folder", "");
     project.provide("kinds", []);
     return undefined;
@@ -48,19 +49,21 @@ function run(...options: string[]): string {
 function makeAll(folder: string): string[] {
   const catalogue = JSON.parse(run("measures", "--json")) as CatalogueJson[];
   const commands = run("--help");
-  const model = join(folder, "ghost");
-  const other = join(folder, "other-ghost");
-  run("phantom", model, "--strength", "6");
-  run("phantom", other, "--strength", "1");
-  const input = (of: string) => [of, "--tokens", join(of, "tokens.txt"), "--lengths", "32,64,128", "--quiet"];
+  const strong = join(folder, "strong");
+  const weak = join(folder, "weak");
+  run("phantom", strong, "--strength", "6");
+  run("phantom", weak, "--strength", "1");
+  const phantom = (of: string) => [of, "--tokens", join(of, "tokens.txt"), "--lengths", "32,64,128"];
+  const demo = [join(root, "demo/model"), "--text", join(root, "demo/text.txt")];
   const kinds: [string, string[]][] = [
-    ["scan", ["scan", ...input(model)]],
-    ["scan-weak", ["scan", ...input(other)]],
-    ["compare", ["compare", ...input(model), "--normalizers", "sparsemax,softmax:t=2"]],
-    ["patterns", ["compare", ...input(model), "--pattern", "window:size=8"]],
-    ["converge", ["converge", ...input(model), "--replicates", "20"]],
+    ["scan", ["scan", ...demo, "--lengths", "32,64,128,256"]],
+    ["compare", ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"]],
+    ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
+    ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
+    ["phantom-strong", ["scan", ...phantom(strong)]],
+    ["phantom-weak", ["scan", ...phantom(weak)]],
     ["synthetic", ["converge", "--synthetic", "gaussian", "--grid", "100,200,400,800", "--replicates", "5",
-      "--scales", "0.1,1,5", "--dimension", "8", "--quiet"]],
+      "--scales", "0.1,1,5", "--dimension", "8"]],
   ];
   const made: string[] = [];
   const add = (kind: string, make: (out: string) => void) => {
@@ -70,13 +73,13 @@ function makeAll(folder: string): string[] {
     report(out, catalogue);
     made.push(kind);
   };
-  for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--out", out));
+  for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
   const at = (kind: string) => join(folder, kind, "results.json");
   if (/^ {2}diff /m.test(commands)) {
-    add("diff", (out) => run("diff", at("scan-weak"), at("scan"), "--out", out, "--quiet"));
+    add("diff", (out) => run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"));
   }
   if (/^ {2}reproduce /m.test(commands)) {
-    add("limits", (out) => run("reproduce", "limits", model, "--tokens", join(model, "tokens.txt"), "--out", out, "--quiet"));
+    add("limits", (out) => run("reproduce", "limits", ...phantom(strong).slice(0, 3), "--out", out, "--quiet"));
   }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {

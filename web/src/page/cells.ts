@@ -1,5 +1,6 @@
 // Which cell of a metric is shown: what the address says, and otherwise a sensible default.
 import { flatIndex, type Cell, type Label, type Results } from "../data/results";
+import { formatNumber } from "../figures/format";
 import type { Head } from "./address";
 
 // The model as it is, the paper's N, the temperature that models run at ... and where nothing is
@@ -90,4 +91,10 @@ export function dimWords(dim: string): string {
 
 export function metricWords(metric: string): string {
   return metric.replaceAll("_", " ");
+}
+
+// A label as it is shown: 0.012589254117941675 is a step of a grid, and three digits name it.
+export function labelText(label: Label | undefined): string {
+  const text = String(label ?? "");
+  return typeof label === "number" && text.length > 6 ? formatNumber(label, 3) : text;
 }

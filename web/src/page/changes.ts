@@ -1,7 +1,7 @@
 // Two runs, or a rule of attention and its rivals, side by side: what changed most.
 import type { Cell, Metric, Results } from "../data/results";
 import { changed, headName, type Head } from "./address";
-import { dimWords, metricWords } from "./cells";
+import { dimWords, labelText, metricWords } from "./cells";
 import { element, fill } from "./element";
 import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
@@ -66,7 +66,7 @@ const standsOut = ({ errors, relative }: Change) => (Number.isNaN(errors) ? rela
 function changeAt(results: Results, metric: Metric, cell: Cell, place: number): Change {
   const plain = metric.name.slice(0, -SUFFIX.length);
   const by = comparison(results);
-  const label = (dim: string) => String(results.coord(dim)[cell[dim] ?? 0]);
+  const label = (dim: string) => labelText(results.coord(dim)[cell[dim] ?? 0]);
   const index = (name: string) => results.coord(by?.dim ?? "").indexOf(name);
   const rival = by && metric.dims.includes(by.dim) ? label(by.dim) : "";
   const before = results.value(plain, { ...cell, ...(by ? { [by.dim]: index(by.old) } : {}) });

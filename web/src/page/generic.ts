@@ -4,7 +4,7 @@ import { flatIndex, type Cell, type Metric, type Results } from "../data/results
 import { curvesFigure, metricCurve } from "../figures/curves";
 import type { Figure } from "../figures/figure";
 import { capital, metricLabel } from "../figures/format";
-import { dimWords, metricWords } from "./cells";
+import { dimWords, labelText, metricWords } from "./cells";
 import { table, type Column } from "./table";
 import { shown, shownOf } from "./words";
 
@@ -67,7 +67,7 @@ function rowsOf(results: Results, metric: Metric): ValueRow[] {
       return;
     }
     results.coord(dim).forEach((label, k) => {
-      if (rows.length < ROWS_SHOWN) visit(rest, { ...cell, [dim]: k }, [...labels, String(label)]);
+      if (rows.length < ROWS_SHOWN) visit(rest, { ...cell, [dim]: k }, [...labels, labelText(label)]);
     });
   };
   visit(metric.dims, {}, []);

@@ -1,7 +1,7 @@
 // All heads in one table: sorted by any column, filtered by name or flag, with the columns chosen.
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Head } from "./address";
-import { allHeads, chosenCell, dimWords, headCell, isPerHead, metricWords, otherDims } from "./cells";
+import { allHeads, chosenCell, dimWords, headCell, isPerHead, labelText, metricWords, otherDims } from "./cells";
 import { element, fill } from "./element";
 import { badges, flagWords } from "./flags";
 import type { Opened, Page, View } from "./page";
@@ -150,7 +150,7 @@ function metricColumn(results: Results, metric: string): Column<HeadRow> {
 export function cellWords(results: Results, metric: string, cell: Cell): string {
   return otherDims(results, metric)
     .filter((dim) => dim !== "length" && results.coord(dim).length > 1)
-    .map((dim) => `${dim === "top_n" ? "N" : dimWords(dim)} ${results.coord(dim)[cell[dim] ?? 0]}`)
+    .map((dim) => `${dim === "top_n" ? "N" : dimWords(dim)} ${labelText(results.coord(dim)[cell[dim] ?? 0])}`)
     .join(", ");
 }
 

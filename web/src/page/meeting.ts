@@ -10,7 +10,7 @@ import { shown } from "./words";
 
 export const meeting: View = {
   id: "meeting",
-  title: "Papers' meeting",
+  title: "Meeting",
   has: (results) => results.has("rank_correlation"),
   open,
 };

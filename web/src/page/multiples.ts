@@ -11,7 +11,7 @@ const FIRST = ["entropy_normalized_by_position", "entropy_by_position", "entropy
 
 export const multiples: View = {
   id: "multiples",
-  title: "Small multiples",
+  title: "Multiples",
   has: (results) => drawable(results).length > 0,
   open,
 };

@@ -9,7 +9,7 @@ import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
 import { mapFigure } from "../figures/map";
-import { lineFigure, valuesTable } from "./generic";
+import { lineDim, lineFigure, valuesTable } from "./generic";
 import { dimChoices, metricChoice } from "./selection";
 import { count, grouped } from "./words";
 
@@ -47,7 +47,7 @@ function open(page: Page): Opened {
     "div",
     { class: "overview" },
     about(results),
-    element("div", { class: "found" }, findings(results), notices(results), flagsOfModel(results)),
+    element("div", { class: "found" }, findings(results), notices(results), results.coord("head").length > 0 && flagsOfModel(results)),
     map,
   );
   return { node, update };
@@ -73,13 +73,15 @@ function explorer(page: Page, metric: string): Node[] {
   const { results, address } = page;
   const cell = chosenCell(results, metric, address.query);
   const entry = results.catalogue.get(metric);
+  const perHead = isPerHead(results, metric);
+  const byLayer = results.info(metric)?.dims.includes("layer") === true;
+  const line = byLayer ? undefined : lineDim(results, metric);
   const shared = [
-    element("h2", { id: "explore" }, isPerHead(results, metric) ? "Layer × head map" : "Values"),
-    element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric)),
+    element("h2", { id: "explore" }, perHead ? "Layer × head map" : "Values"),
+    element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric, line === undefined ? [] : [line])),
     entry ? element("p", { class: "note" }, `${sentenceCase(entry.meaning)}. `, methodsLink(metric)) : null,
   ].filter((node) => node !== null) as HTMLElement[];
-  if (!isPerHead(results, metric)) {
-    const byLayer = results.info(metric)?.dims.includes("layer") === true;
+  if (!perHead) {
     const figure = byLayer ? mapFigure(results, metric, cell) : lineFigure(results, metric, cell);
     return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
   }

@@ -22,7 +22,8 @@ export function fileName(id: string, model: string, ending: string): string {
       .normalize("NFKD")
       .replace(/[^A-Za-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "");
-  return [plain(id), plain(model).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`;
+  const modelName = model.split("/").slice(-2).join("/"); // of a path its end, of org/name all
+  return [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`;
 }
 
 export function svgText(drawing: SVGSVGElement): string {

@@ -1,5 +1,5 @@
 // Choosing a metric and the cell of it that is shown.
-import { chosenIndex, dimWords, metricWords, otherDims } from "./cells";
+import { chosenIndex, dimWords, labelText, metricWords, otherDims } from "./cells";
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
 import type { Page } from "./page";
@@ -46,20 +46,15 @@ export function dimChoices(page: Page, metric: string, without: readonly string[
   const made = otherDims(results, metric)
     .filter((dim) => results.coord(dim).length > 1 && !without.includes(dim))
     .map((dim) => {
-      const labels = results.coord(dim).map(String);
-      const shown = (label: string) => (isPlainNumber(label) ? shortNumber(label) : label);
-      const now = labels[chosenIndex(results, dim, address.query)] ?? "";
+      const labels = results.coord(dim);
+      const now = String(labels[chosenIndex(results, dim, address.query)]);
       return choice(
         `choose-${dim}`,
         dimWords(dim),
-        labels.map((value) => ({ value, text: shown(value) })),
+        labels.map((label) => ({ value: String(label), text: labelText(label) })),
         now,
         (value) => page.go(changed(page.address, { [dim]: value })),
       );
     });
   return element("div", { class: "choices" }, ...made);
 }
-
-const isPlainNumber = (label: string) => label !== "" && Number.isFinite(Number(label));
-// 0.012589254117941675 is a step of a grid: three digits name it.
-const shortNumber = (label: string) => (label.length > 6 ? String(Number(Number(label).toPrecision(3))) : label);

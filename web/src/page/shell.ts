@@ -61,7 +61,7 @@ function themeChoice(theme: Theme): HTMLElement {
     "choose-theme",
     "Colours",
     [
-      { value: "auto", text: "as the system" },
+      { value: "auto", text: "system" },
       { value: "light", text: "light" },
       { value: "dark", text: "dark" },
     ],

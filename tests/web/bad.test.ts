@@ -1,0 +1,194 @@
+// Data that is broken, strange or of another time: the page says what is wrong, or shows what it can.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { drawAll, inBrowser, openTab, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
+import { scriptsOf, type ResultsJson } from "./embed";
+
+const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let made = 0;
+
+// The page of the scan with other data in it.
+async function openWith(scripts: string, hash = ""): Promise<Tab> {
+  const html = readFileSync(pathOf("scan"), "utf8");
+  const path = join(folder, `${++made}.html`);
+  const bare = html.replace(/<script id="headgauge-[^>]*>[^<]*<\/script>\s*/g, "");
+  if (bare.length >= html.length) throw new Error("the page of the scan has no data to take out");
+  writeFileSync(path, bare.replace("</body>", () => `${scripts}</body>`));
+  return openTab(path, hash);
+}
+
+const openResults = (results: ResultsJson, hash = "") => openWith(scriptsOf(results, []), hash);
+const failure = ({ page }: Tab) => page.textContent(".failure");
+
+async function everyView(tab: Tab): Promise<void> {
+  for (const view of await viewsOf(tab)) {
+    await tab.to(view);
+    await drawAll(tab.page);
+    expect(await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)), view).toEqual([]);
+  }
+}
+
+// Every number through `change`.
+function mapped(nested: unknown, change: (value: unknown) => unknown): unknown {
+  return Array.isArray(nested) ? nested.map((inner) => mapped(inner, change)) : change(nested);
+}
+
+inBrowser("a page", () => {
+  test("without data says so", async () => {
+    const tab = await openWith("");
+    expect(await tab.page.textContent("h1")).toBe("This page cannot show its results");
+    expect(await failure(tab)).toContain("headgauge-data");
+    await quiet(tab);
+  });
+
+  test("whose data was cut off says so", async () => {
+    const scripts = scriptsOf(resultsOf("scan"), []);
+    const tab = await openWith(`${scripts.slice(0, 3000)}</script>`);
+    expect(await failure(tab)).toMatch(/JSON/);
+    await quiet(tab);
+  });
+
+  test("of a newer schema names both", async () => {
+    const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/2" });
+    expect(await failure(tab)).toContain("headgauge.results/1");
+    expect(await failure(tab)).toContain("headgauge.results/2");
+    await quiet(tab);
+  });
+
+  test("of another program says so", async () => {
+    const tab = await openResults({ coords: {}, metrics: {} });
+    expect(await failure(tab)).toContain("headgauge.results/1");
+    await quiet(tab);
+  });
+
+  test("with one broken metric shows the others", async () => {
+    const scripts = scriptsOf(resultsOf("scan"), [], true).replace(
+      /(<script id="headgauge-metric-2" type="application\/gzip">)[^<]*/,
+      "$1H4sIAAAAAAAAA6tWSkksSVSyUlBKSyzKTCpR",
+    );
+    const name = Object.keys(resultsOf("scan").metrics)[2]!;
+    const tab = await openWith(scripts, `#overview?metric=${name}`);
+    expect(await failure(tab)).toContain("cannot be shown");
+    await tab.page.selectOption("#choose-metric", "max_weight");
+    await tab.page.waitForSelector(".map");
+    expect(await tab.page.$(".failure")).toBeNull();
+    await quiet(tab);
+  });
+
+  test("with values of another shape says which", async () => {
+    const results = resultsOf("scan");
+    results.metrics["entropy"]!.values = [[1, 2], [3]];
+    const tab = await openResults(results, "#overview?metric=entropy");
+    expect(await failure(tab)).toMatch(/entropy cannot be shown: entropy: expected \d+ values, found 3/);
+    await quiet(tab);
+  });
+
+  test("with HTML in its names shows them as text", async () => {
+    const results = resultsOf("scan");
+    const evil = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+    const model = { ...(results["model"] as object), name: evil };
+    const text = { names: [evil], sha256: [null], tokens: [256], tokens_total: [256] };
+    const summary = [{ text: `${evil} head 0.0`, heads: ["0.0"], facts: [] }];
+    const tab = await openResults({ ...results, model, text, summary, notices: [evil] });
+    expect(await tab.page.textContent("h1")).toBe(evil);
+    expect(await tab.page.textContent(".about .facts")).toContain(evil);
+    expect(await tab.page.textContent(".notices li")).toBe(evil);
+    await everyView(tab);
+    expect(await tab.page.$$eval("img, #page script", (found) => found.length)).toBe(0);
+    expect(await tab.page.title()).toContain("<img");
+    await quiet(tab);
+  });
+
+  test("of nothing but undefined values draws every view", async () => {
+    const results = resultsOf("scan");
+    for (const metric of Object.values(results.metrics)) metric.values = mapped(metric.values, () => null);
+    const tab = await openResults(results);
+    await everyView(tab);
+    await tab.to("#overview?metric=entropy");
+    const first = await tab.page.getAttribute(".map g[aria-label=cell] rect", "aria-label");
+    expect(first).toMatch(/^Head 0\.0: entropy –/);
+    await tab.to("#heads");
+    expect(await tab.page.textContent("tbody td")).toBe("–");
+    await quiet(tab);
+  });
+
+  test("with NaN written as text takes them as undefined", async () => {
+    const results = resultsOf("scan");
+    let k = 0;
+    for (const metric of Object.values(results.metrics)) {
+      metric.values = mapped(metric.values, (value) => (++k % 3 === 0 ? "NaN" : value));
+    }
+    const tab = await openResults(results);
+    await everyView(tab);
+    await quiet(tab);
+  });
+
+  test("of one head draws every view", async () => {
+    const results = resultsOf("scan");
+    for (const metric of Object.values(results.metrics)) {
+      for (const part of ["values", "stderr", "rows"] as const) {
+        if (metric[part] !== undefined) metric[part] = firstOf(metric[part], metric.dims);
+      }
+    }
+    for (const name of ["layer", "head", "kv_head", "layer_type", "window"]) {
+      results.coords[name] = results.coords[name]!.slice(0, 1);
+    }
+    const tab = await openResults({ ...results, flags: [], layers_done: 1 });
+    await everyView(tab);
+    await tab.to("#head/0.0");
+    expect(await tab.page.$$eval(".steps a", (links) => links.length)).toBe(1);
+    await quiet(tab);
+  });
+
+  test("of an interrupted run says how far it came", async () => {
+    const tab = await openResults({ ...resultsOf("scan"), partial: true, layers_done: 1 });
+    expect(await tab.page.textContent(".warning")).toMatch(/interrupted: only 1 of \d+ layers/);
+    await quiet(tab);
+  });
+
+  test("with metrics that it does not know shows them all the same", async () => {
+    const results = resultsOf("scan");
+    const [layers, heads] = [results.coords["layer"]!.length, results.coords["head"]!.length];
+    const lengths = results.coords["length"]!.length;
+    results.coords["mood"] = ["good", "bad"];
+    results.metrics["surprise"] = {
+      dims: ["layer", "head", "mood"], unit: "bits",
+      values: Array.from({ length: layers }, (_, i) => Array.from({ length: heads }, (__, j) => [i + j, i * j])),
+    };
+    results.metrics["whole_surprise"] = { dims: ["mood", "length"], unit: "1", values: [Array(lengths).fill(1.5), Array(lengths).fill(2)] };
+    results.metrics["constant"] = { dims: [], unit: "1", values: 42 };
+    const tab = await openResults(results, "#overview?metric=surprise");
+    await tab.page.waitForSelector(".map");
+    await tab.page.selectOption("#choose-mood", "good");
+    await tab.page.waitForFunction(() => document.querySelector(".map g[aria-label=cell] rect:last-child")?.getAttribute("aria-label")?.includes("bits"));
+    await tab.to("#overview?metric=whole_surprise");
+    await drawAll(tab.page);
+    expect(await tab.page.$$eval(".explore > .scroll tbody tr", (rows) => rows.length)).toBe(2 * lengths);
+    await tab.to("#overview?metric=constant");
+    expect(await tab.page.textContent(".explore > .scroll tbody")).toContain("42");
+    await tab.to("#methods");
+    expect(await tab.page.$("#quantity-surprise")).not.toBeNull();
+    await tab.to("#heads?columns=surprise");
+    expect(await tab.page.$("#sort-surprise")).not.toBeNull();
+    await quiet(tab);
+  });
+
+  test("with an address that it does not know opens its first view", async () => {
+    const tab = await openResults(resultsOf("scan"), "#nowhere/%E0?metric=nothing");
+    await tab.page.waitForSelector(".overview");
+    await tab.to("#overview?metric=nothing&length=-1");
+    await tab.page.waitForSelector(".map");
+    await quiet(tab);
+  });
+});
+
+// Of layers and heads the first; the rest as it is.
+function firstOf(nested: unknown, dims: readonly string[]): unknown {
+  const [dim, ...rest] = dims;
+  if (dim === undefined) return nested;
+  const list = nested as unknown[];
+  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) => firstOf(inner, rest));
+}

@@ -1,0 +1,80 @@
+// How the page looks: on a phone, on a desk, on paper. With HEADGAUGE_GALLERY=folder the screenshots
+// are kept there.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, inject, test } from "vitest";
+import { drawAll, inBrowser, openKind, quiet, viewsOf, type Tab } from "./browser";
+
+const gallery = process.env["HEADGAUGE_GALLERY"];
+
+async function screenshot({ page }: Tab, name: string, fullPage = false): Promise<void> {
+  if (gallery === undefined) return;
+  mkdirSync(gallery, { recursive: true });
+  await page.screenshot({ path: join(gallery, `${name}.png`), fullPage });
+}
+
+inBrowser("on a phone", () => {
+  test.each(inject("kinds"))("no view of %s scrolls sideways", async (kind) => {
+    const tab = await openKind(kind, "", { viewport: { width: 360, height: 740 } });
+    for (const view of await viewsOf(tab)) {
+      await tab.to(view);
+      await drawAll(tab.page);
+      const wide = await tab.page.evaluate(() =>
+        document.documentElement.scrollWidth <= innerWidth
+          ? []
+          : [...document.querySelectorAll("body *")]
+              .filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5 && !part.closest(".scroll, svg"))
+              .map((part) => part.outerHTML.slice(0, 120)),
+      );
+      expect(wide, view).toEqual([]);
+    }
+    await quiet(tab);
+  });
+
+  test("the first screen and the page of a head", async () => {
+    const tab = await openKind("scan", "", { viewport: { width: 360, height: 740 } });
+    await drawAll(tab.page);
+    await screenshot(tab, "phone-overview", true);
+    await tab.to("#head/0.1");
+    await drawAll(tab.page);
+    await screenshot(tab, "phone-head");
+    await quiet(tab);
+  });
+});
+
+inBrowser("on a desk", () => {
+  test.each([
+    ["scan", "overview"], ["scan", "head/0.1"], ["scan", "heads"], ["scan", "multiples"], ["scan", "methods"],
+    ["compare", "model"], ["compare", "changes"], ["converge", "meeting"], ["synthetic", "model"],
+  ])("%s: %s, in light and in dark", async (kind, view) => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const tab = await openKind(kind, `#${view}`, { colorScheme });
+      await drawAll(tab.page);
+      await screenshot(tab, `${colorScheme}-${kind}-${view.replace(/[/.]/g, "-")}`);
+      const ground = await tab.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      expect(ground).toBe(colorScheme === "light" ? "rgb(255, 255, 255)" : "rgb(20, 24, 29)");
+      await quiet(tab);
+    }
+  });
+});
+
+inBrowser("on paper", () => {
+  test("is light, without controls, with every figure drawn and none cut", async () => {
+    const tab = await openKind("scan", "#head/0.1", { colorScheme: "dark", viewport: { width: 800, height: 1100 } });
+    await tab.page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await tab.page.waitForFunction(() => [...document.querySelectorAll(".drawing")].every((place) => place.childElementCount > 0));
+    const found = await tab.page.evaluate(() => {
+      const visible = (part: Element) => (part as HTMLElement).offsetParent !== null;
+      return {
+        ground: getComputedStyle(document.body).backgroundColor,
+        controls: [...document.querySelectorAll("button, select, input, nav")].filter(visible).length,
+        dark: [...document.querySelectorAll(".drawing svg > rect:first-of-type")].filter((ground) => ground.getAttribute("fill") !== "#ffffff").length,
+        cut: [...document.querySelectorAll(".picture")].filter((part) => getComputedStyle(part).breakInside !== "avoid").length,
+        tall: [...document.querySelectorAll(".picture svg")].filter((part) => part.getBoundingClientRect().height > 900).length,
+      };
+    });
+    expect(found).toEqual({ ground: "rgb(255, 255, 255)", controls: 0, dark: 0, cut: 0, tall: 0 });
+    await screenshot(tab, "paper-head", true);
+    await quiet(tab);
+  });
+});
