@@ -1,7 +1,10 @@
-// The claims of a paper beside what was measured.
-import type { Claim } from "../data/results";
+// The claims of a paper beside what was measured, each with the figure that it is about.
+import type { Claim, Results } from "../data/results";
+import type { Figure } from "../figures/figure";
+import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
+import { picture } from "./picture";
 
 const MARKS: Readonly<Record<string, string>> = { holds: "✓", "does not hold": "✗", "cannot tell": "?" };
 
@@ -9,45 +12,80 @@ export const claims: View = {
   id: "claims",
   title: "Claims",
   has: (results) => (results.header.claims ?? []).length > 0,
-  open: (page: Page): Opened => {
-    const list = page.results.header.claims ?? [];
-    const kinds = ["holds", "does not hold", "cannot tell"];
-    const counts = kinds
-      .map((kind) => ({ kind, n: list.filter(({ verdict }) => verdict === kind).length }))
-      .filter(({ n }) => n > 0)
-      .map(({ kind, n }) => `${n} ${kind === "holds" && n > 1 ? "hold" : kind === "does not hold" && n > 1 ? "do not hold" : kind}`);
-    return {
-      node: element(
-        "div",
-        {},
-        element("h1", {}, "The paper's claims, and what was measured"),
-        element("p", { class: "facts" }, `Of ${list.length} claims: ${counts.join(", ")}. Each verdict is computed by the test that stands below it.`),
-        element("ol", { class: "claims" }, ...list.map(claimCard)),
-      ),
-    };
-  },
+  open,
 };
 
-function claimCard(claim: Claim): HTMLElement {
+async function open(page: Page): Promise<Opened> {
+  const { results } = page;
+  const list = results.header.claims ?? [];
+  await results.need(...limitsNeeds(results), ...tokensNeeds(results));
+  const figures = [...limitsFigures(results), ...tokensFigures(results)];
+  return {
+    node: element(
+      "div",
+      {},
+      element("h1", {}, "The paper's claims, and what was measured"),
+      element("p", { class: "facts" }, about(results)),
+      element("p", { class: "facts" }, `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that stands with it.`),
+      element("ol", { class: "claims" }, ...list.map((claim) => claimCard(page, claim, figureOf(claim, figures)))),
+    ),
+  };
+}
+
+function about({ header: { model, text } }: Results): string {
+  const names = text.names ?? [];
+  return names.length === 0 ? model.name : `${model.name} on ${names.join(", ")}`;
+}
+
+export function tally(list: readonly Claim[]): string {
+  const parts: string[] = [];
+  for (const [verdict, one, many] of [
+    ["holds", "holds", "hold"],
+    ["does not hold", "does not hold", "do not hold"],
+    ["cannot tell", "cannot be told", "cannot be told"],
+  ] as const) {
+    const n = list.filter((claim) => claim.verdict === verdict).length;
+    if (n > 0) parts.push(`${n} ${n === 1 ? one : many}`);
+  }
+  return parts.join(", ");
+}
+
+// "Fig. 2a, 2b" of paper A is paper-2a; of paper B an experiment and what is drawn of it.
+export function figureOf({ paper, figure }: Claim, figures: readonly Figure[]): Figure | undefined {
+  if (paper === "A") {
+    const ids = [...figure.matchAll(/\d+[a-z]?/g)].map(([part]) => `paper-${part}`);
+    return figures.find(({ id }) => ids.includes(id));
+  }
+  const experiment = /sphere/i.test(figure) ? "sphere" : /BERT/.test(figure) ? "model" : "gaussian";
+  const drawn = /hardmax/i.test(figure) ? "hardmax" : /uniform/i.test(figure) ? "uniform" : "rates";
+  return figures.find(({ id }) => id.startsWith(`${experiment}-`) && id.includes(drawn));
+}
+
+function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLElement {
   const kind = claim.verdict.replaceAll(" ", "-");
   const line = (term: string, text: string) =>
     text === "" ? [] : [element("dt", {}, term), element("dd", {}, text)];
   return element(
     "li",
-    { class: `claim claim-${kind}`, id: `claim-${claim.name}` },
+    { class: `claim claim-${kind}` },
     element(
-      "h2",
+      "div",
       {},
-      element("span", { class: `verdict verdict-${kind}` }, element("span", { "aria-hidden": "true" }, `${MARKS[claim.verdict] ?? ""} `), claim.verdict),
-      ` ${claim.statement}`,
+      element(
+        "h2",
+        {},
+        element("span", { class: `verdict verdict-${kind}` }, element("span", { "aria-hidden": "true" }, `${MARKS[claim.verdict] ?? ""} `), claim.verdict),
+        ` ${claim.statement}`,
+      ),
+      element(
+        "dl",
+        {},
+        ...line("Measured", claim.measured),
+        ...line("Test", claim.test),
+        ...line("Reading", claim.reading),
+        ...line("In the paper", `Paper ${claim.paper}, ${claim.figure}`),
+      ),
     ),
-    element(
-      "dl",
-      {},
-      ...line("Measured", claim.measured),
-      ...line("Test", claim.test),
-      ...line("Reading", claim.reading),
-      ...line("In the paper", `Paper ${claim.paper}, ${claim.figure}`),
-    ),
+    figure && picture(page, figure),
   );
 }

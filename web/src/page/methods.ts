@@ -2,6 +2,8 @@
 import type { MetricInfo, Results } from "../data/results";
 import { formatAddress } from "./address";
 import { dimWords, metricWords } from "./cells";
+import { capital } from "../figures/format";
+import { renderedFormula } from "../methods/rendered";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 
@@ -21,6 +23,10 @@ export const methods: View = {
     return {
       node,
       update: () => {
+        // A formula wider than the page is scrolled, also by the keyboard.
+        for (const box of node.querySelectorAll<HTMLElement>(".formula")) {
+          if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+        }
         if (address.item === "") return;
         requestAnimationFrame(() => document.getElementById(quantityId(address.item))?.scrollIntoView());
       },
@@ -30,9 +36,9 @@ export const methods: View = {
 
 const quantityId = (name: string) => `quantity-${baseName(name)}`;
 
-// entropy_by_position and entropy_change are told of where entropy is.
+// entropy_by_position, entropy_change and gaussian_horizon are told of where entropy and horizon are.
 export function baseName(name: string): string {
-  return name.replace(/_change$/, "").replace(/_by_position$/, "");
+  return name.replace(/_change$/, "").replace(/_by_position$/, "").replace(/^(gaussian|sphere|model)_/, "");
 }
 
 // In the groups and the order of the catalogue; what it does not know comes last.
@@ -50,23 +56,31 @@ function groupSection(results: Results, group: string, names: readonly string[])
   return element(
     "section",
     { "aria-labelledby": id },
-    element("h2", { id }, group.charAt(0).toUpperCase() + group.slice(1)),
+    element("h2", { id }, capital(group)),
     ...names.map((name) => quantity(results, name)),
   );
 }
 
 function quantity(results: Results, name: string): HTMLElement {
   const entry = results.catalogue.get(name);
+  const known = renderedFormula(name);
   const also = results.names().filter((other) => other !== name && baseName(other) === name);
   const info = results.info(name) ?? results.info(also[0] ?? "");
   return element(
     "article",
     { class: "quantity", id: quantityId(name) },
     element("h3", {}, element("a", { href: formatAddress({ view: "overview", item: "", query: { metric: name } }) }, metricWords(name))),
-    entry ? element("p", {}, `${entry.meaning.charAt(0).toUpperCase()}${entry.meaning.slice(1)}.`) : element("p", { class: "note" }, "This version of the page does not know this quantity."),
-    (entry ? element("p", { class: "formula" }, element("code", {}, entry.formula)) : null),
-    element("p", { class: "note" }, facts(info, entry?.source, also)),
+    known || entry
+      ? element("p", {}, `${capital(known?.words ?? entry?.meaning ?? "").replace(/\.$/, "")}.`)
+      : element("p", { class: "note" }, "This version of the page does not know this quantity."),
+    known ? element("div", { class: "formula" }, mathOf(known.mathml)) : entry ? element("p", { class: "formula" }, element("code", {}, entry.formula)) : null,
+    element("p", { class: "note" }, facts(info, known?.source ?? entry?.source, also)),
   );
+}
+
+// Written by the build, not by a results file, and so the one HTML that is taken as such.
+function mathOf(mathml: string): Node {
+  return document.adoptNode(new DOMParser().parseFromString(mathml, "text/html").body.firstElementChild!);
 }
 
 function facts(info: MetricInfo | undefined, source: string | undefined, also: readonly string[]): string {

@@ -8,6 +8,7 @@ import { flagsOfModel } from "./flags";
 import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
+import { capital } from "../figures/format";
 import { mapFigure } from "../figures/map";
 import { lineDim, lineFigure, valuesTable } from "./generic";
 import { dimChoices, metricChoice } from "./selection";
@@ -79,7 +80,7 @@ function explorer(page: Page, metric: string): Node[] {
   const shared = [
     element("h2", { id: "explore" }, perHead ? "Layer × head map" : "Values"),
     element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric, line === undefined ? [] : [line])),
-    entry ? element("p", { class: "note" }, `${sentenceCase(entry.meaning)}. `, methodsLink(metric)) : null,
+    entry ? element("p", { class: "note" }, `${capital(entry.meaning)}. `, methodsLink(metric)) : null,
   ].filter((node) => node !== null) as HTMLElement[];
   if (!perHead) {
     const figure = byLayer ? mapFigure(results, metric, cell) : lineFigure(results, metric, cell);
@@ -92,8 +93,6 @@ function explorer(page: Page, metric: string): Node[] {
     map.readout,
   ];
 }
-
-const sentenceCase = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function methodsLink(metric: string): HTMLElement {
   return element("a", { href: formatAddress({ view: "methods", item: metric, query: {} }) }, "Definition");

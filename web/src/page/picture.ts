@@ -21,7 +21,7 @@ export function picture(page: Page, figure: Figure, options: PictureOptions = {}
   const made = element(
     "figure",
     { class: "picture", "data-figure": figure.id },
-    element(heading, { id: `figure-${figure.id}` }, figure.title),
+    element(heading, {}, figure.title),
     place,
     element(
       "figcaption",

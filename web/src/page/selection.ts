@@ -2,6 +2,7 @@
 import { chosenIndex, dimWords, labelText, metricWords, otherDims } from "./cells";
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
+import { baseName } from "./methods";
 import type { Page } from "./page";
 import type { Results } from "../data/results";
 
@@ -9,13 +10,12 @@ import type { Results } from "../data/results";
 export function metricOptions(results: Results, names: readonly string[]): Option[] {
   const place = new Map([...results.catalogue.keys()].map((name, k) => [name, k]));
   const groups = new Map<string, string[]>();
-  const base = (name: string) => name.replace(/_change$/, "").replace(/_by_position$/, "");
   const groupOf = (name: string) => {
-    const entry = results.catalogue.get(name) ?? results.catalogue.get(base(name));
+    const entry = results.catalogue.get(name) ?? results.catalogue.get(baseName(name));
     const kind = name.endsWith("_change") ? ": changes" : name.endsWith("_by_position") ? " by position" : "";
     return entry ? `${entry.group}${kind}` : "other";
   };
-  const rank = (name: string) => place.get(base(name)) ?? place.size;
+  const rank = (name: string) => place.get(baseName(name)) ?? place.size;
   // sort() is stable: without a catalogue they stand as in the file.
   for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
     const group = groupOf(name);
