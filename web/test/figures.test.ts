@@ -4,6 +4,7 @@ import { resultsFromFile } from "../src/data/file";
 import type { Results } from "../src/data/results";
 import { changesFigure, largestChangesFigure } from "../src/figures/changes";
 import type { Figure } from "../src/figures/figure";
+import { genericFigure } from "../src/figures/generic";
 import { headFigures, headNeeds } from "../src/figures/head";
 import { meetingFigure, modelFigures, modelNeeds } from "../src/figures/model";
 import { multiplesFigure } from "../src/figures/multiples";
@@ -241,6 +242,29 @@ describe("whatever a file holds", () => {
     expect(many.rows[2399]).toEqual([47, 24, 128, results.value("entropy", { layer: 47, head: 24 })]);
     standardFigures(results).forEach(expectWhole);
     expectWhole(many);
+  });
+
+  it("shows a metric that it does not know", () => {
+    const results = madeResults({
+      coords: { layer: [0], head: [0, 1], angle: [1, 2, 3], colour: ["red", "<blue>"] },
+      metrics: {
+        of_heads: { dims: ["layer", "head", "angle"], stderr: true },
+        of_angles: { dims: ["angle"], unit: "furlongs", stderr: true },
+        of_colours: { dims: ["colour"] },
+        alone: { dims: [], value: () => 0.5 },
+        undefined_everywhere: { dims: ["angle"], value: () => null },
+      },
+    });
+    const shown = ["of_heads", "of_angles", "of_colours", "alone"].map(
+      (name) => genericFigure(results, name)!,
+    );
+    shown.forEach(expectWhole);
+    expect(column(shown[1]!, "of_angles")).toEqual(
+      [0, 1, 2].map((angle) => results.value("of_angles", { angle })),
+    );
+    expect(shown[3]!.rows).toEqual([["all", 0.5, null]]);
+    expect(genericFigure(results, "undefined_everywhere")).toBeUndefined();
+    expect(genericFigure(results, "not_there")).toBeUndefined();
   });
 
   it("shows names as text", () => {

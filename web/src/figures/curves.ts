@@ -180,6 +180,29 @@ function curveMarks(
       clip: true,
     }),
   );
+  const lonely = points.filter(
+    ({ y: value }, k) =>
+      Number.isFinite(value) &&
+      !Number.isFinite(points[k - 1]?.y) &&
+      !Number.isFinite(points[k + 1]?.y),
+  );
+  if (curve.style !== "line") {
+    // One place alone has no line: a piece of it as in the key.
+    marks.push(
+      Plot.vector(lonely, {
+        x: "x",
+        y: "y",
+        length: 24,
+        rotate: 90,
+        anchor: "middle",
+        shape: { draw: (path, length) => (path.moveTo(0, 0), path.lineTo(0, -length)) },
+        stroke: colour,
+        strokeWidth: curve.style === "thin" ? 1.25 : 2,
+        strokeDasharray: DASHES[curve.style] ?? "none",
+        clip: true,
+      }),
+    );
+  }
   if (curve.dots ?? curve.style === "line") {
     marks.push(Plot.dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title", clip: true }));
   }

@@ -60,14 +60,13 @@ export function colourScale(values: readonly number[], diverging: boolean): Colo
     };
   }
   const log = low > 0 && high / low > 100;
-  if (low === high) [low, high] = log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
   const warp = log ? Math.log : (value: number) => value;
   const scale = Plot.scale({ color: { scheme: "viridis", domain: [0, 1] } });
   const span = warp(high) - warp(low);
   return {
     kind: log ? "sequential-log" : "sequential",
     domain: [low, high],
-    colour: (value) => String(scale.apply((warp(value) - warp(low)) / span)),
+    colour: (value) => String(scale.apply(span > 0 ? (warp(value) - warp(low)) / span : 0.5)),
     at: (place) => (log ? low * (high / low) ** place : low + (high - low) * place),
   };
 }
