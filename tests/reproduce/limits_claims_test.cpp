@@ -53,6 +53,13 @@ TEST(DistanceGrowsLinearly, CannotTell) {
     return mean_keys(label) * (odd ? 2.0 : 0.5);
   });
   EXPECT_EQ(noisy.verdict, Verdict::cannot_tell) << noisy.measured;
+  // Six heads of twenty can be judged, and all of them grow linearly.
+  const Claim few = growth_with([](int head, double label) {
+    const bool odd = static_cast<int>(std::log2(label)) % 2 == 1;
+    return mean_keys(label) * (head < 6 ? 1.0 : odd ? 2.0 : 0.5);
+  });
+  EXPECT_EQ(fact(few, "heads_linear"), 6);
+  EXPECT_EQ(few.verdict, Verdict::cannot_tell);
   MadeScan no_five;
   no_five.results.set_coord("top_n", std::vector<double>{1, 10});
   no_five.fill("distance_by_position", "position", [](int, double label, double) { return label; });
@@ -199,7 +206,7 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
 TEST(SeparabilitySettles, CannotTell) {
   // 0.69 with a standard error of 0.2 / sqrt 19.
   EXPECT_EQ(separability_with([](double) { return 0.69; }, 0.2).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(separability_with([](double) { return 0.69; }, 0.001).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(separability_with([](double) { return 0.68; }, 0.03).verdict, Verdict::does_not_hold);
   MadeScan few;
   few.results.set_coord("top_n", std::vector<double>{1, 5, 20, 100});
   few.fill("separability", "length", [](int, double, double) { return 0.8; });
@@ -237,6 +244,10 @@ TEST(SensitivityFollowsTemperature, HoldsAndDoesNot) {
   EXPECT_EQ(cold_with([](double t) { return std::pow(t, -0.5); }).verdict, Verdict::does_not_hold);
   EXPECT_EQ(cold_with([](double t) { return std::pow(t, -1.5); }).verdict, Verdict::does_not_hold);
   EXPECT_EQ(cold_with([](double) { return 3.0; }).verdict, Verdict::does_not_hold);
+  // Of several small steps the smallest is taken, wherever it stands: here g does not move.
+  const Results two =
+      sensitivity_of([](double t) { return 1 / t; }, default_temperatures(), {5e-3, 1e-3});
+  EXPECT_EQ(sensitivity_follows_temperature(two).verdict, Verdict::does_not_hold);
   const Claim claim = cold_with([](double t) { return std::pow(t, -0.9); });
   EXPECT_EQ(claim.verdict, Verdict::holds);
   EXPECT_NEAR(fact(claim, "exponent"), -0.9, 1e-9);

@@ -53,6 +53,8 @@ TEST(GaussianRates, HoldAndDoNot) {
   const Results good = made_rates("gaussian", kAsPredicted);
   EXPECT_EQ(gaussian_mean_rate(good).verdict, Verdict::holds);
   EXPECT_EQ(gaussian_covariance_rate(good).verdict, Verdict::holds) << "0.24: one standard error";
+  const Results near = made_rates("gaussian", changed(2, {1, 0.25, 0.225, 0.225}));
+  EXPECT_EQ(gaussian_mean_rate(near).verdict, Verdict::holds) << "2.5 standard errors";
   // 0.25 - 0.215: 3.5 standard errors; each claim looks at its own.
   const Results slow_mean = made_rates("gaussian", changed(2, {1, 0.25, 0.215, 0.24}));
   EXPECT_EQ(gaussian_mean_rate(slow_mean).verdict, Verdict::does_not_hold);
