@@ -17,7 +17,7 @@ export function draw(overview: string, load: (element: string) => string): strin
     standardFigures(results).map((figure) => ({
       name: figure.id,
       title: figure.title,
-      svg: svgText(figure.draw({ document, width, dark: false })),
+      svg: svgText(figure.draw({ document, width, dark: false, titled: true })),
     })),
   );
 }
