@@ -39,6 +39,8 @@ TEST(Engine, ReportsWhatTheScriptThrows) {
   EXPECT_NE(failure("() => { throw new Error('no such thing'); }").find("no such thing"),
             std::string::npos);
   EXPECT_NE(failure("() => 3").find("could not be drawn"), std::string::npos);
+  EXPECT_NE(failure("() => 'x'.repeat(1 << 29).repeat(64)").find("could not be drawn"),
+            std::string::npos);
   EXPECT_NE(failure("syntax error").find("could not be drawn"), std::string::npos);
 }
 

@@ -19,6 +19,13 @@ describe("numbers as text", () => {
 });
 
 describe("axes", () => {
+  it("ends where values differ by rounding alone", () => {
+    const [low, high] = domainOf([1, 1 + 2 ** -52])!;
+    expect(high - low).toBeGreaterThan(0.1);
+    const narrow = { label: "x", domain: [1e6, 1e6 + 2 ** -33] as [number, number] };
+    expect(chooseTicks(narrow, 500, () => 20).length).toBeLessThan(10);
+  });
+
   it("have room about the values, and none of their own where there are no values", () => {
     expect(domainOf([NaN])).toBeUndefined();
     expect(domainOf([-1, 0], { log: true })).toBeUndefined();

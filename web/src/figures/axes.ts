@@ -29,7 +29,9 @@ export function domainOf(
     const ratio = high > low * 1.0001 ? (high / low) ** room : 2;
     return [low / ratio, high * ratio];
   }
-  const pad = high > low ? (high - low) * room : Math.abs(high) * 0.1 || 0.5;
+  // Values that differ by rounding alone are one value.
+  const apart = high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high));
+  const pad = apart ? (high - low) * room : Math.abs(high) * 0.1 || 0.5;
   return [low - pad, high + pad];
 }
 
@@ -83,17 +85,22 @@ function logTicks([low, high]: [number, number]): number[][] {
   return out;
 }
 
+// Of a range too narrow for its numbers, all steps are too small.
+const MOST_TICKS = 1000;
+
 function linearTicks([low, high]: [number, number]): number[][] {
   const out: number[][] = [];
   const base = Math.floor(Math.log10((high - low) / 10));
   for (let exponent = base; exponent <= base + 2; exponent += 1) {
     for (const factor of [1, 2, 5]) {
       const step = Number(`${factor}e${exponent}`);
-      const ticks: number[] = [];
-      for (let k = Math.ceil(low / step); k <= high / step + 1e-9; k += 1) {
-        ticks.push(Number((k * step).toPrecision(12)));
-      }
-      out.push(ticks);
+      const first = Math.ceil(low / step);
+      const count = Math.max(0, Math.floor(high / step + 1e-9) - first + 1);
+      out.push(
+        Array.from({ length: Math.min(count, MOST_TICKS) }, (_, k) =>
+          Number(((first + k) * step).toPrecision(12)),
+        ),
+      );
     }
   }
   return out;

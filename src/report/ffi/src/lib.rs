@@ -12,6 +12,10 @@ use std::sync::Once;
 
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Object, Runtime};
 
+/// Bytes that a script may hold, many times what the largest results need: one that goes astray
+/// becomes an error, and not the end of everything else on the machine.
+const MOST_MEMORY: usize = 4 << 30;
+
 /// Gives the text behind a name, as bytes that stay until the next call; false if there is none.
 type Load = unsafe extern "C" fn(
     context: *mut c_void,
@@ -66,6 +70,7 @@ pub unsafe extern "C" fn hg_figures_free(text: *mut u8, size: usize) {
 fn draw(script: &[u8], data: &[u8], load: Load, context: *mut c_void) -> Result<String, String> {
     let data = std::str::from_utf8(data).map_err(|error| error.to_string())?;
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
+    runtime.set_memory_limit(MOST_MEMORY);
     let engine = Context::full(&runtime).map_err(|error| error.to_string())?;
     engine.with(|ctx| {
         run(&ctx, script, data, load, context).catch(&ctx).map_err(|error| error.to_string())
