@@ -43,7 +43,7 @@ export default function prepare(project: TestProject): (() => void) | undefined 
 }
 
 function run(...options: string[]): string {
-  return execFileSync(binary, options, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
+  return execFileSync(binary, options, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28, timeout: 120_000 });
 }
 
 function makeAll(folder: string): string[] {
@@ -79,7 +79,7 @@ function makeAll(folder: string): string[] {
     add("diff", (out) => run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"));
   }
   if (/^ {2}reproduce /m.test(commands)) {
-    add("limits", (out) => run("reproduce", "limits", ...phantom(strong).slice(0, 3), "--out", out, "--quiet"));
+    add("limits", (out) => run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"));
   }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {

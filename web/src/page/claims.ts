@@ -2,9 +2,11 @@
 import type { Claim, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
+import { formatAddress } from "./address";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
+import { table, type Column } from "./table";
 
 const MARKS: Readonly<Record<string, string>> = { holds: "✓", "does not hold": "✗", "cannot tell": "?" };
 
@@ -20,6 +22,14 @@ async function open(page: Page): Promise<Opened> {
   const list = results.header.claims ?? [];
   await results.need(...limitsNeeds(results), ...tokensNeeds(results));
   const figures = [...limitsFigures(results), ...tokensFigures(results)];
+  // Of the figures that a claim is about, one that stands nowhere else if there is one.
+  const used = new Set<Figure>();
+  const drawn = list.map((claim) => {
+    const found = figuresOf(claim, figures);
+    const figure = found.find((other) => !used.has(other)) ?? found[0];
+    if (figure) used.add(figure);
+    return figure;
+  });
   return {
     node: element(
       "div",
@@ -27,9 +37,38 @@ async function open(page: Page): Promise<Opened> {
       element("h1", {}, "The paper's claims, and what was measured"),
       element("p", { class: "facts" }, about(results)),
       element("p", { class: "facts" }, `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that stands with it.`),
-      element("ol", { class: "claims" }, ...list.map((claim) => claimCard(page, claim, figureOf(claim, figures)))),
+      overview(list),
+      element("ol", { class: "claims" }, ...list.map((claim, k) => claimCard(page, claim, drawn[k]))),
     ),
+    update: () => {
+      if (page.address.item === "") return;
+      requestAnimationFrame(() => document.getElementById(claimId(page.address.item))?.scrollIntoView());
+    },
   };
+}
+
+const claimId = (name: string) => `claim-${name}`;
+
+function overview(list: readonly Claim[]): HTMLElement {
+  const link = ({ name, statement }: Claim) =>
+    element("a", { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) }, statement);
+  const columns: Column<Claim>[] = [
+    { id: "claim", title: "Claim", key: ({ statement }) => statement, show: link },
+    { id: "verdict", title: "Verdict", key: ({ verdict: found }) => found, show: verdict },
+    { id: "figure", title: "In the paper", key: ({ figure }) => figure, show: inPaper },
+  ];
+  return table({ caption: "Verdicts", columns, rows: list });
+}
+
+const inPaper = ({ paper, figure }: Claim) => `Paper ${paper}, ${figure}`;
+
+function verdict({ verdict: found }: Claim): HTMLElement {
+  return element(
+    "span",
+    { class: `verdict verdict-${found.replaceAll(" ", "-")}` },
+    element("span", { "aria-hidden": "true" }, `${MARKS[found] ?? ""} `),
+    found,
+  );
 }
 
 function about({ header: { model, text } }: Results): string {
@@ -51,14 +90,14 @@ export function tally(list: readonly Claim[]): string {
 }
 
 // "Fig. 2a, 2b" of paper A is paper-2a; of paper B an experiment and what is drawn of it.
-export function figureOf({ paper, figure }: Claim, figures: readonly Figure[]): Figure | undefined {
+export function figuresOf({ paper, figure }: Claim, figures: readonly Figure[]): Figure[] {
   if (paper === "A") {
     const ids = [...figure.matchAll(/\d+[a-z]?/g)].map(([part]) => `paper-${part}`);
-    return figures.find(({ id }) => ids.includes(id));
+    return figures.filter(({ id }) => ids.includes(id));
   }
   const experiment = /sphere/i.test(figure) ? "sphere" : /BERT/.test(figure) ? "model" : "gaussian";
   const drawn = /hardmax/i.test(figure) ? "hardmax" : /uniform/i.test(figure) ? "uniform" : "rates";
-  return figures.find(({ id }) => id.startsWith(`${experiment}-`) && id.includes(drawn));
+  return figures.filter(({ id }) => id.startsWith(`${experiment}-`) && id.includes(drawn));
 }
 
 function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLElement {
@@ -67,14 +106,14 @@ function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLEl
     text === "" ? [] : [element("dt", {}, term), element("dd", {}, text)];
   return element(
     "li",
-    { class: `claim claim-${kind}` },
+    { class: `claim claim-${kind}`, id: claimId(claim.name) },
     element(
       "div",
       {},
       element(
         "h2",
         {},
-        element("span", { class: `verdict verdict-${kind}` }, element("span", { "aria-hidden": "true" }, `${MARKS[claim.verdict] ?? ""} `), claim.verdict),
+        verdict(claim),
         ` ${claim.statement}`,
       ),
       element(
@@ -83,7 +122,7 @@ function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLEl
         ...line("Measured", claim.measured),
         ...line("Test", claim.test),
         ...line("Reading", claim.reading),
-        ...line("In the paper", `Paper ${claim.paper}, ${claim.figure}`),
+        ...line("In the paper", inPaper(claim)),
       ),
     ),
     figure && picture(page, figure),
