@@ -101,6 +101,15 @@ TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {
   EXPECT_TRUE(noted(d, "only in the new file, and left out: layer 5; head 7; length 256"));
 }
 
+TEST(Diff, LabelsThatRoundingMovedAreTheSame) {
+  Results before, after;
+  before.set_coord("temperature", Numbers{0.1 * (1 + 1e-12), 1 - 1e-12, 10});
+  after.set_coord("temperature", Numbers{0.1, 1, 10 * (1 + 1e-6)});
+  before.add_metric("m", {"temperature"}, "1").values = {1, 2, 3};
+  after.add_metric("m", {"temperature"}, "1").values = {5, 7, 9};
+  EXPECT_EQ(diff(before, after).metric("m_change")->values, (Numbers{4, 5}));
+}
+
 TEST(Diff, ErrorsAreCombinedAsOfIndependentRuns) {
   const Results d = diff(run_of({0}, {0}, {32}, 0, 3), run_of({0}, {0}, {32}, 1, 4));
   EXPECT_EQ(d.metric("told")->stderr_, (Numbers{3, 4}));
@@ -192,6 +201,9 @@ TEST(Diff, PositionsAreBinsSinceTheOneBefore) {
   EXPECT_EQ(std::get<Numbers>(*d.coord("position")), (Numbers{16, 64}));
   EXPECT_EQ(d.metric("told_by_position")->values, (Numbers{1, 3, 5, 8}));
   EXPECT_EQ(d.metric("told_by_position_change"), nullptr);
+  const Results back = diff(after, before);
+  EXPECT_EQ(std::get<Numbers>(*back.coord("position")), (Numbers{16, 64}));
+  EXPECT_EQ(back.metric("told_by_position")->values, (Numbers{5, 8, 1, 3}));
   const Results asked = diff(before, after, {.metrics = {"told_by_position"}});
   EXPECT_EQ(asked.metric("told_by_position_change")->values, (Numbers{4, 5}));
   EXPECT_EQ(asked.metric("told"), nullptr);

@@ -241,6 +241,7 @@ TEST(LimitsFile, RefusesLimitsThatSayNothing) {
   expect_part(with(R"("where": {"length": [32, "a"]})"), "found both");
   expect_part(with(R"("where": {"length": null})"), "found null");
   expect_part(with(R"("where": {"length": 32, "length": 64})"), "\"length\" twice");
+  expect_part(with(R"("where": {"length": 32}, "max_increase": 0)"), "\"max_increase\" twice");
   // The same key in two objects is none twice.
   EXPECT_EQ(
       limits_of(R"({"metric": "m", "max_increase": 1}, {"metric": "m", "max_increase": 1})").size(),
