@@ -109,10 +109,13 @@ class Changes(DiffTest):
 
     def test_the_file_says_what_was_compared(self) -> None:
         self.scan("one", 1)
-        self.scan("four", 4, "32,64,128", "--normalizer", "ssmax:s=0.4,b=0")
+        path = self.scan("four", 4, "32,64,128", "--normalizer", "ssmax:s=0.4,b=0")
+        path.write_text(path.read_text().replace('"version":"', '"version":"9.'))
         done = self.succeed("diff", "one", "four/results.json", "--json", "--errors", 3,
                             "--quiet")  # fmt: skip
         difference = validate_text(done.out, "what --json prints")
+        self.assertEqual(f"headgauge {difference['tool']['version']}\n",
+                         self.succeed("--version").out)  # fmt: skip
         settings = difference["settings"]
         self.assertEqual(settings["command"], "diff")
         self.assertEqual((settings["errors"], settings["top"]), (3, 20))
@@ -164,6 +167,12 @@ class Changes(DiffTest):
         few = self.succeed("diff", "one", "four", "--top", 3).out
         self.assertEqual([line.split() for line in few.split("\n\n")[2].splitlines()[1:4]], lines[:3])
         self.assertIn(f"and {len(lines) - 3} more (--top all)", few)
+        most = sorted(size for size in expected.values() if size < 1000)[-2]
+        text = self.succeed("diff", "one", "four", "--top", "all", "--errors",
+                            most + 1e-9).out  # fmt: skip
+        self.assertIn(f"changed by more than {most:g} standard errors", text)
+        self.assertEqual(len(text.split("\n\n")[2].splitlines()) - 1,
+                         sum(size > most for size in expected.values()))
         for line in text.splitlines():
             if not re.match(r"\d+ of|None of|Flags|settings", line):
                 self.assertLessEqual(len(line), 100, line)
@@ -182,8 +191,11 @@ class Changes(DiffTest):
         self.assertEqual(told, {("gained", *flag) for flag in gained}
                          | {("lost", *flag) for flag in lost})  # fmt: skip
         self.assertTrue(gained and lost)
-        self.assertRegex(done.out, "(?m)^Flags gained: .*sink 0.1")
-        self.assertRegex(done.out, "(?m)^Flags lost: .*dispersed 0.1")
+        for change, flags in (("gained", gained), ("lost", lost)):
+            (line,) = re.findall(f"(?m)^Flags {change}: (.*)\\.$", done.out)
+            listed = {(part.split()[0], int(head[2:]))
+                      for part in line.split(", ") for head in part.split()[1:]}  # fmt: skip
+            self.assertEqual(listed, flags)
 
     def test_heads_csv(self) -> None:
         self.scan("one", 1)
