@@ -63,6 +63,8 @@ int run(const DiffCommand& command) {
   options.new_file = results_file(command.after);
   Results results = diff(read_results(options.old_file), read_results(options.new_file), options);
   const auto checks = check_limits(results, limits);
+  const ChangeList changes = list_changes(results, command.errors);
+  results.summary = summarize_changes(results, changes, command.errors);
   complete(command, top, results);
   if (!command.out.empty()) OutFolder(command.out).save(results);
 
@@ -73,7 +75,7 @@ int run(const DiffCommand& command) {
   } else {
     TableOptions table = table_on_output();
     table.top = top;
-    print_text(render_diff(results, list_changes(results, command.errors), command.errors, table));
+    print_text(render_diff(results, changes, command.errors, table));
     print_sentences(verdict);
     if (!command.out.empty()) print("\n{}", written_line(results, command.out));
   }

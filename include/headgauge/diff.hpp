@@ -33,6 +33,7 @@ Results diff(const Results& before, const Results& after, const DiffOptions& opt
 struct Change {
   std::string metric;
   std::vector<std::pair<std::string, std::string>> labels;  // dimension -> label
+  std::vector<Index> cell;                                  // along the dims of NAME_change
   double before = kUndefined;
   double after = kUndefined;
   double change = kUndefined;
@@ -60,6 +61,10 @@ inline constexpr double kRounding = 1e-6;
 
 // The values of diff() that changed: by more than `errors` standard errors where they have some.
 ChangeList list_changes(const Results& diff, double errors = 2);
+
+// What changed, in sentences; `list` is that of list_changes(diff, errors).
+std::vector<SummaryLine> summarize_changes(const Results& diff, const ChangeList& list,
+                                           double errors);
 
 // How much a metric may change (docs/formats.md). It is exceeded where it is passed by more than
 // `errors` standard errors of the change.

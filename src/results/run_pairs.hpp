@@ -60,6 +60,7 @@ class PairedMetric {
     for (std::size_t k = 0; k < dims_.size(); ++k) {
       change.labels.emplace_back(dims_[k], label_text(*diff_.coord(dims_[k]), pair.cell[k]));
     }
+    change.cell = pair.cell;
     change.before = pair.before;
     change.after = pair.after;
     change.change = pair.after - pair.before;

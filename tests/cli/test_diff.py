@@ -116,6 +116,7 @@ class Changes(DiffTest):
         difference = validate_text(done.out, "what --json prints")
         self.assertEqual(f"headgauge {difference['tool']['version']}\n",
                          self.succeed("--version").out)  # fmt: skip
+        self.assertRegex(difference["summary"][0]["text"], r"^\w+ of head 0\.\d .*went from ")
         settings = difference["settings"]
         self.assertEqual(settings["command"], "diff")
         self.assertEqual((settings["errors"], settings["top"]), (3, 20))

@@ -114,6 +114,29 @@ TEST(Changes, UndefinedAndNotFoundAreNoChanges) {
   EXPECT_EQ(list.unmeasured_values, 0);
 }
 
+TEST(Changes, AreToldInSentencesWhoseNumbersNameTheirCells) {
+  const Results d =
+      differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, -9}}, 0.5 / std::sqrt(2.0));
+  const auto lines = summarize_changes(d, list_changes(d), 2);
+  ASSERT_EQ(lines.size(), 2u) << "one metric has one sentence";
+  EXPECT_EQ(lines[0].text,
+            "m of head 3.2 at length 64 went from 1.00 to -9.00, by 20.0 standard errors.");
+  EXPECT_EQ(lines[0].heads, std::vector<std::string>{"3.2"});
+  EXPECT_EQ(lines[1].text,
+            "2 of 6 values changed by more than 2 standard errors; 0 would by chance.");
+  const auto& facts = lines[0].facts;
+  ASSERT_EQ(facts.size(), 4u);
+  EXPECT_EQ(facts[0].metric, "coords.length");
+  EXPECT_EQ(facts[0].value, 64);
+  for (const std::size_t k : {1, 2}) {
+    const auto at = static_cast<std::size_t>(d.flat_index(*d.metric("m"), facts[k].cell));
+    EXPECT_EQ(facts[k].metric, "m");
+    EXPECT_EQ(d.metric("m")->values[at], facts[k].value);
+  }
+  EXPECT_EQ(facts[1].value, 1);
+  EXPECT_EQ(facts[2].value, -9);
+}
+
 TEST(Changes, EachRivalHasALine) {
   const auto run = [](const Numbers& values) {
     Results r;
