@@ -44,7 +44,9 @@ export function costsFigure(results: Results): Figure | undefined {
           { label: "measured here", colour: theme.series[0], kind: "dot" },
           { label: "as printed", colour: theme.series[1], kind: "ring" },
         ],
-        options: { y: { type: "point", domain: rows.map(({ label }) => label), padding: 0.7 } },
+        options: {
+          y: { type: "point", domain: rows.map(({ label }) => label), padding: 0.7, axis: null },
+        },
         marks: [
           above
             ? Plot.text(rows, {

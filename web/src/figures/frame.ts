@@ -53,7 +53,8 @@ export function frame(
   const theme = themeOf(dark);
   const title = given ?? own;
   const { xLabel = x?.label, yLabel = y?.label, key = [], ramp } = words;
-  const titleLines = titled ? wrapped(title, width - 16, 15) : [];
+  // Bold letters are wider.
+  const titleLines = titled ? wrapped(title, (width - 16) / 1.12, 15) : [];
   const keyRows = rowsOfKey(key, width - 16);
   const yLines = yLabel ? wrapped(yLabel, width - 16) : [];
   const xLines = xLabel ? wrapped(xLabel, width - 16) : [];

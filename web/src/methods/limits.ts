@@ -137,12 +137,12 @@ export const LIMITS: Formulas = {
     source: "paper A, section 4; math 3",
   },
   top_overlap: {
-    tex: String.raw`\max_{g \ne h} \operatorname*{mean}_t \frac{|C_h \cap C_g|}{|C_h \cup C_g|}`,
+    tex: String.raw`\max_{g \ne h}\, \operatorname*{mean}_t \frac{|C_h \cap C_g|}{|C_h \cup C_g|}`,
     words: "How much its ten first keys agree with those of the most similar head of the layer.",
     source: "math 7a",
   },
   top_overlap_partner: {
-    tex: String.raw`\operatorname*{arg\,max}_{g \ne h} \operatorname*{mean}_t \frac{|C_h \cap C_g|}{|C_h \cup C_g|}`,
+    tex: String.raw`\operatorname*{arg\,max}_{g \ne h}\, \operatorname*{mean}_t \frac{|C_h \cap C_g|}{|C_h \cup C_g|}`,
     words: "The head of the layer that selects most nearly the same keys.",
     source: "math 7a",
   },
@@ -182,7 +182,7 @@ export const LIMITS: Formulas = {
     source: "math D4.1, 7a",
   },
   jacobian_bound: {
-    tex: String.raw`G \min\bigl\{\tfrac12,\; 2\max_i a_i(1 - a_i),\; \max_i a_i,\; \max_i a_i \sqrt n\,\lVert a\rVert_2\bigr\}`,
+    tex: String.raw`G \,\min\bigl\{\tfrac12,\; 2\max_i a_i(1 - a_i),\; \max_i a_i,\; \max_i a_i\, \sqrt n\,\lVert a\rVert_2\bigr\}`,
     words: "A valid upper bound on the spectral norm.",
     source: "math L2v",
   },

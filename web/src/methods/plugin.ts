@@ -33,5 +33,7 @@ function render(tex: string): string {
     .replace(/^<span[^>]*>/, "")
     .replace(/<\/span>$/, "")
     .replace(/<annotation[\s\S]*?<\/annotation>/, "")
-    .replace(/<\/?semantics>/g, "");
+    .replace(/<\/?semantics>/g, "")
+    // KaTeX leaves the room about names of functions to its style sheet, which the page lacks.
+    .replaceAll("<mo>\u2061</mo>", '<mo>\u2061</mo><mspace width="0.17em"/>');
 }

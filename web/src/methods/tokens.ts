@@ -49,12 +49,12 @@ export const TOKENS: Formulas = {
     source: "paper B; math 5a",
   },
   rate_mean: {
-    tex: String.raw`-\frac{\mathrm{d} \log \lVert \hat m_n - m\rVert}{\mathrm{d} \log n}`,
+    tex: String.raw`-\frac{\mathrm{d}\,\log \lVert \hat m_n - m\rVert}{\mathrm{d}\,\log n}`,
     words: "The error of the mean falls as n to the minus this rate; a weighted fit.",
     source: "paper B; math 5a",
   },
   rate_covariance: {
-    tex: String.raw`-\frac{\mathrm{d} \log \lVert \hat C_n - C\rVert}{\mathrm{d} \log n}`,
+    tex: String.raw`-\frac{\mathrm{d}\,\log \lVert \hat C_n - C\rVert}{\mathrm{d}\,\log n}`,
     words: "The error of the covariance falls as n to the minus this rate; a weighted fit.",
     source: "paper B; math 5a",
   },
@@ -71,12 +71,12 @@ export const TOKENS: Formulas = {
     source: "math 5b",
   },
   uniform_error: {
-    tex: String.raw`\mathbb{E} \max_{\lVert \Sigma^{-1/2} x\rVert \le R} \lVert \Gamma_n(x) - \Gamma(x)\rVert_2`,
+    tex: String.raw`\mathbb{E}\, \max_{\lVert \Sigma^{-1/2} x\rVert \le R} \lVert \Gamma_n(x) - \Gamma(x)\rVert_2`,
     words: "The largest error of the attention map over a net of queries up to radius R.",
     source: "paper B; math T5.1, 5b",
   },
   uniform_rate: {
-    tex: String.raw`-\frac{\mathrm{d} \log \text{uniform error}}{\mathrm{d} \log n}`,
+    tex: String.raw`-\frac{\mathrm{d}\,\log \text{uniform error}}{\mathrm{d}\,\log n}`,
     words: "How fast the largest error falls with n; 1/2 in the limit.",
     source: "paper B; math T5.1, 5b",
   },
@@ -86,7 +86,7 @@ export const TOKENS: Formulas = {
     source: "paper B; math T5.1, 5b",
   },
   uniform_constant_predicted: {
-    tex: String.raw`\max_{x}\; \sqrt{\lim_{n \to \infty} n\,\mathbb{E}\lVert \Gamma_n(x) - \Gamma(x)\rVert^2}`,
+    tex: String.raw`\max_{x}\; \sqrt{\lim_{n \to \infty} n\,\mathbb{E}\,\lVert \Gamma_n(x) - \Gamma(x)\rVert^2}`,
     words: "The constant that the pointwise limit predicts; it grows as the exponential of R²/2.",
     source: "math T5.1, O2, 5b",
   },

@@ -8,7 +8,7 @@ export const WEIGHTS: Formulas = {
     source: "math 7a",
   },
   entropy: {
-    tex: String.raw`H = -\sum_{j=1}^{n} p_j \log p_j, \qquad p_j = \frac{|a_j|}{\sum_k |a_k|}`,
+    tex: String.raw`H = -\sum_{j=1}^{n} p_j \,\log p_j, \qquad p_j = \frac{|a_j|}{\sum_k |a_k|}`,
     words: "How widely the weights spread: 0 on a single key, log n over all n keys alike.",
     source: "Zhai et al. 2023 (arXiv 2303.06296); math G1",
   },
@@ -18,7 +18,7 @@ export const WEIGHTS: Formulas = {
     source: "Zhai et al. 2023 (arXiv 2303.06296); math G1",
   },
   entropy_without_sink: {
-    tex: String.raw`-\sum_{j=2}^{n} p'_j \log p'_j, \qquad p'_j = \frac{p_j}{\sum_{k=2}^{n} p_k}`,
+    tex: String.raw`-\sum_{j=2}^{n} p'_j \,\log p'_j, \qquad p'_j = \frac{p_j}{\sum_{k=2}^{n} p_k}`,
     words: "The spread of what does not go to the first key.",
     source: "math 7a",
   },
@@ -58,12 +58,12 @@ export const WEIGHTS: Formulas = {
     source: "math G6",
   },
   scaled_weight_min: {
-    tex: String.raw`n \min_j a_j`,
+    tex: String.raw`n \,\min_j a_j`,
     words: "The smallest weight against an even share; bounded below where the scores are.",
     source: "paper A, Lemma 1 (C1); math L1",
   },
   scaled_weight_max: {
-    tex: String.raw`n \max_j a_j`,
+    tex: String.raw`n \,\max_j a_j`,
     words: "The largest weight against an even share; bounded above where the scores are.",
     source: "paper A, Lemma 1 (C2); math L1",
   },
@@ -134,7 +134,7 @@ export const WEIGHTS: Formulas = {
     source: "math 7a",
   },
   kl: {
-    tex: String.raw`\frac{1}{L}\sum_{t=1}^{L} \sum_w p_t(w) \log\frac{p_t(w)}{p'_t(w)}`,
+    tex: String.raw`\frac{1}{L}\sum_{t=1}^{L} \sum_w p_t(w) \,\log\frac{p_t(w)}{p'_t(w)}`,
     words: "How far the predicted next tokens move, from the original model to the exchanged one.",
     source: "math 7a",
   },
