@@ -5,7 +5,7 @@ import type { Results } from "../src/data/results";
 import { changesFigure, largestChangesFigure } from "../src/figures/changes";
 import type { Figure } from "../src/figures/figure";
 import { genericFigure } from "../src/figures/generic";
-import { headFigures, headNeeds } from "../src/figures/head";
+import { headFigures } from "../src/figures/head";
 import { meetingFigure, modelFigures, modelNeeds } from "../src/figures/model";
 import { multiplesFigure } from "../src/figures/multiples";
 import { limitsFigures, tokensFigures } from "../src/figures/papers";
@@ -99,13 +99,6 @@ describe("figures of one head", () => {
         compared.value("separability", { ...cell, normalizer }),
       );
     }
-  });
-
-  it("asks only for metrics that the file has", () => {
-    const scan = madeResults(madeScan());
-    expect(headNeeds(scan).every((name) => scan.has(name))).toBe(true);
-    expect(headNeeds(scan)).toContain("distance");
-    expect(headNeeds(scan)).not.toContain("error_mean");
   });
 });
 

@@ -96,6 +96,13 @@ export interface RawNumbers {
 
 export type LoadNumbers = (name: string) => Promise<RawNumbers> | RawNumbers;
 
+// Thrown by Results.metric() in a page; gather() catches it.
+class NotLoaded extends Error {
+  constructor(readonly metric: string) {
+    super(`${metric} is not loaded: gather() or need() comes first`);
+  }
+}
+
 export class Results {
   private readonly loaded = new Map<string, Metric>();
 
@@ -104,6 +111,7 @@ export class Results {
     private readonly infos: ReadonlyMap<string, MetricInfo>,
     private readonly load: LoadNumbers,
     readonly catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(),
+    private readonly nameInFile: (name: string) => string = (name) => name,
   ) {}
 
   get command(): string {
@@ -138,13 +146,26 @@ export class Results {
     }
   }
 
-  // The numbers of a metric that is ready (a file loads its own at once, a page after need());
-  // undefined where the file has none of that name.
+  // What `make` returns when every metric that it asks for is ready: it is called again after each
+  // one that was not, so it must have no effects.
+  async gather<T>(make: () => T): Promise<T> {
+    for (;;) {
+      try {
+        return make();
+      } catch (error) {
+        if (!(error instanceof NotLoaded) || this.loaded.has(error.metric)) throw error;
+        await this.need(error.metric);
+      }
+    }
+  }
+
+  // The numbers of a metric that is ready (a file loads its own at once, a page in gather() or
+  // after need()); undefined where the file has none of that name.
   metric(name: string): Metric | undefined {
     const ready = this.loaded.get(name);
     if (ready || !this.has(name)) return ready;
     const raw = this.load(name);
-    if (raw instanceof Promise) throw new Error(`${name} is not loaded: need() comes first`);
+    if (raw instanceof Promise) throw new NotLoaded(this.nameInFile(name));
     return this.keep(name, raw);
   }
 
@@ -180,6 +201,7 @@ export class Results {
         return ready ? plainNumbers(ready) : this.load(start + name);
       },
       this.catalogue,
+      (name) => this.nameInFile(start + name),
     );
   }
 

@@ -6,54 +6,11 @@ import { effectiveTokensFigure, entropyFigure } from "./entropy";
 import { errorFigure } from "./error";
 import type { Figure } from "./figure";
 import { formatNumber, headLabel, metricLabel } from "./format";
-import { RANKED, rankFigure } from "./rank";
+import { rankFigure } from "./rank";
 
 export interface HeadOptions {
   normalizer?: number; // of compare: the index of the rule or pattern; the original by default
 }
-
-const DISTANCES = [
-  "distance",
-  "distance_bound",
-  "distance_bound_paper",
-  "expected_distance",
-  "expected_distance_context",
-];
-
-const SEPARABILITIES = [
-  "separability",
-  "separability_null",
-  "separability_lower",
-  "separability_model_lower",
-  "separability_model_upper",
-  "separability_lower_paper",
-  "separability_upper_paper",
-];
-
-const NEEDS: readonly string[] = [
-  ...DISTANCES,
-  ...SEPARABILITIES,
-  "sensitivity",
-  "sensitivity_bound",
-  "sensitivity_bound_paper",
-  "visible_keys",
-  "entropy",
-  "entropy_by_position",
-  "entropy_slope",
-  "effective_tokens",
-  "effective_tokens_by_position",
-  "effective_tokens_forecast",
-  "error_mean",
-  "error_covariance",
-  "rate_mean",
-  "rate_covariance",
-  "rate_predicted",
-  "tokens_for_error",
-  ...RANKED,
-];
-
-export const headNeeds = (results: Results): string[] =>
-  [...new Set(NEEDS)].filter((name) => results.has(name));
 
 export function headFigures(
   results: Results,

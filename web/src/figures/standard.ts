@@ -1,26 +1,16 @@
 // The figures that a results file has by itself, without anyone choosing a head.
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
-import { headFigures, headNeeds } from "./head";
+import { headFigures } from "./head";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import { judgedN } from "./meeting";
-import { modelFigures, modelNeeds } from "./model";
-import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "./papers";
+import { modelFigures } from "./model";
+import { limitsFigures, tokensFigures } from "./papers";
 
 // What tells most about heads, as far as it was measured.
 const MAPS: readonly string[] = [
   "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
-];
-
-export const standardNeeds = (results: Results): string[] => [
-  ...new Set([
-    ...MAPS.filter((name) => results.has(name)),
-    ...modelNeeds(results),
-    ...limitsNeeds(results),
-    ...tokensNeeds(results),
-    ...headNeeds(results),
-  ]),
 ];
 
 // The original of compare, the N at which heads are judged.

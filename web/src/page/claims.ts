@@ -1,7 +1,7 @@
 // The claims of a paper beside what was measured, each with the figure that it is about.
 import type { Claim, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
-import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
+import { limitsFigures, tokensFigures } from "../figures/papers";
 import { formatAddress } from "./address";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
@@ -20,8 +20,7 @@ export const claims: View = {
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   const list = results.header.claims ?? [];
-  await results.need(...limitsNeeds(results), ...tokensNeeds(results));
-  const figures = [...limitsFigures(results), ...tokensFigures(results)];
+  const figures = await results.gather(() => [...limitsFigures(results), ...tokensFigures(results)]);
   // Of the figures that a claim is about, one that stands nowhere else if there is one.
   const used = new Set<Figure>();
   const drawn = list.map((claim) => {

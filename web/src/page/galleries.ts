@@ -22,8 +22,7 @@ function gallery({ id, title, heading, needs, figures }: Gallery): View {
     has: (results) => needs(results).length > 0,
     open: async (page: Page): Promise<Opened> => {
       const { results } = page;
-      await results.need(...needs(results));
-      const drawn = figures(results);
+      const drawn = await results.gather(() => figures(results));
       return {
         node: element(
           "div",

@@ -1,7 +1,7 @@
 // The page of one head.
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
-import { headFigures, headNeeds } from "../figures/head";
+import { headFigures } from "../figures/head";
 import { changed, formatAddress, headName, parseHead, type Head } from "./address";
 import { allHeads, chosenCell, chosenIndex, dimWords, headCell, isPerHead, metricWords, rowsBehind } from "./cells";
 import { choice, element, fill } from "./element";
@@ -29,7 +29,6 @@ async function open(page: Page): Promise<Opened> {
   if (!found) {
     return { node: element("div", {}, element("h1", {}, "Head"), failure(`These results have no head "${address.item}".`)) };
   }
-  await results.need(...headNeeds(results));
   const drawings = element("div", { class: "pictures" });
   const values = element("div");
   const node = element(
@@ -42,7 +41,8 @@ async function open(page: Page): Promise<Opened> {
   );
   // The numbers come after the figures: those of a large file take a moment.
   const update = async () => {
-    fill(drawings, ...figuresOf(page, found).map((figure) => picture(page, figure)));
+    const figures = await results.gather(() => figuresOf(page, found));
+    fill(drawings, ...figures.map((figure) => picture(page, figure)));
     const names = results.names().filter((name) => isPerHead(results, name) && !name.endsWith("_by_position"));
     await results.need(...names);
     fill(values, valueTable(page, found, names));
