@@ -30,7 +30,11 @@ class Limits(CommandTest):
     def test_the_demo_model(self) -> None:
         done = self.succeed("reproduce", "limits", *DEMO)
         folder = self.folder / "reproduce-limits"
-        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["heads.csv", "results.json"])
+        self.assertEqual(sorted(p.name for p in folder.iterdir()),
+                         ["figures", "heads.csv", "report.html", "results.json"])
+        drawn = {p.stem for p in (folder / "figures").iterdir()}
+        self.assertLessEqual({"paper-2a", "paper-2b", "critical-n", "paper-3", "paper-4", "costs"}, drawn)
+        self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
         results = validate(folder / "results.json")
         settings = results["settings"]
         for key, value in {"command": "reproduce", "experiment": "limits", "x": "embedding",
