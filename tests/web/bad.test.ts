@@ -108,7 +108,7 @@ inBrowser("a page", () => {
     const tab = await openResults(results);
     await everyView(tab);
     await tab.to("#overview?metric=entropy");
-    const first = await tab.page.getAttribute(".map g[aria-label=cell] rect", "aria-label");
+    const first = await tab.page.getAttribute(".map g[data-marks=cell] rect", "aria-label");
     expect(first).toMatch(/^Head 0\.0: entropy –/);
     await tab.to("#heads");
     expect(await tab.page.textContent("tbody td")).toBe("–");
@@ -163,7 +163,7 @@ inBrowser("a page", () => {
     const tab = await openResults(results, "#overview?metric=surprise");
     await tab.page.waitForSelector(".map");
     await tab.page.selectOption("#choose-mood", "good");
-    await tab.page.waitForFunction(() => document.querySelector(".map g[aria-label=cell] rect:last-child")?.getAttribute("aria-label")?.includes("bits"));
+    await tab.page.waitForFunction(() => document.querySelector(".map g[data-marks=cell] rect:last-child")?.getAttribute("aria-label")?.includes("bits"));
     await tab.to("#overview?metric=whole_surprise");
     await drawAll(tab.page);
     expect(await tab.page.$$eval(".explore > .scroll tbody tr", (rows) => rows.length)).toBe(2 * lengths);

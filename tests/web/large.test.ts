@@ -12,7 +12,7 @@ inBrowser("a large file", () => {
       while (!document.querySelector(".map")) await new Promise((done) => setTimeout(done, 5));
       return performance.now(); // since the browser set out for the file
     });
-    const cells = await tab.page.$$eval(".map g[aria-label=cell] rect", (found) => found.length);
+    const cells = await tab.page.$$eval(".map g[data-marks=cell] rect", (found) => found.length);
     expect(cells).toBe(1200);
     const switches: number[] = [];
     for (const metric of ["entropy", "separability", "max_weight", "sensitivity", "entropy"]) {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab } from "./browser";
 
-const MAP = ".map g[aria-label=cell] rect";
+const MAP = ".map g[data-marks=cell] rect";
 
 interface Entry {
   dims: string[];

@@ -70,7 +70,7 @@ export class LiveMap {
 
   // Called with every new drawing.
   attach(drawing: SVGSVGElement): void {
-    const found = [...drawing.querySelectorAll<SVGElement>('g[aria-label="cell"] rect')];
+    const found = [...drawing.querySelectorAll<SVGElement>('g[data-marks="cell"] rect')];
     if (found.length !== this.heads.length) throw new Error("the map has not one cell a head");
     this.cells = found;
     drawing.setAttribute("role", "group");

@@ -1,5 +1,8 @@
 // The first screen: what was measured, what was found, and a map of any metric.
 import type { Results } from "../data/results";
+import { capital } from "../figures/format";
+import { genericFigure } from "../figures/generic";
+import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
 import { chosenCell, isPerHead, metricWords } from "./cells";
 import { element, fill } from "./element";
@@ -8,10 +11,8 @@ import { flagsOfModel } from "./flags";
 import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
-import { capital } from "../figures/format";
-import { mapFigure } from "../figures/map";
-import { lineDim, lineFigure, valuesTable } from "./generic";
 import { dimChoices, metricChoice } from "./selection";
+import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
 // The first of these that a file has is the one to begin with.
@@ -76,14 +77,14 @@ function explorer(page: Page, metric: string): Node[] {
   const entry = results.catalogue.get(metric);
   const perHead = isPerHead(results, metric);
   const byLayer = results.info(metric)?.dims.includes("layer") === true;
-  const line = byLayer ? undefined : lineDim(results, metric);
+  const line = byLayer ? undefined : drawnDim(results, metric);
   const shared = [
     element("h2", { id: "explore" }, perHead ? "Layer × head map" : "Values"),
     element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric, line === undefined ? [] : [line])),
     entry ? element("p", { class: "note" }, `${capital(entry.meaning)}. `, methodsLink(metric)) : null,
   ].filter((node) => node !== null) as HTMLElement[];
   if (!perHead) {
-    const figure = byLayer ? mapFigure(results, metric, cell) : lineFigure(results, metric, cell);
+    const figure = genericFigure(results, metric, cell);
     return [...shared, ...(figure ? [picture(page, figure)] : []), valuesTable(results, metric)];
   }
   const map = new LiveMap(results, metric, cell, (head) => page.go(headAddress(head)));

@@ -35,6 +35,11 @@ export function picture(page: Page, figure: Figure, options: PictureOptions = {}
   const draw = () => {
     try {
       const drawing = figure.draw({ document, width, dark: page.theme.dark });
+      for (const marks of drawing.querySelectorAll("g[aria-label]")) {
+        // Plot names its groups of marks for programs, where people would hear "line, dot, text".
+        marks.setAttribute("data-marks", marks.getAttribute("aria-label")!);
+        marks.removeAttribute("aria-label");
+      }
       if (drawn) {
         drawn(drawing);
       } else {

@@ -1,38 +1,15 @@
-// A metric that is of no single head, or that this page knows nothing of: a line along a dim of
-// numbers where it has one, and all its values in a table.
+// All values of a metric that is of no single head, in a table.
 import { flatIndex, type Cell, type Metric, type Results } from "../data/results";
-import { curvesFigure, metricCurve } from "../figures/curves";
-import type { Figure } from "../figures/figure";
-import { capital, metricLabel } from "../figures/format";
 import { dimWords, labelText, metricWords } from "./cells";
 import { table, type Column } from "./table";
 import { shown, shownOf } from "./words";
 
 const ROWS_SHOWN = 1000;
 
-// The dim that a metric is drawn along: its last of several numbers.
-export function lineDim(results: Results, metric: string): string | undefined {
-  const dims = results.info(metric)?.dims ?? [];
-  return [...dims].reverse().find((dim) => {
-    const labels = results.coord(dim);
-    return labels.length > 1 && labels.every((label) => typeof label === "number");
-  });
-}
-
-export function lineFigure(results: Results, metric: string, cell: Cell): Figure | undefined {
-  const dim = lineDim(results, metric);
-  if (dim === undefined) return undefined;
-  const values = results.numbers(dim);
-  const log = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 8;
-  const label = metricLabel(results, metric);
-  return curvesFigure({
-    id: `values-${metric.replaceAll("_", "-")}`,
-    title: `${capital(label)} against ${dimWords(dim)}`,
-    caption: "Bands are ± 2 standard errors, where there are any; a gap is an undefined value.",
-    x: { column: dim, label: dimWords(dim), values, log, ticks: values },
-    y: { label },
-    curves: metricCurve(results, dim, cell, { name: metric, label, colour: 0, style: "line", dots: true }),
-  });
+// The dim along which the figure of such a metric runs, which is not to be chosen.
+export function drawnDim(results: Results, metric: string): string | undefined {
+  const several = (results.info(metric)?.dims ?? []).filter((dim) => results.coord(dim).length > 1);
+  return several.find((dim) => results.coord(dim).every((label) => typeof label === "number")) ?? several[0];
 }
 
 interface ValueRow {
