@@ -5,10 +5,11 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
   const sizes: Record<string, number> = { layer: layers, head: heads };
   const metrics: Record<string, MetricJson> = {};
   for (const [name, metric] of Object.entries(small.metrics)) {
-    const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, 0);
+    const vary: Vary = (value, salt) => value * (1 + (salt % 97) / 400);
+    const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, vary, 0);
     metrics[name] = { ...metric, values: spread(metric.values) };
     if (metric.stderr !== undefined) metrics[name]!.stderr = spread(metric.stderr);
-    if (metric.rows !== undefined) metrics[name]!.rows = spread(metric.rows);
+    if (metric.rows !== undefined) metrics[name]!.rows = repeated(metric.rows, metric.dims, sizes, (n) => n, 0);
   }
   const count = (n: number) => Array.from({ length: n }, (_, k) => k);
   return {
@@ -27,20 +28,23 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
   };
 }
 
+type Vary = (value: number, salt: number) => number;
+
 // Layers and heads again and again, each a little different.
 function repeated(
   nested: unknown,
   dims: readonly string[],
   sizes: Readonly<Record<string, number>>,
+  vary: Vary,
   salt: number,
 ): unknown {
   const [dim, ...rest] = dims;
   if (dim === undefined) {
-    return typeof nested === "number" ? nested * (1 + (salt % 97) / 400) : nested;
+    return typeof nested === "number" ? vary(nested, salt) : nested;
   }
   const list = nested as unknown[];
   const size = sizes[dim] ?? list.length;
   return Array.from({ length: size }, (_, k) =>
-    repeated(list[k % list.length], rest, sizes, sizes[dim] === undefined ? salt : salt * 31 + k + 1),
+    repeated(list[k % list.length], rest, sizes, vary, sizes[dim] === undefined ? salt : salt * 31 + k + 1),
   );
 }
