@@ -21,38 +21,42 @@ const checked = inject("kinds").flatMap((kind) => [
 ]);
 
 inBrowser("axe", () => {
-  test.each(checked)(
-    "finds nothing serious in the views of %s, %s",
-    async (kind, colorScheme) => {
-      const tab = await openKind(kind, "", { colorScheme });
-      for (const view of await viewsOf(tab)) {
-        await tab.to(view);
-        await drawAll(tab.page);
-        await tab.page.evaluate(() => {
-          // What is folded up: all flags and choices, and the numbers of one figure.
-          const folded = document.querySelectorAll("details:not(.numbers), .numbers:first-of-type");
-          [...folded].slice(0, 12).forEach((part) => ((part as HTMLDetailsElement).open = true));
-        });
-        await tab.page.evaluate(axe);
-        const violations = await tab.page.evaluate(async () => {
-          const { axe } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } };
-          return (await axe.run({ resultTypes: ["violations"] })).violations;
-        });
-        const serious = violations
-          .filter(({ impact }) => impact === "serious" || impact === "critical")
-          .map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)} ${nodes[0]!.failureSummary.slice(0, 300)}`);
-        expect(serious, view).toEqual([]);
-      }
-      await quiet(tab);
-    },
-  );
+  test.each(checked)("finds nothing serious in the views of %s, %s", async (kind, colorScheme) => {
+    const tab = await openKind(kind, "", { colorScheme });
+    for (const view of await viewsOf(tab)) {
+      await tab.to(view);
+      await drawAll(tab.page);
+      await tab.page.evaluate(() => {
+        // What is folded up: all flags and choices, and the numbers of one figure.
+        const folded = document.querySelectorAll("details:not(.numbers), .numbers:first-of-type");
+        [...folded].slice(0, 12).forEach((part) => ((part as HTMLDetailsElement).open = true));
+      });
+      await tab.page.evaluate(axe);
+      const violations = await tab.page.evaluate(async () => {
+        const { axe } = window as unknown as {
+          axe: { run(options: object): Promise<{ violations: Violation[] }> };
+        };
+        return (await axe.run({ resultTypes: ["violations"] })).violations;
+      });
+      const serious = violations
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(
+          ({ id, nodes }) =>
+            `${id}: ${nodes[0]!.html.slice(0, 200)} ${nodes[0]!.failureSummary.slice(0, 300)}`,
+        );
+      expect(serious, view).toEqual([]);
+    }
+    await quiet(tab);
+  });
 });
 
 inBrowser("without a mouse", () => {
   test("the first thing reached leads past the bar", async () => {
     const tab = await openKind("scan");
     await tab.page.keyboard.press("Tab");
-    expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toBe(
+      "Skip to the content",
+    );
     await tab.page.keyboard.press("Enter");
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("view");
     expect(await tab.page.evaluate(() => location.hash)).toBe("");

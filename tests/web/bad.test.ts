@@ -1,9 +1,19 @@
-// Data that is broken, strange or of another time: the page says what is wrong, or shows what it can.
+// Data that is broken, strange or of another time: the page says what is wrong, or shows what it
+// can.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { drawAll, inBrowser, openTab, pathOf, quiet, resultsOf, viewsOf, type Tab } from "./browser";
+import {
+  drawAll,
+  inBrowser,
+  openTab,
+  pathOf,
+  quiet,
+  resultsOf,
+  viewsOf,
+  type Tab,
+} from "./browser";
 import { scriptsOf, type ResultsJson } from "./embed";
 
 const folder = mkdtempSync(join(tmpdir(), "headgauge-bad-"));
@@ -16,7 +26,10 @@ async function openWith(scripts: string, hash = ""): Promise<Tab> {
   const path = join(folder, `${++made}.html`);
   const bare = html.replace(/<script id="headgauge-[^>]*>[^<]*<\/script>\s*/g, "");
   if (bare.length >= html.length) throw new Error("the page of the scan has no data to take out");
-  writeFileSync(path, bare.replace("</body>", () => `${scripts}</body>`));
+  writeFileSync(
+    path,
+    bare.replace("</body>", () => `${scripts}</body>`),
+  );
   return openTab(path, hash);
 }
 
@@ -27,7 +40,10 @@ async function everyView(tab: Tab): Promise<void> {
   for (const view of await viewsOf(tab)) {
     await tab.to(view);
     await drawAll(tab.page);
-    expect(await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)), view).toEqual([]);
+    expect(
+      await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent)),
+      view,
+    ).toEqual([]);
   }
 }
 
@@ -82,7 +98,9 @@ inBrowser("a page", () => {
     const results = resultsOf("scan");
     results.metrics["entropy"]!.values = [[1, 2], [3]];
     const tab = await openResults(results, "#overview?metric=entropy");
-    expect(await failure(tab)).toMatch(/entropy cannot be shown: entropy: expected \d+ values, found 3/);
+    expect(await failure(tab)).toMatch(
+      /entropy cannot be shown: entropy: expected \d+ values, found 3/,
+    );
     await quiet(tab);
   });
 
@@ -104,7 +122,8 @@ inBrowser("a page", () => {
 
   test("of nothing but undefined values draws every view", async () => {
     const results = resultsOf("scan");
-    for (const metric of Object.values(results.metrics)) metric.values = mapped(metric.values, () => null);
+    for (const metric of Object.values(results.metrics))
+      metric.values = mapped(metric.values, () => null);
     const tab = await openResults(results);
     await everyView(tab);
     await tab.to("#overview?metric=entropy");
@@ -155,18 +174,32 @@ inBrowser("a page", () => {
     const lengths = results.coords["length"]!.length;
     results.coords["mood"] = ["good", "bad"];
     results.metrics["surprise"] = {
-      dims: ["layer", "head", "mood"], unit: "bits",
-      values: Array.from({ length: layers }, (_, i) => Array.from({ length: heads }, (__, j) => [i + j, i * j])),
+      dims: ["layer", "head", "mood"],
+      unit: "bits",
+      values: Array.from({ length: layers }, (_, i) =>
+        Array.from({ length: heads }, (__, j) => [i + j, i * j]),
+      ),
     };
-    results.metrics["whole_surprise"] = { dims: ["mood", "length"], unit: "1", values: [Array(lengths).fill(1.5), Array(lengths).fill(2)] };
+    results.metrics["whole_surprise"] = {
+      dims: ["mood", "length"],
+      unit: "1",
+      values: [Array(lengths).fill(1.5), Array(lengths).fill(2)],
+    };
     results.metrics["constant"] = { dims: [], unit: "1", values: 42 };
     const tab = await openResults(results, "#overview?metric=surprise");
     await tab.page.waitForSelector(".map");
     await tab.page.selectOption("#choose-mood", "good");
-    await tab.page.waitForFunction(() => document.querySelector(".map g[data-marks=cell] rect:last-child")?.getAttribute("aria-label")?.includes("bits"));
+    await tab.page.waitForFunction(() =>
+      document
+        .querySelector(".map g[data-marks=cell] rect:last-child")
+        ?.getAttribute("aria-label")
+        ?.includes("bits"),
+    );
     await tab.to("#overview?metric=whole_surprise");
     await drawAll(tab.page);
-    expect(await tab.page.$$eval(".explore > .scroll tbody tr", (rows) => rows.length)).toBe(2 * lengths);
+    expect(await tab.page.$$eval(".explore > .scroll tbody tr", (rows) => rows.length)).toBe(
+      2 * lengths,
+    );
     await tab.to("#overview?metric=constant");
     expect(await tab.page.textContent(".explore > .scroll tbody")).toContain("42");
     await tab.to("#methods");
@@ -190,5 +223,7 @@ function firstOf(nested: unknown, dims: readonly string[]): unknown {
   const [dim, ...rest] = dims;
   if (dim === undefined) return nested;
   const list = nested as unknown[];
-  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) => firstOf(inner, rest));
+  return (dim === "layer" || dim === "head" ? list.slice(0, 1) : list).map((inner) =>
+    firstOf(inner, rest),
+  );
 }

@@ -7,8 +7,13 @@ import { pathToFileURL } from "node:url";
 import type { ResultsJson } from "./embed";
 
 const ARGUMENTS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 const WAIT = 60_000;
 
@@ -19,7 +24,11 @@ export function inBrowser(name: string, tests: () => void): void {
   const missing = inject("missing");
   describe.skipIf(missing !== "")(missing === "" ? name : `${name} (skipped: ${missing})`, () => {
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: inject("chromium"), args: ARGUMENTS, timeout: WAIT });
+      browser = await chromium.launch({
+        executablePath: inject("chromium"),
+        args: ARGUMENTS,
+        timeout: WAIT,
+      });
     });
     afterAll(async () => browser.close());
     tests();
@@ -43,13 +52,22 @@ export interface Tab {
   close(): Promise<void>;
 }
 
-export async function openTab(path: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
+export async function openTab(
+  path: string,
+  hash = "",
+  options: BrowserContextOptions = {},
+): Promise<Tab> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    acceptDownloads: true,
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT);
   const complaints: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(`console: ${message.text()}`);
+    if (message.type() === "error" || message.type() === "warning")
+      complaints.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => complaints.push(`error: ${error.stack ?? error.message}`));
   page.on("request", (request) => {
@@ -73,7 +91,11 @@ export async function openTab(path: string, hash = "", options: BrowserContextOp
   };
 }
 
-export async function openKind(kind: string, hash = "", options: BrowserContextOptions = {}): Promise<Tab> {
+export async function openKind(
+  kind: string,
+  hash = "",
+  options: BrowserContextOptions = {},
+): Promise<Tab> {
   return openTab(pathOf(kind), hash, options);
 }
 
@@ -112,5 +134,7 @@ export async function hashOf({ page }: Tab): Promise<string> {
 
 // The addresses of all views in the bar.
 export async function viewsOf({ page }: Tab): Promise<string[]> {
-  return page.$$eval("nav[aria-label=Views] a", (links) => links.map((link) => link.getAttribute("href")!));
+  return page.$$eval("nav[aria-label=Views] a", (links) =>
+    links.map((link) => link.getAttribute("href")!),
+  );
 }

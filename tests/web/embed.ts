@@ -37,12 +37,19 @@ export function pageWith(bundle: string, scripts: string): string {
 export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[], gzip = false): string {
   const { metrics, ...header } = results;
   const infos = Object.entries(metrics).map(([name, { dims, unit }], k) => ({
-    name, dims, unit, element: `headgauge-metric-${k}`,
+    name,
+    dims,
+    unit,
+    element: `headgauge-metric-${k}`,
   }));
   const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
     const text = JSON.stringify({ values, stderr, rows });
     return gzip
-      ? script(`headgauge-metric-${k}`, "application/gzip", gzipSync(text, { level: 1 }).toString("base64"))
+      ? script(
+          `headgauge-metric-${k}`,
+          "application/gzip",
+          gzipSync(text, { level: 1 }).toString("base64"),
+        )
       : script(`headgauge-metric-${k}`, "application/json", text);
   });
   const data = JSON.stringify({ header, catalogue, metrics: infos });

@@ -20,9 +20,11 @@ inBrowser("a picture", () => {
     const problem = await tab.page.evaluate((svg) => {
       const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");
       if (parsed.querySelector("parsererror")) return "it does not parse";
-      if (parsed.documentElement.namespaceURI !== "http://www.w3.org/2000/svg") return "it is no SVG";
+      if (parsed.documentElement.namespaceURI !== "http://www.w3.org/2000/svg")
+        return "it is no SVG";
       if (parsed.querySelector("[tabindex]")) return "it has traces of the page";
-      if (/currentColor|var\(--|https?:\/\/(?!www\.w3\.org)/.test(svg)) return "it needs something from outside";
+      if (/currentColor|var\(--|https?:\/\/(?!www\.w3\.org)/.test(svg))
+        return "it needs something from outside";
       return "";
     }, text);
     expect(problem).toBe("");
@@ -44,13 +46,19 @@ inBrowser("a picture", () => {
   test("has its numbers in a CSV, exactly those of the results", async () => {
     const tab = await openKind("scan", "#overview?metric=entropy&length=64");
     const { bytes } = await saved(tab, "CSV");
-    const lines = bytes.toString("utf8").trimEnd().split("\r\n").map((line) => line.split(","));
+    const lines = bytes
+      .toString("utf8")
+      .trimEnd()
+      .split("\r\n")
+      .map((line) => line.split(","));
     expect(lines[0]!.slice(0, 3)).toEqual(["layer", "head", "entropy"]);
     const { coords, metrics } = resultsOf("scan");
     const at = coords["length"]!.indexOf(64);
     const values = metrics["entropy"]!.values as number[][][];
     expect(lines.slice(1).map((line) => line.slice(0, 3).map(Number))).toEqual(
-      values.flatMap((heads, i) => heads.map((lengths, j) => [coords["layer"]![i], coords["head"]![j], lengths[at]])),
+      values.flatMap((heads, i) =>
+        heads.map((lengths, j) => [coords["layer"]![i], coords["head"]![j], lengths[at]]),
+      ),
     );
     await quiet(tab);
   });

@@ -16,9 +16,13 @@ inBrowser("the table of heads", () => {
     await tab.page.waitForSelector("th[aria-sort=descending] #sort-entropy_normalized");
     const largest = (await column(tab, "entropy_normalized")).map(Number);
     expect(largest).toEqual([...largest].sort((a, b) => b - a));
-    const numbers = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][]).flat().map((values) => values[values.length - 1]!);
+    const numbers = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][])
+      .flat()
+      .map((values) => values[values.length - 1]!);
     expect(Math.abs(largest[0]! - Math.max(...numbers))).toBeLessThan(1e-3);
-    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("sort-entropy_normalized");
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe(
+      "sort-entropy_normalized",
+    );
     await tab.page.keyboard.press("Enter");
     await tab.page.waitForSelector("th[aria-sort=ascending] #sort-entropy_normalized");
     const smallest = (await column(tab, "entropy_normalized")).map(Number);
@@ -29,14 +33,25 @@ inBrowser("the table of heads", () => {
 
   test("filters by head and by flag, as one types", async () => {
     const tab = await openKind("scan", "#heads");
-    const { flags, coords } = resultsOf("scan") as unknown as { flags: { name: string; layer: number; head: number }[]; coords: { head: number[] } };
+    const { flags, coords } = resultsOf("scan") as unknown as {
+      flags: { name: string; layer: number; head: number }[];
+      coords: { head: number[] };
+    };
     await tab.page.fill("#filter", "0.*");
-    await tab.page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, coords.head.length);
+    await tab.page.waitForFunction(
+      (n) => document.querySelectorAll("tbody tr").length === n,
+      coords.head.length,
+    );
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("filter");
     const name = flags[0]!.name;
     await tab.page.fill("#filter", name);
-    const flagged = flags.filter((flag) => flag.name === name).map(({ layer, head }) => `${layer}.${head}`);
-    await tab.page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, flagged.length);
+    const flagged = flags
+      .filter((flag) => flag.name === name)
+      .map(({ layer, head }) => `${layer}.${head}`);
+    await tab.page.waitForFunction(
+      (n) => document.querySelectorAll("tbody tr").length === n,
+      flagged.length,
+    );
     expect(await column(tab, "head")).toEqual(flagged);
     expect(await hashOf(tab)).toBe(`#heads?filter=${name}`);
     await tab.page.reload();
@@ -62,30 +77,47 @@ inBrowser("the page of a head", () => {
   test("has its values at the longest length, equal to the file", async () => {
     const tab = await openKind("scan", "#head/1.2");
     await tab.page.waitForSelector("#values + div table");
-    const lines = await tab.page.$$eval("#values + div tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent!)));
+    const lines = await tab.page.$$eval("#values + div tbody tr", (rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent!)),
+    );
     const { metrics } = resultsOf("scan");
     const found = new Map(lines.map(([name, value, error]) => [name, { value, error }]));
     for (const name of ["entropy", "effective_tokens", "max_weight", "jacobian_spectral"]) {
-      const { values, stderr } = metrics[name] as { values: number[][][]; stderr: (number | null)[][][] };
+      const { values, stderr } = metrics[name] as {
+        values: number[][][];
+        stderr: (number | null)[][][];
+      };
       const shownValue = found.get(name.replaceAll("_", " "))!;
       const value = values[1]![2]!.at(-1)!;
-      expect(Math.abs(Number(shownValue.value) - value)).toBeLessThanOrEqual(5.1e-4 * Math.abs(value));
+      expect(Math.abs(Number(shownValue.value) - value)).toBeLessThanOrEqual(
+        5.1e-4 * Math.abs(value),
+      );
       const error = stderr[1]![2]!.at(-1);
       if (error === null) expect(shownValue.error).toBe("–");
-      else expect(Math.abs(Number(shownValue.error) - error!)).toBeLessThanOrEqual(0.051 * Math.abs(error!));
+      else
+        expect(Math.abs(Number(shownValue.error) - error!)).toBeLessThanOrEqual(
+          0.051 * Math.abs(error!),
+        );
     }
     await quiet(tab);
   });
 
   test("has its flags with advice, and leads to its neighbours", async () => {
-    const { flags } = resultsOf("scan") as unknown as { flags: { layer: number; head: number; advice: string }[] };
+    const { flags } = resultsOf("scan") as unknown as {
+      flags: { layer: number; head: number; advice: string }[];
+    };
     const { layer, head } = flags[0]!;
     const own = flags.filter((flag) => flag.layer === layer && flag.head === head);
     const tab = await openKind("scan", `#head/${layer}.${head}`);
-    const said = await tab.page.$$eval(".flag-list .advice", (found) => found.map((text) => text.textContent));
+    const said = await tab.page.$$eval(".flag-list .advice", (found) =>
+      found.map((text) => text.textContent),
+    );
     expect(said).toEqual(own.map(({ advice }) => advice));
     await tab.page.click(".steps a:has-text('Next')");
-    await tab.page.waitForFunction((name) => document.querySelector("h1")?.textContent !== name, `Head ${layer}.${head}`);
+    await tab.page.waitForFunction(
+      (name) => document.querySelector("h1")?.textContent !== name,
+      `Head ${layer}.${head}`,
+    );
     await quiet(tab);
   });
 

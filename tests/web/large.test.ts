@@ -36,11 +36,15 @@ inBrowser("a large file", () => {
     const table = await tab.page.evaluate(async () => {
       const start = performance.now();
       location.hash = "#heads";
-      while (document.querySelectorAll("tbody tr").length < 1200) await new Promise((done) => requestAnimationFrame(done));
+      while (document.querySelectorAll("tbody tr").length < 1200)
+        await new Promise((done) => requestAnimationFrame(done));
       return performance.now() - start;
     });
     const times = switches.map((time) => time.toFixed(0)).join(", ");
-    console.log(`48 x 25 heads, a page of ${size} MiB: opens in ${opened.toFixed(0)} ms, switches metric in ${times} ms, lists all heads in ${table.toFixed(0)} ms`);
+    console.log(
+      `48 x 25 heads, a page of ${size} MiB: opens in ${opened.toFixed(0)} ms, switches ` +
+        `metric in ${times} ms, lists all heads in ${table.toFixed(0)} ms`,
+    );
     expect(opened).toBeLessThan(10_000);
     expect(Math.max(...switches)).toBeLessThan(1000);
     await quiet(tab);

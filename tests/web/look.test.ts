@@ -1,4 +1,5 @@
-// How the page looks: on a phone, on a desk, on paper. With HEADGAUGE_GALLERY=folder the screenshots
+// How the page looks: on a phone, on a desk, on paper. With HEADGAUGE_GALLERY=folder the
+// screenshots
 // are kept there.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +24,11 @@ inBrowser("on a phone", () => {
         document.documentElement.scrollWidth <= innerWidth
           ? []
           : [...document.querySelectorAll("body *")]
-              .filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5 && !part.closest(".scroll, svg"))
+              .filter(
+                (part) =>
+                  part.getBoundingClientRect().right > innerWidth + 0.5 &&
+                  !part.closest(".scroll, svg"),
+              )
               .map((part) => part.outerHTML.slice(0, 120)),
       );
       expect(wide, view).toEqual([]);
@@ -44,8 +49,15 @@ inBrowser("on a phone", () => {
 
 inBrowser("on a desk", () => {
   test.each([
-    ["scan", "overview"], ["scan", "head/0.1"], ["scan", "heads"], ["scan", "multiples"], ["scan", "methods"],
-    ["compare", "model"], ["compare", "changes"], ["converge", "meeting"], ["synthetic", "model"],
+    ["scan", "overview"],
+    ["scan", "head/0.1"],
+    ["scan", "heads"],
+    ["scan", "multiples"],
+    ["scan", "methods"],
+    ["compare", "model"],
+    ["compare", "changes"],
+    ["converge", "meeting"],
+    ["synthetic", "model"],
   ])("%s: %s, in light and in dark", async (kind, view) => {
     for (const colorScheme of ["light", "dark"] as const) {
       const tab = await openKind(kind, `#${view}`, { colorScheme });
@@ -60,17 +72,29 @@ inBrowser("on a desk", () => {
 
 inBrowser("on paper", () => {
   test("is light, without controls, with every figure drawn and none cut", async () => {
-    const tab = await openKind("scan", "#head/0.1", { colorScheme: "dark", viewport: { width: 800, height: 1100 } });
+    const tab = await openKind("scan", "#head/0.1", {
+      colorScheme: "dark",
+      viewport: { width: 800, height: 1100 },
+    });
     await tab.page.emulateMedia({ media: "print", colorScheme: "dark" });
-    await tab.page.waitForFunction(() => [...document.querySelectorAll(".drawing")].every((place) => place.childElementCount > 0));
+    await tab.page.waitForFunction(() =>
+      [...document.querySelectorAll(".drawing")].every((place) => place.childElementCount > 0),
+    );
     const found = await tab.page.evaluate(() => {
       const visible = (part: Element) => (part as HTMLElement).offsetParent !== null;
       return {
         ground: getComputedStyle(document.body).backgroundColor,
-        controls: [...document.querySelectorAll("button, select, input, nav")].filter(visible).length,
-        dark: [...document.querySelectorAll(".drawing svg > rect:first-of-type")].filter((ground) => ground.getAttribute("fill") !== "#ffffff").length,
-        cut: [...document.querySelectorAll(".picture")].filter((part) => getComputedStyle(part).breakInside !== "avoid").length,
-        tall: [...document.querySelectorAll(".picture svg")].filter((part) => part.getBoundingClientRect().height > 900).length,
+        controls: [...document.querySelectorAll("button, select, input, nav")].filter(visible)
+          .length,
+        dark: [...document.querySelectorAll(".drawing svg > rect:first-of-type")].filter(
+          (ground) => ground.getAttribute("fill") !== "#ffffff",
+        ).length,
+        cut: [...document.querySelectorAll(".picture")].filter(
+          (part) => getComputedStyle(part).breakInside !== "avoid",
+        ).length,
+        tall: [...document.querySelectorAll(".picture svg")].filter(
+          (part) => part.getBoundingClientRect().height > 900,
+        ).length,
       };
     });
     expect(found).toEqual({ ground: "rgb(255, 255, 255)", controls: 0, dark: 0, cut: 0, tall: 0 });

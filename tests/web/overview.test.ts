@@ -15,7 +15,10 @@ const readout = ({ page }: Tab) => page.textContent(".readout");
 inBrowser("the first screen", () => {
   test("says which model and which text", async () => {
     const tab = await openKind("scan");
-    const { model, text } = resultsOf("scan") as unknown as { model: { name: string }; text: { names: string[] } };
+    const { model, text } = resultsOf("scan") as unknown as {
+      model: { name: string };
+      text: { names: string[] };
+    };
     expect(await tab.page.textContent("h1")).toBe(model.name);
     expect(await tab.page.textContent(".about .facts")).toContain(text.names[0]);
     await quiet(tab);
@@ -23,10 +26,16 @@ inBrowser("the first screen", () => {
 
   test("says what was found, with heads that lead to their pages", async () => {
     const tab = await openKind("scan");
-    const { summary } = resultsOf("scan") as unknown as { summary: { text: string; heads: string[] }[] };
-    const said = await tab.page.$$eval(".findings li", (items) => items.map((item) => item.textContent));
+    const { summary } = resultsOf("scan") as unknown as {
+      summary: { text: string; heads: string[] }[];
+    };
+    const said = await tab.page.$$eval(".findings li", (items) =>
+      items.map((item) => item.textContent),
+    );
     expect(said).toEqual(summary.map(({ text }) => text));
-    const links = await tab.page.$$eval(".findings a", (found) => found.map((link) => link.textContent));
+    const links = await tab.page.$$eval(".findings a", (found) =>
+      found.map((link) => link.textContent),
+    );
     expect(new Set(links)).toEqual(new Set(summary.flatMap(({ heads }) => heads)));
     await tab.page.click(".findings a >> nth=0");
     await tab.page.waitForSelector(".head-page");
@@ -37,7 +46,9 @@ inBrowser("the first screen", () => {
   test("the sentences of a strong and of a weak phantom differ", async () => {
     const strong = await openKind("phantom-strong");
     const weak = await openKind("phantom-weak");
-    expect(await strong.page.textContent(".findings ol")).not.toBe(await weak.page.textContent(".findings ol"));
+    expect(await strong.page.textContent(".findings ol")).not.toBe(
+      await weak.page.textContent(".findings ol"),
+    );
     await quiet(strong);
     await quiet(weak);
   });
@@ -47,10 +58,15 @@ inBrowser("the first screen", () => {
     const { flags } = resultsOf("scan") as unknown as { flags: { name: string }[] };
     const counts = new Map<string, number>();
     for (const { name } of flags) counts.set(name, (counts.get(name) ?? 0) + 1);
-    const shownCounts = await tab.page.$$eval(".flag summary", (found) => found.map((line) => line.textContent));
+    const shownCounts = await tab.page.$$eval(".flag summary", (found) =>
+      found.map((line) => line.textContent),
+    );
     expect(shownCounts).toHaveLength(counts.size);
     for (const [name, count] of counts) {
-      expect(shownCounts.some((line) => line!.startsWith(`${name.replaceAll("_", " ")} ${count} head`)), name).toBe(true);
+      expect(
+        shownCounts.some((line) => line!.startsWith(`${name.replaceAll("_", " ")} ${count} head`)),
+        name,
+      ).toBe(true);
     }
     await quiet(tab);
   });
@@ -58,11 +74,18 @@ inBrowser("the first screen", () => {
   test("the map has every head, with the value of the results file", async () => {
     const tab = await openKind("scan", "#overview?metric=entropy&length=64");
     await tab.page.waitForSelector(MAP);
-    const labels = await tab.page.$$eval(MAP, (cells) => cells.map((cell) => cell.getAttribute("aria-label")!));
+    const labels = await tab.page.$$eval(MAP, (cells) =>
+      cells.map((cell) => cell.getAttribute("aria-label")!),
+    );
     const { coords } = resultsOf("scan");
     const { values } = metric("scan", "entropy");
     const at = coords["length"]!.indexOf(64);
-    const expected = values.flatMap((heads, i) => heads.map((lengths, j) => [`Head ${coords["layer"]![i]}.${coords["head"]![j]}: entropy `, lengths[at]!] as const));
+    const expected = values.flatMap((heads, i) =>
+      heads.map(
+        (lengths, j) =>
+          [`Head ${coords["layer"]![i]}.${coords["head"]![j]}: entropy `, lengths[at]!] as const,
+      ),
+    );
     expect(labels).toHaveLength(expected.length);
     labels.forEach((label, k) => {
       const [start, value] = expected[k]!;
@@ -80,7 +103,9 @@ inBrowser("the first screen", () => {
     await tab.page.selectOption("#choose-length", "64");
     await tab.page.focus("#choose-top_n");
     await tab.page.selectOption("#choose-top_n", "5");
-    await tab.page.waitForFunction(() => document.querySelector(".explore .picture h3")?.textContent?.includes("N = 5"));
+    await tab.page.waitForFunction(() =>
+      document.querySelector(".explore .picture h3")?.textContent?.includes("N = 5"),
+    );
     expect(await hashOf(tab)).toBe("#overview?length=64&metric=separability&top_n=5");
     expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-top_n");
     await tab.page.reload();
@@ -90,24 +115,37 @@ inBrowser("the first screen", () => {
     await quiet(tab);
   });
 
-  test("the arrow keys move over the map, what is read follows, and Enter opens the head", async () => {
-    const tab = await openKind("scan");
-    await tab.page.waitForSelector(MAP);
-    expect(await tab.page.$$eval(MAP, (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length)).toBe(1);
-    await tab.page.focus(`${MAP}[tabindex='0']`);
-    expect(await readout(tab)).toMatch(/^Head 0\.0: /);
-    await tab.page.keyboard.press("ArrowDown");
-    await tab.page.keyboard.press("ArrowRight");
-    await tab.page.keyboard.press("ArrowUp");
-    expect(await readout(tab)).toMatch(/^Head 0\.1: /);
-    await tab.page.keyboard.press("ArrowUp");
-    expect(await readout(tab)).toMatch(/^Head 0\.1: /);
-    expect(await tab.page.$$eval(MAP, (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length)).toBe(1);
-    await tab.page.keyboard.press("Enter");
-    await tab.page.waitForSelector(".head-page");
-    expect(await hashOf(tab)).toBe("#head/0.1");
-    await quiet(tab);
-  });
+  test(
+    "the arrow keys move over the map, what is read follows, and Enter opens the " + "head",
+    async () => {
+      const tab = await openKind("scan");
+      await tab.page.waitForSelector(MAP);
+      expect(
+        await tab.page.$$eval(
+          MAP,
+          (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length,
+        ),
+      ).toBe(1);
+      await tab.page.focus(`${MAP}[tabindex='0']`);
+      expect(await readout(tab)).toMatch(/^Head 0\.0: /);
+      await tab.page.keyboard.press("ArrowDown");
+      await tab.page.keyboard.press("ArrowRight");
+      await tab.page.keyboard.press("ArrowUp");
+      expect(await readout(tab)).toMatch(/^Head 0\.1: /);
+      await tab.page.keyboard.press("ArrowUp");
+      expect(await readout(tab)).toMatch(/^Head 0\.1: /);
+      expect(
+        await tab.page.$$eval(
+          MAP,
+          (cells) => cells.filter((cell) => cell.getAttribute("tabindex") === "0").length,
+        ),
+      ).toBe(1);
+      await tab.page.keyboard.press("Enter");
+      await tab.page.waitForSelector(".head-page");
+      expect(await hashOf(tab)).toBe("#head/0.1");
+      await quiet(tab);
+    },
+  );
 
   test("a head under the pointer tells its value, a click opens it, and back returns", async () => {
     const tab = await openKind("scan", "#overview?metric=max_weight");

@@ -1,4 +1,5 @@
-// Before the tests: results of every command on the demo model and on phantoms, each as results.json and as
+// Before the tests: results of every command on the demo model and on phantoms, each as
+// results.json and as
 // a page. HEADGAUGE_PAGE_TEMPLATE=web/dist/index.html takes the page from there, not out of the
 // program: for work on the page without a build of the program.
 import { execFileSync } from "node:child_process";
@@ -43,7 +44,12 @@ export default function prepare(project: TestProject): (() => void) | undefined 
 }
 
 function run(...options: string[]): string {
-  return execFileSync(binary, options, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28, timeout: 120_000 });
+  return execFileSync(binary, options, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 1 << 28,
+    timeout: 120_000,
+  });
 }
 
 function makeAll(folder: string): string[] {
@@ -53,17 +59,40 @@ function makeAll(folder: string): string[] {
   const weak = join(folder, "weak");
   run("phantom", strong, "--strength", "6");
   run("phantom", weak, "--strength", "1");
-  const phantom = (of: string) => [of, "--tokens", join(of, "tokens.txt"), "--lengths", "32,64,128"];
+  const phantom = (of: string) => [
+    of,
+    "--tokens",
+    join(of, "tokens.txt"),
+    "--lengths",
+    "32,64,128",
+  ];
   const demo = [join(root, "demo/model"), "--text", join(root, "demo/text.txt")];
   const kinds: [string, string[]][] = [
     ["scan", ["scan", ...demo, "--lengths", "32,64,128,256"]],
-    ["compare", ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"]],
+    [
+      "compare",
+      ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"],
+    ],
     ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
     ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
     ["phantom-strong", ["scan", ...phantom(strong)]],
     ["phantom-weak", ["scan", ...phantom(weak)]],
-    ["synthetic", ["converge", "--synthetic", "gaussian", "--grid", "100,200,400,800", "--replicates", "5",
-      "--scales", "0.1,1,5", "--dimension", "8"]],
+    [
+      "synthetic",
+      [
+        "converge",
+        "--synthetic",
+        "gaussian",
+        "--grid",
+        "100,200,400,800",
+        "--replicates",
+        "5",
+        "--scales",
+        "0.1,1,5",
+        "--dimension",
+        "8",
+      ],
+    ],
   ];
   const made: string[] = [];
   const add = (kind: string, make: (out: string) => void) => {
@@ -76,10 +105,14 @@ function makeAll(folder: string): string[] {
   for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
   const at = (kind: string) => join(folder, kind, "results.json");
   if (/^ {2}diff /m.test(commands)) {
-    add("diff", (out) => run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"));
+    add("diff", (out) =>
+      run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"),
+    );
   }
   if (/^ {2}reproduce /m.test(commands)) {
-    add("limits", (out) => run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"));
+    add("limits", (out) =>
+      run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"),
+    );
   }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
@@ -99,4 +132,3 @@ function report(out: string, catalogue: CatalogueJson[]): void {
   const results = JSON.parse(readFileSync(join(out, "results.json"), "utf8")) as ResultsJson;
   writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results, catalogue, true)));
 }
-

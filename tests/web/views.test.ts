@@ -11,15 +11,22 @@ inBrowser("every view", () => {
     for (const view of views) {
       await tab.to(view);
       await drawAll(tab.page);
-      const failures = await tab.page.$$eval(".failure", (found) => found.map((box) => box.textContent));
+      const failures = await tab.page.$$eval(".failure", (found) =>
+        found.map((box) => box.textContent),
+      );
       expect(failures, view).toEqual([]);
       expect(await tab.page.$$eval("h1", (found) => found.length), view).toBe(1);
-      const broken = await tab.page.$$eval(".drawing svg", (drawings) =>
-        drawings.filter((drawing) => {
-          const text = new XMLSerializer().serializeToString(drawing);
-          const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-          return parsed.querySelector("parsererror") !== null || /NaN|undefined,|Infinity/.test(text.replace(/<title>.*?<\/title>/g, ""));
-        }).length,
+      const broken = await tab.page.$$eval(
+        ".drawing svg",
+        (drawings) =>
+          drawings.filter((drawing) => {
+            const text = new XMLSerializer().serializeToString(drawing);
+            const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+            return (
+              parsed.querySelector("parsererror") !== null ||
+              /NaN|undefined,|Infinity/.test(text.replace(/<title>.*?<\/title>/g, ""))
+            );
+          }).length,
       );
       expect(broken, view).toBe(0);
     }
@@ -28,7 +35,11 @@ inBrowser("every view", () => {
 
   test("the bar marks the view that is open", async () => {
     const tab = await openKind("scan", "#heads");
-    expect(await tab.page.$$eval("nav [aria-current=page]", (found) => found.map((link) => link.textContent))).toEqual(["Heads"]);
+    expect(
+      await tab.page.$$eval("nav [aria-current=page]", (found) =>
+        found.map((link) => link.textContent),
+      ),
+    ).toEqual(["Heads"]);
     await tab.page.click("nav[aria-label=Views] a[href='#methods']");
     await tab.page.waitForFunction(() => document.querySelector("h1")?.textContent === "Methods");
     expect(await tab.page.title()).toContain("Methods");

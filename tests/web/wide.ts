@@ -9,7 +9,8 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
     const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, vary, 0);
     metrics[name] = { ...metric, values: spread(metric.values) };
     if (metric.stderr !== undefined) metrics[name]!.stderr = spread(metric.stderr);
-    if (metric.rows !== undefined) metrics[name]!.rows = repeated(metric.rows, metric.dims, sizes, (n) => n, 0);
+    if (metric.rows !== undefined)
+      metrics[name]!.rows = repeated(metric.rows, metric.dims, sizes, (n) => n, 0);
   }
   const count = (n: number) => Array.from({ length: n }, (_, k) => k);
   return {
@@ -45,6 +46,12 @@ function repeated(
   const list = nested as unknown[];
   const size = sizes[dim] ?? list.length;
   return Array.from({ length: size }, (_, k) =>
-    repeated(list[k % list.length], rest, sizes, vary, sizes[dim] === undefined ? salt : salt * 31 + k + 1),
+    repeated(
+      list[k % list.length],
+      rest,
+      sizes,
+      vary,
+      sizes[dim] === undefined ? salt : salt * 31 + k + 1,
+    ),
   );
 }

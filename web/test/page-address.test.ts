@@ -25,11 +25,14 @@ test("what is typed by hand does no harm", () => {
 
 test("choices are added, replaced and taken away, and the rest stays", () => {
   const start = { view: "heads", item: "", query: { sort: "entropy", filter: "3.*" } };
-  expect(changed(start, { sort: "-entropy", filter: undefined }).query).toEqual({ sort: "-entropy" });
+  expect(changed(start, { sort: "-entropy", filter: undefined }).query).toEqual({
+    sort: "-entropy",
+  });
   expect(start.query).toEqual({ sort: "entropy", filter: "3.*" });
 });
 
 test("names of heads", () => {
   expect(parseHead("11.3")).toEqual({ layer: 11, head: 3 });
-  for (const wrong of ["", "3", "3.", "3.5.1", "-1.2", "3.5 "]) expect(parseHead(wrong)).toBeUndefined();
+  for (const wrong of ["", "3", "3.", "3.5.1", "-1.2", "3.5 "])
+    expect(parseHead(wrong)).toBeUndefined();
 });

@@ -25,7 +25,10 @@ test("the filter takes names of heads and of flags, and all words must fit", () 
 
 test("flags are grouped by name, the most frequent first", () => {
   const groups = flagGroups(smallResults().header.flags);
-  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([["sink", 2], ["over_selected", 1]]);
+  expect(groups.map(({ name, flags }) => [name, flags.length])).toEqual([
+    ["sink", 2],
+    ["over_selected", 1],
+  ]);
   const gained = flagGroups([{ ...smallResults().header.flags[0]!, change: "gained" }]);
   expect(gained[0]!.name).toBe("sink (gained)");
 });
@@ -33,15 +36,25 @@ test("flags are grouped by name, the most frequent first", () => {
 test("in a sentence heads are links, measured numbers facts, and a temperature is no head", () => {
   const fact = (text: string, metric: string) => ({ text, metric, cell: [], value: 0, scale: 1 });
   const said = pieces({
-    text: "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys of 110.",
+    text:
+      "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys " +
+      "of 110.",
     heads: ["0.1", "1.3", "2.0"],
     facts: [fact("0.1", "rule"), fact("0.10", "entropy"), fact("10", "mass_90"), fact("999", "x")],
   });
   expect(said.map(({ text }) => text).join("")).toBe(
     "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys of 110.",
   );
-  expect(said.filter(({ kind }) => kind === "head").map(({ text }) => text)).toEqual(["0.1", "1.3", "2.0"]);
-  expect(said.filter(({ kind }) => kind === "fact").map(({ text }) => text)).toEqual(["0.1", "0.10", "10"]);
+  expect(said.filter(({ kind }) => kind === "head").map(({ text }) => text)).toEqual([
+    "0.1",
+    "1.3",
+    "2.0",
+  ]);
+  expect(said.filter(({ kind }) => kind === "fact").map(({ text }) => text)).toEqual([
+    "0.1",
+    "0.10",
+    "10",
+  ]);
   expect(said[0]!.text).toBe("At T = ");
 });
 
@@ -50,24 +63,62 @@ test("of each head the change that stands out most in standard errors", () => {
     ...smallFile(),
     coords: { layer: [0], head: [0, 1], length: [32, 64], run: ["old", "new"] },
     metrics: {
-      entropy: { dims: ["layer", "head", "run", "length"], unit: "1", values: [[[[1, 2], [1.5, 4]], [[1, 1], [1, null]]]] },
+      entropy: {
+        dims: ["layer", "head", "run", "length"],
+        unit: "1",
+        values: [
+          [
+            [
+              [1, 2],
+              [1.5, 4],
+            ],
+            [
+              [1, 1],
+              [1, null],
+            ],
+          ],
+        ],
+      },
       entropy_change: {
-        dims: ["layer", "head", "length"], unit: "1", values: [[[0.5, 2], [0, null]]], stderr: [[[0.01, 1], [1, null]]],
+        dims: ["layer", "head", "length"],
+        unit: "1",
+        values: [
+          [
+            [0.5, 2],
+            [0, null],
+          ],
+        ],
+        stderr: [
+          [
+            [0.01, 1],
+            [1, null],
+          ],
+        ],
       },
     },
   });
   const changes = changesOf(results, "entropy_change");
   expect(changes).toHaveLength(1);
   expect(changes[0]).toMatchObject({
-    metric: "entropy", head: { layer: 0, head: 0 }, at: "length L 32", before: 1, after: 1.5, change: 0.5, errors: 50,
+    metric: "entropy",
+    head: { layer: 0, head: 0 },
+    at: "length L 32",
+    before: 1,
+    after: 1.5,
+    change: 0.5,
+    errors: 50,
   });
   expect(matchingChanges(changes, "ENTR 0.*")).toHaveLength(1);
   expect(matchingChanges(changes, "1.*")).toHaveLength(0);
 });
 
 test("settings as words", () => {
-  expect([valueText(true), valueText(null), valueText([]), valueText([1, 2.5]), valueText({ a: 1 })]).toEqual(
-    ["yes", "–", "–", "1, 2.5", '{"a":1}'],
-  );
+  expect([
+    valueText(true),
+    valueText(null),
+    valueText([]),
+    valueText([1, 2.5]),
+    valueText({ a: 1 }),
+  ]).toEqual(["yes", "–", "–", "1, 2.5", '{"a":1}']);
   expect(valueText(Array.from({ length: 50 }, () => 0))).toMatch(/ and 10 more$/);
 });

@@ -71,7 +71,7 @@ export function headCell(results: Results, { layer, head }: Head): Cell {
 // How many rows are behind a value; NaN where the file does not say.
 export function rowsBehind(results: Results, metric: string, cell: Cell): number {
   const found = results.metric(metric);
-  return found?.rows ? found.rows[flatIndex(found, cell)] ?? NaN : NaN;
+  return found?.rows ? (found.rows[flatIndex(found, cell)] ?? NaN) : NaN;
 }
 
 const DIM_WORDS: Readonly<Record<string, string>> = {

@@ -40,7 +40,11 @@ function changeMetrics(results: Results): string[] {
 
 // The dim along which things are compared, and the label that is the old one.
 function comparison(results: Results): { dim: string; old: string } | undefined {
-  for (const [dim, old] of [["run", "old"], ["normalizer", "original"], ["pattern", "original"]] as const) {
+  for (const [dim, old] of [
+    ["run", "old"],
+    ["normalizer", "original"],
+    ["pattern", "original"],
+  ] as const) {
     if (results.coord(dim).includes(old)) return { dim, old };
   }
   return undefined;
@@ -56,7 +60,8 @@ export function changesOf(results: Results, name: string): Change[] {
     const found = changeAt(results, metric, cell, place);
     const key = `${found.head ? headName(found.head) : ""}|${found.rival}`;
     const other = best.get(key);
-    if (!other || standsOut(found) > standsOut(other.change)) best.set(key, { change: found, place });
+    if (!other || standsOut(found) > standsOut(other.change))
+      best.set(key, { change: found, place });
   });
   return [...best.values()].map(({ change }) => change);
 }
@@ -70,18 +75,25 @@ function changeAt(results: Results, metric: Metric, cell: Cell, place: number): 
   const index = (name: string) => results.coord(by?.dim ?? "").indexOf(name);
   const rival = by && metric.dims.includes(by.dim) ? label(by.dim) : "";
   const before = results.value(plain, { ...cell, ...(by ? { [by.dim]: index(by.old) } : {}) });
-  const after = results.value(plain, { ...cell, ...(by && rival === "" ? { [by.dim]: index("new") } : {}) });
+  const after = results.value(plain, {
+    ...cell,
+    ...(by && rival === "" ? { [by.dim]: index("new") } : {}),
+  });
   const change = metric.values[place]!;
   const error = metric.stderr ? metric.stderr[place]! : NaN;
   const larger = Math.max(Math.abs(before), Math.abs(after));
   return {
     metric: plain,
-    head: cell["layer"] !== undefined && cell["head"] !== undefined
-      ? { layer: Number(label("layer")), head: Number(label("head")) }
-      : undefined,
+    head:
+      cell["layer"] !== undefined && cell["head"] !== undefined
+        ? { layer: Number(label("layer")), head: Number(label("head")) }
+        : undefined,
     rival,
     at: metric.dims
-      .filter((dim) => dim !== "head" && dim !== by?.dim && (dim !== "layer" || !metric.dims.includes("head")))
+      .filter(
+        (dim) =>
+          dim !== "head" && dim !== by?.dim && (dim !== "layer" || !metric.dims.includes("head")),
+      )
       .map((dim) => `${dimWords(dim)} ${label(dim)}`)
       .join(", "),
     before,
@@ -105,13 +117,19 @@ function eachCell(metric: Metric, visit: (cell: Cell, place: number) => void): v
 
 // All words must stand in the metric's name, the head, the rival or the cell.
 export function matchingChanges(all: readonly Change[], filter: string): Change[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   return all.filter((change) => {
     const name = change.head ? headName(change.head) : "model";
-    const text = `${change.metric} ${metricWords(change.metric)} ${change.rival} ${change.at}`.toLowerCase();
+    const text =
+      `${change.metric} ${metricWords(change.metric)} ${change.rival} ${change.at}`.toLowerCase();
     return words.every((word) =>
       /^[\d*]+\.[\d*]*$/.test(word)
-        ? new RegExp(`^${word.replaceAll(".", "\\.").replaceAll("*", "\\d*")}${word.endsWith(".") ? "\\d+" : ""}$`).test(name)
+        ? new RegExp(
+            `^${word.replaceAll(".", "\\.").replaceAll("*", "\\d*")}${word.endsWith(".") ? "\\d+" : ""}$`,
+          ).test(name)
         : text.includes(word) || name === word,
     );
   });
@@ -148,7 +166,12 @@ async function open(page: Page): Promise<Opened> {
     element(
       "div",
       { class: "controls" },
-      element("label", { class: "choice", for: "filter" }, element("span", {}, "Filter (metric, head or rival)"), input),
+      element(
+        "label",
+        { class: "choice", for: "filter" },
+        element("span", {}, "Filter (metric, head or rival)"),
+        input,
+      ),
       status,
     ),
     box,
@@ -158,30 +181,87 @@ async function open(page: Page): Promise<Opened> {
 
 function compared({ header }: Results): string {
   const { old, new: next } = header.settings;
-  const of = (run: unknown) => (typeof run === "object" && run !== null ? String((run as Record<string, unknown>)["file"] ?? JSON.stringify(run)) : String(run));
-  if (old !== undefined && next !== undefined) return `${of(old)} against ${of(next)}. Of each metric and head, the value that changed most.`;
-  return "Each rival against the model as it is. Of each metric, head and rival, the value that changed most.";
+  const of = (run: unknown) =>
+    typeof run === "object" && run !== null
+      ? String((run as Record<string, unknown>)["file"] ?? JSON.stringify(run))
+      : String(run);
+  if (old !== undefined && next !== undefined)
+    return `${of(old)} against ${of(next)}. Of each metric and head, the value that changed most.`;
+  return (
+    "Each rival against the model as it is. Of each metric, head and rival, the value " +
+    "that changed most."
+  );
 }
 
 function changeTable(page: Page, found: readonly Change[]): HTMLElement {
   const order = parseOrder(page.address.query["sort"]) ?? { column: "errors", descending: true };
   const rivals = found.some(({ rival }) => rival !== "");
   const columns: Column<Change>[] = [
-    { id: "metric", title: "Metric", key: (row) => row.metric, show: (row) => definition(row.metric) },
+    {
+      id: "metric",
+      title: "Metric",
+      key: (row) => row.metric,
+      show: (row) => definition(row.metric),
+    },
     {
       id: "head",
       title: "Head",
       key: ({ head }) => (head ? head.layer * 1e6 + head.head : NaN),
       show: ({ head }) => (head ? headLink(head) : "model"),
     },
-    ...(rivals ? [{ id: "rival", title: "Rival", key: (row: Change) => row.rival, show: (row: Change) => row.rival }] : []),
+    ...(rivals
+      ? [
+          {
+            id: "rival",
+            title: "Rival",
+            key: (row: Change) => row.rival,
+            show: (row: Change) => row.rival,
+          },
+        ]
+      : []),
     { id: "at", title: "At", key: (row) => row.at, show: (row) => row.at },
-    { id: "before", title: "Before", numeric: true, key: (row) => row.before, show: (row) => shown(row.before) },
-    { id: "after", title: "After", numeric: true, key: (row) => row.after, show: (row) => shown(row.after) },
-    { id: "change", title: "Change", numeric: true, key: (row) => Math.abs(row.change), show: (row) => shown(row.change) },
-    { id: "error", title: "± standard error", numeric: true, key: (row) => row.error, show: (row) => shown(row.error, 2) },
-    { id: "errors", title: "In standard errors", numeric: true, key: (row) => row.errors, show: (row) => shown(row.errors, 3) },
-    { id: "relative", title: "Relative", numeric: true, key: (row) => row.relative, show: (row) => shown(row.relative, 3) },
+    {
+      id: "before",
+      title: "Before",
+      numeric: true,
+      key: (row) => row.before,
+      show: (row) => shown(row.before),
+    },
+    {
+      id: "after",
+      title: "After",
+      numeric: true,
+      key: (row) => row.after,
+      show: (row) => shown(row.after),
+    },
+    {
+      id: "change",
+      title: "Change",
+      numeric: true,
+      key: (row) => Math.abs(row.change),
+      show: (row) => shown(row.change),
+    },
+    {
+      id: "error",
+      title: "± standard error",
+      numeric: true,
+      key: (row) => row.error,
+      show: (row) => shown(row.error, 2),
+    },
+    {
+      id: "errors",
+      title: "In standard errors",
+      numeric: true,
+      key: (row) => row.errors,
+      show: (row) => shown(row.errors, 3),
+    },
+    {
+      id: "relative",
+      title: "Relative",
+      numeric: true,
+      key: (row) => row.relative,
+      show: (row) => shown(row.relative, 3),
+    },
   ];
   return table({
     caption: "Largest changes",

@@ -8,7 +8,11 @@ import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { table, type Column } from "./table";
 
-const MARKS: Readonly<Record<string, string>> = { holds: "✓", "does not hold": "✗", "cannot tell": "?" };
+const MARKS: Readonly<Record<string, string>> = {
+  holds: "✓",
+  "does not hold": "✗",
+  "cannot tell": "?",
+};
 
 export const claims: View = {
   id: "claims",
@@ -20,7 +24,10 @@ export const claims: View = {
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   const list = results.header.claims ?? [];
-  const figures = await results.gather(() => [...limitsFigures(results), ...tokensFigures(results)]);
+  const figures = await results.gather(() => [
+    ...limitsFigures(results),
+    ...tokensFigures(results),
+  ]);
   // Of the figures that a claim is about, one that stands nowhere else if there is one.
   const used = new Set<Figure>();
   const drawn = list.map((claim) => {
@@ -35,13 +42,24 @@ async function open(page: Page): Promise<Opened> {
       {},
       element("h1", {}, "The paper's claims, and what was measured"),
       element("p", { class: "facts" }, about(results)),
-      element("p", { class: "facts" }, `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that stands with it.`),
+      element(
+        "p",
+        { class: "facts" },
+        `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that ` +
+          `stands with it.`,
+      ),
       overview(list),
-      element("ol", { class: "claims" }, ...list.map((claim, k) => claimCard(page, claim, drawn[k]))),
+      element(
+        "ol",
+        { class: "claims" },
+        ...list.map((claim, k) => claimCard(page, claim, drawn[k])),
+      ),
     ),
     update: () => {
       if (page.address.item === "") return;
-      requestAnimationFrame(() => document.getElementById(claimId(page.address.item))?.scrollIntoView());
+      requestAnimationFrame(() =>
+        document.getElementById(claimId(page.address.item))?.scrollIntoView(),
+      );
     },
   };
 }
@@ -50,7 +68,11 @@ const claimId = (name: string) => `claim-${name}`;
 
 function overview(list: readonly Claim[]): HTMLElement {
   const link = ({ name, statement }: Claim) =>
-    element("a", { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) }, statement);
+    element(
+      "a",
+      { class: "plain", href: formatAddress({ view: "claims", item: name, query: {} }) },
+      statement,
+    );
   const columns: Column<Claim>[] = [
     { id: "claim", title: "Claim", key: ({ statement }) => statement, show: link },
     { id: "verdict", title: "Verdict", key: ({ verdict: found }) => found, show: verdict },
@@ -109,12 +131,7 @@ function claimCard(page: Page, claim: Claim, figure: Figure | undefined): HTMLEl
     element(
       "div",
       {},
-      element(
-        "h2",
-        {},
-        verdict(claim),
-        ` ${claim.statement}`,
-      ),
+      element("h2", {}, verdict(claim), ` ${claim.statement}`),
       element(
         "dl",
         {},

@@ -25,7 +25,9 @@ export function fill(parent: Element, ...children: Child[]): void {
 }
 
 function kept(children: readonly Child[]): (Node | string)[] {
-  return children.filter((child): child is Node | string => child !== null && child !== undefined && child !== false);
+  return children.filter(
+    (child): child is Node | string => child !== null && child !== undefined && child !== false,
+  );
 }
 
 // A labelled <select>. Options of the same group stand together.

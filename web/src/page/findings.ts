@@ -12,12 +12,14 @@ export function findings(results: Results): HTMLElement {
     box.append(element("p", { class: "note" }, "This results file has no summary."));
     return box;
   }
-  const item = (said: Sentence) => element("li", {}, ...pieces(said).map((piece) => shownPiece(results, piece)));
+  const item = (said: Sentence) =>
+    element("li", {}, ...pieces(said).map((piece) => shownPiece(results, piece)));
   box.append(element("ol", {}, ...summary.map(item)));
   return box;
 }
 
-export type Piece = { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; metric: string };
+export type Piece =
+  { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; metric: string };
 
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
@@ -33,15 +35,23 @@ function shownPiece(results: Results, piece: Piece): Node | string {
 export function pieces({ text, heads, facts }: Sentence): Piece[] {
   const marks: { start: number; piece: Piece }[] = [];
   const names = new Set(heads ?? []);
-  for (const found of text.matchAll(/\bheads? (\d+\.\d+(?:(?:, | and |, and )\d+\.\d+(?![\d.]*\d))*)/g)) {
+  for (const found of text.matchAll(
+    /\bheads? (\d+\.\d+(?:(?:, | and |, and )\d+\.\d+(?![\d.]*\d))*)/g,
+  )) {
     const first = found.index + found[0].length - found[1]!.length;
     for (const name of found[1]!.matchAll(/\d+\.\d+/g)) {
-      if (names.has(name[0])) marks.push({ start: first + name.index, piece: { text: name[0], kind: "head" } });
+      if (names.has(name[0]))
+        marks.push({ start: first + name.index, piece: { text: name[0], kind: "head" } });
     }
   }
   let from = 0;
   for (const fact of facts ?? []) {
-    const start = placeOf(text, fact.text, from, marks.filter(({ piece }) => piece.kind === "head"));
+    const start = placeOf(
+      text,
+      fact.text,
+      from,
+      marks.filter(({ piece }) => piece.kind === "head"),
+    );
     if (start < 0) continue;
     marks.push({ start, piece: { text: fact.text, kind: "fact", metric: fact.metric } });
     from = start + fact.text.length;
@@ -59,10 +69,16 @@ export function pieces({ text, heads, facts }: Sentence): Piece[] {
 }
 
 // Where a number stands by itself, not inside another or as the name of a head.
-function placeOf(text: string, part: string, from: number, heads: readonly { start: number; piece: Piece }[]): number {
+function placeOf(
+  text: string,
+  part: string,
+  from: number,
+  heads: readonly { start: number; piece: Piece }[],
+): number {
   if (part === "") return -1;
   for (let at = text.indexOf(part, from); at >= 0; at = text.indexOf(part, at + 1)) {
-    const alone = !/[\d.]$/.test(text.slice(0, at)) && !/^(\d|\.\d)/.test(text.slice(at + part.length));
+    const alone =
+      !/[\d.]$/.test(text.slice(0, at)) && !/^(\d|\.\d)/.test(text.slice(at + part.length));
     const inHead = heads.some(({ start, piece }) => at >= start && at < start + piece.text.length);
     if (alone && !inHead) return at;
   }

@@ -27,7 +27,13 @@ export function flagsOfModel(results: Results): HTMLElement {
   const box = element("section", { class: "flags", "aria-labelledby": "flags" });
   box.append(element("h2", { id: "flags" }, "Flags"));
   if (groups.length === 0) {
-    box.append(element("p", { class: "note" }, "No head was flagged. A flag whose metrics were not measured is not judged."));
+    box.append(
+      element(
+        "p",
+        { class: "note" },
+        "No head was flagged. A flag whose metrics were not measured is not judged.",
+      ),
+    );
     return box;
   }
   for (const group of groups) box.append(flagGroup(group));
@@ -51,7 +57,8 @@ function flagGroup({ name, flags }: FlagGroup): HTMLElement {
     element(
       "p",
       { class: "note" },
-      `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. Source: ${first.source}`,
+      `At length ${first.length}${same ? "" : "; each head has a threshold of its own"}. ` +
+        `Source: ${first.source}`,
     ),
     headLinks(flags),
   );
@@ -60,7 +67,12 @@ function flagGroup({ name, flags }: FlagGroup): HTMLElement {
 
 function headLinks(flags: readonly Flag[]): HTMLElement {
   const item = (flag: Flag) =>
-    element("li", {}, headLink(flag), element("span", { class: "note" }, ` ${shown(flag.value, 3)}`));
+    element(
+      "li",
+      {},
+      headLink(flag),
+      element("span", { class: "note" }, ` ${shown(flag.value, 3)}`),
+    );
   const list = element("ul", { class: "heads" }, ...flags.slice(0, HEADS_SHOWN).map(item));
   const rest = flags.slice(HEADS_SHOWN);
   if (rest.length > 0) {
@@ -97,7 +109,13 @@ export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
         flag.change ? ` ${flag.change}` : null,
         ` ${shown(flag.value)} at length ${flag.length}, threshold ${shown(flag.threshold)}. `,
         flag.partner !== undefined
-          ? element("span", {}, "The other head: ", headLink({ layer: flag.layer, head: flag.partner }), ". ")
+          ? element(
+              "span",
+              {},
+              "The other head: ",
+              headLink({ layer: flag.layer, head: flag.partner }),
+              ". ",
+            )
           : null,
         element("span", { class: "advice" }, flag.advice),
         element("span", { class: "note" }, ` (${flag.source})`),
@@ -118,4 +136,3 @@ export function badges(flags: readonly Flag[] | undefined): HTMLElement {
 export function flagTitle(flags: readonly Flag[] | undefined): string {
   return (flags ?? []).map((flag) => flagWords(flag.name)).join(", ");
 }
-

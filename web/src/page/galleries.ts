@@ -30,7 +30,11 @@ function gallery({ id, title, heading, needs, figures }: Gallery): View {
           element("h1", {}, heading),
           drawn.length === 0
             ? element("p", { class: "note" }, "These results have nothing to draw here.")
-            : element("div", { class: "pictures" }, ...drawn.map((figure) => picture(page, figure, { heading: "h2" }))),
+            : element(
+                "div",
+                { class: "pictures" },
+                ...drawn.map((figure) => picture(page, figure, { heading: "h2" })),
+              ),
         ),
       };
     },

@@ -3,7 +3,16 @@ import type { Cell, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
 import { changed, formatAddress, headName, parseHead, type Head } from "./address";
-import { allHeads, chosenCell, chosenIndex, dimWords, headCell, isPerHead, metricWords, rowsBehind } from "./cells";
+import {
+  allHeads,
+  chosenCell,
+  chosenIndex,
+  dimWords,
+  headCell,
+  isPerHead,
+  metricWords,
+  rowsBehind,
+} from "./cells";
 import { choice, element, fill } from "./element";
 import { flagsOfHead } from "./flags";
 import { cellWords } from "./heads";
@@ -27,7 +36,14 @@ async function open(page: Page): Promise<Opened> {
   const place = all.findIndex((other) => asked && headName(other) === headName(asked));
   const found = all[place];
   if (!found) {
-    return { node: element("div", {}, element("h1", {}, "Head"), failure(`These results have no head "${address.item}".`)) };
+    return {
+      node: element(
+        "div",
+        {},
+        element("h1", {}, "Head"),
+        failure(`These results have no head "${address.item}".`),
+      ),
+    };
   }
   const drawings = element("div", { class: "pictures" });
   const values = element("div");
@@ -35,7 +51,11 @@ async function open(page: Page): Promise<Opened> {
     "article",
     { class: "head-page" },
     title(results, found, all, place),
-    section("flags", "Flags and advice", flagsOfHead(flagsByHead(results).get(headName(found)) ?? [])),
+    section(
+      "flags",
+      "Flags and advice",
+      flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
+    ),
     section("figures", "Figures", rivalChoice(page), drawings),
     section("values", "Values", values),
   );
@@ -43,7 +63,9 @@ async function open(page: Page): Promise<Opened> {
   const update = async () => {
     const figures = await results.gather(() => figuresOf(page, found));
     fill(drawings, ...figures.map((figure) => picture(page, figure)));
-    const names = results.names().filter((name) => isPerHead(results, name) && !name.endsWith("_by_position"));
+    const names = results
+      .names()
+      .filter((name) => isPerHead(results, name) && !name.endsWith("_by_position"));
     await results.need(...names);
     fill(values, valueTable(page, found, names));
   };
@@ -82,11 +104,20 @@ function figuresOf({ results, address }: Page, found: Head): Figure[] {
   const dim = rivalDim(results);
   const index = dim === undefined ? 0 : chosenIndex(results, dim, address.query);
   const at = headCell(results, found);
-  const figures = headFigures(results, { layer: at["layer"]!, head: at["head"]! }, { normalizer: index });
+  const figures = headFigures(
+    results,
+    { layer: at["layer"]!, head: at["head"]! },
+    { normalizer: index },
+  );
   return figures.map((figure) => ({ ...figure, id: `${figure.id}-head-${headName(found)}` }));
 }
 
-function title(results: Results, { layer, head }: Head, all: readonly Head[], place: number): HTMLElement {
+function title(
+  results: Results,
+  { layer, head }: Head,
+  all: readonly Head[],
+  place: number,
+): HTMLElement {
   const at = results.numbers("layer").indexOf(layer);
   const facts = [`Layer ${layer}, head ${head}`];
   const type = results.coord("layer_type")[at];
@@ -100,7 +131,12 @@ function title(results: Results, { layer, head }: Head, all: readonly Head[], pl
   return element(
     "div",
     { class: "head-title" },
-    element("div", {}, element("h1", {}, `Head ${headName({ layer, head })}`), element("p", { class: "facts" }, facts.join(" · "))),
+    element(
+      "div",
+      {},
+      element("h1", {}, `Head ${headName({ layer, head })}`),
+      element("p", { class: "facts" }, facts.join(" · ")),
+    ),
     element(
       "nav",
       { class: "steps", "aria-label": "Other heads" },
@@ -139,22 +175,54 @@ function valueTable({ results, address }: Page, head: Head, names: readonly stri
   });
   const lengths = results.coord("length");
   const columns: Column<ValueRow>[] = [
-    { id: "metric", title: "Metric", key: (row) => row.metric, show: (row) => definition(row.metric) },
-    { id: "value", title: "Value", numeric: true, key: (row) => row.value, show: (row) => shownOf(row.metric, row.value) },
-    { id: "error", title: "± standard error", numeric: true, key: (row) => row.error, show: (row) => shown(row.error, 2) },
+    {
+      id: "metric",
+      title: "Metric",
+      key: (row) => row.metric,
+      show: (row) => definition(row.metric),
+    },
+    {
+      id: "value",
+      title: "Value",
+      numeric: true,
+      key: (row) => row.value,
+      show: (row) => shownOf(row.metric, row.value),
+    },
+    {
+      id: "error",
+      title: "± standard error",
+      numeric: true,
+      key: (row) => row.error,
+      show: (row) => shown(row.error, 2),
+    },
     { id: "unit", title: "Unit", key: (row) => row.unit, show: (row) => row.unit },
     { id: "at", title: "At", key: (row) => row.at, show: (row) => row.at },
-    { id: "rows", title: "Rows", numeric: true, key: (row) => row.rows, show: (row) => shown(row.rows) },
+    {
+      id: "rows",
+      title: "Rows",
+      numeric: true,
+      key: (row) => row.rows,
+      show: (row) => shown(row.rows),
+    },
     { id: "group", title: "Group", key: (row) => row.group, show: (row) => row.group },
   ];
   return element(
     "div",
     {},
-    lengths.length > 0 && element("p", { class: "note" }, `At the longest length, ${lengths[lengths.length - 1]} tokens.`),
+    lengths.length > 0 &&
+      element(
+        "p",
+        { class: "note" },
+        `At the longest length, ${lengths[lengths.length - 1]} tokens.`,
+      ),
     table({ caption: `Values of head ${headName(head)}`, columns, rows }),
   );
 }
 
 export function definition(metric: string): HTMLElement {
-  return element("a", { class: "plain", href: formatAddress({ view: "methods", item: metric, query: {} }) }, metricWords(metric));
+  return element(
+    "a",
+    { class: "plain", href: formatAddress({ view: "methods", item: metric, query: {} }) },
+    metricWords(metric),
+  );
 }

@@ -1,7 +1,16 @@
 // All heads in one table: sorted by any column, filtered by name or flag, with the columns chosen.
 import type { Cell, Flag, Results } from "../data/results";
 import { changed, headName, parseHead, type Head } from "./address";
-import { allHeads, chosenCell, dimWords, headCell, isPerHead, labelText, metricWords, otherDims } from "./cells";
+import {
+  allHeads,
+  chosenCell,
+  dimWords,
+  headCell,
+  isPerHead,
+  labelText,
+  metricWords,
+  otherDims,
+} from "./cells";
 import { element, fill } from "./element";
 import { badges, flagWords } from "./flags";
 import type { Opened, Page, View } from "./page";
@@ -11,9 +20,21 @@ import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // What to begin with, as far as the file has it.
 const MAIN = [
-  "entropy_normalized", "effective_tokens", "sink_weight", "max_weight", "horizon", "rate_predicted",
-  "rate_mean", "budget_keys", "separability", "distance", "critical_n_head", "entropy_slope",
-  "sensitivity_top2", "output_change", "top_overlap",
+  "entropy_normalized",
+  "effective_tokens",
+  "sink_weight",
+  "max_weight",
+  "horizon",
+  "rate_predicted",
+  "rate_mean",
+  "budget_keys",
+  "separability",
+  "distance",
+  "critical_n_head",
+  "entropy_slope",
+  "sensitivity_top2",
+  "output_change",
+  "top_overlap",
 ];
 const MAIN_SHOWN = 8;
 
@@ -25,7 +46,8 @@ export interface HeadRow {
 export const heads: View = {
   id: "heads",
   title: "Heads",
-  has: (results) => results.coord("layer").length > 0 && results.names().some((name) => isPerHead(results, name)),
+  has: (results) =>
+    results.coord("layer").length > 0 && results.names().some((name) => isPerHead(results, name)),
   open,
 };
 
@@ -46,11 +68,14 @@ async function open(page: Page): Promise<Opened> {
     const columns = chosenColumns(page);
     await page.results.need(...columns);
     if (turn !== drawn) return;
-    if (input.value !== (page.address.query["filter"] ?? "")) input.value = page.address.query["filter"] ?? "";
+    if (input.value !== (page.address.query["filter"] ?? ""))
+      input.value = page.address.query["filter"] ?? "";
     const rows = matching(headRows(page.results), page.address.query["filter"] ?? "");
     const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
     fill(box, headTable(page, columns, rows));
-    status.textContent = `${count(rows.length, "head")} of ${page.results.coord("layer").length * page.results.coord("head").length}`;
+    status.textContent =
+      `${count(rows.length, "head")} of ` +
+      `${page.results.coord("layer").length * page.results.coord("head").length}`;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
   fillChooser(page, chooser);
@@ -61,7 +86,12 @@ async function open(page: Page): Promise<Opened> {
     element(
       "div",
       { class: "controls" },
-      element("label", { class: "choice", for: "filter" }, element("span", {}, "Filter (layer.head, or a flag)"), input),
+      element(
+        "label",
+        { class: "choice", for: "filter" },
+        element("span", {}, "Filter (layer.head, or a flag)"),
+        input,
+      ),
       status,
     ),
     chooser,
@@ -77,7 +107,10 @@ export function headRows(results: Results): HeadRow[] {
 
 // Every word must fit: "3.*", "*.5" and "3.5" a head's name, anything else the name of a flag.
 export function matching(rows: readonly HeadRow[], filter: string): HeadRow[] {
-  const words = filter.toLowerCase().split(/[\s,]+/).filter((word) => word !== "");
+  const words = filter
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((word) => word !== "");
   return rows.filter(({ head, flags }) =>
     words.every((word) =>
       /^[\d*]+(\.[\d*]*)?$/.test(word)
@@ -90,14 +123,18 @@ export function matching(rows: readonly HeadRow[], filter: string): HeadRow[] {
 function nameFits(name: string, pattern: string): boolean {
   const [layer = "*", head = "*"] = pattern.split(".");
   const found = parseHead(name)!;
-  const fits = (part: string, value: number) => part === "" || part === "*" || part === String(value);
+  const fits = (part: string, value: number) =>
+    part === "" || part === "*" || part === String(value);
   return fits(layer, found.layer) && fits(head, found.head);
 }
 
 function mainColumns(results: Results): string[] {
   const perHead = MAIN.filter((name) => isPerHead(results, name));
   if (perHead.length > 0) return perHead.slice(0, MAIN_SHOWN);
-  return results.names().filter((name) => isPerHead(results, name)).slice(0, MAIN_SHOWN);
+  return results
+    .names()
+    .filter((name) => isPerHead(results, name))
+    .slice(0, MAIN_SHOWN);
 }
 
 function chosenColumns({ results, address }: Page): string[] {
@@ -135,11 +172,14 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
 function metricColumn(results: Results, metric: string): Column<HeadRow> {
   const cell = chosenCell(results, metric);
   const unit = results.info(metric)?.unit ?? "1";
-  const value = ({ head }: HeadRow) => results.value(metric, { ...cell, ...headCell(results, head) });
+  const value = ({ head }: HeadRow) =>
+    results.value(metric, { ...cell, ...headCell(results, head) });
   return {
     id: metric,
     title: metricWords(metric),
-    note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)].filter((part) => part !== "").join(", "),
+    note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)]
+      .filter((part) => part !== "")
+      .join(", "),
     numeric: true,
     key: value,
     show: (row) => shownOf(metric, value(row)),
@@ -150,7 +190,10 @@ function metricColumn(results: Results, metric: string): Column<HeadRow> {
 export function cellWords(results: Results, metric: string, cell: Cell): string {
   return otherDims(results, metric)
     .filter((dim) => dim !== "length" && results.coord(dim).length > 1)
-    .map((dim) => `${dim === "top_n" ? "N" : dimWords(dim)} ${labelText(results.coord(dim)[cell[dim] ?? 0])}`)
+    .map(
+      (dim) =>
+        `${dim === "top_n" ? "N" : dimWords(dim)} ${labelText(results.coord(dim)[cell[dim] ?? 0])}`,
+    )
     .join(", ");
 }
 
@@ -175,7 +218,10 @@ function fillChooser(page: Page, chooser: HTMLElement): void {
         checked: chosenColumns(page).includes(value),
         onchange: () => {
           const now = chosenColumns(page).filter((name) => name !== value);
-          page.go(changed(page.address, { columns: (tick.checked ? [...now, value] : now).join(",") }), true);
+          page.go(
+            changed(page.address, { columns: (tick.checked ? [...now, value] : now).join(",") }),
+            true,
+          );
         },
       });
       box.append(element("label", {}, tick, ` ${text}`));

@@ -3,12 +3,15 @@ import { resultsFromPage } from "../data/embedded";
 import { SCHEMA } from "../data/file";
 import type { Results } from "../data/results";
 import { element, fill } from "./element";
-import "./page.css";
 import { failure, message } from "./picture";
 import { Router } from "./router";
 import { shell } from "./shell";
 import { Theme } from "./theme";
 import { views } from "./views";
+import "./style/base.css";
+import "./style/parts.css";
+import "./style/views.css";
+import "./style/media.css";
 
 function begin(page: HTMLElement): void {
   const theme = new Theme();
@@ -24,7 +27,13 @@ function begin(page: HTMLElement): void {
         {},
         element("h1", {}, "This page cannot show its results"),
         failure(message(error)),
-        element("p", {}, "Make the page anew with ", element("code", {}, "headgauge report results.json"), "."),
+        element(
+          "p",
+          {},
+          "Make the page anew with ",
+          element("code", {}, "headgauge report results.json"),
+          ".",
+        ),
       ),
     );
     return;
@@ -37,7 +46,10 @@ function begin(page: HTMLElement): void {
 function checked(results: Results): Results {
   const { schema, model, coords } = results.header;
   if (schema !== SCHEMA && !String(schema).startsWith(`${SCHEMA}.`)) {
-    throw new Error(`expected results of schema ${SCHEMA}, found ${JSON.stringify(schema)}; a newer headgauge can show them`);
+    throw new Error(
+      `expected results of schema ${SCHEMA}, found ${JSON.stringify(schema)}; a newer ` +
+        `headgauge can show them`,
+    );
   }
   if (typeof model?.name !== "string" || typeof coords !== "object") {
     throw new Error("the results are not complete: expected a model with a name, and coords");

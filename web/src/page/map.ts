@@ -13,7 +13,9 @@ export function reading(results: Results, metric: string, cell: Cell, head: Head
   const at: Cell = { ...cell, ...headCell(results, head) };
   const unit = results.info(metric)?.unit ?? "1";
   const value = results.value(metric, at);
-  const parts = [`${metricWords(metric)} ${isNoneFound(metric, value) ? "none found" : withUnit(value, unit)}`];
+  const parts = [
+    `${metricWords(metric)} ${isNoneFound(metric, value) ? "none found" : withUnit(value, unit)}`,
+  ];
   const error = results.stderr(metric, at);
   if (!Number.isNaN(error)) parts.push(`standard error ${shown(error, 2)}`);
   const rows = rowsBehind(results, metric, at);
@@ -22,7 +24,12 @@ export function reading(results: Results, metric: string, cell: Cell, head: Head
 }
 
 // Moves among heads of a grid with so many columns; undefined where the key means nothing here.
-export function nextPlace(key: string, place: number, columns: number, size: number): number | undefined {
+export function nextPlace(
+  key: string,
+  place: number,
+  columns: number,
+  size: number,
+): number | undefined {
   const column = place % columns;
   const row = place - column;
   switch (key) {
@@ -65,7 +72,8 @@ export class LiveMap {
     this.heads = allHeads(results);
     this.columns = Math.max(1, results.coord("head").length);
     this.flags = flagsByHead(results);
-    this.readout.textContent = "Point at a head, or move with the arrow keys; Enter opens its page.";
+    this.readout.textContent =
+      "Point at a head, or move with the arrow keys; Enter opens its page.";
   }
 
   // Called with every new drawing.
@@ -74,7 +82,10 @@ export class LiveMap {
     if (found.length !== this.heads.length) throw new Error("the map has not one cell a head");
     this.cells = found;
     drawing.setAttribute("role", "group");
-    drawing.setAttribute("aria-label", `Map of ${metricWords(this.metric)}: arrow keys move, Enter opens a head`);
+    drawing.setAttribute(
+      "aria-label",
+      `Map of ${metricWords(this.metric)}: arrow keys move, Enter opens a head`,
+    );
     drawing.classList.add("map");
     found.forEach((cell, place) => {
       cell.replaceChildren(); // its <title>: the words below say more

@@ -24,8 +24,12 @@ async function open(page: Page): Promise<Opened> {
   const controls = element("div", { class: "controls" });
   const place = element("div");
   const pick = (id: string, label: string, names: readonly string[], now: string) =>
-    choice(`choose-${id}`, label, names.map((value) => ({ value, text: metricWords(value) })), now, (value) =>
-      page.go(changed(page.address, { [id]: value })),
+    choice(
+      `choose-${id}`,
+      label,
+      names.map((value) => ({ value, text: metricWords(value) })),
+      now,
+      (value) => page.go(changed(page.address, { [id]: value })),
     );
   const update = () => {
     const { query } = page.address;
@@ -38,14 +42,28 @@ async function open(page: Page): Promise<Opened> {
       pick("convergence", "Of paper B", convergences, convergence),
     );
     const figure = meetingFigure(results, capacity, convergence);
-    fill(place, figure ? picture(page, figure, { heading: "h2" }) : element("p", { class: "note" }, "These two are not both measured for the heads of this file."));
+    fill(
+      place,
+      figure
+        ? picture(page, figure, { heading: "h2" })
+        : element(
+            "p",
+            { class: "note" },
+            "These two are not both measured for the heads of this file.",
+          ),
+    );
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
   const node = element(
     "div",
     {},
     element("h1", {}, "Where the papers meet"),
-    element("p", {}, "Whether heads that select poorly need more context: the rank correlation over the heads of each pair, with its 95 % interval. Choose a pair to see its heads."),
+    element(
+      "p",
+      {},
+      "Whether heads that select poorly need more context: the rank correlation over the " +
+        "heads of each pair, with its 95 % interval. Choose a pair to see its heads.",
+    ),
     correlations(results, capacities, convergences),
     controls,
     place,
@@ -53,12 +71,20 @@ async function open(page: Page): Promise<Opened> {
   return { node, update };
 }
 
-function correlations(results: Results, rows: readonly string[], columns: readonly string[]): HTMLElement {
+function correlations(
+  results: Results,
+  rows: readonly string[],
+  columns: readonly string[],
+): HTMLElement {
   const cell = (i: number, j: number) => {
     const at = { capacity_metric: i, convergence_metric: j };
     const low = shown(results.value("rank_correlation_low", at), 2);
     const high = shown(results.value("rank_correlation_high", at), 2);
-    const href = formatAddress({ view: "meeting", item: "", query: { capacity: rows[i]!, convergence: columns[j]! } });
+    const href = formatAddress({
+      view: "meeting",
+      item: "",
+      query: { capacity: rows[i]!, convergence: columns[j]! },
+    });
     return element(
       "td",
       { class: "number" },
@@ -73,8 +99,30 @@ function correlations(results: Results, rows: readonly string[], columns: readon
       "table",
       {},
       element("caption", { class: "unseen" }, "Rank correlations of the metrics of the two papers"),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Rank correlation"), ...columns.map((name) => element("th", { scope: "col", class: "number" }, metricWords(name))))),
-      element("tbody", {}, ...rows.map((name, i) => element("tr", {}, element("th", { scope: "row" }, metricWords(name)), ...columns.map((_, j) => cell(i, j))))),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          element("th", { scope: "col" }, "Rank correlation"),
+          ...columns.map((name) =>
+            element("th", { scope: "col", class: "number" }, metricWords(name)),
+          ),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...rows.map((name, i) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, metricWords(name)),
+            ...columns.map((_, j) => cell(i, j)),
+          ),
+        ),
+      ),
     ),
   );
 }

@@ -17,7 +17,12 @@ export const methods: View = {
       "div",
       { class: "methods" },
       element("h1", {}, "Methods"),
-      element("p", {}, "Every quantity of these results: how it is defined, and by whom. Means are over rows (queries); a standard error is that of the mean."),
+      element(
+        "p",
+        {},
+        "Every quantity of these results: how it is defined, and by whom. Means are over rows " +
+          "(queries); a standard error is that of the mean.",
+      ),
       ...[...groups].map(([group, names]) => groupSection(results, group, names)),
     );
     return {
@@ -28,7 +33,9 @@ export const methods: View = {
           if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
         }
         if (address.item === "") return;
-        requestAnimationFrame(() => document.getElementById(quantityId(address.item))?.scrollIntoView());
+        requestAnimationFrame(() =>
+          document.getElementById(quantityId(address.item))?.scrollIntoView(),
+        );
       },
     };
   },
@@ -36,17 +43,25 @@ export const methods: View = {
 
 const quantityId = (name: string) => `quantity-${baseName(name)}`;
 
-// entropy_by_position, entropy_change and gaussian_horizon are told of where entropy and horizon are.
+// entropy_by_position, entropy_change and gaussian_horizon are told of where entropy and horizon
+// are.
 export function baseName(name: string): string {
-  return name.replace(/_change$/, "").replace(/_by_position$/, "").replace(/^(gaussian|sphere|model)_/, "");
+  return name
+    .replace(/_change$/, "")
+    .replace(/_by_position$/, "")
+    .replace(/^(gaussian|sphere|model)_/, "");
 }
 
 // In the groups and the order of the catalogue; what it does not know comes last.
 export function quantities(results: Results): Map<string, string[]> {
-  const present = new Set(results.names().map((name) => (results.catalogue.has(name) ? name : baseName(name))));
+  const present = new Set(
+    results.names().map((name) => (results.catalogue.has(name) ? name : baseName(name))),
+  );
   const groups = new Map<string, string[]>();
-  const add = (group: string, name: string) => groups.set(group, [...(groups.get(group) ?? []), name]);
-  for (const entry of results.catalogue.values()) if (present.delete(entry.name)) add(entry.group, entry.name);
+  const add = (group: string, name: string) =>
+    groups.set(group, [...(groups.get(group) ?? []), name]);
+  for (const entry of results.catalogue.values())
+    if (present.delete(entry.name)) add(entry.group, entry.name);
   for (const name of present) add("other quantities of this file", name);
   return groups;
 }
@@ -69,26 +84,46 @@ function quantity(results: Results, name: string): HTMLElement {
   return element(
     "article",
     { class: "quantity", id: quantityId(name) },
-    element("h3", {}, element("a", { href: formatAddress({ view: "overview", item: "", query: { metric: name } }) }, metricWords(name))),
+    element(
+      "h3",
+      {},
+      element(
+        "a",
+        { href: formatAddress({ view: "overview", item: "", query: { metric: name } }) },
+        metricWords(name),
+      ),
+    ),
     known || entry
       ? element("p", {}, `${capital(known?.words ?? entry?.meaning ?? "").replace(/\.$/, "")}.`)
       : element("p", { class: "note" }, "This version of the page does not know this quantity."),
-    known ? element("div", { class: "formula" }, mathOf(known.mathml)) : entry ? element("p", { class: "formula" }, element("code", {}, entry.formula)) : null,
+    known
+      ? element("div", { class: "formula" }, mathOf(known.mathml))
+      : entry
+        ? element("p", { class: "formula" }, element("code", {}, entry.formula))
+        : null,
     element("p", { class: "note" }, facts(info, known?.source ?? entry?.source, also)),
   );
 }
 
 // Written by the build, not by a results file, and so the one HTML that is taken as such.
 function mathOf(mathml: string): Node {
-  return document.adoptNode(new DOMParser().parseFromString(mathml, "text/html").body.firstElementChild!);
+  return document.adoptNode(
+    new DOMParser().parseFromString(mathml, "text/html").body.firstElementChild!,
+  );
 }
 
-function facts(info: MetricInfo | undefined, source: string | undefined, also: readonly string[]): string {
+function facts(
+  info: MetricInfo | undefined,
+  source: string | undefined,
+  also: readonly string[],
+): string {
   const parts: string[] = [];
   if (source) parts.push(`Source: ${source}`);
   if (info) {
     parts.push(`unit: ${info.unit === "1" ? "none" : info.unit}`);
-    parts.push(info.dims.length === 0 ? "a single number" : `by ${info.dims.map(dimWords).join(", ")}`);
+    parts.push(
+      info.dims.length === 0 ? "a single number" : `by ${info.dims.map(dimWords).join(", ")}`,
+    );
   }
   if (also.length > 0) parts.push(`also as ${also.join(", ")}`);
   return `${parts.join("; ")}.`;

@@ -17,7 +17,9 @@ export const multiples: View = {
 };
 
 function drawable(results: Results): string[] {
-  return results.names().filter((name) => isPerHead(results, name) && dimOfMultiples(results, name) !== undefined);
+  return results
+    .names()
+    .filter((name) => isPerHead(results, name) && dimOfMultiples(results, name) !== undefined);
 }
 
 function open(page: Page): Opened {
@@ -27,13 +29,26 @@ function open(page: Page): Opened {
   const place = element("div");
   const update = async () => {
     const asked = page.address.query["metric"];
-    const metric = names.find((name) => name === asked) ?? FIRST.find((name) => names.includes(name)) ?? names[0]!;
+    const metric =
+      names.find((name) => name === asked) ??
+      FIRST.find((name) => names.includes(name)) ??
+      names[0]!;
     await results.need(metric);
     const dim = dimOfMultiples(results, metric)!;
     const focused = document.activeElement?.id;
     fill(controls, metricChoice(page, names, metric), dimChoices(page, metric, [dim]));
-    fill(place, picture(page, multiplesFigure(results, metric, chosenCell(results, metric, page.address.query), dim), { heading: "h2" }));
+    fill(
+      place,
+      picture(
+        page,
+        multiplesFigure(results, metric, chosenCell(results, metric, page.address.query), dim),
+        { heading: "h2" },
+      ),
+    );
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
-  return { node: element("div", {}, element("h1", {}, "All heads as small multiples"), controls, place), update };
+  return {
+    node: element("div", {}, element("h1", {}, "All heads as small multiples"), controls, place),
+    update,
+  };
 }

@@ -16,7 +16,14 @@ import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
 // The first of these that a file has is the one to begin with.
-const FIRST_METRICS = ["entropy_normalized", "entropy", "horizon", "output_change", "loss", "error_mean"];
+const FIRST_METRICS = [
+  "entropy_normalized",
+  "entropy",
+  "horizon",
+  "output_change",
+  "loss",
+  "error_mean",
+];
 
 export const overview: View = {
   id: "overview",
@@ -32,7 +39,11 @@ function open(page: Page): Opened {
   const update = async () => {
     const metric = chosenMetric(page);
     if (metric === undefined) {
-      fill(map, element("h2", { id: "explore" }, "Values"), element("p", { class: "note" }, "This file holds no metrics."));
+      fill(
+        map,
+        element("h2", { id: "explore" }, "Values"),
+        element("p", { class: "note" }, "This file holds no metrics."),
+      );
       return;
     }
     const asked = formatAddress(page.address);
@@ -41,15 +52,24 @@ function open(page: Page): Opened {
       await results.need(metric);
       if (now === asked) refill(map, explorer(page, metric));
     } catch (error) {
-      refill(map, [element("h2", { id: "explore" }, "Values"), metricChoice(page, results.names(), metric),
-        failure(`${metricWords(metric)} cannot be shown: ${message(error)}`)]);
+      refill(map, [
+        element("h2", { id: "explore" }, "Values"),
+        metricChoice(page, results.names(), metric),
+        failure(`${metricWords(metric)} cannot be shown: ${message(error)}`),
+      ]);
     }
   };
   const node = element(
     "div",
     { class: "overview" },
     about(results),
-    element("div", { class: "found" }, findings(results), notices(results), results.coord("head").length > 0 && flagsOfModel(results)),
+    element(
+      "div",
+      { class: "found" },
+      findings(results),
+      notices(results),
+      results.coord("head").length > 0 && flagsOfModel(results),
+    ),
     map,
   );
   return { node, update };
@@ -80,8 +100,15 @@ function explorer(page: Page, metric: string): Node[] {
   const line = byLayer ? undefined : drawnDim(results, metric);
   const shared = [
     element("h2", { id: "explore" }, perHead ? "Layer × head map" : "Values"),
-    element("div", { class: "controls" }, metricChoice(page, results.names(), metric), dimChoices(page, metric, line === undefined ? [] : [line])),
-    entry ? element("p", { class: "note" }, `${capital(entry.meaning)}. `, methodsLink(metric)) : null,
+    element(
+      "div",
+      { class: "controls" },
+      metricChoice(page, results.names(), metric),
+      dimChoices(page, metric, line === undefined ? [] : [line]),
+    ),
+    entry
+      ? element("p", { class: "note" }, `${capital(entry.meaning)}. `, methodsLink(metric))
+      : null,
   ].filter((node) => node !== null) as HTMLElement[];
   if (!perHead) {
     const figure = genericFigure(results, metric, cell);
@@ -96,7 +123,11 @@ function explorer(page: Page, metric: string): Node[] {
 }
 
 function methodsLink(metric: string): HTMLElement {
-  return element("a", { href: formatAddress({ view: "methods", item: metric, query: {} }) }, "Definition");
+  return element(
+    "a",
+    { href: formatAddress({ view: "methods", item: metric, query: {} }) },
+    "Definition",
+  );
 }
 
 function about(results: Results): HTMLElement {
@@ -111,14 +142,19 @@ function about(results: Results): HTMLElement {
     const tokens = text.tokens?.[k];
     return tokens === undefined ? name : `${name} (${count(tokens, "token")})`;
   });
-  const read = texts.length === 0 ? [] : [`${texts.length === 1 ? "text" : "texts"} ${few(texts).join(", ")}`];
+  const read =
+    texts.length === 0 ? [] : [`${texts.length === 1 ? "text" : "texts"} ${few(texts).join(", ")}`];
   return element(
     "section",
     { class: "about", "aria-label": "What was measured" },
     element("h1", {}, model.name),
     element("p", { class: "facts" }, [...facts, ...read].join(" · ")),
     partial
-      ? element("p", { class: "warning" }, `This run was interrupted: only ${layers_done} of ${model.layers} layers are in it.`)
+      ? element(
+          "p",
+          { class: "warning" },
+          `This run was interrupted: only ${layers_done} of ${model.layers} layers are in it.`,
+        )
       : null,
   );
 }

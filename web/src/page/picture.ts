@@ -150,7 +150,13 @@ function numbers(figure: Figure): HTMLElement {
 
 function plainTable({ title, columns, rows }: Figure): HTMLElement {
   const line = (row: readonly CellValue[]) =>
-    element("tr", {}, ...row.map((value) => element("td", { class: typeof value !== "string" && "number" }, shown(value))));
+    element(
+      "tr",
+      {},
+      ...row.map((value) =>
+        element("td", { class: typeof value !== "string" && "number" }, shown(value)),
+      ),
+    );
   const more = rows.length - TABLE_ROWS;
   return element(
     "div",
@@ -158,7 +164,11 @@ function plainTable({ title, columns, rows }: Figure): HTMLElement {
     element(
       "table",
       {},
-      element("thead", {}, element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name)))),
+      element(
+        "thead",
+        {},
+        element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name))),
+      ),
       element("tbody", {}, ...rows.slice(0, TABLE_ROWS).map(line)),
     ),
     more > 0 && element("p", { class: "note" }, `${more} more rows are in the CSV.`),

@@ -20,7 +20,10 @@ export const provenance: View = {
       section("Settings", Object.entries(header.settings)),
       section(
         "Times",
-        Object.entries(header.timings ?? {}).map(([stage, seconds]) => [stage, `${shown(seconds, 3)} s`]),
+        Object.entries(header.timings ?? {}).map(([stage, seconds]) => [
+          stage,
+          `${shown(seconds, 3)} s`,
+        ]),
       ),
     ),
   }),
@@ -42,7 +45,12 @@ function section(title: string, entries: readonly (readonly [string, unknown])[]
           "tbody",
           {},
           ...entries.map(([name, value]) =>
-            element("tr", {}, element("th", { scope: "row" }, name.replaceAll("_", " ")), element("td", {}, valueText(value))),
+            element(
+              "tr",
+              {},
+              element("th", { scope: "row" }, name.replaceAll("_", " ")),
+              element("td", {}, valueText(value)),
+            ),
           ),
         ),
       ),
@@ -57,7 +65,9 @@ export function valueText(value: unknown): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return "–";
     const more = value.length - LIST_SHOWN;
-    return value.slice(0, LIST_SHOWN).map(valueText).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    return (
+      value.slice(0, LIST_SHOWN).map(valueText).join(", ") + (more > 0 ? ` and ${more} more` : "")
+    );
   }
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
@@ -70,7 +80,9 @@ function texts(text: Page["results"]["header"]["text"]): HTMLElement | null {
     names.map((name, k) => {
       const total = text.tokens_total?.[k];
       const parts = [
-        text.tokens?.[k] === undefined ? "" : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${shown(total)}`}`,
+        text.tokens?.[k] === undefined
+          ? ""
+          : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${shown(total)}`}`,
         text.sha256?.[k] ? `sha256 ${text.sha256[k]}` : "",
       ];
       return [name, parts.filter((part) => part !== "").join("; ")] as const;

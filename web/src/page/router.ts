@@ -61,7 +61,14 @@ export class Router implements Page {
       if (this.opened?.key !== key) {
         const first = this.opened === undefined;
         this.opened = undefined;
-        const waiting = setTimeout(() => fill(this.place, element("p", { class: "note", role: "status" }, "Reading the numbers …")), 150);
+        const waiting = setTimeout(
+          () =>
+            fill(
+              this.place,
+              element("p", { class: "note", role: "status" }, "Reading the numbers …"),
+            ),
+          150,
+        );
         let opened: Opened;
         try {
           opened = await view.open(this);
@@ -77,7 +84,11 @@ export class Router implements Page {
     } catch (error) {
       if (turn !== this.turn) return;
       this.opened = undefined;
-      fill(this.place, element("h1", {}, view.title), failure(`This view cannot be shown: ${message(error)}`));
+      fill(
+        this.place,
+        element("h1", {}, view.title),
+        failure(`This view cannot be shown: ${message(error)}`),
+      );
     }
     if (turn === this.turn) this.place.dataset["shown"] = formatAddress(this.address);
   }

@@ -23,7 +23,9 @@ export function fileName(id: string, model: string, ending: string): string {
       .replace(/[^A-Za-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "");
   const modelName = model.split("/").slice(-2).join("/"); // of a path its end, of org/name all
-  return [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`;
+  return (
+    [plain(id), plain(modelName).slice(-60)].filter((part) => part !== "").join("-") + `.${ending}`
+  );
 }
 
 export function svgText(drawing: SVGSVGElement): string {

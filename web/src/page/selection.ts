@@ -12,7 +12,11 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
   const groups = new Map<string, string[]>();
   const groupOf = (name: string) => {
     const entry = results.catalogue.get(name) ?? results.catalogue.get(baseName(name));
-    const kind = name.endsWith("_change") ? ": changes" : name.endsWith("_by_position") ? " by position" : "";
+    const kind = name.endsWith("_change")
+      ? ": changes"
+      : name.endsWith("_by_position")
+        ? " by position"
+        : "";
     return entry ? `${entry.group}${kind}` : "other";
   };
   const rank = (name: string) => place.get(baseName(name)) ?? place.size;
@@ -21,7 +25,8 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
     const group = groupOf(name);
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }
-  const plainFirst = (name: string) => (name === "other" ? 3 : name.includes(":") ? 2 : name.includes(" by ") ? 1 : 0);
+  const plainFirst = (name: string) =>
+    name === "other" ? 3 : name.includes(":") ? 2 : name.includes(" by ") ? 1 : 0;
   return [...groups]
     .sort(([a], [b]) => plainFirst(a) - plainFirst(b))
     .flatMap(([group, members]) =>
@@ -41,7 +46,11 @@ export function metricChoice(
 }
 
 // One select for every other dim of the metric that has more than one label, but those left out.
-export function dimChoices(page: Page, metric: string, without: readonly string[] = []): HTMLElement {
+export function dimChoices(
+  page: Page,
+  metric: string,
+  without: readonly string[] = [],
+): HTMLElement {
   const { results, address } = page;
   const made = otherDims(results, metric)
     .filter((dim) => results.coord(dim).length > 1 && !without.includes(dim))

@@ -17,26 +17,50 @@ export function shell(results: Results, theme: Theme, views: readonly View[]): S
     .filter((view) => view.has(results))
     .map((view) => ({
       view,
-      link: element("a", { href: formatAddress({ view: view.id, item: "", query: {} }) }, view.title),
+      link: element(
+        "a",
+        { href: formatAddress({ view: view.id, item: "", query: {} }) },
+        view.title,
+      ),
     }));
   const place = element("main", { id: "view", tabindex: -1 });
   const { model, tool } = results.header;
   const node = element(
     "div",
     { class: "shell" },
-    element("a", { class: "skip", href: "#view", onclick: (event) => { event.preventDefault(); place.focus(); } }, "Skip to the content"),
+    element(
+      "a",
+      {
+        class: "skip",
+        href: "#view",
+        onclick: (event) => {
+          event.preventDefault();
+          place.focus();
+        },
+      },
+      "Skip to the content",
+    ),
     element(
       "header",
       { class: "bar" },
       element("p", { class: "brand" }, element("strong", {}, "headgauge"), ` ${results.command}`),
-      element("nav", { "aria-label": "Views" }, element("ul", {}, ...links.map(({ link }) => element("li", {}, link)))),
+      element(
+        "nav",
+        { "aria-label": "Views" },
+        element("ul", {}, ...links.map(({ link }) => element("li", {}, link))),
+      ),
       themeChoice(theme),
     ),
     place,
     element(
       "footer",
       {},
-      element("p", {}, `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing of the network`),
+      element(
+        "p",
+        {},
+        `${model.name} · headgauge ${tool.version} · this page is one file and asks nothing ` +
+          `of the network`,
+      ),
     ),
   );
   theme.onChange(() => {

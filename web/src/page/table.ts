@@ -29,7 +29,10 @@ export function formatOrder({ column, descending }: Order): string {
 }
 
 // Numbers are of interest from the largest on, names from the first.
-export function nextOrder(now: Order | undefined, column: { id: string; numeric?: boolean }): Order {
+export function nextOrder(
+  now: Order | undefined,
+  column: { id: string; numeric?: boolean },
+): Order {
   if (now?.column === column.id) return { column: column.id, descending: !now.descending };
   return { column: column.id, descending: column.numeric === true };
 }
@@ -80,9 +83,18 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
     if (sort) {
       const button = element(
         "button",
-        { type: "button", class: "sort", id: `sort-${column.id}`, onclick: () => sort(nextOrder(order, column)) },
+        {
+          type: "button",
+          class: "sort",
+          id: `sort-${column.id}`,
+          onclick: () => sort(nextOrder(order, column)),
+        },
         name,
-        element("span", { class: "arrow", "aria-hidden": "true" }, ordered ? (order.descending ? "\u00a0↓" : "\u00a0↑") : "\u00a0↕"),
+        element(
+          "span",
+          { class: "arrow", "aria-hidden": "true" },
+          ordered ? (order.descending ? "\u00a0↓" : "\u00a0↑") : "\u00a0↕",
+        ),
       );
       cell.append(button);
     } else {

@@ -1,4 +1,5 @@
-// Light or dark: the system's choice, or the reader's, which is remembered where the browser allows.
+// Light or dark: the system's choice, or the reader's, which is remembered where the browser
+// allows.
 export type Choice = "auto" | "light" | "dark";
 
 const KEY = "headgauge-theme";

@@ -9,7 +9,10 @@ const ROWS_SHOWN = 1000;
 // The dim along which the figure of such a metric runs, which is not to be chosen.
 export function drawnDim(results: Results, metric: string): string | undefined {
   const several = (results.info(metric)?.dims ?? []).filter((dim) => results.coord(dim).length > 1);
-  return several.find((dim) => results.coord(dim).every((label) => typeof label === "number")) ?? several[0];
+  return (
+    several.find((dim) => results.coord(dim).every((label) => typeof label === "number")) ??
+    several[0]
+  );
 }
 
 interface ValueRow {
@@ -27,9 +30,21 @@ export function valuesTable(results: Results, name: string): HTMLElement {
     key: (row) => row.labels[k]!,
     show: (row) => row.labels[k]!,
   }));
-  columns.push({ id: "value", title: metricWords(name), numeric: true, key: (row) => row.value, show: (row) => shownOf(name, row.value) });
+  columns.push({
+    id: "value",
+    title: metricWords(name),
+    numeric: true,
+    key: (row) => row.value,
+    show: (row) => shownOf(name, row.value),
+  });
   if (metric.stderr) {
-    columns.push({ id: "error", title: "± standard error", numeric: true, key: (row) => row.error, show: (row) => shown(row.error, 2) });
+    columns.push({
+      id: "error",
+      title: "± standard error",
+      numeric: true,
+      key: (row) => row.error,
+      show: (row) => shown(row.error, 2),
+    });
   }
   return table({ caption: `Values of ${metricWords(name)}`, columns, rows, limit: ROWS_SHOWN });
 }
@@ -44,7 +59,8 @@ function rowsOf(results: Results, metric: Metric): ValueRow[] {
       return;
     }
     results.coord(dim).forEach((label, k) => {
-      if (rows.length < ROWS_SHOWN) visit(rest, { ...cell, [dim]: k }, [...labels, labelText(label)]);
+      if (rows.length < ROWS_SHOWN)
+        visit(rest, { ...cell, [dim]: k }, [...labels, labelText(label)]);
     });
   };
   visit(metric.dims, {}, []);

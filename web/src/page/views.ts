@@ -12,5 +12,15 @@ import type { View } from "./page";
 import { provenance } from "./provenance";
 
 export const views: readonly View[] = [
-  claims, overview, heads, head, multiples, model, changes, meeting, papers, methods, provenance,
+  claims,
+  overview,
+  heads,
+  head,
+  multiples,
+  model,
+  changes,
+  meeting,
+  papers,
+  methods,
+  provenance,
 ];

@@ -6,7 +6,9 @@ import { formatAddress, headAddress, headName, type Head } from "./address";
 import { element } from "./element";
 
 export function shown(value: number | null | undefined, digits = 4): string {
-  return value === null || value === undefined || Number.isNaN(value) ? "–" : formatNumber(value, digits);
+  return value === null || value === undefined || Number.isNaN(value)
+    ? "–"
+    : formatNumber(value, digits);
 }
 
 // The value of a metric: a critical N of -1 is none.
