@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
 #include "results/header.hpp"
@@ -47,6 +48,25 @@ std::string numbers_text(const MetricArray& metric) {
   if (!metric.stderr_.empty()) json["stderr"] = numbers(metric.stderr_);
   if (!metric.rows.empty()) json["rows"] = metric.rows;
   return dump(json);
+}
+
+PackedNumbers packed_numbers(const MetricArray& metric) {
+  // Pages are read where the order of bytes is little-endian, as browsers run nowhere else.
+  static_assert(std::endian::native == std::endian::little);
+  PackedNumbers packed;
+  const auto add = [&](const char* part, const auto& numbers) {
+    if (numbers.empty()) return;
+    packed.parts += packed.parts.empty() ? part : fmt::format(" {}", part);
+    for (const auto number : numbers) {
+      double value = static_cast<double>(number);
+      if (!std::isfinite(value)) value = kUndefined;
+      packed.bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  };
+  add("values", metric.values);
+  add("stderr", metric.stderr_);
+  add("rows", metric.rows);
+  return packed;
 }
 
 }  // namespace headgauge::report

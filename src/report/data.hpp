@@ -19,4 +19,12 @@ std::string element_name(std::size_t k);
 // {"values": [...], "stderr": [...], "rows": [...]}: flat, row-major, null where undefined.
 std::string numbers_text(const MetricArray& metric);
 
+// The same for large metrics: the float64 of each part one after the other, NaN where undefined,
+// and the names of the parts: "values stderr rows".
+struct PackedNumbers {
+  std::string parts;
+  std::string bytes;
+};
+PackedNumbers packed_numbers(const MetricArray& metric);
+
 }  // namespace headgauge::report

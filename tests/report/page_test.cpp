@@ -3,9 +3,12 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/file.hpp"
 #include "headgauge/report.hpp"
@@ -19,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Script {
-  std::string type, text;
+  std::string type, parts, text;
 };
 
 // The script elements that have an id. Ends where a browser ends an element: at the first
@@ -31,8 +34,15 @@ std::map<std::string, Script> scripts_of(const std::string& page) {
     const auto id = at + open.size(), id_end = page.find('"', id);
     const auto type = page.find("type=\"", id_end) + 6, type_end = page.find('"', type);
     const auto text = page.find('>', type_end) + 1, text_end = page.find("</script", text);
-    scripts[page.substr(id, id_end - id)] = {page.substr(type, type_end - type),
-                                             page.substr(text, text_end - text)};
+    const std::string rest = page.substr(type_end, text - type_end);
+    const std::string parts = " data-parts=\"";
+    const auto named = rest.find(parts);
+    scripts[page.substr(id, id_end - id)] = {
+        page.substr(type, type_end - type),
+        named == rest.npos
+            ? ""
+            : rest.substr(named + parts.size(), rest.size() - named - parts.size() - 2),
+        page.substr(text, text_end - text)};
   }
   return scripts;
 }
@@ -78,6 +88,25 @@ std::string page_of(const Results& results) {
   return read_text(folder / "report.html");
 }
 
+// {"values": [...], ...} of packed numbers.
+Json unpacked(const Script& script) {
+  const std::string bytes = gunzip(from_base64(script.text));
+  std::vector<double> numbers(bytes.size() / sizeof(double));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  std::vector<std::string> parts;
+  std::istringstream words(script.parts);
+  for (std::string word; words >> word;) parts.push_back(word);
+  Json json;
+  const std::size_t size = numbers.size() / parts.size();
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const double value = numbers[k * size + i];
+      json[parts[k]].push_back(std::isnan(value) ? Json() : Json(value));
+    }
+  }
+  return json;
+}
+
 // Every number of the page, by metric; what is undefined as NaN.
 void expect_same_numbers(const Results& results, std::map<std::string, Script>& scripts) {
   const Json overview = Json::parse(scripts["headgauge-data"].text);
@@ -89,8 +118,8 @@ void expect_same_numbers(const Results& results, std::map<std::string, Script>& 
     EXPECT_EQ(entry["dims"], Json(metric.dims));
     EXPECT_EQ(entry["unit"], metric.unit);
     const Script& script = scripts[entry["element"].get<std::string>()];
-    const Json numbers = Json::parse(
-        script.type == "application/gzip" ? gunzip(from_base64(script.text)) : script.text);
+    const Json numbers =
+        script.type == "application/gzip" ? unpacked(script) : Json::parse(script.text);
     const auto compare = [&](const char* key, const std::vector<double>& expected) {
       ASSERT_EQ(numbers.contains(key), !expected.empty()) << name << " " << key;
       for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -102,7 +131,7 @@ void expect_same_numbers(const Results& results, std::map<std::string, Script>& 
     };
     compare("values", metric.values);
     compare("stderr", metric.stderr_);
-    EXPECT_EQ(numbers.value("rows", Json::array()), Json(metric.rows));
+    EXPECT_EQ(numbers.value("rows", Json::array()), Json(metric.rows)) << name;
   }
 }
 
@@ -126,6 +155,8 @@ TEST(Page, CompressesLargeNumbers) {
     large.values[i] = std::sin(static_cast<double>(i));
   }
   large.values[7] = kUndefined;
+  large.stderr_.assign(3000, .125);
+  large.rows.assign(3000, 64);
   auto scripts = scripts_of(page_of(results));
   expect_same_numbers(results, scripts);
   int packed = 0;

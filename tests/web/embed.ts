@@ -1,7 +1,6 @@
 // A page with results in it as `headgauge report` makes it, for results that no command writes:
 // broken ones, and ones of a future version.
 import { readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
 
 export interface MetricJson {
   dims: string[];
@@ -34,7 +33,7 @@ export function pageWith(bundle: string, scripts: string): string {
   return html.replace(PLACE, () => scripts);
 }
 
-export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[], gzip = false): string {
+export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[]): string {
   const { metrics, ...header } = results;
   const infos = Object.entries(metrics).map(([name, { dims, unit }], k) => ({
     name,
@@ -43,14 +42,7 @@ export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[], gzip
     element: `headgauge-metric-${k}`,
   }));
   const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
-    const text = JSON.stringify({ values, stderr, rows });
-    return gzip
-      ? script(
-          `headgauge-metric-${k}`,
-          "application/gzip",
-          gzipSync(text, { level: 1 }).toString("base64"),
-        )
-      : script(`headgauge-metric-${k}`, "application/json", text);
+    return script(`headgauge-metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
   });
   const data = JSON.stringify({ header, catalogue, metrics: infos });
   return [script("headgauge-data", "application/json", data), ...chunks].join("\n");

@@ -130,5 +130,5 @@ function report(out: string, catalogue: CatalogueJson[]): void {
     return;
   }
   const results = JSON.parse(readFileSync(join(out, "results.json"), "utf8")) as ResultsJson;
-  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results, catalogue, true)));
+  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results, catalogue)));
 }

@@ -198,7 +198,7 @@ export class Results {
       infos,
       (name) => {
         const ready = this.loaded.get(start + name);
-        return ready ? plainNumbers(ready) : this.load(start + name);
+        return ready ?? this.load(start + name);
       },
       this.catalogue,
       (name) => this.nameInFile(start + name),
@@ -232,21 +232,13 @@ export function flatIndex(metric: Metric, cell: Cell): number {
   return index;
 }
 
-// A metric that is ready, for a part of the file that has it under another name.
-function plainNumbers({ values, stderr, rows }: Metric): RawNumbers {
-  return {
-    values: Array.from(values),
-    ...(stderr ? { stderr: Array.from(stderr) } : {}),
-    ...(rows ? { rows: Array.from(rows) } : {}),
-  };
-}
-
-// Nested lists, null or a string such as "NaN" where undefined, in one array.
+// Nested lists, null or a string such as "NaN" where undefined, in one array; an array as it is.
 function flat(nested: unknown, size: number, name: string): Float64Array {
+  if (nested instanceof Float64Array && nested.length === size) return nested;
   const out = new Float64Array(size).fill(NaN);
   let next = 0;
   const visit = (value: unknown) => {
-    if (Array.isArray(value)) {
+    if (Array.isArray(value) || value instanceof Float64Array) {
       for (const inner of value) visit(inner);
       return;
     }
