@@ -14,6 +14,8 @@ inBrowser("a large file", () => {
     });
     const cells = await tab.page.$$eval(".map g[data-marks=cell] rect", (found) => found.length);
     expect(cells).toBe(1200);
+    // What a person needs a moment for, a test does at once: choosing while all is being unpacked.
+    await tab.page.waitForSelector("html[data-unpacked=all]");
     const switches: number[] = [];
     for (const metric of ["entropy", "separability", "max_weight", "sensitivity", "entropy"]) {
       switches.push(
