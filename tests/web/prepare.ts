@@ -45,6 +45,7 @@ export default function prepare(project: TestProject): (() => void) | undefined 
 
 function run(...options: string[]): string {
   return execFileSync(binary, options, {
+    cwd: root,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
     maxBuffer: 1 << 28,
@@ -66,7 +67,7 @@ function makeAll(folder: string): string[] {
     "--lengths",
     "32,64,128",
   ];
-  const demo = [join(root, "demo/model"), "--text", join(root, "demo/text.txt")];
+  const demo = ["demo/model", "--text", "demo/text.txt"];
   const kinds: [string, string[]][] = [
     ["scan", ["scan", ...demo, "--lengths", "32,64,128,256"]],
     [
