@@ -35,12 +35,6 @@ struct DiffCommand {
   bool quiet = false;
 };
 
-// A folder stands for the results in it.
-std::string results_file(const std::string& path) {
-  std::error_code none;
-  return std::filesystem::is_directory(path, none) ? results_path(path) : path;
-}
-
 void complete(const DiffCommand& command, int top, Results& results) {
   results.tool = {{"name", "headgauge"},
                   {"version", HEADGAUGE_VERSION},

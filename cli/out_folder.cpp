@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace headgauge::cli {
@@ -11,6 +12,11 @@ namespace fs = std::filesystem;
 
 std::string results_path(const std::string& folder) {
   return (fs::path(folder) / "results.json").string();
+}
+
+std::string results_file(const std::string& path) {
+  std::error_code none;  // what cannot be looked at is said when it is opened
+  return fs::is_directory(path, none) ? results_path(path) : path;
 }
 
 std::string heads_csv_path(const std::string& folder) {

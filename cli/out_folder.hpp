@@ -10,6 +10,8 @@
 namespace headgauge::cli {
 
 std::string results_path(const std::string& folder);
+// The results file that a path means: a folder stands for the results in it.
+std::string results_file(const std::string& path);
 std::string heads_csv_path(const std::string& folder);
 
 // Whether there are heads and lengths for heads.csv.

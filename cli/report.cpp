@@ -38,10 +38,16 @@ fs::path beside(const std::string& results, const char* name) {
   return (is_folder(path) ? path : path.parent_path()) / name;
 }
 
-std::vector<std::string> write_page(const ReportCommand& options, const Results& results) {
+std::vector<std::string> write_page(const ReportCommand& options, const std::string& input,
+                                    const Results& results) {
   fs::path path =
       options.out.empty() ? beside(options.results, "report.html") : fs::path(options.out);
   if (!path.has_filename() || is_folder(path)) path /= "report.html";
+  std::error_code none;  // a page that is not there yet
+  if (fs::equivalent(path, input, none)) {
+    throw UsageError(fault("--out", "another file than the results", path.string(),
+                           "name the page, such as report.html"));
+  }
   std::optional<MadeFolder> folder;
   if (path.has_parent_path()) folder.emplace(path.parent_path().string(), kOutAdvice);
   write_report(results, path.string());
@@ -56,10 +62,10 @@ std::vector<std::string> write_pictures(const ReportCommand& options, const Resu
 }
 
 int run(const ReportCommand& options) {
-  const Results results =
-      read_results(is_folder(options.results) ? results_path(options.results) : options.results);
-  const auto paths =
-      options.format == "html" ? write_page(options, results) : write_pictures(options, results);
+  const std::string input = results_file(options.results);
+  const Results results = read_results(input);
+  const auto paths = options.format == "html" ? write_page(options, input, results)
+                                              : write_pictures(options, results);
   if (options.quiet) return 0;
   if (paths.empty()) print("No figure: {} holds too little for any\n", options.results);
   for (const std::string& path : paths) print("Written: {}\n", path);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/file.hpp"
@@ -34,6 +35,16 @@ std::vector<std::string> draw(const Results& results, const std::string& folder)
   return {page, fmt::format("{} ({} SVG files)", figures, drawn.size())};
 }
 
+// What draw() left there before would pass for that of the results that now take its place.
+void remove_drawn(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code none;  // what is not there need not go
+  fs::remove(fs::path(folder) / "report.html", none);
+  for (const auto& entry : fs::directory_iterator(fs::path(folder) / "figures", none)) {
+    if (entry.path().extension() == ".svg") fs::remove(entry.path(), none);
+  }
+}
+
 // What draw() will leave out.
 void note_undrawn(Results& results) {
   if (has_report()) return;
@@ -50,7 +61,10 @@ int run_limits(RunOptions& options) {
                                options.input.threads, options.scan.seed};
     return reproduce_limits(source, limits, progress, std::move(stop));
   };
-  steps.complete = note_undrawn;
+  steps.complete = [&](Results& results) {
+    remove_drawn(options.out);
+    note_undrawn(results);
+  };
   steps.table = render_claims;
   steps.finished = finished_layers;
   steps.saved = [&](const Results& results) { return draw(results, options.out); };
@@ -63,8 +77,9 @@ void add_limits(CLI::App& parent, Action& action) {
   auto options = std::make_shared<RunOptions>();
   options->out = "reproduce-limits";
   options->input.add_to(*command);
-  options->add_output_to(*command,
-                         "Folder for results.json and heads.csv (default reproduce-limits)");
+  options->add_output_to(
+      *command,
+      "Folder for results.json, heads.csv, report.html and figures/ (default\nreproduce-limits)");
   command->footer(
       "Example: headgauge reproduce limits demo/model --text demo/text.txt\n"
       "         headgauge reproduce limits gpt2 --text book.txt --out gpt2-limits");
@@ -118,6 +133,7 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
   steps.complete = [&](Results& results) {
     results.settings["text"] = input.texts;
     results.settings["tokens"] = input.tokens;
+    remove_drawn(options.run.out);
     note_undrawn(results);
   };
   steps.table = render_claims;
@@ -170,8 +186,8 @@ void add_tokens(CLI::App& parent, Action& action) {
   options->run.input.add_threads_to(*command);
   options->run.add_output_to(
       *command,
-      "Folder for results.json and for gaussian/, sphere/ and model/ (default\n"
-      "reproduce-tokens)");
+      "Folder for results.json, report.html, figures/, and for gaussian/, sphere/ and\n"
+      "model/ (default reproduce-tokens)");
   command->footer(
       "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "convergence/rate.hpp"
@@ -19,6 +21,11 @@ Place place_of(const Estimate& estimate, double low, double high) {
   const double from = estimate.value - kErrors * error, to = estimate.value + kErrors * error;
   if (from >= low && to <= high) return Place::inside;
   return to < low || from > high ? Place::outside : Place::open;
+}
+
+double beyond(double level, double freedom) {
+  if (freedom > 0) return quantile(complement(boost::math::students_t(freedom), level));
+  return quantile(complement(boost::math::normal(), level));
 }
 
 Verdict verdict_of(Place place) {

@@ -25,6 +25,10 @@ struct Estimate {
 enum class Place { inside, outside, open };
 Place place_of(const Estimate& estimate, double low, double high);
 
+// How many standard errors a value of `freedom` degrees of freedom is beyond with probability
+// `level` by chance (Student's t, one-sided); of unknown freedom (0), a normal variable.
+double beyond(double level, double freedom);
+
 // Holds inside, does not hold outside, cannot tell where it is open.
 Verdict verdict_of(Place place);
 

@@ -19,6 +19,7 @@ constexpr double kRounding = 1e-4;  // relative, of means of single-precision di
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
 constexpr double kLessReturn = 0.5;
+constexpr double kFewestKeys = 2;  // of a share that is worth a test
 constexpr double kCriticalShare = 0.06;
 constexpr std::size_t kFewestHeads = 16;
 constexpr double kSettledFrom = 16, kSettledTo = 100;
@@ -241,18 +242,20 @@ Claim critical_n_is_small(const Results& results) {
       "heads "
       "(level as in settings.critical_level) does not tell distance from expected distance is "
       "below "
-      "{} L. Cannot tell with fewer than {} heads.",
-      kCriticalShare, kFewestHeads);
+      "{} L. Cannot tell with fewer than {} heads, or where that is less than {} keys.",
+      kCriticalShare, kFewestHeads, kFewestKeys);
   const auto cell = find_cell(results, "critical_n", {});
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
   if (!cell || !longest || !searched) return without_data(claim, "Critical N was not measured.");
   if (heads.size() < kFewestHeads || !critical_n_can_reject(results, heads.size())) {
-    return without_data(
-        claim, fmt::format("{} heads are too few for the test to mean anything.", heads.size()));
+    return without_data(claim, fmt::format("Of {} heads the test means nothing.", heads.size()));
   }
   const double limit = kCriticalShare * *longest;
+  if (limit < kFewestKeys) {
+    return without_data(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
+  }
   const bool found = cell->value > 0;
   if (found) {
     claim.verdict = cell->value < limit ? Verdict::holds : Verdict::does_not_hold;
@@ -301,7 +304,8 @@ Claim separability_settles(const Results& results) {
   claim.test = fmt::format(
       "At the longest L, at least 3 N from {:g} to {:g}: every mean over the heads is within "
       "{:.2f} to "
-      "{:.2f}, and they change by less than {} per doubling of N. Does not hold where a mean is "
+      "{:.2f}, and from first to last they change by less than {} per doubling of N. Does not hold "
+      "where a mean is "
       "outside "
       "by more than 2 standard errors over the heads, or they change by more; else cannot tell.",
       kSettledFrom, kSettledTo, kSettledLow, kSettledHigh, kDrift);
@@ -339,8 +343,7 @@ Claim separability_settles(const Results& results) {
     return without_data(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
                                            at_length(results)));
   }
-  const double doublings = std::log2(size.back() / size.front());
-  const double drift = (means.back() - means.front()) / doublings;
+  const double drift = (means.back() - means.front()) / std::log2(size.back() / size.front());
   const bool moves = std::abs(drift) >= kDrift;
   claim.verdict = outside || moves ? Verdict::does_not_hold
                   : inside         ? Verdict::holds

@@ -12,12 +12,15 @@
 namespace headgauge {
 namespace {
 
-// Of several scales all must pass: 2 standard errors would fail one in a dozen by chance too often.
-constexpr double kErrorsOfMany = 3.0;
+// Of several scales (or numbers of tokens) all must pass: together they fail a true claim with this
+// probability. Fits over few points have few degrees of freedom, for which Student's t accounts.
+constexpr double kFamilyLevel = 0.01;
+constexpr double kHeadLevel = 0.025;  // of a head, of which some are beyond by chance
 constexpr int kFewestScales = 4;
-constexpr double kLoose = 0.1;       // a standard error above which a rate says little
+constexpr double kLoose = 0.2;       // half an interval above which a rate says little
+constexpr double kNoDrop = 0.05;     // of a rate: nothing worth the name
 constexpr double kSomething = 0.01;  // a predicted rate below asks for next to nothing
-constexpr double kByChance = 0.05;   // of heads beyond 2 standard errors
+constexpr double kByChance = 0.05;   // of heads that may be beyond
 constexpr double kInnerBall = 1.0;   // where n of hundreds is enough for 1/sqrt n
 constexpr double kRootLow = 0.4, kRootHigh = 0.6;
 constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
@@ -29,8 +32,13 @@ Estimate estimate_at(const MetricArray& metric, std::size_t at) {
 
 std::string not_measured(std::string_view experiment) {
   return experiment == "model"
-             ? "No model was measured: give MODEL and --text."
+             ? "There are no rates of a model: give MODEL and --text (a dump needs values)."
              : fmt::format("The experiment on {} tokens is not there.", experiment);
+}
+
+// Of the fit behind a cell; 0 where the file does not say how many points it had.
+double freedom_at(const MetricArray& metric, std::size_t at, double parameters) {
+  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[at]) - parameters);
 }
 
 // How the fitted rates of one kind of error stand to the predicted ones.
@@ -40,17 +48,19 @@ struct Rates {
   double slowest = kUndefined, fastest = kUndefined;
 };
 
+// `family`: whether the level is that of all scales together, or of each.
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
-               double errors) {
+               double level, bool family) {
   Rates rates;
   const MetricArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
   const MetricArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
   if (fitted == nullptr || predicted == nullptr) return rates;
+  if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
     const auto [rate, error] = estimate_at(*fitted, i);
-    if (std::isnan(rate) || !(error > 0) || error > kLoose || std::isnan(predicted->values[i])) {
-      continue;
-    }
+    if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
+    const double errors = beyond(level, freedom_at(*fitted, i, 2));
+    if (errors * error > kLoose) continue;
     ++rates.fitted;
     if (predicted->values[i] >= kSomething) ++rates.demanding;
     const double margin = (rate - predicted->values[i]) / error;
@@ -64,9 +74,10 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
 
 std::string scale_test(const char* what) {
   return fmt::format(
-      "Holds where at no scale the fitted rate{} is below 1/(2(1+H^2)) by more than {:g} standard "
-      "errors. Cannot tell with fewer than {} scales whose rate has a standard error up to {}.",
-      what, kErrorsOfMany, kFewestScales, kLoose);
+      "Holds where at no scale the fitted rate{} is significantly below 1/(2(1+H^2)) (Student's t "
+      "at a level of {:g} % for all scales together). Cannot tell with fewer than {} scales whose "
+      "rate is known to within {}.",
+      what, 100 * kFamilyLevel, kFewestScales, kLoose);
 }
 
 std::string said_of(const Rates& rates, const std::string& kind) {
@@ -98,7 +109,7 @@ Claim gaussian_rate(Claim claim, const Results& results, const std::string& kind
   if (results.metric("gaussian_rate_predicted") == nullptr) {
     return without_data(claim, not_measured("gaussian"));
   }
-  const Rates rates = rates_of(results, "gaussian", kind, kErrorsOfMany);
+  const Rates rates = rates_of(results, "gaussian", kind, kFamilyLevel, true);
   claim.verdict = verdict_of_scales(rates);
   if (claim.verdict == Verdict::cannot_tell) {
     return without_data(claim,
@@ -130,10 +141,10 @@ Claim horizon_slows_down(const Results& results) {
                          "The larger the horizon, the slower the outputs converge.");
   claim.reading = "Between the ends of the sweep: below H = 0.3 all rates are near 1/2.";
   claim.test = fmt::format(
-      "Both rates are lower at the largest horizon than at the smallest, by more than {:g} "
-      "standard "
-      "errors of the difference. Cannot tell unless the horizons go from below 0.5 to above 1.",
-      kErrorsOfMany);
+      "Both rates are significantly lower at the largest horizon than at the smallest (Student's t "
+      "at a level of {:g} %). Does not hold where one surely falls by less than {}; else cannot "
+      "tell. Cannot tell either unless the horizons go from below 0.5 to above 1.",
+      100 * kFamilyLevel, kNoDrop);
   const MetricArray* horizon = results.metric("gaussian_horizon");
   const MetricArray* mean = results.metric("gaussian_rate_mean");
   const MetricArray* covariance = results.metric("gaussian_rate_covariance");
@@ -147,16 +158,19 @@ Claim horizon_slows_down(const Results& results) {
   }
   const auto first = static_cast<std::size_t>(low - horizon->values.begin());
   const auto last = static_cast<std::size_t>(high - horizon->values.begin());
-  bool slower = true;
+  bool slower = true, refuted = false;
   for (const MetricArray* rate : {mean, covariance}) {
     const Estimate a = estimate_at(*rate, first), b = estimate_at(*rate, last);
     const double error = std::hypot(a.standard_error, b.standard_error);
     if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(error)) {
       return without_data(claim, "A rate at an end of the sweep has no standard error.");
     }
-    slower = slower && a.value - b.value > kErrorsOfMany * error;
+    const double freedom = std::min(freedom_at(*rate, first, 2), freedom_at(*rate, last, 2));
+    const double margin = beyond(kFamilyLevel / 2, freedom) * error;
+    slower = slower && a.value - b.value > margin;
+    refuted = refuted || a.value - b.value + margin < kNoDrop;
   }
-  claim.verdict = slower ? Verdict::holds : Verdict::does_not_hold;
+  claim.verdict = slower ? Verdict::holds : refuted ? Verdict::does_not_hold : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "From H = {} to {} the rate of the mean goes from {:.3f} to {:.3f}, of the covariance from "
       "{:.3f} "
@@ -184,8 +198,8 @@ Claim sphere_rates(const Results& results) {
   if (results.metric("sphere_rate_predicted") == nullptr) {
     return without_data(claim, not_measured("sphere"));
   }
-  const Rates mean = rates_of(results, "sphere", "mean", kErrorsOfMany);
-  const Rates covariance = rates_of(results, "sphere", "covariance", kErrorsOfMany);
+  const Rates mean = rates_of(results, "sphere", "mean", kFamilyLevel, true);
+  const Rates covariance = rates_of(results, "sphere", "covariance", kFamilyLevel, true);
   const Verdict a = verdict_of_scales(mean), b = verdict_of_scales(covariance);
   if (a == Verdict::cannot_tell || b == Verdict::cannot_tell) {
     return without_data(claim, fmt::format("{} and {} scales have a rate that can be used.",
@@ -193,7 +207,7 @@ Claim sphere_rates(const Results& results) {
   }
   claim.verdict = a == Verdict::holds ? b : a;
   claim.measured =
-      fmt::format("{}; {}. The bound asks for a rate above {} at {} scales.", said_of(mean, "mean"),
+      fmt::format("{}. {}. The bound asks for a rate above {} at {} scales.", said_of(mean, "mean"),
                   said_of(covariance, "covariance"), kSomething, mean.demanding);
   add_facts(mean, "mean", claim);
   add_facts(covariance, "covariance", claim);
@@ -214,8 +228,8 @@ Claim ball_rate(const Results& results) {
       "The rates of all balls up to R = {:g} +- 2 standard errors are within {} to {}, and log "
       "C(R) "
       "grows by at least {:g} per unit of R (least squares over all balls). Does not hold where "
-      "one rate "
-      "is outside, or C grows more slowly; else cannot tell. At least {} balls.",
+      "one rate is outside; else cannot tell: the theorem bounds C from above, so that a slower "
+      "growth does not refute it. At least {} balls.",
       kInnerBall, kRootLow, kRootHigh, kGrowth, kFewestBalls);
   const MetricArray* rate = results.metric("gaussian_uniform_rate");
   const MetricArray* constant = results.metric("gaussian_uniform_constant");
@@ -249,7 +263,8 @@ Claim ball_rate(const Results& results) {
     xy += (radii[r] - x / count) * (std::log(constant->values[r]) - y / count);
   }
   const double growth = xy / xx;
-  claim.verdict = growth >= kGrowth ? of_rate : Verdict::does_not_hold;
+  claim.verdict =
+      growth >= kGrowth || of_rate == Verdict::does_not_hold ? of_rate : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "The worst query's error falls as n^-{:.2f} at R = {:g}; sqrt n times it grows from {} at R "
       "= {:g} "
@@ -274,25 +289,30 @@ Claim hardmax_is_logarithmic(const Results& results) {
       "1/sqrt(log "
       "n).";
   claim.test = fmt::format(
-      "The error is within {:g} standard errors of its law at every n, and its exponent in n over "
-      "at "
-      "least 4 points is above -0.2.",
-      kErrorsOfMany);
+      "At no n does the error differ significantly from its law (Student's t at a level of {:g} % "
+      "for all n together), and its exponent in n over at least 4 points is above -0.2.",
+      100 * kFamilyLevel);
   const MetricArray* error = results.metric("gaussian_hardmax_error");
   const MetricArray* law = results.metric("gaussian_hardmax_error_predicted");
   if (error == nullptr || law == nullptr) return without_data(claim, not_measured("gaussian"));
   const auto tokens = results.coord_numbers("gaussian_tokens");
+  // Every error is a mean over the same number of replicates.
+  const MetricArray* replicates = results.metric("gaussian_error_mean");
+  const double freedom = replicates == nullptr ? 0 : freedom_at(*replicates, 0, 1);
   double farthest = 0;
+  bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto [value, spread] = estimate_at(*error, i);
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
-    farthest = std::max(farthest, std::abs(value - law->values[i]) / spread);
+    const double distance = std::abs(value - law->values[i]) / spread;
+    const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());
+    apart = apart || distance > beyond(level, freedom);
+    farthest = std::max(farthest, distance);
   }
   const auto power = power_of(tokens, error->values);
   if (!power) return without_data(claim, "There are fewer than 4 numbers of tokens.");
   constexpr double kSlow = -0.2;
-  claim.verdict =
-      farthest <= kErrorsOfMany && power->value > kSlow ? Verdict::holds : Verdict::does_not_hold;
+  claim.verdict = !apart && power->value > kSlow ? Verdict::holds : Verdict::does_not_hold;
   claim.measured = fmt::format(
       "From n = {:g} to {:g} the error goes from {:.3f} to {:.3f} (n^{:.2f}), its law from {:.3f} "
       "to "
@@ -316,17 +336,15 @@ Claim model_rates(const Results& results) {
       "are "
       "what that gives wherever the text is long enough for the head.";
   claim.test = fmt::format(
-      "Of mean and covariance each: at most {:g} % of the heads have a rate below 1/(2(1+H^2)) by "
-      "more "
-      "than 2 standard errors (chance gives half of that). Cannot tell with fewer than {} heads "
-      "whose "
-      "rates have a standard error up to {}.",
-      100 * kByChance, kFewestVotes, kLoose);
+      "Of mean and covariance each: at most {:g} % of the heads have a rate significantly below "
+      "1/(2(1+H^2)) (Student's t at {:g} %, which is what chance gives). Cannot tell with fewer "
+      "than {} heads whose rates are known to within {}.",
+      100 * kByChance, 100 * kHeadLevel, kFewestVotes, kLoose);
   if (results.metric("model_rate_predicted") == nullptr) {
     return without_data(claim, not_measured("model"));
   }
-  const Rates mean = rates_of(results, "model", "mean", kErrors);
-  const Rates covariance = rates_of(results, "model", "covariance", kErrors);
+  const Rates mean = rates_of(results, "model", "mean", kHeadLevel, false);
+  const Rates covariance = rates_of(results, "model", "covariance", kHeadLevel, false);
   if (std::min(mean.fitted, covariance.fitted) < kFewestVotes) {
     return without_data(claim, fmt::format("{} and {} heads have a rate that can be used.",
                                            mean.fitted, covariance.fitted));
@@ -365,8 +383,8 @@ Claim model_slower_heads_see_further(const Results& results) {
   constexpr std::uint32_t kPair = 0x72657072;  // a stream of its own
   const RankCorrelation found = rank_correlation(horizon->values, rate->values, 0, kPair);
   if (std::isnan(found.value) || std::isnan(found.low) || std::isnan(found.high)) {
-    return without_data(claim,
-                        fmt::format("{} heads have both, or all have the same.", found.pairs));
+    return without_data(
+        claim, fmt::format("{} heads have both, of which 16 are needed that differ.", found.pairs));
   }
   const RankCorrelation of_mean = rank_correlation(horizon->values, mean->values, 0, kPair + 1);
   if (found.high < 0 || found.low > kWeak) {

@@ -103,6 +103,15 @@ class Difference {
     return std::ranges::find(options_.metrics, name) != options_.metrics.end();
   }
 
+  // Of the longest length alone. Random tokens, whose metrics `reproduce tokens` keeps beside those
+  // of a model, have no length.
+  static bool of_longest(const MetricArray& metric) {
+    return !has_dim(metric, "length") && !has_dim(metric, "position") &&
+           std::ranges::none_of(metric.dims, [](const std::string& dim) {
+             return dim.starts_with("gaussian_") || dim.starts_with("sphere_");
+           });
+  }
+
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (before_.metric(name) == nullptr || after_.metric(name) == nullptr) {
@@ -125,7 +134,9 @@ class Difference {
         left_out_.different.push_back(name);
       } else if (follows(name)) {
         left_out_.following.push_back(name);
-      } else if (!same_longest && !has_dim(metric, "length") && !has_dim(metric, "position")) {
+      } else if (metric.unit == "seconds" && !asked_for(name)) {
+        left_out_.times.push_back(name);
+      } else if (!same_longest && of_longest(metric)) {
         left_out_.of_longest.push_back(name);
       } else if (std::ranges::any_of(metric.dims,
                                      [&](const auto& d) { return shared(d).empty(); })) {

@@ -106,8 +106,9 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
     if (!counts.empty()) all.push_back(fmt::format("{}: {}", text, counted(counts)));
   };
   if (before_.partial)
-    all.push_back("the old run was interrupted: not all of its layers are there");
-  if (after_.partial) all.push_back("the new run was interrupted: not all of its layers are there");
+    all.push_back("the old run was interrupted: not all that was asked for is there");
+  if (after_.partial)
+    all.push_back("the new run was interrupted: not all that was asked for is there");
   const auto only = [&](const std::string& labels, const char* file) {
     if (labels.empty()) return;
     all.push_back(fmt::format("only in the {} file, and left out: {}", file, labels));
@@ -128,6 +129,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
                     "old file and {} in the new",
                     longest(before_), longest(after_)));
   }
+  list(times, "left out, for a clock never shows the same twice (--metrics names them)");
   list(following, "left out, for they follow from the metrics that they are named after");
   count(undefined_old, "undefined in the old file alone, and without a change");
   count(undefined_new, "undefined in the new file alone, and without a change");

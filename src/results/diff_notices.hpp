@@ -20,6 +20,7 @@ class LeftOut {
   // Metrics, by why they are left out.
   std::vector<std::string> old_only, new_only;
   std::vector<std::string> different;   // other dims or another unit
+  std::vector<std::string> times;       // of a clock, unless they were asked for
   std::vector<std::string> following;   // NAME_change where NAME is compared
   std::vector<std::string> of_longest;  // of the longest length, which is not the same
   std::vector<std::string> disjoint;    // no label in common along some dim

@@ -31,7 +31,7 @@ class Checker {
     metric.each([&](const RunPair& pair) {
       if (chosen(metric, pair.cell)) check(metric, pair);
     });
-    if (check_.values + check_.unchecked == 0) {
+    if (check_.values == 0) {
       fail("", "a value that both runs have", fmt::format("none of {}", limit_.metric),
            "correct the limit, or measure it in both");
     }

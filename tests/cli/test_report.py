@@ -59,6 +59,20 @@ class Files(ReportTest):
         done = self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
         self.assertIn("No figure", done.out)
 
+    def test_results_of_no_head(self) -> None:
+        for metric in self.made["metrics"].values():
+            if "layer" in metric["dims"]:
+                metric.update({key: [] for key in ("values", "stderr", "rows") if key in metric})
+        self.made["coords"].update(layer=[], head=[])
+        self.write("results.json", json.dumps(self.made))
+        self.succeed("report", "results.json", "--format", "svg", "--out", "figures")
+        self.succeed("report", "results.json")
+
+    def test_the_page_never_takes_the_place_of_its_results(self) -> None:
+        self.write("results.json", MADE.read_text())
+        for out in ("results.json", "./results.json"):
+            self.refuse(USAGE, "report", "results.json", "--out", out, says="--out")
+
     def test_quiet_says_nothing(self) -> None:
         self.write("results.json", MADE.read_text())
         done = self.succeed("report", "results.json", "--quiet")

@@ -33,7 +33,7 @@ class Limits(CommandTest):
         self.assertEqual(sorted(p.name for p in folder.iterdir()),
                          ["figures", "heads.csv", "report.html", "results.json"])
         drawn = {p.stem for p in (folder / "figures").iterdir()}
-        self.assertLessEqual({"paper-2a", "paper-2b", "critical-n", "paper-3", "paper-4", "costs"}, drawn)
+        self.assertLessEqual({"paper-2a", "paper-2b", "paper-2c", "paper-3", "paper-4", "costs"}, drawn)
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
         results = validate(folder / "results.json")
         settings = results["settings"]

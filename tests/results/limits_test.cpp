@@ -152,6 +152,9 @@ TEST(Limits, ValuesThatVanishExceedAndNewOnesAreNotChecked) {
   EXPECT_EQ(come.exceeded, 0);
   EXPECT_EQ(come.values, 5);
   EXPECT_EQ(come.unchecked, 1);
+  // A gate is never passed because nothing was checked.
+  const Results nothing = run_of(std::vector<double>(6, kUndefined));
+  EXPECT_THROW(check(R"({"metric": "m", "max_increase": 9})", nothing, whole), BadInputError);
 }
 
 TEST(Limits, CriticalNNotFoundIsAboveAll) {

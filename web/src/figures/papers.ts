@@ -1,6 +1,7 @@
 // The papers' own figures, over all heads of the model.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
+import { criticalFigure } from "./critical";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber } from "./format";
@@ -163,7 +164,7 @@ export function limitsFigures(results: Results): Figure[] {
       y: { label: DISTANCE, log: true },
       spreads: distances(results, "top_n", original),
     }),
-    criticalShareFigure(results, original),
+    criticalOfPaper(results),
     spreadFigure(results, {
       id: "paper-3",
       title: `Paper A, Fig. 3: separability against N at L = ${longest}`,
@@ -189,32 +190,9 @@ export function limitsFigures(results: Results): Figure[] {
   ].filter((figure): figure is Figure => figure !== undefined);
 }
 
-function criticalShareFigure(results: Results, cell: Cell): Figure | undefined {
-  const lengths = results.numbers("length");
-  const [curve] = metricCurve(results, "length", cell, {
-    name: "critical_fraction", label: "critical N / L", colour: 0, style: "line",
-  });
-  if (!curve) return undefined;
-  return curvesFigure({
-    id: "paper-2c",
-    title: "Paper A, Fig. 2c: critical N as a share of the length",
-    caption:
-      "The share of the context at which the heads' distances cannot be told from the expected " +
-      "ones, in the reading “context” (a conjecture about the paper). The paper finds less than " +
-      "6 %. A gap says that no N met the test.",
-    x: {
-      column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
-      ticks: lengths,
-    },
-    y: { label: "critical N / L (share)", include: [0, 0.08] },
-    curves: [
-      {
-        name: "six_percent", label: "6 %", colour: "muted", style: "dashed",
-        values: lengths.map(() => 0.06),
-      },
-      curve,
-    ],
-  });
+function criticalOfPaper(results: Results): Figure | undefined {
+  const figure = criticalFigure(results);
+  return figure && { ...figure, id: "paper-2c", title: "Paper A, Fig. 2c: critical N against length" };
 }
 
 function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {

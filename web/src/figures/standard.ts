@@ -22,7 +22,8 @@ function usualCell(results: Results): Cell {
 export function standardFigures(results: Results): Figure[] {
   const maps = MAPS.filter((name) => {
     const dims = results.info(name)?.dims ?? [];
-    return dims.includes("layer") && dims.includes("head");
+    const any = results.coord("layer").length * results.coord("head").length > 0;
+    return any && dims.includes("layer") && dims.includes("head");
   }).map((name) => {
     const variant = name.endsWith("_change") ? 1 : 0;
     return mapFigure(results, name, {
