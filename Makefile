@@ -26,7 +26,7 @@ dist: setup ## the release tarball, with the report page in it, in build
 	@tools/dist.sh
 
 test: setup ## all tests; the last line has the totals
-	@tools/setup.sh chromium
+	@tools/setup.sh chromium fonts-dejavu-core
 	@tools/minilm.sh
 	@$(python) tests/run.py
 

@@ -36,7 +36,7 @@ StopOnSignal::StopOnSignal(bool announce) {
       if (sigtimedwait(&signals, nullptr, &tenth) <= 0) continue;
       if (!source_.request_stop()) {
         if (held_) continue;
-        say("\nheadgauge: stopped at once; nothing was saved\n");
+        say("\nheadgauge: stopped at once; what was not yet saved is lost\n");
         ::_exit(static_cast<int>(ErrorKind::interrupted));
       }
       // Over the progress bar, which is drawn again below.

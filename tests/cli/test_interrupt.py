@@ -130,7 +130,7 @@ class OneHead(InterruptTest):
         terminal.read_until(STOPPING)
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
-        self.assertIn("headgauge: stopped at once; nothing was saved", terminal.messages())
+        self.assertIn("headgauge: stopped at once; what was not yet saved is lost", terminal.messages())
         self.assertEqual(list((self.folder / "out").iterdir()), [])
 
 

@@ -114,6 +114,8 @@ function makeAll(folder: string): string[] {
     add("limits", (out) =>
       run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"),
     );
+    const small = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
+    add("tokens", (out) => run("reproduce", "tokens", ...small, "--out", out, "--quiet"));
   }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
