@@ -39,10 +39,10 @@ export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[]): str
     name,
     dims,
     unit,
-    element: `headgauge-metric-${k}`,
+    element: `metric-${k}`,
   }));
   const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
-    return script(`headgauge-metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
+    return script(`metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
   });
   const data = JSON.stringify({ header, catalogue, metrics: infos });
   return [script("headgauge-data", "application/json", data), ...chunks].join("\n");

@@ -1,6 +1,8 @@
 // The table of all heads, and the page of one.
 import { expect, test } from "vitest";
-import { hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab } from "./browser";
+import {
+  drawAll, hashOf, inBrowser, openKind, quiet, resultsOf, shown, type Tab,
+} from "./browser";
 
 const column = ({ page }: Tab, id: string) =>
   page.evaluate((name) => {
@@ -124,6 +126,35 @@ inBrowser("the page of a head", () => {
   test("says when there is no such head", async () => {
     const tab = await openKind("scan", "#head/99.0");
     expect(await tab.page.textContent(".failure")).toContain("99.0");
+    await quiet(tab);
+  });
+
+  test("of two runs is that of the run that is chosen", async () => {
+    const drawn = async (run: string) => {
+      const tab = await openKind("diff", `#head/0.2?run=${run}`);
+      await drawAll(tab.page);
+      const titles = await tab.page.$$eval(".picture :is(h2, h3)", (found) =>
+        found.map((title) => title.textContent),
+      );
+      expect(titles.length).toBeGreaterThan(3);
+      for (const title of titles) expect(title).toContain(run);
+      const picture = await tab.page.$eval(".drawing svg", (svg) => svg.innerHTML);
+      await quiet(tab);
+      return picture.replaceAll(run, "");
+    };
+    expect(await drawn("old")).not.toEqual(await drawn("new"));
+  });
+});
+
+inBrowser("methods", () => {
+  test("have an entry of its own for what is no change of another metric", async () => {
+    const tab = await openKind("compare", "#methods/loss_change");
+    for (const name of ["loss", "loss_change", "output_change"]) {
+      expect(await tab.page.$$eval(`#quantity-${name} .formula`, (found) => found.length)).toBe(1);
+    }
+    await tab.to("#changes");
+    const metrics = await tab.page.$$eval("tbody tr th", (found) => found.map((th) => th.textContent));
+    expect(metrics).not.toContain("output");
     await quiet(tab);
   });
 });

@@ -22,13 +22,15 @@ inBrowser("on a phone", () => {
       const wide = await tab.page.evaluate(() =>
         document.documentElement.scrollWidth <= innerWidth
           ? []
-          : [...document.querySelectorAll("body *")]
+          : [`${document.documentElement.scrollWidth} pixels in ${innerWidth}`,
+             ...[...document.querySelectorAll("body *")]
               .filter(
                 (part) =>
                   part.getBoundingClientRect().right > innerWidth + 0.5 &&
                   !part.closest(".scroll, svg"),
               )
               .map((part) => part.outerHTML.slice(0, 120)),
+            ],
       );
       expect(wide, view).toEqual([]);
     }

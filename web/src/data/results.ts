@@ -135,6 +135,13 @@ export class Results {
     return this.infos.has(name);
   }
 
+  // The metric that NAME_change is the change of; undefined where it is none of the file's:
+  // output_change is a metric of its own.
+  changed(name: string): string | undefined {
+    const plain = name.replace(/_change$/, "");
+    return plain !== name && this.has(plain) ? plain : undefined;
+  }
+
   info(name: string): MetricInfo | undefined {
     return this.infos.get(name);
   }

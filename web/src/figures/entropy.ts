@@ -48,9 +48,9 @@ export function entropyFigure(results: Results, cell: Cell, who: string): Figure
   const fitted = slopeLine(values, keys, found.values, slope);
   return curvesFigure({
     id: "entropy",
-    title: `Entropy against position: ${who}`,
+    title: `Entropy against ${dim === "length" ? "length" : "position"}: ${who}`,
     caption:
-      "Entropy of the weights by query position beside its ceiling log n; bands of ± 2 standard " +
+      `Entropy of the weights by ${dim === "length" ? "context length" : "query position"} beside its ceiling log n; bands of ± 2 standard ` +
       "errors. The fitted slope is its growth per unit of log n over the last four octaves: 1 " +
       "spreads over all new keys, 0 keeps selecting.",
     x: {
@@ -130,7 +130,7 @@ export function effectiveTokensFigure(
     id: "effective-tokens",
     title: `Effective tokens and their forecast: ${who}`,
     caption:
-      "exp(entropy) by query position, beside the number of keys, and forecast for 2, 4 and 8 " +
+      `exp(entropy) by ${dim === "length" ? "context length" : "query position"}, beside the number of keys, and forecast for 2, 4 and 8 ` +
       "times the longest length; bands and bars of ± 2 standard errors (of the prediction).",
     x: {
       column: dim,

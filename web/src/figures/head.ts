@@ -9,17 +9,23 @@ import { formatNumber, headLabel, metricLabel } from "./format";
 import { rankFigure } from "./rank";
 
 export interface HeadOptions {
-  normalizer?: number; // of compare: the index of the rule or pattern; the original by default
+  // Of compare and diff: the index of the rule, pattern or run; the original by default.
+  normalizer?: number;
+  pattern?: number;
+  run?: number;
 }
 
 export function headFigures(
   results: Results,
   { layer, head }: { layer: number; head: number },
-  { normalizer = 0 }: HeadOptions = {},
+  variant: HeadOptions = {},
 ): Figure[] {
-  const cell: Cell = { layer, head, normalizer, pattern: normalizer };
-  const rule = results.coord("normalizer")[normalizer] ?? results.coord("pattern")[normalizer];
-  const who = headLabel(results, layer, head) + (rule === undefined ? "" : `, ${rule}`);
+  const chosen = { normalizer: 0, pattern: 0, run: 0, ...variant };
+  const cell: Cell = { layer, head, ...chosen };
+  const labels = (["normalizer", "pattern", "run"] as const)
+    .map((dim) => results.coord(dim)[chosen[dim]])
+    .filter((label) => label !== undefined);
+  const who = [headLabel(results, layer, head), ...labels].join(", ");
   return [
     distanceAgainstLength(results, cell, who),
     distanceAgainstN(results, cell, who),

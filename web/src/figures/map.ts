@@ -48,7 +48,7 @@ export function mapFigure(results: Results, name: string, cell: Cell): Figure {
     draw: (options) => {
       const theme = themeOf(options.dark);
       const shown = values.map(({ value }) => (isNoneFound(name, value) ? NaN : value));
-      const scale = colourScale(shown, name.endsWith("_change"));
+      const scale = colourScale(shown, results.changed(name) !== undefined);
       const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
       const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
       const cellWidth = inner / heads.length;

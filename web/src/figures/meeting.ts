@@ -26,13 +26,14 @@ const indexOf = (labels: readonly (string | number)[], wanted: string | number) 
   return at < 0 ? undefined : at;
 };
 
-// The cell of each metric that the correlations are of.
-export function meetingCell(results: Results, name: string): Cell {
+// Where a metric of further dims is judged by one number, as in the correlations: at N = 20, with an
+// error of 5 % and the latest keys kept.
+export function judgedCell(results: Results, name: string): Cell {
   const cell: Record<string, number> = {};
   const put = (dim: string, index: number | undefined) => {
     if (index !== undefined) cell[dim] = index;
   };
-  if (name === "separability") put("top_n", judgedN(results));
+  if (results.info(name)?.dims.includes("top_n")) put("top_n", judgedN(results));
   if (name === "tokens_for_error" || name === "budget_keys") {
     put("tolerance", indexOf(results.coord("tolerance"), 0.05));
     put("sampler", indexOf(results.coord("sampler"), "recent"));
@@ -59,8 +60,8 @@ export function meetingFigure(
     capacity_metric: labels.capacity.indexOf(capacity),
     convergence_metric: labels.convergence.indexOf(convergence),
   };
-  const x = overHeads(results, capacity, meetingCell(results, capacity));
-  const y = overHeads(results, convergence, meetingCell(results, convergence));
+  const x = overHeads(results, capacity, judgedCell(results, capacity));
+  const y = overHeads(results, convergence, judgedCell(results, convergence));
   if (x.length === 0 || x.length !== y.length) return undefined;
   const points = x.map(({ layer, head, value, stderr }, k): ScatterPoint => {
     // A critical N beyond those searched ranks above all that were found.

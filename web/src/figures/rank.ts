@@ -3,6 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
+import { judgedCell } from "./meeting";
 import { frame } from "./frame";
 import { themeOf } from "./theme";
 
@@ -46,7 +47,7 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
     title,
     caption:
       "Each line runs from the smallest to the largest value of any head at the longest length " +
-      "(and the largest N); a tick is a head, the dot this one. Rank 1 is the largest value.",
+      "(at N = 20, or the largest below); a tick is a head, the dot this one. Rank 1 is the largest value.",
     columns: ["metric", "value", "rank", "heads", "smallest", "largest"],
     rows: lines.map(({ name, own, rank, values }) => [
       name, csvValue(own), rank, values.length, Math.min(...values), Math.max(...values),
@@ -96,15 +97,16 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
 function lineOf(results: Results, name: string, cell: Cell): Line | undefined {
   const metric = results.metric(name);
   if (!metric?.dims.includes("layer") || !metric.dims.includes("head")) return undefined;
+  const at = { ...judgedCell(results, name), ...cell };
   const values: number[] = [];
   results.coord("layer").forEach((_, layer) =>
     results.coord("head").forEach((__, head) => {
       // -1 says that no N was found: no number to rank.
-      const value = results.value(name, { ...cell, layer, head });
+      const value = results.value(name, { ...at, layer, head });
       if (Number.isFinite(value) && !(name.startsWith("critical") && value < 0)) values.push(value);
     }),
   );
-  const own = results.value(name, cell);
+  const own = results.value(name, at);
   if (!values.includes(own) || values.length < 2) return undefined;
   return {
     name,

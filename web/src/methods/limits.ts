@@ -24,11 +24,11 @@ export const LIMITS: Formulas = {
   },
   expected_distance: {
     tex: String.raw`p \sum_i \lVert (1+k)\,y_i - k Y \rVert_2, \qquad y_i = a_i x_i,\; Y = \sum_i y_i,\; p = \tfrac{n-N}{n},\; k = \tfrac{N}{n-1}`,
-    words: "What N keys drawn at random would give, at least; below it the selection beats chance.",
+    words: "A lower bound of what N keys drawn at random give; the N largest keys usually lie above it.",
     source: "paper A, Thm 1.2; docs/mathematics.md T1.2, reading uniform",
   },
   expected_distance_upper: {
-    tex: String.raw`p \sum_i \sqrt{\lVert m_i\rVert^2 + v_i}, \qquad m_i = (1+k)\,y_i - k Y`,
+    tex: String.raw`p \sum_i \sqrt{\lVert m_i\rVert^2 + v_i}, \qquad m_i = (1+k)\,y_i - k Y, \qquad v_i = \tfrac{N(n-1-N)}{(n-1)(n-2)} \sum_{j \ne i} \bigl\lVert y_j - \tfrac{Y - y_i}{n-1}\bigr\rVert^2`,
     words: "What N keys drawn at random would give, at most.",
     source: "docs/mathematics.md T1.2",
   },
@@ -77,8 +77,8 @@ export const LIMITS: Formulas = {
     source: "docs/mathematics.md 7a",
   },
   critical_n_head: {
-    tex: String.raw`\min\bigl\{N : |\overline{\tilde d} - \overline{E}| < 2\,\mathrm{se}\bigr\}`,
-    words: "Critical N of one head, by its own standard errors; -1 if there is none.",
+    tex: String.raw`\min\bigl\{N : |\overline{\tilde d} - \overline{E_{\text{ctx}}}| < 2\,\mathrm{se}\bigr\}`,
+    words: "Critical N of one head, in the reading “context”, by its own standard errors; -1 if there is none.",
     source: "docs/mathematics.md 7a",
   },
   critical_fraction_head: {
@@ -173,7 +173,7 @@ export const LIMITS: Formulas = {
   },
   jacobian_frobenius: {
     tex: String.raw`\lVert J\rVert_F = \sqrt{Q_2 - 2 Q_3 + Q_2^2}, \qquad Q_k = \sum_i a_i^k`,
-    words: "The size of the whole gradient of the weights in the scores.",
+    words: "The size of the whole gradient of the weights in the scores; the formula is that of softmax.",
     source: "paper A, Corollary 3; docs/mathematics.md C3",
   },
   jacobian_spectral: {

@@ -9,6 +9,9 @@ export interface RenderedFormula {
 
 export const rendered: Readonly<Record<string, RenderedFormula>> = formulas;
 
+// Whether there is an entry of just this name.
+export const hasFormula = (name: string): boolean => Object.hasOwn(rendered, name);
+
 // Also of gaussian_rate_mean, entropy_by_position and entropy_change; undefined for a metric that
 // this version does not know.
 export function renderedFormula(name: string): RenderedFormula | undefined {

@@ -85,10 +85,10 @@ export const WEIGHTS: Formulas = {
     source: "docs/mathematics.md G6, 7b",
   },
   effective_tokens_forecast: {
-    tex: String.raw`\exp\bigl(y_K + b\,g\,(\tau - \tau_K)\bigr), \qquad y = \log e^{H}`,
+    tex: String.raw`\exp\bigl(y_K + b\,g\,(\tau - \tau_K)\bigr), \qquad y = \log \overline{e^{H}}`,
     words:
-      "Effective tokens at 2, 4 and 8 times the longest length, by a random walk with drift over " +
-      "the octaves seen; its standard error is that of the prediction.",
+      "Effective tokens at 2, 4 and 8 times the longest length, by a random walk with drift b over " +
+      "the octaves seen, y the mean over rows, τ the log of the position and g the growth of log n per log position; its standard error is that of the prediction.",
     source: "docs/mathematics.md 7b",
   },
   forecast_coverage: {

@@ -35,7 +35,7 @@ export const changes: View = {
 function changeMetrics(results: Results): string[] {
   return results
     .names()
-    .filter((name) => name.endsWith(SUFFIX) && !name.endsWith(`_by_position${SUFFIX}`));
+    .filter((name) => results.changed(name) && !name.endsWith(`_by_position${SUFFIX}`));
 }
 
 // The dim along which things are compared, and the label that is the old one.
@@ -66,7 +66,8 @@ export function changesOf(results: Results, name: string): Change[] {
   return [...best.values()].map(({ change }) => change);
 }
 
-const standsOut = ({ errors, relative }: Change) => (Number.isNaN(errors) ? relative : errors);
+const standsOut = ({ errors, relative, change }: Change) =>
+  [errors, relative, Math.abs(change)].find((size) => !Number.isNaN(size))!;
 
 function changeAt(results: Results, metric: Metric, cell: Cell, place: number): Change {
   const plain = metric.name.slice(0, -SUFFIX.length);

@@ -107,7 +107,7 @@ function figuresOf({ results, address }: Page, found: Head): Figure[] {
   const figures = headFigures(
     results,
     { layer: at["layer"]!, head: at["head"]! },
-    { normalizer: index },
+    dim === undefined ? {} : { [dim]: index },
   );
   return figures.map((figure) => ({ ...figure, id: `${figure.id}-head-${headName(found)}` }));
 }

@@ -3,7 +3,7 @@ import type { MetricInfo, Results } from "../data/results";
 import { formatAddress } from "./address";
 import { dimWords, metricWords } from "./cells";
 import { capital } from "../figures/format";
-import { renderedFormula } from "../methods/rendered";
+import { hasFormula, renderedFormula } from "../methods/rendered";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 
@@ -41,7 +41,10 @@ export const methods: View = {
   },
 };
 
-const quantityId = (name: string) => `quantity-${baseName(name)}`;
+const quantityId = (name: string) => `quantity-${toldAs(name)}`;
+
+// A quantity of its own has its own entry: loss_change, output_change.
+const toldAs = (name: string) => (hasFormula(name) ? name : baseName(name));
 
 // entropy_by_position, entropy_change and gaussian_horizon are told of where entropy and horizon
 // are.
@@ -55,7 +58,7 @@ export function baseName(name: string): string {
 // In the groups and the order of the catalogue; what it does not know comes last.
 export function quantities(results: Results): Map<string, string[]> {
   const present = new Set(
-    results.names().map((name) => (results.catalogue.has(name) ? name : baseName(name))),
+    results.names().map((name) => (results.catalogue.has(name) ? name : toldAs(name))),
   );
   const groups = new Map<string, string[]>();
   const add = (group: string, name: string) =>
@@ -79,7 +82,7 @@ function groupSection(results: Results, group: string, names: readonly string[])
 function quantity(results: Results, name: string): HTMLElement {
   const entry = results.catalogue.get(name);
   const known = renderedFormula(name);
-  const also = results.names().filter((other) => other !== name && baseName(other) === name);
+  const also = results.names().filter((other) => other !== name && toldAs(other) === name);
   const info = results.info(name) ?? results.info(also[0] ?? "");
   return element(
     "article",

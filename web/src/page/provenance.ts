@@ -61,7 +61,7 @@ function section(title: string, entries: readonly (readonly [string, unknown])[]
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number") return shown(value, 6);
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : shown(value, 6);
   if (Array.isArray(value)) {
     if (value.length === 0) return "–";
     const more = value.length - LIST_SHOWN;
@@ -82,7 +82,7 @@ function texts(text: Page["results"]["header"]["text"]): HTMLElement | null {
       const parts = [
         text.tokens?.[k] === undefined
           ? ""
-          : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${shown(total)}`}`,
+          : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${total}`}`,
         text.sha256?.[k] ? `sha256 ${text.sha256[k]}` : "",
       ];
       return [name, parts.filter((part) => part !== "").join("; ")] as const;

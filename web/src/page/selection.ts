@@ -12,7 +12,7 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
   const groups = new Map<string, string[]>();
   const groupOf = (name: string) => {
     const entry = results.catalogue.get(name) ?? results.catalogue.get(baseName(name));
-    const kind = name.endsWith("_change")
+    const kind = results.changed(name)
       ? ": changes"
       : name.endsWith("_by_position")
         ? " by position"

@@ -8,11 +8,19 @@ export class Theme {
   private readonly listeners = new Set<() => void>();
   private readonly system = matchMedia("(prefers-color-scheme: dark)");
   private readonly paper = matchMedia("print");
+  private prints = false;
   private chosen: Choice = remembered();
 
   constructor() {
     for (const media of [this.system, this.paper]) {
       media.addEventListener("change", () => this.apply());
+    }
+    // Not every browser tells of print as a medium before it draws the paper.
+    for (const [event, printing] of [["beforeprint", true], ["afterprint", false]] as const) {
+      addEventListener(event, () => {
+        this.prints = printing;
+        this.apply();
+      });
     }
     this.apply();
   }
@@ -23,12 +31,12 @@ export class Theme {
 
   // Paper is white whatever the screen is.
   get dark(): boolean {
-    if (this.paper.matches) return false;
+    if (this.printing) return false;
     return this.chosen === "auto" ? this.system.matches : this.chosen === "dark";
   }
 
   get printing(): boolean {
-    return this.paper.matches;
+    return this.prints || this.paper.matches;
   }
 
   choose(choice: Choice): void {
