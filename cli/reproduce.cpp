@@ -186,8 +186,8 @@ void add_tokens(CLI::App& parent, Action& action) {
   options->run.input.add_threads_to(*command);
   options->run.add_output_to(
       *command,
-      "Folder for results.json, report.html, figures/, and for gaussian/, sphere/ and\n"
-      "model/ (default reproduce-tokens)");
+      "Folder for results.json, report.html, figures/, and for gaussian/,\n"
+      "sphere/ and model/ (default reproduce-tokens)");
   command->footer(
       "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");
