@@ -184,10 +184,9 @@ void add_tokens(CLI::App& parent, Action& action) {
   command->get_option("MODEL")->required(false);
   add_drawn(*command, *options);
   options->run.input.add_threads_to(*command);
-  options->run.add_output_to(
-      *command,
-      "Folder for results.json, report.html, figures/, and for gaussian/,\n"
-      "sphere/ and model/ (default reproduce-tokens)");
+  options->run.add_output_to(*command,
+                             "Folder for results.json, report.html, figures/, and for gaussian/,\n"
+                             "sphere/ and model/ (default reproduce-tokens)");
   command->footer(
       "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");
