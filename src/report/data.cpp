@@ -19,11 +19,6 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
-// A file name need not be UTF-8.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string overview_text(const Results& results) {
@@ -34,9 +29,9 @@ std::string overview_text(const Results& results) {
                        {"unit", metric.unit},
                        {"element", element_name(metrics.size())}});
   }
-  return dump(Json{{"header", header_to_json(results)},
-                   {"catalogue", metrics_catalogue()},
-                   {"metrics", std::move(metrics)}});
+  return json_text(Json{{"header", header_to_json(results)},
+                        {"catalogue", metrics_catalogue()},
+                        {"metrics", std::move(metrics)}});
 }
 
 std::string element_name(std::size_t k) {
@@ -47,7 +42,7 @@ std::string numbers_text(const MetricArray& metric) {
   Json json{{"values", numbers(metric.values)}};
   if (!metric.stderr_.empty()) json["stderr"] = numbers(metric.stderr_);
   if (!metric.rows.empty()) json["rows"] = metric.rows;
-  return dump(json);
+  return json_text(json);
 }
 
 PackedNumbers packed_numbers(const MetricArray& metric) {

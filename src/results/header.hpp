@@ -1,7 +1,8 @@
-// results.json without its numbers.
+// Pieces of results.json, for those who write them elsewhere.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "headgauge/results.hpp"
 
@@ -9,5 +10,8 @@ namespace headgauge {
 
 // Every key of results.json but "metrics".
 nlohmann::ordered_json header_to_json(const Results& results);
+
+// On one line. A file name need not be UTF-8; what is not is replaced, never an error.
+std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace headgauge

@@ -69,11 +69,17 @@ std::size_t list_size(const Place& place) {
   return place.json.size();
 }
 
-std::vector<std::string> texts_at(const Place& place) {
-  std::vector<std::string> list;
+// Each item of a list through `read`.
+template <class Read>
+auto list_at(const Place& place, Read read) {
+  std::vector<decltype(read(place))> list;
   const std::size_t size = list_size(place);
-  for (std::size_t i = 0; i < size; ++i) list.push_back(text_at(place.at(i)));
+  for (std::size_t i = 0; i < size; ++i) list.push_back(read(place.at(i)));
   return list;
+}
+
+std::vector<std::string> texts_at(const Place& place) {
+  return list_at(place, text_at);
 }
 
 Coordinate coordinate_at(const Place& place) {
@@ -160,22 +166,14 @@ Flag flag_at(const Place& place) {
   return flag;
 }
 
+Fact fact_at(const Place& place) {
+  const auto index_at = [](const Place& index) { return static_cast<Index>(whole_at(index)); };
+  return {text_at(place["text"]), text_at(place["metric"]), list_at(place["cell"], index_at),
+          number_at(place["value"]), number_at(place["scale"])};
+}
+
 SummaryLine summary_at(const Place& place) {
-  SummaryLine line;
-  line.text = text_at(place["text"]);
-  line.heads = texts_at(place["heads"]);
-  const Place facts = place["facts"];
-  const std::size_t size = list_size(facts);
-  for (std::size_t i = 0; i < size; ++i) {
-    const Place fact = facts.at(i);
-    std::vector<Index> cell;
-    const Place indices = fact["cell"];
-    const std::size_t dims = list_size(indices);
-    for (std::size_t k = 0; k < dims; ++k) cell.push_back(whole_at(indices.at(k)));
-    line.facts.push_back({text_at(fact["text"]), text_at(fact["metric"]), std::move(cell),
-                          number_at(fact["value"]), number_at(fact["scale"])});
-  }
-  return line;
+  return {text_at(place["text"]), list_at(place["facts"], fact_at), texts_at(place["heads"])};
 }
 
 Verdict verdict_at(const Place& place) {
@@ -196,12 +194,9 @@ Claim claim_at(const Place& place) {
   claim.test = text_at(place["test"]);
   claim.measured = text_at(place["measured"]);
   claim.verdict = verdict_at(place["verdict"]);
-  const Place facts = place["facts"];
-  const std::size_t size = list_size(facts);
-  for (std::size_t i = 0; i < size; ++i) {
-    const Place fact = facts.at(i);
-    claim.facts.push_back({text_at(fact["name"]), number_at(fact["value"])});
-  }
+  claim.facts = list_at(place["facts"], [](const Place& fact) {
+    return Claim::Fact{text_at(fact["name"]), number_at(fact["value"])};
+  });
   return claim;
 }
 
@@ -257,21 +252,9 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   for (const auto& [name, metric] : metrics.json.items()) {
     results.metrics.emplace_back(name, metric_at({metric, metrics.where + ": " + name}, results));
   }
-  if (root.has("flags")) {
-    const Place flags = root["flags"];
-    const std::size_t size = list_size(flags);
-    for (std::size_t i = 0; i < size; ++i) results.flags.push_back(flag_at(flags.at(i)));
-  }
-  if (root.has("summary")) {
-    const Place summary = root["summary"];
-    const std::size_t size = list_size(summary);
-    for (std::size_t i = 0; i < size; ++i) results.summary.push_back(summary_at(summary.at(i)));
-  }
-  if (root.has("claims")) {
-    const Place claims = root["claims"];
-    const std::size_t size = list_size(claims);
-    for (std::size_t i = 0; i < size; ++i) results.claims.push_back(claim_at(claims.at(i)));
-  }
+  if (root.has("flags")) results.flags = list_at(root["flags"], flag_at);
+  if (root.has("summary")) results.summary = list_at(root["summary"], summary_at);
+  if (root.has("claims")) results.claims = list_at(root["claims"], claim_at);
   if (root.has("notices")) results.notices = texts_at(root["notices"]);
   return results;
 }

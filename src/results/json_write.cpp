@@ -148,24 +148,19 @@ Json tail_to_json(const Results& results) {
   return json;
 }
 
-// A file name need not be UTF-8; what is not is replaced, never an error.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // One line an entry, and one an object in a list of objects.
 std::string entry_lines(const Json& json) {
   std::string text;
   for (const auto& [key, value] : json.items()) {
     if (!text.empty()) text += ",\n";
-    text += "  " + dump(key) + ": ";
+    text += "  " + json_text(key) + ": ";
     if (!value.is_array() || value.empty() || !value.front().is_object()) {
-      text += dump(value);
+      text += json_text(value);
       continue;
     }
     const char* separator = "[\n    ";
     for (const Json& item : value) {
-      text += separator + dump(item);
+      text += separator + json_text(item);
       separator = ",\n    ";
     }
     text += "\n  ]";
@@ -179,13 +174,17 @@ void write_text(const Results& results, const Put& put) {
   put("{\n" + entry_lines(head_to_json(results)) + ",\n  \"metrics\": {");
   const char* separator = "\n    ";
   for (const auto& [name, metric] : results.metrics) {
-    put(separator + dump(name) + ": " + dump(metric_to_json(results, metric)));
+    put(separator + json_text(name) + ": " + json_text(metric_to_json(results, metric)));
     separator = ",\n    ";
   }
   put("\n  },\n" + entry_lines(tail_to_json(results)) + "\n}\n");
 }
 
 }  // namespace
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 nlohmann::ordered_json header_to_json(const Results& results) {
   Json json = head_to_json(results);

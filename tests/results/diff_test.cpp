@@ -1,4 +1,5 @@
 #include "headgauge/diff.hpp"
+#include "results/faults.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,21 +61,6 @@ double cell(const Results& r, const std::string& name, const Numbers& labels,
 bool noted(const Results& r, const std::string& part) {
   return std::ranges::any_of(r.notices,
                              [&](const auto& n) { return n.find(part) != std::string::npos; });
-}
-
-template <class Fault, class Call>
-std::string thrown(const Call& call) {
-  try {
-    call();
-  } catch (const Fault& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "nothing";
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "got \"" << text << "\", expected " << part;
 }
 
 TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {

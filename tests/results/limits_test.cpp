@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headgauge/diff.hpp"
+#include "results/faults.hpp"
 
 namespace headgauge {
 namespace {
@@ -34,21 +35,6 @@ std::vector<Limit> limits_of(const std::string& limits) {
 
 LimitCheck check(const std::string& limit, const Results& before, const Results& after) {
   return check_limits(diff(before, after), limits_of(limit)).front();
-}
-
-template <class Fault, class Call>
-std::string thrown(const Call& call) {
-  try {
-    call();
-  } catch (const Fault& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "nothing";
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "got \"" << text << "\", expected " << part;
 }
 
 TEST(Limits, IncreaseAndDecreaseAreApart) {
