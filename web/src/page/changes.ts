@@ -2,14 +2,14 @@
 import type { Cell, Metric, Results } from "../data/results";
 import { changed, headName, type Head } from "./address";
 import { dimWords, labelText, metricWords } from "./cells";
-import { element, fill } from "./element";
+import { element } from "./element";
 import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
+import { filterBox, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, headLink, shown } from "./words";
 
 const ROWS_SHOWN = 200;
-const SUFFIX = "_change";
 
 // The change of a metric that stands out most, of one head (and rival).
 export interface Change {
@@ -35,7 +35,7 @@ export const changes: View = {
 function changeMetrics(results: Results): string[] {
   return results
     .names()
-    .filter((name) => results.changed(name) && !name.endsWith(`_by_position${SUFFIX}`));
+    .filter((name) => results.changed(name) && !name.endsWith("_by_position_change"));
 }
 
 // The dim along which things are compared, and the label that is the old one.
@@ -70,7 +70,7 @@ const standsOut = ({ errors, relative, change }: Change) =>
   [errors, relative, Math.abs(change)].find((size) => !Number.isNaN(size))!;
 
 function changeAt(results: Results, metric: Metric, cell: Cell, place: number): Change {
-  const plain = metric.name.slice(0, -SUFFIX.length);
+  const plain = results.changed(metric.name)!;
   const by = comparison(results);
   const label = (dim: string) => labelText(results.coord(dim)[cell[dim] ?? 0]);
   const index = (name: string) => results.coord(by?.dim ?? "").indexOf(name);
@@ -139,42 +139,22 @@ export function matchingChanges(all: readonly Change[], filter: string): Change[
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
   const names = changeMetrics(results);
-  await results.need(...names.flatMap((name) => [name, name.slice(0, -SUFFIX.length)]));
+  await results.need(...names.flatMap((name) => [name, results.changed(name)!]));
   const all = names.flatMap((name) => changesOf(results, name));
   const box = element("div");
-  const status = element("p", { class: "note", role: "status" });
-  const input = element("input", {
-    id: "filter",
-    type: "search",
-    placeholder: "entropy  or  3.*",
-    oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
-  });
+  const filter = filterBox(page, "Filter (metric, head or rival)", "entropy  or  3.*");
   const update = () => {
-    const filter = page.address.query["filter"] ?? "";
-    if (input.value !== filter) input.value = filter;
-    const found = matchingChanges(all, filter);
-    const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
-    fill(box, changeTable(page, found));
+    const found = matchingChanges(all, filter.text());
+    refill(box, changeTable(page, found));
     const more = found.length > ROWS_SHOWN ? `; the first ${ROWS_SHOWN} are shown` : "";
-    status.textContent = `${count(found.length, "change")} of ${count(all.length, "change")}${more}`;
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    filter.status.textContent = `${count(found.length, "change")} of ${count(all.length, "change")}${more}`;
   };
   const node = element(
     "div",
     {},
     element("h1", {}, "What changed"),
     element("p", {}, compared(results)),
-    element(
-      "div",
-      { class: "controls" },
-      element(
-        "label",
-        { class: "choice", for: "filter" },
-        element("span", {}, "Filter (metric, head or rival)"),
-        input,
-      ),
-      status,
-    ),
+    filter.node,
     box,
   );
   return { node, update };

@@ -15,6 +15,7 @@ import { element, fill } from "./element";
 import { badges, flagWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { metricOptions } from "./selection";
+import { filterBox, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
@@ -53,14 +54,7 @@ export const heads: View = {
 
 async function open(page: Page): Promise<Opened> {
   const box = element("div");
-  const status = element("p", { class: "note", role: "status" });
-  const input = element("input", {
-    id: "filter",
-    type: "search",
-    placeholder: "3.*  or  dispersed",
-    value: page.address.query["filter"] ?? "",
-    oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
-  });
+  const filter = filterBox(page, "Filter (layer.head, or a flag)", "3.*  or  dispersed");
   const chooser = element("details", { class: "chooser" });
   let drawn = 0;
   const update = async () => {
@@ -68,32 +62,18 @@ async function open(page: Page): Promise<Opened> {
     const columns = chosenColumns(page);
     await page.results.need(...columns);
     if (turn !== drawn) return;
-    if (input.value !== (page.address.query["filter"] ?? ""))
-      input.value = page.address.query["filter"] ?? "";
-    const rows = matching(headRows(page.results), page.address.query["filter"] ?? "");
-    const focused = box.contains(document.activeElement) ? document.activeElement?.id : undefined;
-    fill(box, headTable(page, columns, rows));
-    status.textContent =
+    const rows = matching(headRows(page.results), filter.text());
+    refill(box, headTable(page, columns, rows));
+    filter.status.textContent =
       `${count(rows.length, "head")} of ` +
       `${page.results.coord("layer").length * page.results.coord("head").length}`;
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
   fillChooser(page, chooser);
   const node = element(
     "div",
     {},
     element("h1", {}, "All heads"),
-    element(
-      "div",
-      { class: "controls" },
-      element(
-        "label",
-        { class: "choice", for: "filter" },
-        element("span", {}, "Filter (layer.head, or a flag)"),
-        input,
-      ),
-      status,
-    ),
+    filter.node,
     chooser,
     box,
   );
