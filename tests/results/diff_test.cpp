@@ -1,10 +1,11 @@
 #include "headgauge/diff.hpp"
-#include "results/faults.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "results/faults.hpp"
 
 namespace headgauge {
 namespace {
@@ -61,6 +62,34 @@ double cell(const Results& r, const std::string& name, const Numbers& labels,
 bool noted(const Results& r, const std::string& part) {
   return std::ranges::any_of(r.notices,
                              [&](const auto& n) { return n.find(part) != std::string::npos; });
+}
+
+TEST(Diff, TimesAreNoChangesUnlessTheyAreAskedFor) {
+  const auto timed = [](double seconds) {
+    Results r = run_of({0}, {0}, {32});
+    r.add_metric("cost_seconds", {"length"}, "seconds").values = {seconds};
+    return r;
+  };
+  const Results plain = diff(timed(1), timed(2));
+  EXPECT_EQ(plain.metric("cost_seconds"), nullptr);
+  EXPECT_TRUE(noted(plain, "clock"));
+  DiffOptions options;
+  options.metrics = {"cost_seconds"};
+  EXPECT_NE(diff(timed(1), timed(2), options).metric("cost_seconds_change"), nullptr);
+}
+
+// Where the longest length differs, what is of it alone is left out; random tokens have none.
+TEST(Diff, RandomTokensAreComparedWhateverTheLengths) {
+  const auto sweep = [](double longest) {
+    Results r = run_of({0}, {0}, {32, longest});
+    r.set_coord("gaussian_scale", Numbers{1, 2});
+    r.add_metric("gaussian_horizon", {"gaussian_scale"}, "1").values = {0.1, longest};
+    r.add_metric("slope", {"layer", "head"}, "1").values = {longest};
+    return r;
+  };
+  const Results d = diff(sweep(64), sweep(128));
+  EXPECT_NE(d.metric("gaussian_horizon_change"), nullptr);
+  EXPECT_EQ(d.metric("slope"), nullptr);
 }
 
 TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {
