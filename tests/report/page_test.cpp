@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ std::string gunzip(const std::string& packed) {
     text.append(buffer, sizeof buffer - stream.avail_out);
   }
   EXPECT_EQ(status, Z_STREAM_END);
+  EXPECT_EQ(stream.avail_in, 0U) << "browsers refuse what follows";
   inflateEnd(&stream);
   return text;
 }
@@ -145,6 +147,27 @@ TEST(Page, HoldsTheResultsNumberByNumber) {
   header.erase("metrics");
   EXPECT_EQ(overview["header"], header);
   EXPECT_GT(overview["catalogue"].size(), 50U);
+}
+
+// Of bytes of every remainder by three, as base64 pads them.
+TEST(Page, PacksEveryNumberOfBytes) {
+  std::set<std::size_t> remainders;
+  for (int size = 600; size < 640; ++size) {
+    Results results = made_results();
+    results.set_coord("position", std::vector<double>(static_cast<std::size_t>(size), 1));
+    MetricArray& large = results.add_metric("large", {"position"}, "1");
+    for (std::size_t i = 0; i < large.values.size(); ++i) {
+      large.values[i] = std::cos(static_cast<double>(i));
+    }
+    auto scripts = scripts_of(page_of(results));
+    expect_same_numbers(results, scripts);
+    for (const auto& [id, script] : scripts) {
+      if (script.type == "application/gzip") {
+        remainders.insert(from_base64(script.text).size() % 3);
+      }
+    }
+  }
+  EXPECT_EQ(remainders.size(), 3U);
 }
 
 TEST(Page, CompressesLargeNumbers) {

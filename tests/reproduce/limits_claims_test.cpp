@@ -174,6 +174,7 @@ TEST(CriticalNIsSmall, HoldsAndDoesNot) {
 
 TEST(CriticalNIsSmall, CannotTell) {
   EXPECT_EQ(critical_with(-1, 5, 50).verdict, Verdict::cannot_tell) << "not searched so far";
+  EXPECT_EQ(critical_with(1, 5, 31, 33).verdict, Verdict::cannot_tell) << "6 % are not 2 keys";
   EXPECT_EQ(critical_with(3, 3).verdict, Verdict::cannot_tell) << "12 heads";
   EXPECT_EQ(critical_with(3, 4).verdict, Verdict::holds) << "16 heads";
   EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::cannot_tell);
