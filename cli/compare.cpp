@@ -1,4 +1,5 @@
-// headgauge compare: exchange the rule or the pattern of attention, and measure everything again.
+// headgauge compare: intervention the rule or the pattern of attention, and measure everything
+// again.
 #include "headgauge/compare.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ struct CompareCommand {
   std::vector<std::string> fit;
 };
 
-constexpr const char* kExchanged = "What is exchanged";
+constexpr const char* kChanged = "What is changed";
 
 void add_own(CLI::App& command, CompareCommand& options) {
   auto* normalizers =
@@ -33,7 +34,7 @@ void add_own(CLI::App& command, CompareCommand& options) {
                       "lists them")
           ->option_text("NAME[:KEY=VALUE],...")
           ->check(some_text("the name of a rule"))
-          ->group(kExchanged);
+          ->group(kChanged);
   command
       .add_option("--pattern", options.patterns,
                   "In place of rules: the patterns of keys to set against the model's own;\n"
@@ -41,20 +42,20 @@ void add_own(CLI::App& command, CompareCommand& options) {
       ->option_text("NAME[:KEY=VALUE],...")
       ->check(some_text("the name of a pattern"))
       ->excludes(normalizers)
-      ->group(kExchanged);
+      ->group(kChanged);
   command
       .add_option("--each", options.each,
-                  "Exchange one head (or one layer) at a time, in place of all at once")
+                  "HeadIntervention one head (or one layer) at a time, in place of all at once")
       ->option_text("head|layer")
       ->check(one_of({"head", "layer"}))
-      ->group(kExchanged);
+      ->group(kChanged);
   command
       .add_option("--fit", options.fit,
                   "Choose the parameter of each rule, head by head, that changes the\n"
                   "head's output least on this other text (ids, with --tokens)")
       ->option_text("FILE...")
       ->check(some_text("a file"))
-      ->group(kExchanged);
+      ->group(kChanged);
 }
 
 // The calibration text must be another one than that of the test.
@@ -80,12 +81,12 @@ Results measure(const CompareCommand& options, HeadSource& source, Progress* pro
   if (!options.each.empty()) compared.each = options.each == "head" ? Each::head : Each::layer;
   if (!options.patterns.empty()) compared.dimension = "pattern";
   const auto specs = split_rules(options.patterns.empty() ? options.normalizers : options.patterns);
-  std::vector<Rival> rivals = make_rivals(specs, source.info(), compared);
+  std::vector<Intervention> interventions = make_interventions(specs, source.info(), compared);
   if (!options.fit.empty()) {
     const auto calibration = open_calibration(options, source.info());
-    fit_rivals(*calibration, compared, rivals, progress, stop);
+    fit_interventions(*calibration, compared, interventions, progress, stop);
   }
-  return compare(source, compared, rivals, progress, stop);
+  return compare(source, compared, interventions, progress, stop);
 }
 
 int run(CompareCommand& options) {
@@ -117,9 +118,10 @@ int run(CompareCommand& options) {
   };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {
-    const Index rivals = results.coord_size(rival_dimension(results)) - 1;
-    if (rivals == 0) return "";
-    return fmt::format("{} {} finished", rivals, rivals == 1 ? "rival was" : "rivals were");
+    const Index interventions = results.coord_size(intervention_dimension(results)) - 1;
+    if (interventions == 0) return "";
+    return fmt::format("{} {} finished", interventions,
+                       interventions == 1 ? "intervention was" : "interventions were");
   };
   return run_measurement(options.run, steps);
 }
@@ -127,12 +129,13 @@ int run(CompareCommand& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("compare", "Exchange the rule or pattern of attention, and measure again");
+  auto* command = app.add_subcommand(
+      "compare", "HeadIntervention the rule or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   add_own(*command, *options);
-  options->run.add_selection_to(*command, "Exchange only in these layers, such as 0-3,5",
-                                "Exchange only these heads, as layer.head: 3.5,7.*", kExchanged);
+  options->run.add_selection_to(*command, "HeadIntervention only in these layers, such as 0-3,5",
+                                "HeadIntervention only these heads, as layer.head: 3.5,7.*",
+                                kChanged);
   options->run.input.add_to(*command);
   options->run.add_to(*command);
   command->footer(

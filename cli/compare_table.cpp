@@ -29,9 +29,9 @@ class ComparisonTable {
       : results_(results),
         paint_(options.color),
         width_(options.width),
-        dim_(rival_dimension(results)),
+        dim_(intervention_dimension(results)),
         names_(std::get<std::vector<std::string>>(*results.coord(dim_))),
-        exchanged_(exchanged_heads(results)) {
+        changed_(changed_heads(results)) {
     const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
     for (const std::string& name : names_) {
       name_width_ = std::max(name_width_, std::min(text_width(name), widest));
@@ -47,7 +47,7 @@ class ComparisonTable {
   }
 
  private:
-  // A column of the table of rivals: the mean over the heads at the longest length.
+  // A column of the table of interventions: the mean over the heads at the longest length.
   struct Column {
     const char* metric;
     const char* title;
@@ -62,14 +62,15 @@ class ComparisonTable {
     return find_cell(results_, metric, picks);
   }
 
-  // The mean over all heads that have the metric under this rival.
-  std::optional<double> over_heads(const char* metric, Index rival) const {
+  // The mean over all heads that have the metric under this intervention.
+  std::optional<double> over_heads(const char* metric, Index intervention) const {
     const MetricArray* array = results_.metric(metric);
     if (array == nullptr) return std::nullopt;
     double sum = 0;
     int count = 0;
-    for (const HeadName& head : exchanged_) {
-      const Pick layer{"layer", head.layer_index}, at{"head", head.head_index}, of{dim_, rival};
+    for (const HeadName& head : changed_) {
+      const Pick layer{"layer", head.layer_index}, at{"head", head.head_index},
+          of{dim_, intervention};
       std::optional<Cell> found;
       if (has_dim(*array, "top_n")) {
         const auto top_n = judged_top_n(results_);
@@ -143,23 +144,24 @@ class ComparisonTable {
     if (critical) head("crit.", "N", 5);
     std::string out = first + "\n" + second + "\n";
     for (std::size_t k = 0; k < names_.size(); ++k) {
-      const auto rival = static_cast<Index>(k);
+      const auto intervention = static_cast<Index>(k);
       out += paint_.left(Style::plain, shortened(names_[k], name_width_), name_width_);
       if (loss) {
-        const auto change = cell("loss_change", {{dim_, rival}});
-        const auto own = cell("loss", {{dim_, rival}}), kl = cell("kl", {{dim_, rival}});
+        const auto change = cell("loss_change", {{dim_, intervention}});
+        const auto own = cell("loss", {{dim_, intervention}}),
+                   kl = cell("kl", {{dim_, intervention}});
         out += gap + paint_.right(Style::plain, own ? rounded(own->value) : "-", 6);
         out += gap + paint_.right(change_style(change), k == 0 ? "" : change_text(change), 16);
         out += gap + paint_.right(Style::plain, k == 0 || !kl ? "" : rounded(kl->value), 6);
       }
       for (const Column& column : columns) {
-        auto value = over_heads(column.metric, rival);
+        auto value = over_heads(column.metric, intervention);
         if (value) *value *= column.scale;
         const bool trivial = k == 0 && column.scale != 1;
         out += gap + paint_.right(Style::plain, trivial ? "" : shown(value), column.width);
       }
       if (critical) {
-        const auto found = cell("critical_n", {{dim_, rival}});
+        const auto found = cell("critical_n", {{dim_, intervention}});
         const std::string text = found ? critical_text(results_, found->value) : "-";
         out += gap + paint_.right(Style::plain, text, 5);
       }
@@ -179,7 +181,7 @@ class ComparisonTable {
     constexpr std::size_t kTitle = 9;
     std::string out = "\n";
     out += paint_(Style::faint,
-                  hanging("means over the heads exchanged, at the longest length", width_, 0));
+                  hanging("means over the heads changed, at the longest length", width_, 0));
     out += "\n";
     const auto line = [&](const char* title, const char* meaning) {
       out += paint_.left(Style::bold, title, kTitle) +
@@ -190,7 +192,8 @@ class ComparisonTable {
     return out + "\n";
   }
 
-  // One row for each head or layer, with the rival that changes the loss least for the worse.
+  // One row for each head or layer, with the intervention that changes the loss least for the
+  // worse.
   std::string one_at_a_time(bool by_head) const {
     const std::string gap(kGap, ' ');
     std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +
@@ -205,26 +208,26 @@ class ComparisonTable {
     for (const HeadName& head : measured_heads(results_)) {
       if (!by_head && head.head_index > 0) continue;
       std::optional<Cell> best;
-      Index rival = 0;
+      Index intervention = 0;
       for (Index k = 1; k < static_cast<Index>(names_.size()); ++k) {
         const auto change = of(by_head, "loss_change", head, k);
         if (!change || (best && change->value >= best->value)) continue;
         best = change;
-        rival = k;
+        intervention = k;
       }
       if (!best) continue;
       const std::string name = by_head ? head.text() : std::to_string(head.layer);
-      const auto kl = of(by_head, "kl", head, rival);
-      out +=
-          paint_.right(Style::plain, name, 5) + gap +
-          paint_.left(Style::plain, shortened(names_[static_cast<std::size_t>(rival)], name_width_),
-                      name_width_) +
-          gap + paint_.right(change_style(best), change_text(best), 17) + gap +
-          paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 8);
+      const auto kl = of(by_head, "kl", head, intervention);
+      out += paint_.right(Style::plain, name, 5) + gap +
+             paint_.left(Style::plain,
+                         shortened(names_[static_cast<std::size_t>(intervention)], name_width_),
+                         name_width_) +
+             gap + paint_.right(change_style(best), change_text(best), 17) + gap +
+             paint_.right(Style::plain, kl ? fmt::format("{:.2g}", kl->value) : "-", 8);
       if (by_head) {
-        const auto output = of(true, "output_change", head, rival);
+        const auto output = of(true, "output_change", head, intervention);
         const auto before = of(true, "effective_tokens", head, 0);
-        const auto after = of(true, "effective_tokens", head, rival);
+        const auto after = of(true, "effective_tokens", head, intervention);
         out += gap +
                paint_.right(Style::plain,
                             output ? fmt::format("{} %", rounded(100 * output->value)) : "-", 8) +
@@ -240,11 +243,12 @@ class ComparisonTable {
   }
 
   std::optional<Cell> of(bool by_head, const char* metric, const HeadName& head,
-                         Index rival) const {
+                         Index intervention) const {
     if (by_head) {
-      return cell(metric, {{"layer", head.layer_index}, {"head", head.head_index}, {dim_, rival}});
+      return cell(metric,
+                  {{"layer", head.layer_index}, {"head", head.head_index}, {dim_, intervention}});
     }
-    return cell(metric, {{"layer", head.layer_index}, {dim_, rival}});
+    return cell(metric, {{"layer", head.layer_index}, {dim_, intervention}});
   }
 
   const Results& results_;
@@ -252,7 +256,7 @@ class ComparisonTable {
   std::size_t width_;
   std::string dim_;
   const std::vector<std::string>& names_;
-  std::vector<HeadName> exchanged_;
+  std::vector<HeadName> changed_;
   std::size_t name_width_ = 10;
 };
 

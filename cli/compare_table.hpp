@@ -1,4 +1,4 @@
-// The table of rivals on stdout.
+// The table of interventions on stdout.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace headgauge::cli {
 
-// Model, text and settings; a row a rival, at the longest length: loss, and means over the heads;
-// or, where heads or layers were exchanged one at a time, a row for each with the rival that costs
-// least. At most 100 columns.
+// Model, text and settings; a row an intervention, at the longest length: loss, and means over the
+// heads; or, where heads or layers were changed one at a time, a row for each with the intervention
+// that costs least. At most 100 columns.
 std::string render_comparison(const Results& results, const TableOptions& options);
 
 }  // namespace headgauge::cli

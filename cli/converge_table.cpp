@@ -35,7 +35,7 @@ class ConvergenceTable {
         "{:g}", 100 * results.coord_numbers("tolerance")[static_cast<std::size_t>(tolerance_)]);
   }
 
-  std::string text() const { return heads() + meeting() + cache(); }
+  std::string text() const { return heads() + correlations() + cache(); }
 
  private:
   struct Column {
@@ -123,7 +123,8 @@ class ConvergenceTable {
           text = fmt::format("{:.0f}", found->value);
         } else if (found && column.with_error) {
           text = fmt::format("{:.2f}", found->value);
-          if (std::isfinite(found->stderr_)) text += fmt::format(" ± {:.2f}", found->stderr_);
+          if (std::isfinite(found->standard_error))
+            text += fmt::format(" ± {:.2f}", found->standard_error);
         } else if (!found && column.metric == "critical_fraction_head") {
           text = beyond(head);
         } else if (found) {
@@ -154,7 +155,7 @@ class ConvergenceTable {
     bool budgets = false;  // what they are is said with the first of them
     for (const Column& column : shown) {
       std::string meaning = column.meaning;
-      if (column.sampler >= 0 && !std::exchange(budgets, true)) {
+      if (column.sampler >= 0 && !std::intervene(budgets, true)) {
         meaning = fmt::format("keys needed for an output within {} %: {}", percent_, meaning);
       }
       out += paint_.left(Style::bold, column.title, kTitle) +
@@ -163,7 +164,7 @@ class ConvergenceTable {
     return out + "\n";
   }
 
-  std::string meeting() const {
+  std::string correlations() const {
     const MetricArray* value = results_.metric("rank_correlation");
     if (value == nullptr ||
         std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {

@@ -40,7 +40,9 @@ std::string value_text(const std::string& metric, double value) {
 
 std::string change_text(const Change& change) {
   const std::string text = fmt::format("{:+.3g}", change.change);
-  return std::isnan(change.stderr_) ? text : fmt::format("{} ± {:.2g}", text, change.stderr_);
+  return std::isnan(change.standard_error)
+             ? text
+             : fmt::format("{} ± {:.2g}", text, change.standard_error);
 }
 
 std::string errors_text(const Change& change) {
@@ -310,8 +312,8 @@ std::string allowed_text(const Limit& limit, const LimitCheck& check) {
     text += fmt::format(" ({:g} % of the old value)",
                         100 * check.allowed / std::abs(check.worst.before));
   }
-  if (limit.errors > 0 && !std::isnan(check.worst.stderr_)) {
-    text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.stderr_);
+  if (limit.errors > 0 && !std::isnan(check.worst.standard_error)) {
+    text += fmt::format(" and {:g} errors of {:.2g}", limit.errors, check.worst.standard_error);
   }
   return text;
 }

@@ -29,7 +29,7 @@ void add_choices(CLI::App& command, RunOptions& options, const std::string& meas
   command
       .add_option("--measures", options.scan.measures,
                   fmt::format("Groups of metrics: weights, distance, separability, sensitivity,\n"
-                              "cooperation, capacity, counterfactual, model (default: {})",
+                              "coverage, capacity, counterfactual, model (default: {})",
                               measures))
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')

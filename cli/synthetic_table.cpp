@@ -18,8 +18,8 @@ std::string number(double value, int digits = 3) {
 // "0.493 +- 0.012"; without the second where there is none.
 std::string with_error(const MetricArray& metric, std::size_t at) {
   if (!std::isfinite(metric.values[at])) return "-";
-  const bool known = !metric.stderr_.empty() && std::isfinite(metric.stderr_[at]);
-  return known ? fmt::format("{:.3f} ±{:.3f}", metric.values[at], metric.stderr_[at])
+  const bool known = !metric.standard_error.empty() && std::isfinite(metric.standard_error[at]);
+  return known ? fmt::format("{:.3f} ±{:.3f}", metric.values[at], metric.standard_error[at])
                : fmt::format("{:.3f}", metric.values[at]);
 }
 

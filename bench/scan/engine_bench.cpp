@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "capacity/selection_measure.hpp"
 #include "headgauge/headgauge.hpp"
 #include "kernels/peak.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/top.hpp"
+#include "measures/selection_measure.hpp"
 #include "scan/head_scanner.hpp"
 
 namespace headgauge {

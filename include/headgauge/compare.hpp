@@ -1,5 +1,5 @@
-// Exchange what attention does with its scores, in a model as it stands, and measure everything
-// again, the loss included.
+// HeadIntervention what attention does with its scores, in a model as it stands, and measure
+// everything again, the loss included.
 #pragma once
 
 #include <span>
@@ -15,15 +15,15 @@
 namespace headgauge {
 
 // Another way of attending, set against the model's own.
-struct Rival {
-  std::string label;                 // the rule or pattern as the user named it
-  Exchanges exchanges;               // per head: layer * heads + head
-  std::vector<double> fitted;        // per head, the parameter chosen by fit_rivals(); empty: none
-  std::vector<std::string> notices;  // what fit_rivals() has to say
+struct Intervention {
+  std::string label;           // the rule or pattern as the user named it
+  HeadInterventions heads;     // per head: layer * heads + head
+  std::vector<double> fitted;  // per head, the parameter chosen by fit_interventions(); empty: none
+  std::vector<std::string> notices;  // what fit_interventions() has to say
   std::string fitted_key;            // and its name
 };
 
-// What is exchanged at a time.
+// What is changed at a time.
 enum class Each {
   none,   // all heads chosen, at once
   layer,  // one layer by itself, then the next
@@ -31,39 +31,42 @@ enum class Each {
 };
 
 struct CompareOptions {
-  ScanOptions scan;  // what is measured; layers and heads choose what is exchanged
+  ScanOptions scan;  // what is measured; layers and heads choose what is changed
   Each each = Each::none;
-  std::string dimension = "normalizer";  // or "pattern": what the rivals are
+  std::string dimension = "normalizer";  // or "pattern": what the interventions are
 };
 
 // Splits "ssmax:s=0.43,b=0,sparsemax" into its rules: a comma followed by key= goes on with the
 // rule before it.
 std::vector<std::string> split_rules(std::span<const std::string> lists);
 
-// A rival for each rule (see make_normalizer) or, if options.dimension is "pattern", each pattern
-// (see make_pattern), for the heads chosen by options.scan.layers and .heads. Throws UsageError for
-// what is unknown or named twice.
-std::vector<Rival> make_rivals(std::span<const std::string> specs, const SourceInfo& source,
-                               const CompareOptions& options);
+// An intervention for each rule (see make_normalizer) or, if options.dimension is "pattern", each
+// pattern (see make_pattern), for the heads chosen by options.scan.layers and .heads. Throws
+// UsageError for what is unknown or named twice.
+std::vector<Intervention> make_interventions(std::span<const std::string> specs,
+                                             const SourceInfo& source,
+                                             const CompareOptions& options);
 
-// Chooses the parameter of every rival, head by head, that changes the head's output least on the
-// text of `source` (at the longest length): from a grid, then twice from a finer one about its
-// best. Rules without a parameter, and those whose parameter was given, stay as they are;
-// Rival::notices says so, and where a best value lies at the end of the range.
-void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<Rival>& rivals,
-                Progress* progress = nullptr, std::stop_token stop = {});
+// Chooses the parameter of every intervention, head by head, that changes the head's output least
+// on the text of `source` (at the longest length): from a grid, then twice from a finer one about
+// its best. Rules without a parameter, and those whose parameter was given, stay as they are;
+// Intervention::notices says so, and where a best value lies at the end of the range.
+void fit_interventions(HeadSource& source, const CompareOptions& options,
+                       std::vector<Intervention>& interventions, Progress* progress = nullptr,
+                       std::stop_token stop = {});
 
-// Measures the source as it is, then under every rival. The metrics of scan() get the dimension
-// options.dimension after layer and head, whose first entry is "original", and those by length a
-// twin NAME_change; new are loss_change, kl and output_change (docs/mathematics.md 7a). With
-// options.each, loss, loss_change and kl are those of the model with one head or layer exchanged,
-// and the metrics of a head those that it then has. When `stop` is requested, the rivals finished
-// so far are returned with Results::partial set.
-Results compare(HeadSource& source, const CompareOptions& options, std::span<const Rival> rivals,
-                Progress* progress = nullptr, std::stop_token stop = {});
+// Measures the source as it is, then under every intervention. The metrics of scan() get the
+// dimension options.dimension after layer and head, whose first entry is "original", and those by
+// length a twin NAME_change; new are loss_change, kl and output_change (docs/mathematics.md 7a).
+// With options.each, loss, loss_change and kl are those of the model with one head or layer
+// changed, and the metrics of a head those that it then has. When `stop` is requested, the
+// interventions finished so far are returned with Results::partial set.
+Results compare(HeadSource& source, const CompareOptions& options,
+                std::span<const Intervention> interventions, Progress* progress = nullptr,
+                std::stop_token stop = {});
 
-// Sentences on what was found, most important first: which rival lowers the loss by more than two
-// standard errors, for the model, its layers or its heads.
+// Sentences on what was found, most important first: which intervention lowers the loss by more
+// than two standard errors, for the model, its layers or its heads.
 std::vector<SummaryLine> summarize_comparison(const Results& results);
 
 }  // namespace headgauge

@@ -29,7 +29,7 @@ struct DiffOptions {
 // metrics and heads that are not there.
 Results diff(const Results& before, const Results& after, const DiffOptions& options = {});
 
-// One value that changed: the one of its metric and head (and rival) that stands out most.
+// One value that changed: the one of its metric and head (and intervention) that stands out most.
 struct Change {
   std::string metric;
   std::vector<std::pair<std::string, std::string>> labels;  // dimension -> label
@@ -37,7 +37,7 @@ struct Change {
   double before = kUndefined;
   double after = kUndefined;
   double change = kUndefined;
-  double stderr_ = kUndefined;
+  double standard_error = kUndefined;
   double errors = kUndefined;  // |change| in standard errors; infinite where these are 0
   double relative = 0;         // |change| over the largest |value| of the metric, in list_changes()
   std::int64_t values = 0;     // of this metric and head

@@ -115,7 +115,7 @@ struct HeadInput {
   Visibility visibility = Visibility::causal();
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
-  // The rule from logits to weights where it was exchanged (compare); null: the model's softmax.
+  // The rule from logits to weights where it was changed (compare); null: the model's softmax.
   const Normalizer* rule = nullptr;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
 };
@@ -123,8 +123,8 @@ struct HeadInput {
 // Where the vectors x come from (docs/mathematics.md section 2, row conventions).
 enum class XSource { embedding, hidden, value };
 
-// What a head's attention is exchanged for; null: as the model has it.
-struct Exchange {
+// What a head's attention is changed for; null: as the model has it.
+struct HeadIntervention {
   std::shared_ptr<const Normalizer> rule;
   std::shared_ptr<const Pattern> pattern;
   // Sets rule and visibility of a head whose queries and keys are there.
@@ -132,8 +132,8 @@ struct Exchange {
   bool changes() const { return rule != nullptr || pattern != nullptr; }
 };
 
-// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no exchange.
-using Exchanges = std::vector<Exchange>;
+// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no of_head.
+using HeadInterventions = std::vector<HeadIntervention>;
 
 // What a source knows before any layer is computed.
 struct SourceInfo {
@@ -169,9 +169,9 @@ class HeadSource {
   // Adds what else is known of the model and of the text to Results::model and Results::text.
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
-  // Heads attend as `exchanges` says from now on, and layer() begins again at layer 0. By default
-  // UnsupportedError where there are exchanges.
-  virtual void exchange(const Exchanges& exchanges);
+  // Heads attend as `interventions` says from now on, and layer() begins again at layer 0. By
+  // default UnsupportedError where there are interventions.
+  virtual void intervene(const HeadInterventions& interventions);
   // Every document is cut to a context of that length from now on, and layer() begins again at
   // layer 0; of shorter documents it gives no heads. What the vectors x are keyed by begins anew,
   // info() stays as it is. For sources that are not causal, where every length is a pass of its

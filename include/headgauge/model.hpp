@@ -33,7 +33,7 @@ struct Document {
 struct SourceOptions {
   XSource x = XSource::embedding;
   int threads = 0;  // 0: as many as there are cores
-  // Residual streams of variants that try_exchanges() holds at a time.
+  // Residual streams of variants that try_interventions() holds at a time.
   std::size_t variant_bytes = std::size_t{512} << 20;
 };
 
@@ -43,23 +43,24 @@ struct NextTokens {
   std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
 };
 
-// A model with a forward pass of its own, in which attention can be exchanged.
+// A model with a forward pass of its own, in which attention can be changed.
 class ModelSource : public HeadSource {
  public:
-  // The residual stream that enters `layer` is kept when it is next computed; exchanges of that
+  // The residual stream that enters `layer` is kept when it is next computed; interventions of that
   // layer and later ones then begin again there, not at layer 0. Layer 0: nothing is kept.
   virtual void keep_entering(int layer) = 0;
-  // Where layer() goes on after exchange().
+  // Where layer() goes on after intervene().
   virtual int first_layer() const = 0;
   // Makes the pass that was just finished the reference of every divergence.
   virtual void set_reference() = 0;
   // Of the pass that was just finished.
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
-  // layer attended otherwise, for each entry of `variants` (an Exchange per head) by itself. The
-  // pass goes on as if nothing had been asked, but for the heads that layer() gave: they are gone.
-  virtual std::vector<NextTokens> try_exchanges(int layer, int document,
-                                                std::span<const Exchanges> variants) = 0;
+  // layer attended otherwise, for each entry of `variants` (an HeadIntervention per head) by
+  // itself. The pass goes on as if nothing had been asked, but for the heads that layer() gave:
+  // they are gone.
+  virtual std::vector<NextTokens> try_interventions(
+      int layer, int document, std::span<const HeadInterventions> variants) = 0;
 };
 
 // Runs a checkpoint over documents: the families are those of model_families(). Every document is

@@ -23,12 +23,13 @@ namespace headgauge {
 using Coordinate = std::variant<std::vector<double>, std::vector<std::string>>;
 
 // One metric over the product of its dimensions, row-major in the order of `dims`. An undefined
-// cell is NaN in memory and null in JSON. `stderr_` and `rows` are empty where a metric has none.
+// cell is NaN in memory and null in JSON. `standard_error` and `rows` are empty where a metric has
+// none.
 struct MetricArray {
   std::vector<std::string> dims;
   std::string unit;
   std::vector<double> values;
-  std::vector<double> stderr_;
+  std::vector<double> standard_error;
   std::vector<std::int64_t> rows;
 };
 

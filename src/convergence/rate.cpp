@@ -68,7 +68,7 @@ RateFit fit_rate(std::span<const double> tokens, std::span<const double> errors,
     scatter += p.weight * residual * residual;
   }
   fit.rate = -slope;
-  fit.stderr_ = std::sqrt(scatter / (fit.points - 2) / xx);
+  fit.standard_error = std::sqrt(scatter / (fit.points - 2) / xx);
   return fit;
 }
 

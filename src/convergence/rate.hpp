@@ -12,11 +12,12 @@ namespace headgauge {
 inline constexpr int kFewestRatePoints = 4;
 
 struct RateFit {
-  double rate = kUndefined;     // minus the slope of log(error) on log(n): positive where it falls
-  double stderr_ = kUndefined;  // from the scatter about the line, points - 2 degrees of freedom
-  int points = 0;               // that the line goes through
-  int under_floor = 0;          // left out: not above the floor
-  int unusable = 0;             // left out: not finite, or not above 0
+  double rate = kUndefined;  // minus the slope of log(error) on log(n): positive where it falls
+  double standard_error =
+      kUndefined;       // from the scatter about the line, points - 2 degrees of freedom
+  int points = 0;       // that the line goes through
+  int under_floor = 0;  // left out: not above the floor
+  int unusable = 0;     // left out: not finite, or not above 0
 };
 
 // Weighted least squares of log(error) on log(tokens) with weights 1/var, var = (deviation /

@@ -200,10 +200,10 @@ class Simulation {
     MetricArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
     MetricArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
     MetricArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
-    rate.stderr_.assign(scales(), kUndefined);
+    rate.standard_error.assign(scales(), kUndefined);
     rate.rows.assign(scales(), 0);
     for (MetricArray* metric : {&relative, &absolute}) {
-      metric->stderr_.assign(metric->values.size(), kUndefined);
+      metric->standard_error.assign(metric->values.size(), kUndefined);
       metric->rows.assign(metric->values.size(), 0);
     }
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
@@ -223,16 +223,16 @@ class Simulation {
         deviations[p] = spread.deviation;
         smallest = std::min(smallest, spread.mean);
         absolute.values[at] = spread.mean;
-        absolute.stderr_[at] = spread.standard_error;
+        absolute.standard_error[at] = spread.standard_error;
         relative.values[at] = spread.mean / unit;
-        relative.stderr_[at] = spread.standard_error / unit;
+        relative.standard_error[at] = spread.standard_error / unit;
         absolute.rows[at] = relative.rows[at] = options_.replicates;
       }
       // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
       const RateFit fit =
           fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
       rate.values[s] = fit.rate;
-      rate.stderr_[s] = fit.stderr_;
+      rate.standard_error[s] = fit.standard_error;
       rate.rows[s] = fit.points;
       under.values[s] = fit.under_floor;
       floored += fit.under_floor;
@@ -261,8 +261,8 @@ class Simulation {
     MetricArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
     MetricArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
     MetricArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
-    error.stderr_ = error.values;
-    rate.stderr_ = constant.stderr_ = rate.values;
+    error.standard_error = error.values;
+    rate.standard_error = constant.standard_error = rate.values;
     rate.rows.assign(rate.values.size(), 0);
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
     for (std::size_t r = 0; r < options_.radii.size(); ++r) {
@@ -270,16 +270,16 @@ class Simulation {
       for (std::size_t p = 0; p < points(); ++p) {
         const std::size_t at = p * options_.radii.size() + r;
         means.push_back(error.values[at] = balls_.error[p][r]);
-        error.stderr_[at] = balls_.standard_error[p][r];
-        const double single = std::isnan(error.stderr_[at]) ? 0 : error.stderr_[at];
+        error.standard_error[at] = balls_.standard_error[p][r];
+        const double single = std::isnan(error.standard_error[at]) ? 0 : error.standard_error[at];
         errors.push_back(single);
       }
       const RateFit fit = fit_rate(tokens, means, errors, 1);
       rate.values[r] = fit.rate;
-      rate.stderr_[r] = fit.stderr_;
+      rate.standard_error[r] = fit.standard_error;
       rate.rows[r] = fit.points;
       constant.values[r] = std::sqrt(tokens.back()) * means.back();
-      constant.stderr_[r] = std::sqrt(tokens.back()) * balls_.standard_error.back()[r];
+      constant.standard_error[r] = std::sqrt(tokens.back()) * balls_.standard_error.back()[r];
       predicted.values[r] = balls_.constant[r];
     }
   }
@@ -288,7 +288,7 @@ class Simulation {
     MetricArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
     MetricArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
     error.values = hardmax_.error;
-    error.stderr_ = hardmax_.standard_error;
+    error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {
       law.values[p] = hardmax_law(options_.dimension, options_.grid[p]);
     }

@@ -18,7 +18,7 @@ MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
     if (std::isnan(rate->values[s]) || std::isnan(predicted->values[s])) continue;
     ++fitted;
-    if (rate->values[s] >= predicted->values[s] - 3 * rate->stderr_[s]) ++above;
+    if (rate->values[s] >= predicted->values[s] - 3 * rate->standard_error[s]) ++above;
   }
   if (fitted == 0) return {};
   Line line;

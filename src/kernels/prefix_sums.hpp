@@ -20,8 +20,9 @@ void prefix_sums(std::span<const std::uint32_t> order, std::span<const float> we
                  MatrixView<const float> vectors, std::span<const Index> ends,
                  MatrixView<float> sums, std::span<double> masses);
 
-// out[i] = row[index[i]], `index` being the places whose factor is not 0, ascending; returns the sum
-// of the factors times the entries. Up to kVectorColumns floats beyond `out` may be overwritten.
+// out[i] = row[index[i]], `index` being the places whose factor is not 0, ascending; returns the
+// sum of the factors times the entries. Up to kVectorColumns floats beyond `out` may be
+// overwritten.
 float gather(std::span<const float> row, std::span<const std::uint32_t> index,
              std::span<const float> factors, std::span<float> out);
 

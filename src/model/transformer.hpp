@@ -1,5 +1,5 @@
 // What a family of models is made of: the steps of a forward pass. TransformerSource puts them
-// together; it keeps the documents, the exchanges and the residual streams.
+// together; it keeps the documents, the interventions and the residual streams.
 #pragma once
 
 #include <span>

@@ -59,7 +59,7 @@ class TransformerSource final : public ModelSource {
     if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
     state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
-    // What entered the layer: for x, and for try_exchanges().
+    // What entered the layer: for x, and for try_interventions().
     copy(state.residual, entered_);
     make_heads(document);
     resize(attended_, state.residual.rows(), attended_width());
@@ -68,11 +68,11 @@ class TransformerSource final : public ModelSource {
     return heads_;
   }
 
-  void exchange(const Exchanges& exchanges) override {
-    exchanges_ = exchanges;
+  void intervene(const HeadInterventions& interventions) override {
+    heads_ = interventions;
     first_layer_ = 0;
-    const auto first = std::ranges::find_if(exchanges_, &Exchange::changes);
-    const auto from = static_cast<int>(first - exchanges_.begin()) / info_.heads;
+    const auto first = std::ranges::find_if(heads_, &HeadIntervention::changes);
+    const auto from = static_cast<int>(first - heads_.begin()) / info_.heads;
     const bool kept = kept_layer_ > 0 && !states_.empty() && !states_.front().kept.empty();
     if (kept && from >= kept_layer_) {
       first_layer_ = kept_layer_;
@@ -109,8 +109,8 @@ class TransformerSource final : public ModelSource {
     return predict(document, states_[static_cast<std::size_t>(document)].reference);
   }
 
-  std::vector<NextTokens> try_exchanges(int layer, int document,
-                                        std::span<const Exchanges> variants) override {
+  std::vector<NextTokens> try_interventions(int layer, int document,
+                                            std::span<const HeadInterventions> variants) override {
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
     const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
     const std::size_t at_once = std::max<std::size_t>(1, variant_bytes_ / (stream * sizeof(float)));
@@ -151,8 +151,8 @@ class TransformerSource final : public ModelSource {
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
     Matrix<float> hidden(state.residual.rows(), width());
     model_->leave(state.residual, hidden, pool_);
-    const MatrixView<const float> rival = std::as_const(hidden).view();
-    return std::move(compare_next_tokens(reference, {&rival, 1}, model_->output_embedding(),
+    const MatrixView<const float> intervention = std::as_const(hidden).view();
+    return std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
                                          targets(document), model_->logit_cap(), pool_)
                          .front());
   }
@@ -209,7 +209,7 @@ class TransformerSource final : public ModelSource {
     model_->enter(state.residual);
   }
 
-  // The document, x and the exchange of a head that was projected.
+  // The document, x and the intervention of a head that was projected.
   void complete(HeadInput& head, int document, const DocumentState& state) const {
     head.document = document;
     const auto document_key = (contexts_ << 52) | (static_cast<std::uint64_t>(document) + 1);
@@ -227,8 +227,8 @@ class TransformerSource final : public ModelSource {
                   (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
         break;
     }
-    if (!exchanges_.empty()) {
-      exchanges_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
+    if (!heads_.empty()) {
+      heads_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
     }
   }
 
@@ -240,16 +240,17 @@ class TransformerSource final : public ModelSource {
   }
 
   // Only what the variants change is computed again in the layer itself: their heads' outputs.
-  std::vector<NextTokens> try_some(int layer, int document, std::span<const Exchanges> variants) {
+  std::vector<NextTokens> try_some(int layer, int document,
+                                   std::span<const HeadInterventions> variants) {
     const DocumentState& state = states_[static_cast<std::size_t>(document)];
     std::vector<Matrix<float>> streams(variants.size());
     for (std::size_t v = 0; v < variants.size(); ++v) {
       std::vector<HeadInput> changed;
       for (const HeadInput& head : heads_) {
-        const Exchange& exchange = variants[v][static_cast<std::size_t>(head.head)];
-        if (!exchange.changes()) continue;
+        const HeadIntervention& of_head = variants[v][static_cast<std::size_t>(head.head)];
+        if (!of_head.changes()) continue;
         changed.push_back(head);
-        exchange.apply(changed.back());
+        of_head.apply(changed.back());
       }
       copy(attended_, branched_);
       if (!changed.empty()) attend(changed, branched_, attention_, pool_);
@@ -282,7 +283,7 @@ class TransformerSource final : public ModelSource {
   std::size_t variant_bytes_;
   ThreadPool pool_;
   SourceInfo info_;
-  Exchanges exchanges_;
+  HeadInterventions heads_;
   int first_layer_ = 0;
   int kept_layer_ = -1;
 

@@ -40,7 +40,7 @@ std::string element_name(std::size_t k) {
 
 std::string numbers_text(const MetricArray& metric) {
   Json json{{"values", numbers(metric.values)}};
-  if (!metric.stderr_.empty()) json["stderr"] = numbers(metric.stderr_);
+  if (!metric.standard_error.empty()) json["stderr"] = numbers(metric.standard_error);
   if (!metric.rows.empty()) json["rows"] = metric.rows;
   return json_text(json);
 }
@@ -59,7 +59,7 @@ PackedNumbers packed_numbers(const MetricArray& metric) {
     }
   };
   add("values", metric.values);
-  add("stderr", metric.stderr_);
+  add("stderr", metric.standard_error);
   add("rows", metric.rows);
   return packed;
 }

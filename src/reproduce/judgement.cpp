@@ -36,7 +36,7 @@ Verdict verdict_of(Place place) {
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y) {
   const RateFit fit = fit_rate(x, y, {}, 1);
   if (std::isnan(fit.rate)) return std::nullopt;
-  return Estimate{-fit.rate, fit.stderr_};
+  return Estimate{-fit.rate, fit.standard_error};
 }
 
 double median(std::vector<double> values) {

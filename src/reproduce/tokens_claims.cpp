@@ -27,7 +27,8 @@ constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
 constexpr int kFewestBalls = 3;
 
 Estimate estimate_at(const MetricArray& metric, std::size_t at) {
-  return {metric.values[at], metric.stderr_.empty() ? kUndefined : metric.stderr_[at]};
+  return {metric.values[at],
+          metric.standard_error.empty() ? kUndefined : metric.standard_error[at]};
 }
 
 std::string not_measured(std::string_view experiment) {

@@ -234,12 +234,12 @@ class Difference {
     if (!is_number_of(name) && (!by_position(name) || asked_for(name))) {
       twin = &results_.add_metric(name + "_change", new_metric.dims, new_metric.unit);
     }
-    const bool errors = !old_metric.stderr_.empty() && !new_metric.stderr_.empty();
+    const bool errors = !old_metric.standard_error.empty() && !new_metric.standard_error.empty();
     const bool rows = !old_metric.rows.empty() && !new_metric.rows.empty();
-    if (!old_metric.stderr_.empty() || !new_metric.stderr_.empty()) {
-      both.stderr_.assign(both.values.size(), kUndefined);
+    if (!old_metric.standard_error.empty() || !new_metric.standard_error.empty()) {
+      both.standard_error.assign(both.values.size(), kUndefined);
     }
-    if (errors && twin != nullptr) twin->stderr_.assign(twin->values.size(), kUndefined);
+    if (errors && twin != nullptr) twin->standard_error.assign(twin->values.size(), kUndefined);
     if (rows) both.rows.assign(both.values.size(), 0);
 
     std::vector<Index> sizes;
@@ -263,8 +263,10 @@ class Difference {
       const std::size_t second = first + inner;
       const double a = both.values[first] = old_metric.values[from];
       const double b = both.values[second] = new_metric.values[to];
-      if (!old_metric.stderr_.empty()) both.stderr_[first] = old_metric.stderr_[from];
-      if (!new_metric.stderr_.empty()) both.stderr_[second] = new_metric.stderr_[to];
+      if (!old_metric.standard_error.empty())
+        both.standard_error[first] = old_metric.standard_error[from];
+      if (!new_metric.standard_error.empty())
+        both.standard_error[second] = new_metric.standard_error[to];
       if (rows) {
         both.rows[first] = old_metric.rows[from];
         both.rows[second] = new_metric.rows[to];
@@ -278,7 +280,8 @@ class Difference {
       if (lacking && (a < 0 || b < 0)) return;
       twin->values[here] = b - a;
       if (errors)
-        twin->stderr_[here] = std::hypot(old_metric.stderr_[from], new_metric.stderr_[to]);
+        twin->standard_error[here] =
+            std::hypot(old_metric.standard_error[from], new_metric.standard_error[to]);
     });
   }
 

@@ -136,7 +136,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   count(found, "no N was found in the old file, and one in the new");
   count(lost, "an N was found in the old file, and none in the new");
   const bool errors = std::ranges::any_of(diff.metrics, [](const auto& entry) {
-    return entry.first.ends_with("_change") && !entry.second.stderr_.empty();
+    return entry.first.ends_with("_change") && !entry.second.standard_error.empty();
   });
   if (errors && same_text(before_, after_)) {
     all.emplace_back(

@@ -53,7 +53,7 @@ std::optional<Column> column_of(const MetricArray& metric, const std::vector<std
 }  // namespace
 
 std::string heads_csv_text(const Results& results) {
-  // What is set side by side, runs or rivals, is a column of its own.
+  // What is set side by side, runs or interventions, is a column of its own.
   std::vector<std::string> dims{"layer", "head"};
   for (const char* dim : {"run", "normalizer", "pattern"}) {
     if (results.coord(dim) != nullptr) dims.emplace_back(dim);

@@ -146,7 +146,7 @@ MetricArray metric_at(const Place& place, const Results& results) {
     flatten(values.json, values.where, metric.dims, sizes, out);
   };
   read("values", metric.values);
-  if (place.has("stderr")) read("stderr", metric.stderr_);
+  if (place.has("stderr")) read("stderr", metric.standard_error);
   if (place.has("rows")) read("rows", metric.rows);
   return metric;
 }

@@ -58,7 +58,7 @@ Json metric_to_json(const Results& results, const MetricArray& metric) {
   json["dims"] = metric.dims;
   json["unit"] = metric.unit;
   json["values"] = nest(results, metric, metric.values);
-  if (!metric.stderr_.empty()) json["stderr"] = nest(results, metric, metric.stderr_);
+  if (!metric.standard_error.empty()) json["stderr"] = nest(results, metric, metric.standard_error);
   if (!metric.rows.empty()) json["rows"] = nest(results, metric, metric.rows);
   return json;
 }

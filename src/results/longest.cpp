@@ -26,7 +26,7 @@ std::optional<Cell> find_cell(const Results& results, std::string_view metric,
   }
   const auto flat = static_cast<std::size_t>(results.flat_index(*array, cell.index));
   cell.value = array->values[flat];
-  if (!array->stderr_.empty()) cell.stderr_ = array->stderr_[flat];
+  if (!array->standard_error.empty()) cell.standard_error = array->standard_error[flat];
   if (!std::isfinite(cell.value)) return std::nullopt;
   return cell;
 }
@@ -100,7 +100,7 @@ bool has_dim(const MetricArray& metric, std::string_view dim) {
   return std::ranges::find(metric.dims, dim) != metric.dims.end();
 }
 
-std::string rival_dimension(const Results& results) {
+std::string intervention_dimension(const Results& results) {
   for (const char* dim : {"normalizer", "pattern"}) {
     if (results.coord(dim) != nullptr) return dim;
   }
@@ -115,8 +115,8 @@ std::string critical_text(const Results& results, double value) {
 }
 
 std::string with_error(const Cell& change) {
-  if (std::isnan(change.stderr_)) return fmt::format("{:+.4f}", change.value);
-  return fmt::format("{:+.4f} ± {:.4f}", change.value, change.stderr_);
+  if (std::isnan(change.standard_error)) return fmt::format("{:+.4f}", change.value);
+  return fmt::format("{:+.4f} ± {:.4f}", change.value, change.standard_error);
 }
 
 std::string rounded(double value) {

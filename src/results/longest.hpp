@@ -17,7 +17,7 @@ struct Cell {
   std::string metric;
   std::vector<Index> index;  // along the metric's dims
   double value = kUndefined;
-  double stderr_ = kUndefined;
+  double standard_error = kUndefined;
 };
 
 // The index to take along one dim.
@@ -56,7 +56,7 @@ std::optional<Index> judged_top_n(const Results& results);
 bool has_dim(const MetricArray& metric, std::string_view dim);
 
 // "normalizer" or "pattern" in the results of a comparison, else empty.
-std::string rival_dimension(const Results& results);
+std::string intervention_dimension(const Results& results);
 
 // A critical N as people read it: ">128" where none was found up to there.
 std::string critical_text(const Results& results, double value);

@@ -46,10 +46,10 @@ class PairedMetric {
       const std::size_t here = at++;
       const std::size_t first = here / inner_ * 2 * inner_ + here % inner_;
       const std::size_t second = first + inner_;
-      const bool errors = !metric_.stderr_.empty();
+      const bool errors = !metric_.standard_error.empty();
       visit(RunPair{cell, metric_.values[first], metric_.values[second],
-                    errors ? metric_.stderr_[first] : kUndefined,
-                    errors ? metric_.stderr_[second] : kUndefined});
+                    errors ? metric_.standard_error[first] : kUndefined,
+                    errors ? metric_.standard_error[second] : kUndefined});
     });
   }
 
@@ -64,10 +64,10 @@ class PairedMetric {
     change.before = pair.before;
     change.after = pair.after;
     change.change = pair.after - pair.before;
-    change.stderr_ = pair.error();
+    change.standard_error = pair.error();
     const double size = std::abs(change.change);
-    if (!std::isnan(change.stderr_)) {
-      change.errors = size == 0 ? 0 : size / change.stderr_;
+    if (!std::isnan(change.standard_error)) {
+      change.errors = size == 0 ? 0 : size / change.standard_error;
     }
     return change;
   }

@@ -30,7 +30,8 @@ class Line {
   }
   // The standard error of a cell.
   Line& error(const Cell& cell) {
-    return fact({rounded(cell.stderr_), "stderr." + cell.metric, cell.index, cell.stderr_, 1});
+    return fact({rounded(cell.standard_error), "stderr." + cell.metric, cell.index,
+                 cell.standard_error, 1});
   }
   // A number that is whole by nature.
   Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {

@@ -22,25 +22,27 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(HeadSource& source, const CompareOptions& options, std::span<const Rival> rivals,
-             Progress* progress, const std::stop_token& stop)
+  Comparison(HeadSource& source, const CompareOptions& options,
+             std::span<const Intervention> interventions, Progress* progress,
+             const std::stop_token& stop)
       : source_(source),
         model_(dynamic_cast<ModelSource*>(&source)),
         predicts_(model_ != nullptr && source.info().has_loss),
         options_(options),
-        rivals_(rivals),
-        progress_(progress, static_cast<int>(rivals.size()) + (options.each == Each::none ? 1 : 2)),
+        interventions_(interventions),
+        progress_(progress,
+                  static_cast<int>(interventions.size()) + (options.each == Each::none ? 1 : 2)),
         stop_(stop) {
-    // Layers and heads choose what is exchanged; all are measured, for what comes later changes
+    // Layers and heads choose what is changed; all are measured, for what comes later changes
     // too.
     scan_ = options.scan;
     scan_.layers.clear();
     scan_.heads.clear();
     if (!scan_.measures.empty() && source.info().has_loss) scan_.measures.emplace_back("model");
-    // What is measured on some rows under one rival is measured on the same ones everywhere.
-    for (const Rival& rival : rivals) {
-      for (const Exchange& exchange : rival.exchanges) {
-        if (exchange.rule != nullptr && !exchange.rule->softmax_scale({2, 1})) {
+    // What is measured on some rows under one intervention is measured on the same ones everywhere.
+    for (const Intervention& intervention : interventions) {
+      for (const HeadIntervention& of_head : intervention.heads) {
+        if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
           scan_.measure.sampled_sensitivity = true;
         }
       }
@@ -50,7 +52,7 @@ class Comparison {
   Results run() {
     measure_original();
     if (!stopped()) {
-      options_.each == Each::none ? exchange_all() : exchange_each();
+      options_.each == Each::none ? intervene_everywhere() : intervene_one_by_one();
     }
     return write();
   }
@@ -69,19 +71,20 @@ class Comparison {
     ScanExtras extras = without_loss();
     const SourceInfo& info = source_.info();
     if (info.has_values) {
-      std::vector<const Exchanges*> exchanges;
-      for (const Rival& rival : rivals_) exchanges.push_back(&rival.exchanges);
+      std::vector<const HeadInterventions*> interventions;
+      for (const Intervention& intervention : interventions_)
+        interventions.push_back(&intervention.heads);
       const int slots = resolve_options(scan_, info).threads;
-      extras.measures.push_back(
-          make_output_change(std::move(exchanges), options_.dimension, info, slots, scan_.seed));
+      extras.measures.push_back(make_output_change(std::move(interventions), options_.dimension,
+                                                   info, slots, scan_.seed));
       std::vector<std::string> names = {"original"};
-      for (const Rival& rival : rivals_) names.push_back(rival.label);
+      for (const Intervention& intervention : interventions_) names.push_back(intervention.label);
       extras.coords.emplace_back(options_.dimension, std::move(names));
     }
     extras.kept = &tables_;
     progress_.begin(0, "original");
-    if (model_ != nullptr) model_->keep_entering(first_exchanged());
-    source_.exchange({});
+    if (model_ != nullptr) model_->keep_entering(first_changed());
+    source_.intervene({});
     runs_.push_back(scan_with(source_, scan_, std::move(extras), &progress_, stop_));
     if (stopped() || !predicts_) return;
     model_->set_reference();
@@ -94,12 +97,12 @@ class Comparison {
     return extras;
   }
 
-  // The first layer that any rival changes; the layers before it stay as they are.
-  int first_exchanged() const {
+  // The first layer that any intervention changes; the layers before it stay as they are.
+  int first_changed() const {
     std::size_t first = static_cast<std::size_t>(source_.info().layers * source_.info().heads) - 1;
-    for (const Rival& rival : rivals_) {
-      const auto at = std::ranges::find_if(rival.exchanges, &Exchange::changes);
-      first = std::min(first, static_cast<std::size_t>(at - rival.exchanges.begin()));
+    for (const Intervention& intervention : interventions_) {
+      const auto at = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
+      first = std::min(first, static_cast<std::size_t>(at - intervention.heads.begin()));
     }
     return static_cast<int>(first) / source_.info().heads;
   }
@@ -113,33 +116,34 @@ class Comparison {
           metric.values.size() / static_cast<std::size_t>(source_.info().layers);
       const auto cells = static_cast<std::ptrdiff_t>(size) * layers;
       std::copy_n(original->values.begin(), cells, metric.values.begin());
-      if (!metric.stderr_.empty()) {
-        std::copy_n(original->stderr_.begin(), cells, metric.stderr_.begin());
+      if (!metric.standard_error.empty()) {
+        std::copy_n(original->standard_error.begin(), cells, metric.standard_error.begin());
       }
       if (!metric.rows.empty()) std::copy_n(original->rows.begin(), cells, metric.rows.begin());
     }
   }
 
-  // Runs `body(k)` for each rival until stopped; one under which the model gives no finite numbers
-  // is left out, and the others go on.
+  // Runs `body(k)` for each intervention until stopped; one under which the model gives no finite
+  // numbers is left out, and the others go on.
   template <class Body>
-  void each_rival(const Body& body) {
-    for (std::size_t k = 0; k < rivals_.size(); ++k) {
-      progress_.begin(static_cast<int>(k) + 1, rivals_[k].label);
+  void each_intervention(const Body& body) {
+    for (std::size_t k = 0; k < interventions_.size(); ++k) {
+      progress_.begin(static_cast<int>(k) + 1, interventions_[k].label);
       try {
         if (!body(k)) return;
         finished_.push_back(k);
       } catch (const BadInputError& error) {
-        left_out_.push_back(fmt::format("{} is left out: {}", rivals_[k].label, error.what()));
+        left_out_.push_back(
+            fmt::format("{} is left out: {}", interventions_[k].label, error.what()));
       }
     }
     if (finished_.empty()) throw BadInputError(left_out_.front());
   }
 
-  // The rival in every head chosen, the model run on under it.
-  void exchange_all() {
-    each_rival([&](std::size_t k) {
-      source_.exchange(rivals_[k].exchanges);
+  // The intervention in every head chosen, the model run on under it.
+  void intervene_everywhere() {
+    each_intervention([&](std::size_t k) {
+      source_.intervene(interventions_[k].heads);
       ScanExtras extras = without_loss();
       if (model_ != nullptr) extras.first_layer = model_->first_layer();
       extras.before = &tables_;
@@ -152,20 +156,20 @@ class Comparison {
     });
   }
 
-  // The rival in one head or layer after the other. Such a head still gets what it got before, so
-  // one pass measures them all; only the loss needs a pass each.
-  void exchange_each() {
-    each_rival([&](std::size_t k) {
-      source_.exchange({});
-      HeadsUnder under(source_, rivals_[k].exchanges);
+  // The intervention in one head or layer after the other. Such a head still gets what it got
+  // before, so one pass measures them all; only the loss needs a pass each.
+  void intervene_one_by_one() {
+    each_intervention([&](std::size_t k) {
+      source_.intervene({});
+      HeadsUnder under(source_, interventions_[k].heads);
       Results run = scan_with(under, scan_, without_loss(), &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       runs_.push_back(std::move(run));
       return true;
     });
-    source_.exchange({});
+    source_.intervene({});
     if (!predicts_ || stop_.stop_requested()) return;
-    progress_.begin(static_cast<int>(rivals_.size()) + 1, "one at a time");
+    progress_.begin(static_cast<int>(interventions_.size()) + 1, "one at a time");
     const int layers = source_.info().layers;
     tried_.resize(static_cast<std::size_t>(layers));
     for (int layer = 0; layer < layers && !stop_.stop_requested(); ++layer) {
@@ -175,30 +179,30 @@ class Comparison {
     progress_.update("done", layers, layers);
   }
 
-  // One variant: a rival in some heads of a layer.
+  // One variant: an intervention in some heads of a layer.
   struct Variant {
     int head = -1;  // -1: the layer
-    std::size_t rival = 0;
+    std::size_t intervention = 0;
     Predictions predictions;
   };
 
   void try_layer(int layer) {
     const int heads = source_.info().heads;
     std::vector<Variant>& variants = tried_[static_cast<std::size_t>(layer)];
-    std::vector<Exchanges> exchanges;
-    const auto add = [&](std::size_t rival, int head) {
-      Exchanges some(static_cast<std::size_t>(heads));
+    std::vector<HeadInterventions> interventions;
+    const auto add = [&](std::size_t intervention, int head) {
+      HeadInterventions some(static_cast<std::size_t>(heads));
       bool any = false;
       for (int h = 0; h < heads; ++h) {
-        const Exchange& exchange =
-            rivals_[rival].exchanges[static_cast<std::size_t>(layer * heads + h)];
-        if (!exchange.changes() || (head >= 0 && h != head)) continue;
-        some[static_cast<std::size_t>(h)] = exchange;
+        const HeadIntervention& of_head =
+            interventions_[intervention].heads[static_cast<std::size_t>(layer * heads + h)];
+        if (!of_head.changes() || (head >= 0 && h != head)) continue;
+        some[static_cast<std::size_t>(h)] = of_head;
         any = true;
       }
       if (!any) return;
-      variants.push_back({head, rival, {}});
-      exchanges.push_back(std::move(some));
+      variants.push_back({head, intervention, {}});
+      interventions.push_back(std::move(some));
     };
     for (const std::size_t k : finished_) {
       if (options_.each == Each::layer) add(k, -1);
@@ -206,8 +210,8 @@ class Comparison {
     }
     for (int d = 0; d < documents(); ++d) {
       source_.layer(layer, d);
-      if (exchanges.empty()) continue;
-      auto found = model_->try_exchanges(layer, d, exchanges);
+      if (interventions.empty()) continue;
+      auto found = model_->try_interventions(layer, d, interventions);
       for (std::size_t v = 0; v < found.size(); ++v) {
         variants[v].predictions.push_back(std::move(found[v]));
       }
@@ -216,7 +220,7 @@ class Comparison {
 
   std::vector<std::string> labels() const {
     std::vector<std::string> names = {"original"};
-    for (const std::size_t k : finished_) names.push_back(rivals_[k].label);
+    for (const std::size_t k : finished_) names.push_back(interventions_[k].label);
     return names;
   }
 
@@ -246,7 +250,7 @@ class Comparison {
           if (has(options_.dimension)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
           if (metric.dims.empty()) return true;
-          // What is of several heads together is nobody's where one is exchanged at a time.
+          // What is of several heads together is nobody's where one is changed at a time.
           if (options_.each == Each::head) return has("layer") && has("head");
           return options_.each == Each::none || has("layer");
         },
@@ -277,37 +281,37 @@ class Comparison {
     dims.push_back(dim);
     NextTokenMetrics metrics(dims, results);
     for (std::size_t layer = 0; layer < tried_.size(); ++layer) {
-      const auto put = [&](int head, Index rival, const Predictions& predictions) {
+      const auto put = [&](int head, Index intervention, const Predictions& predictions) {
         std::vector<Index> cell = {static_cast<Index>(layer)};
         if (by_head) cell.push_back(head);
-        cell.push_back(rival);
+        cell.push_back(intervention);
         metrics.put(cell, predicted_[0], predictions);
       };
       for (const Variant& variant : tried_[layer]) {
         if (variant.predictions.size() != predicted_[0].size()) continue;
-        const auto at = std::ranges::find(finished_, variant.rival) - finished_.begin();
+        const auto at = std::ranges::find(finished_, variant.intervention) - finished_.begin();
         put(variant.head, at + 1, variant.predictions);
         put(variant.head, 0, predicted_[0]);
       }
     }
   }
 
-  // From (layer, head, length, rival) to (layer, head, rival, length).
+  // From (layer, head, length, intervention) to (layer, head, intervention, length).
   void write_output_change(Results& results) const {
     for (const char* name :
          {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
       const MetricArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
       const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-      const std::size_t all = rivals_.size() + 1, kept = finished_.size() + 1;
+      const std::size_t all = interventions_.size() + 1, kept = finished_.size() + 1;
       MetricArray& to =
           add_means(results, name, {"layer", "head", options_.dimension, "length"}, from->unit);
       for (std::size_t i = 0; i < to.values.size(); ++i) {
         const std::size_t length = i % lengths, place = i / lengths % kept;
-        const std::size_t rival = place == 0 ? 0 : finished_[place - 1] + 1;
-        const std::size_t at = (i / (lengths * kept) * lengths + length) * all + rival;
+        const std::size_t intervention = place == 0 ? 0 : finished_[place - 1] + 1;
+        const std::size_t at = (i / (lengths * kept) * lengths + length) * all + intervention;
         to.values[i] = from->values[at];
-        to.stderr_[i] = from->stderr_[at];
+        to.standard_error[i] = from->standard_error[at];
         to.rows[i] = from->rows[at];
       }
     }
@@ -315,17 +319,17 @@ class Comparison {
 
   void write_fitted(Results& results) const {
     MetricArray* fitted = nullptr;
-    const std::size_t rivals = finished_.size() + 1;
-    for (std::size_t place = 1; place < rivals; ++place) {
-      const Rival& rival = rivals_[finished_[place - 1]];
-      if (rival.fitted.empty()) continue;
+    const std::size_t interventions = finished_.size() + 1;
+    for (std::size_t place = 1; place < interventions; ++place) {
+      const Intervention& intervention = interventions_[finished_[place - 1]];
+      if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
         fitted =
             &results.add_metric("fitted_parameter", {"layer", "head", options_.dimension}, "1");
       }
-      results.settings["fitted_keys"][rival.label] = rival.fitted_key;
-      for (std::size_t h = 0; h < rival.fitted.size(); ++h) {
-        fitted->values[h * rivals + place] = rival.fitted[h];
+      results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
+      for (std::size_t h = 0; h < intervention.fitted.size(); ++h) {
+        fitted->values[h * interventions + place] = intervention.fitted[h];
       }
     }
   }
@@ -341,10 +345,11 @@ class Comparison {
     }
     results.notices.insert(results.notices.end(), left_out_.begin(), left_out_.end());
     const auto longest = static_cast<Index>(results.coord_numbers("length").back());
-    for (const Rival& rival : rivals_) {
-      results.notices.insert(results.notices.end(), rival.notices.begin(), rival.notices.end());
-      const auto changed = std::ranges::find_if(rival.exchanges, &Exchange::changes);
-      if (changed == rival.exchanges.end() || !rival.fitted.empty()) continue;
+    for (const Intervention& intervention : interventions_) {
+      results.notices.insert(results.notices.end(), intervention.notices.begin(),
+                             intervention.notices.end());
+      const auto changed = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
+      if (changed == intervention.heads.end() || !intervention.fitted.empty()) continue;
       const std::string notice = changed->pattern != nullptr
                                      ? changed->pattern->notice(source_.info(), longest)
                                      : changed->rule->notice(longest);
@@ -355,7 +360,7 @@ class Comparison {
         const auto& of_original = runs_.front().notices;
         if (std::ranges::find(of_original, notice) != of_original.end()) continue;
         results.notices.push_back(
-            fmt::format("{}: {}", rivals_[finished_[place - 1]].label, notice));
+            fmt::format("{}: {}", interventions_[finished_[place - 1]].label, notice));
       }
     }
   }
@@ -365,13 +370,13 @@ class Comparison {
   ModelSource* model_;  // null: a dump
   bool predicts_;       // the next token, so that there is a loss
   const CompareOptions& options_;
-  std::span<const Rival> rivals_;
+  std::span<const Intervention> interventions_;
   StageProgress progress_;
   std::stop_token stop_;
   ScanOptions scan_;
   ScanTables tables_;                        // of the original
-  std::vector<Results> runs_;                // the original, then the rivals finished
-  std::vector<std::size_t> finished_;        // the rivals of these
+  std::vector<Results> runs_;                // the original, then the interventions finished
+  std::vector<std::size_t> finished_;        // the interventions of these
   std::vector<std::string> left_out_;        // what is said of the others
   std::vector<Predictions> predicted_;       // as runs_
   std::vector<std::vector<Variant>> tried_;  // per layer
@@ -379,12 +384,13 @@ class Comparison {
 
 }  // namespace
 
-Results compare(HeadSource& source, const CompareOptions& options, std::span<const Rival> rivals,
-                Progress* progress, std::stop_token stop) {
+Results compare(HeadSource& source, const CompareOptions& options,
+                std::span<const Intervention> interventions, Progress* progress,
+                std::stop_token stop) {
   const auto pass = [&](const ScanOptions& scan, Progress* part) {
     CompareOptions compared = options;
     compared.scan = scan;
-    return Comparison(source, compared, rivals, part, stop).run();
+    return Comparison(source, compared, interventions, part, stop).run();
   };
   return source.info().causal ? pass(options.scan, progress)
                               : pass_over_lengths(source, options.scan, pass, progress);

@@ -132,8 +132,8 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
                                  "dump q and k, or v beside the scores"));
   }
   if (options.scan.measures.empty()) {
-    options.scan.measures = {"weights", "capacity"};
-    if (info.has_x) options.scan.measures = {"weights", "distance", "separability", "capacity"};
+    options.scan.measures = {"weights", "dispersion"};
+    if (info.has_x) options.scan.measures = {"weights", "distance", "separability", "dispersion"};
   }
   options.scan = resolve_options(options.scan, info);
   const int length = options.scan.lengths.back();

@@ -22,7 +22,7 @@ MetricInfo of_all(const char* name, const char* group, std::vector<std::string> 
 
 std::vector<MetricInfo> declare() {
   const std::vector<std::string> none, tokens{"tokens"}, kept{"tolerance", "sampler"};
-  const std::vector<std::string> meeting{"capacity_metric", "convergence_metric"};
+  const std::vector<std::string> correlation_dims{"capacity_metric", "convergence_metric"};
   return {
       of_heads("horizon", "convergence", none, "1", "scale sqrt(lambda_max(Cov(q) Cov(k)))",
                "how far the logits spread over the tokens; above 2 the output settles slowly",
@@ -69,12 +69,12 @@ std::vector<MetricInfo> declare() {
              "key-value cache per token of context, full and under the budgets"),
       of_all("cache_bytes", "budget", {"cache"}, "bytes", "sum of cache_bytes_by_layer",
              "the same of the whole model"),
-      of_all("rank_correlation", "meeting", meeting, "1", "Spearman's rho over the heads",
-             "whether heads that select poorly need more context"),
-      of_all("rank_correlation_low", "meeting", meeting, "1", "2.5 % point of 2000 resamples",
-             "lower end of its interval by bootstrap over heads"),
-      of_all("rank_correlation_high", "meeting", meeting, "1", "97.5 % point of 2000 resamples",
-             "upper end of its interval by bootstrap over heads"),
+      of_all("rank_correlation", "correlation_dims", correlation_dims, "1",
+             "Spearman's rho over the heads", "whether heads that select poorly need more context"),
+      of_all("rank_correlation_low", "correlation_dims", correlation_dims, "1",
+             "2.5 % point of 2000 resamples", "lower end of its interval by bootstrap over heads"),
+      of_all("rank_correlation_high", "correlation_dims", correlation_dims, "1",
+             "97.5 % point of 2000 resamples", "upper end of its interval by bootstrap over heads"),
   };
 }
 

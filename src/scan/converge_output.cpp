@@ -26,7 +26,7 @@ class PerHead {
       cells_ *= static_cast<std::size_t>(results.coord_size(metric_->dims[i]));
     }
   }
-  void with_errors() { metric_->stderr_.assign(metric_->values.size(), kUndefined); }
+  void with_errors() { metric_->standard_error.assign(metric_->values.size(), kUndefined); }
   void with_rows() { metric_->rows.assign(metric_->values.size(), 0); }
   // The first cell of a head.
   std::size_t at(const HeadName& head) const {
@@ -108,18 +108,18 @@ void write_curve(const std::string& kind, const std::vector<Found>& heads,
       const double root = std::sqrt(static_cast<double>(options.replicates));
       if (errors.relative_documents > 0) {
         relative.array().values[relative.at(found.name) + p] = errors.relative[p];
-        relative.array().stderr_[relative.at(found.name) + p] =
+        relative.array().standard_error[relative.at(found.name) + p] =
             std::sqrt(errors.variance[p]) / root;
       }
       deviations.push_back(std::sqrt(errors.variance_absolute[p]));
       absolute.array().values[absolute.at(found.name) + p] = errors.absolute[p];
-      absolute.array().stderr_[absolute.at(found.name) + p] = deviations.back() / root;
+      absolute.array().standard_error[absolute.at(found.name) + p] = deviations.back() / root;
     }
     const RateFit fit =
         fit_rate(tokens, errors.absolute, deviations, options.replicates, errors.floor);
     const std::size_t at = rate.at(found.name);
     rate.array().values[at] = fit.rate;
-    rate.array().stderr_[at] = fit.stderr_;
+    rate.array().standard_error[at] = fit.standard_error;
     rate.array().rows[at] = fit.points;
     floored.array().values[floored.at(found.name)] = fit.under_floor;
   }

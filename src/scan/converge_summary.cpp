@@ -28,7 +28,7 @@ class Sentences {
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
-    for (auto& line : {horizons(), rates(), budgets(), cache(), meeting()}) {
+    for (auto& line : {horizons(), rates(), budgets(), cache(), correlations()}) {
       if (line) lines.push_back(*line);
     }
     return lines;
@@ -82,7 +82,7 @@ class Sentences {
       const auto rate = cell("rate_covariance", head), predicted = cell("rate_predicted", head);
       if (!rate || !predicted) continue;
       ++judged;
-      below += rate->value + 2 * rate->stderr_ < predicted->value ? 1 : 0;
+      below += rate->value + 2 * rate->standard_error < predicted->value ? 1 : 0;
     }
     Line line;
     line.say("The covariance of the outputs settles slowest in ").head(slowest->head);
@@ -121,7 +121,7 @@ class Sentences {
     return line.say(" the least.").done();
   }
 
-  MaybeLine meeting() const {
+  MaybeLine correlations() const {
     const auto* rows = results_.coord("capacity_metric");
     const MetricArray* low = results_.metric("rank_correlation_low");
     const MetricArray* high = results_.metric("rank_correlation_high");

@@ -1,4 +1,4 @@
-// fit_rivals(): the parameter of each head, on a calibration text.
+// fit_interventions(): the parameter of each head, on a calibration text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,27 +81,27 @@ using Candidates = std::vector<std::vector<double>>;
 
 // Mean output change at the longest length: [candidate][head]; undefined where there is none.
 std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOptions& scan,
-                                                const Rival& rival, const FitRange& range,
-                                                const Candidates& candidates, Progress* progress,
-                                                const std::stop_token& stop) {
+                                                const Intervention& intervention,
+                                                const FitRange& range, const Candidates& candidates,
+                                                Progress* progress, const std::stop_token& stop) {
   std::size_t most = 0;
   for (const auto& values : candidates) most = std::max(most, values.size());
-  std::vector<Exchanges> exchanges(most, Exchanges(rival.exchanges.size()));
+  std::vector<HeadInterventions> interventions(most, HeadInterventions(intervention.heads.size()));
   std::vector<std::pair<double, std::shared_ptr<const Normalizer>>> made;
   for (std::size_t h = 0; h < candidates.size(); ++h) {
     for (std::size_t c = 0; c < candidates[h].size(); ++c) {
       const double value = candidates[h][c];
       auto known = std::ranges::find_if(made, [&](const auto& m) { return m.first == value; });
       if (known == made.end()) {
-        made.emplace_back(value, rule_at(rival.label, range, value));
+        made.emplace_back(value, rule_at(intervention.label, range, value));
         known = made.end() - 1;
       }
-      exchanges[c][h].rule = known->second;
+      interventions[c][h].rule = known->second;
     }
   }
-  std::vector<const Exchanges*> views;
+  std::vector<const HeadInterventions*> views;
   std::vector<double> numbers = {0};
-  for (const Exchanges& e : exchanges) {
+  for (const HeadInterventions& e : interventions) {
     views.push_back(&e);
     numbers.push_back(static_cast<double>(numbers.size()));
   }
@@ -110,7 +110,7 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
   extras.measures.push_back(
       make_output_change(views, "candidate", source.info(), scan.threads, scan.seed));
   extras.coords.emplace_back("candidate", numbers);
-  source.exchange({});
+  source.intervene({});
   const Results results = scan_with(source, scan, std::move(extras), progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
   const MetricArray& change = *results.metric("output_change");
@@ -139,8 +139,9 @@ int best_candidate(const std::vector<std::vector<double>>& changes, std::size_t 
 
 }  // namespace
 
-void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<Rival>& rivals,
-                Progress* progress, std::stop_token stop) {
+void fit_interventions(HeadSource& source, const CompareOptions& options,
+                       std::vector<Intervention>& interventions, Progress* progress,
+                       std::stop_token stop) {
   if (!source.info().has_values) {
     throw UnsupportedError(fault("--fit", "a source that holds values",
                                  source.info().name + ", which has none",
@@ -153,13 +154,13 @@ void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<R
   scan = resolve_options(scan, source.info());
   scan.lengths = {scan.lengths.back()};
   if (!source.info().causal) source.set_context(scan.lengths.back());
-  for (Rival& rival : rivals) {
-    const FitRange* known = range_of(rival.label);
+  for (Intervention& intervention : interventions) {
+    const FitRange* known = range_of(intervention.label);
     if (known == nullptr) {
-      rival.notices.push_back(
+      intervention.notices.push_back(
           fmt::format("{}: nothing is fitted, for the rule has no parameter to choose or it was "
                       "given",
-                      rival.label));
+                      intervention.label));
       continue;
     }
     FitRange range = *known;
@@ -167,46 +168,49 @@ void fit_rivals(HeadSource& source, const CompareOptions& options, std::vector<R
     if (range.rule == std::string_view("topk")) {
       range.high = std::min(range.high, static_cast<double>(scan.lengths.back()));
     }
-    Candidates candidates(rival.exchanges.size());
+    Candidates candidates(intervention.heads.size());
     for (std::size_t h = 0; h < candidates.size(); ++h) {
-      if (rival.exchanges[h].changes()) candidates[h] = grid(range, range.low, range.high, kCoarse);
+      if (intervention.heads[h].changes())
+        candidates[h] = grid(range, range.low, range.high, kCoarse);
     }
-    rival.fitted.assign(candidates.size(), kUndefined);
-    rival.fitted_key = range.key;
+    intervention.fitted.assign(candidates.size(), kUndefined);
+    intervention.fitted_key = range.key;
     for (int pass = 0; pass < kPasses; ++pass) {
-      const auto changes = try_candidates(source, scan, rival, range, candidates, progress, stop);
+      const auto changes =
+          try_candidates(source, scan, intervention, range, candidates, progress, stop);
       for (std::size_t h = 0; h < candidates.size(); ++h) {
         std::vector<double>& values = candidates[h];
         const int best = best_candidate(changes, h, values.size());
         if (best < 0) continue;
         const auto at = static_cast<std::size_t>(best);
-        rival.fitted[h] = values[at];
+        intervention.fitted[h] = values[at];
         const double low = values[at > 0 ? at - 1 : 0];
         const double high = values[std::min(at + 1, values.size() - 1)];
         values = grid(range, low, high, kFine);
-        values.push_back(rival.fitted[h]);
+        values.push_back(intervention.fitted[h]);
         std::ranges::sort(values);
         values.erase(std::unique(values.begin(), values.end()), values.end());
       }
     }
     int at_end = 0, silent = 0;
     for (std::size_t h = 0; h < candidates.size(); ++h) {
-      if (!rival.exchanges[h].changes()) continue;
-      if (std::isnan(rival.fitted[h])) {
+      if (!intervention.heads[h].changes()) continue;
+      if (std::isnan(intervention.fitted[h])) {
         ++silent;
         continue;
       }
-      rival.exchanges[h].rule = rule_at(rival.label, range, rival.fitted[h]);
-      if (rival.fitted[h] <= range.low || rival.fitted[h] >= range.high) ++at_end;
+      intervention.heads[h].rule = rule_at(intervention.label, range, intervention.fitted[h]);
+      if (intervention.fitted[h] <= range.low || intervention.fitted[h] >= range.high) ++at_end;
     }
     if (at_end > 0) {
-      rival.notices.push_back(
+      intervention.notices.push_back(
           fmt::format("{}: in {} heads the best {} is an end of the range searched, {} to {}",
-                      rival.label, at_end, range.key, range.low, range.high));
+                      intervention.label, at_end, range.key, range.low, range.high));
     }
     if (silent > 0) {
-      rival.notices.push_back(fmt::format(
-          "{}: {} heads put nothing out, so that nothing was fitted to them", rival.label, silent));
+      intervention.notices.push_back(
+          fmt::format("{}: {} heads put nothing out, so that nothing was fitted to them",
+                      intervention.label, silent));
     }
   }
 }

@@ -60,11 +60,11 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   };
   const auto ratio = cell_of("separability");
   const auto null = cell_of("separability_null");
-  if (!ratio || !null || std::isnan(ratio->stderr_) || std::isnan(null->stderr_)) {
+  if (!ratio || !null || std::isnan(ratio->standard_error) || std::isnan(null->standard_error)) {
     return std::nullopt;
   }
   const double threshold =
-      null->value + kStandardErrors * std::hypot(ratio->stderr_, null->stderr_);
+      null->value + kStandardErrors * std::hypot(ratio->standard_error, null->standard_error);
   return Finding{ratio->value <= threshold, ratio->value, threshold, std::nullopt};
 }
 

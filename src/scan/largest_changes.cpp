@@ -22,18 +22,19 @@ constexpr Subject kSubjects[] = {
 };
 
 summary::MaybeLine largest_change(const Results& results, const Subject& subject) {
-  const std::string dim = rival_dimension(results);
+  const std::string dim = intervention_dimension(results);
   const Coordinate* names = results.coord(dim);
   const auto top_n = judged_top_n(results);
   if (subject.of_top_n && !top_n) return {};
-  const auto at = [&](const HeadName& head, Index rival) {
-    const Pick layer{"layer", head.layer_index}, of{"head", head.head_index}, under{dim, rival};
+  const auto at = [&](const HeadName& head, Index intervention) {
+    const Pick layer{"layer", head.layer_index}, of{"head", head.head_index},
+        under{dim, intervention};
     return subject.of_top_n
                ? find_cell(results, subject.metric, {layer, of, under, {"top_n", *top_n}})
                : find_cell(results, subject.metric, {layer, of, under});
   };
   std::optional<HeadName> head;
-  Index rival = 0;
+  Index intervention = 0;
   double most = 0;
   for (const HeadName& candidate : measured_heads(results)) {
     const auto original = at(candidate, 0);
@@ -43,7 +44,7 @@ summary::MaybeLine largest_change(const Results& results, const Subject& subject
       if (!swapped || !(std::abs(swapped->value - original->value) > most)) continue;
       most = std::abs(swapped->value - original->value);
       head = candidate;
-      rival = k;
+      intervention = k;
     }
   }
   if (!head) return {};
@@ -55,18 +56,18 @@ summary::MaybeLine largest_change(const Results& results, const Subject& subject
                {*top_n});
   }
   line.say(" changes most in ").head(*head).say(" under ");
-  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)]);
-  line.say(": from ").number(*at(*head, 0)).say(" to ").number(*at(*head, rival));
+  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(intervention)]);
+  line.say(": from ").number(*at(*head, 0)).say(" to ").number(*at(*head, intervention));
   return line.say(".").done();
 }
 
-// Only of the rivals: the original's output is its own.
+// Only of the interventions: the original's output is its own.
 summary::MaybeLine largest_output_change(const Results& results) {
-  const std::string dim = rival_dimension(results);
+  const std::string dim = intervention_dimension(results);
   const Coordinate* names = results.coord(dim);
   std::optional<HeadName> head;
   std::optional<Cell> most;
-  Index rival = 0;
+  Index intervention = 0;
   for (const HeadName& candidate : measured_heads(results)) {
     for (Index k = 1; k < results.coord_size(dim); ++k) {
       const auto cell =
@@ -75,13 +76,13 @@ summary::MaybeLine largest_output_change(const Results& results) {
       if (!cell || (most && !(cell->value > most->value))) continue;
       head = candidate;
       most = cell;
-      rival = k;
+      intervention = k;
     }
   }
   if (!most) return {};
   summary::Line line;
   line.say("The output changes most in ").head(*head).say(" under ");
-  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(rival)])
+  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(intervention)])
       .say(": by ");
   return line.number(*most, 100).say(" % of its norm.").done();
 }

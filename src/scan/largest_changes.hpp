@@ -1,4 +1,4 @@
-// Which heads an exchange changes most.
+// Which heads an intervention changes most.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,9 @@
 
 namespace headgauge {
 
-// A sentence for each of a few metrics of a comparison: the head and the rival where it changes
-// most at the longest length. Nothing for metrics that were not measured under the rivals.
+// A sentence for each of a few metrics of a comparison: the head and the intervention where it
+// changes most at the longest length. Nothing for metrics that were not measured under the
+// interventions.
 std::vector<SummaryLine> largest_changes(const Results& results);
 
 }  // namespace headgauge

@@ -48,7 +48,8 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
   const MetricArray& metric = *merged.metric(name);
   const Layout layout = layout_of(metric, dim, merged);
   MetricArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
-  if (!metric.stderr_.empty()) change.stderr_.assign(change.values.size(), kUndefined);
+  if (!metric.standard_error.empty())
+    change.standard_error.assign(change.values.size(), kUndefined);
   // -1 stands for "none found".
   const bool may_lack = name.starts_with("critical_n");
   for (std::size_t o = 0; o < layout.outer; ++o) {
@@ -58,9 +59,10 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
         const std::size_t at = first + run * layout.inner;
         if (may_lack && (metric.values[at] < 0 || metric.values[first] < 0)) continue;
         change.values[at] = metric.values[at] - metric.values[first];
-        if (!metric.stderr_.empty()) {
-          change.stderr_[at] = run == 0 ? (std::isnan(metric.stderr_[at]) ? kUndefined : 0.0)
-                                        : std::hypot(metric.stderr_[at], metric.stderr_[first]);
+        if (!metric.standard_error.empty()) {
+          change.standard_error[at] =
+              run == 0 ? (std::isnan(metric.standard_error[at]) ? kUndefined : 0.0)
+                       : std::hypot(metric.standard_error[at], metric.standard_error[first]);
         }
       }
     }
@@ -75,14 +77,15 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(place(original)), dim);
     MetricArray& metric = merged.add_metric(name, dims, original.unit);
     const Layout layout = layout_of(metric, dim, merged);
-    if (!original.stderr_.empty()) metric.stderr_.assign(metric.values.size(), kUndefined);
+    if (!original.standard_error.empty())
+      metric.standard_error.assign(metric.values.size(), kUndefined);
     if (!original.rows.empty()) metric.rows.assign(metric.values.size(), 0);
     for (std::size_t run = 0; run < runs.size(); ++run) {
       const MetricArray* part = runs[run]->metric(name);
       if (part == nullptr || part->dims != original.dims) continue;
       layout.put(part->values, run, metric.values);
-      if (!metric.stderr_.empty() && !part->stderr_.empty()) {
-        layout.put(part->stderr_, run, metric.stderr_);
+      if (!metric.standard_error.empty() && !part->standard_error.empty()) {
+        layout.put(part->standard_error, run, metric.standard_error);
       }
       if (!metric.rows.empty() && !part->rows.empty()) layout.put(part->rows, run, metric.rows);
     }

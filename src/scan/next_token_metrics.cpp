@@ -39,9 +39,9 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& resul
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
-                           const Predictions& rival) {
-  const Series own = losses(rival), change = differences(own, losses(original));
-  const Series divergence = divergences(rival);
+                           const Predictions& intervention) {
+  const Series own = losses(intervention), change = differences(own, losses(original));
+  const Series divergence = divergences(intervention);
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);
   const auto lengths = results_.coord_numbers("length");

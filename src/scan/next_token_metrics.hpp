@@ -1,4 +1,4 @@
-// Loss, its change and the divergence, from what rivals say of every token.
+// Loss, its change and the divergence, from what interventions say of every token.
 #pragma once
 
 #include <span>
@@ -10,16 +10,17 @@
 
 namespace headgauge {
 
-// One rival (or the original) over all documents.
+// One intervention (or the original) over all documents.
 using Predictions = std::vector<NextTokens>;
 
-// The three metrics over `outer` dims, the rivals' dimension and length; cells undefined.
+// The three metrics over `outer` dims, the interventions' dimension and length; cells undefined.
 class NextTokenMetrics {
  public:
   NextTokenMetrics(std::vector<std::string> dims, Results& results);
   // Fills in the lengths of one cell along `dims` (length left out). The change is paired: its
   // standard error is that of the differences, token by token.
-  void put(std::span<const Index> cell, const Predictions& original, const Predictions& rival);
+  void put(std::span<const Index> cell, const Predictions& original,
+           const Predictions& intervention);
 
  private:
   Results& results_;

@@ -40,14 +40,14 @@ MetricArray& add(Results& results, const std::string& name, const MetricInfo& in
 MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
                        const std::string& unit) {
   MetricArray& metric = results.add_metric(name, std::move(dims), unit);
-  metric.stderr_.assign(metric.values.size(), kUndefined);
+  metric.standard_error.assign(metric.values.size(), kUndefined);
   metric.rows.assign(metric.values.size(), 0);
   return metric;
 }
 
 void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
   metric.values[at] = cell.mean;
-  metric.stderr_[at] = cell.standard_error;
+  metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
 }
 

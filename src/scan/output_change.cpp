@@ -30,14 +30,14 @@ MetricInfo metric(const char* name, const std::string& dimension, const char* fo
 
 class OutputChange final : public Measure {
  public:
-  OutputChange(std::vector<const Exchanges*> exchanges, const std::string& dimension,
+  OutputChange(std::vector<const HeadInterventions*> interventions, const std::string& dimension,
                const SourceInfo& source, int slots, std::uint64_t seed)
-      : exchanges_(std::move(exchanges)),
+      : heads_(std::move(interventions)),
         heads_(source.heads),
         seed_(seed),
         work_(static_cast<std::size_t>(slots)) {
     metrics_.push_back(metric("output_change", dimension,
-                              "||o' - o|| / ||o||, o' from the same q, k, v under the rival",
+                              "||o' - o|| / ||o||, o' from the same q, k, v under the intervention",
                               "how far the head's output moves"));
     if (dimension != "pattern") return;
     metrics_.push_back(metric("kept_mass", dimension,
@@ -52,7 +52,7 @@ class OutputChange final : public Measure {
 
   const std::vector<MetricInfo>& metrics() const override { return metrics_; }
   MeasureNeeds needs() const override { return {.weights = true}; }
-  Index dim_size(std::string_view) const override { return rivals() + 1; }
+  Index dim_size(std::string_view) const override { return interventions() + 1; }
   std::size_t bytes(const SourceInfo& source, Index longest) const override {
     const auto tile = static_cast<std::size_t>(kBlockRows * longest);
     const auto packed = static_cast<std::size_t>(3 * longest * source.head_dim);
@@ -60,15 +60,15 @@ class OutputChange final : public Measure {
   }
 
   void begin_head(const HeadInput& head, ThreadPool&) override {
-    rivals_.clear();
+    interventions_.clear();
     const auto at = static_cast<std::size_t>(head.layer * heads_ + head.head);
     bool unit = false;
-    for (const Exchanges* exchanges : exchanges_) {
-      const Exchange& exchange = (*exchanges)[at];
-      Rival rival{exchange.changes(), head};
-      if (rival.changes) exchange.apply(rival.head);
-      unit = unit || takes_unit_norms(rival.head);
-      rivals_.push_back(std::move(rival));
+    for (const HeadInterventions* interventions : heads_) {
+      const HeadIntervention& of_head = (*interventions)[at];
+      Intervention intervention{of_head.changes(), head};
+      if (intervention.changes) of_head.apply(intervention.head);
+      unit = unit || takes_unit_norms(intervention.head);
+      interventions_.push_back(std::move(intervention));
     }
     const std::array<int, 4> of{head.layer, head.document, head.kv_head, unit ? 1 : 0};
     if (of == packed_of_) return;
@@ -87,7 +87,7 @@ class OutputChange final : public Measure {
     const MatrixView<float> weights(work.weights.data(), rows, keys);
     const Index d = block.head->values.cols();
     if (work.output.rows() < rows || work.output.cols() != d) {
-      work.output = work.rival_output = Matrix<float>(std::max(rows, kBlockRows), d);
+      work.output = work.changed_output = Matrix<float>(std::max(rows, kBlockRows), d);
     }
     const MatrixView<float> output = work.output.view().block(0, rows, 0, d);
     for (Index r = 0; r < rows; ++r) {
@@ -101,16 +101,16 @@ class OutputChange final : public Measure {
       if (lengths[static_cast<std::size_t>(r)] > 0) sink.set(r, 0, 0.0);
       if (metrics_.size() > 1) {
         const Row& row = block.rows[static_cast<std::size_t>(r)];
-        sink.set(r, rivals() + 1, 1.0);
+        sink.set(r, interventions() + 1, 1.0);
         const double own = std::log(static_cast<double>(row.n())) - row.sums.entropy;
-        sink.set(r, 2 * (rivals() + 1), own);
-        sink.set(r, 3 * (rivals() + 1), own);
+        sink.set(r, 2 * (interventions() + 1), own);
+        sink.set(r, 3 * (interventions() + 1), own);
       }
     }
-    for (Index k = 0; k < rivals(); ++k) {
-      if (!rivals_[static_cast<std::size_t>(k)].changes) continue;
+    for (Index k = 0; k < interventions(); ++k) {
+      if (!interventions_[static_cast<std::size_t>(k)].changes) continue;
       weigh(block, k, weights, work, sink);
-      const MatrixView<float> changed = work.rival_output.view().block(0, rows, 0, d);
+      const MatrixView<float> changed = work.changed_output.view().block(0, rows, 0, d);
       gemm(weights, values_, changed);
       for (Index r = 0; r < rows; ++r) {
         const double length = lengths[static_cast<std::size_t>(r)];
@@ -120,42 +120,43 @@ class OutputChange final : public Measure {
   }
 
  private:
-  struct Rival {
+  struct Intervention {
     bool changes = false;
     HeadInput head;
   };
   struct Work {
     AlignedVector<float> weights;  // rows x keys
-    Matrix<float> output, rival_output;
+    Matrix<float> output, changed_output;
     RangeWorkspace range;
     std::vector<float> drawn;
   };
 
-  Index rivals() const { return static_cast<Index>(exchanges_.size()); }
+  Index interventions() const { return static_cast<Index>(heads_.size()); }
 
-  // The weights of the block's rows under rival `k`, and the mass that it keeps.
+  // The weights of the block's rows under intervention `k`, and the mass that it keeps.
   void weigh(const RowBlock& block, Index k, MatrixView<float> weights, Work& work,
              RowSink& sink) const {
-    const HeadInput& rival = rivals_[static_cast<std::size_t>(k)].head;
-    const bool unit = takes_unit_norms(rival);
+    const HeadInput& intervention = interventions_[static_cast<std::size_t>(k)].head;
+    const bool unit = takes_unit_norms(intervention);
     for (Index r = 0; r < weights.rows(); ++r) {
       const Row& row = block.rows[static_cast<std::size_t>(r)];
       const auto out = visible(weights, row, r);
       if (unit) {
-        const auto query = rival.queries.block(row.query, 1, 0, rival.queries.cols());
+        const auto query = intervention.queries.block(row.query, 1, 0, intervention.queries.cols());
         gemm(query, unit_keys_, weights.block(r, 1, 0, weights.cols()),
              {.col_begin = row.keys.begin, .col_end = row.keys.end});
         divide_by_length(query.row(0), out);
-        soft_cap(out, rival.softcap);
+        soft_cap(out, intervention.softcap);
       } else {
         std::ranges::copy(row.logits, out.begin());
       }
-      weigh_range(rival, row.query, row.keys, out, work.range);
+      weigh_range(intervention, row.query, row.keys, out, work.range);
       if (metrics_.size() > 1) {
-        sink.set(r, rivals() + 1 + k + 1, kept_mass(row, work.range.positions));
+        sink.set(r, interventions() + 1 + k + 1, kept_mass(row, work.range.positions));
         const std::size_t kept = work.range.positions.size();
-        sink.set(r, 2 * (rivals() + 1) + k + 1, deficit(out, kept));
-        sink.set(r, 3 * (rivals() + 1) + k + 1, random_deficit(*block.head, row, kept, work.drawn));
+        sink.set(r, 2 * (interventions() + 1) + k + 1, deficit(out, kept));
+        sink.set(r, 3 * (interventions() + 1) + k + 1,
+                 random_deficit(*block.head, row, kept, work.drawn));
       }
     }
   }
@@ -191,7 +192,7 @@ class OutputChange final : public Measure {
   }
 
   // The same of `kept` keys of the row, drawn at random without replacement: the same first ones
-  // for every rival.
+  // for every intervention.
   double random_deficit(const HeadInput& head, const Row& row, std::size_t kept,
                         std::vector<float>& drawn) const {
     drawn.assign(row.weights.begin(), row.weights.end());
@@ -220,11 +221,11 @@ class OutputChange final : public Measure {
     return std::sqrt(square);
   }
 
-  std::vector<const Exchanges*> exchanges_;
+  std::vector<const HeadInterventions*> heads_;
   int heads_;
   std::uint64_t seed_;
   std::vector<MetricInfo> metrics_;
-  std::vector<Rival> rivals_;                     // of the present head
+  std::vector<Intervention> interventions_;       // of the present head
   std::array<int, 4> packed_of_{-1, -1, -1, -1};  // layer, document, kv_head, unit_keys_ too
   PackedMatrix values_, unit_keys_;
   std::vector<Work> work_;
@@ -232,10 +233,10 @@ class OutputChange final : public Measure {
 
 }  // namespace
 
-std::unique_ptr<Measure> make_output_change(std::vector<const Exchanges*> exchanges,
+std::unique_ptr<Measure> make_output_change(std::vector<const HeadInterventions*> interventions,
                                             const std::string& dimension, const SourceInfo& source,
                                             int slots, std::uint64_t seed) {
-  return std::make_unique<OutputChange>(std::move(exchanges), dimension, source, slots, seed);
+  return std::make_unique<OutputChange>(std::move(interventions), dimension, source, slots, seed);
 }
 
 }  // namespace headgauge

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "capacity/dispersion.hpp"
+#include "measures/dispersion.hpp"
 #include "results/longest.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
@@ -69,15 +69,16 @@ void put_pass(const Results& pass, const MetricArray& from, Index length, const 
     if (!known) continue;
     const auto target = static_cast<std::size_t>(merged.flat_index(to, cell));
     to.values[target] = from.values[at];
-    if (!from.stderr_.empty() && !to.stderr_.empty()) to.stderr_[target] = from.stderr_[at];
+    if (!from.standard_error.empty() && !to.standard_error.empty())
+      to.standard_error[target] = from.standard_error[at];
     if (!from.rows.empty() && !to.rows.empty()) to.rows[target] = from.rows[at];
   }
 }
 
-// The rivals that some pass does not have, in a sentence each.
-std::vector<std::string> missing_rivals(const std::vector<Results>& passes) {
+// The interventions that some pass does not have, in a sentence each.
+std::vector<std::string> missing_interventions(const std::vector<Results>& passes) {
   std::vector<std::string> notices;
-  const std::string dim = rival_dimension(passes.back());
+  const std::string dim = intervention_dimension(passes.back());
   if (dim.empty()) return notices;
   for (const Results& pass : passes) {
     for (const Results& other : passes) {
@@ -112,7 +113,7 @@ Results merge_lengths(std::vector<Results> passes) {
     if (!has_dim(metric, "length")) continue;
     const std::size_t cells = metric.values.size() * lengths.size();
     metric.values.assign(cells, kUndefined);
-    if (!metric.stderr_.empty()) metric.stderr_.assign(cells, kUndefined);
+    if (!metric.standard_error.empty()) metric.standard_error.assign(cells, kUndefined);
     if (!metric.rows.empty()) metric.rows.assign(cells, 0);
     for (std::size_t k = 0; k < passes.size(); ++k) {
       const MetricArray* part = passes[k].metric(name);
@@ -120,7 +121,7 @@ Results merge_lengths(std::vector<Results> passes) {
       put_pass(passes[k], *part, static_cast<Index>(k), merged, metric);
     }
   }
-  std::ranges::copy(missing_rivals(passes), std::back_inserter(merged.notices));
+  std::ranges::copy(missing_interventions(passes), std::back_inserter(merged.notices));
   for (const auto& [stage, value] : passes.back().timings.items()) {
     merged.timings[stage] = seconds(passes, stage);
   }
@@ -163,7 +164,7 @@ Results pass_over_lengths(HeadSource& source, const ScanOptions& given, const Pa
                     fmt::join(std::span(lengths).first(lengths.size() - finished), ", ")));
   }
   derive_over_lengths(merged);
-  if (const std::string dim = rival_dimension(merged); !dim.empty()) {
+  if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
     for (const char* name : {"entropy_slope", "max_weight_slope", "effective_tokens_forecast"}) {
       if (merged.metric(name) != nullptr) add_change(name, dim, merged);
     }

@@ -19,7 +19,7 @@ Results pass_over_lengths(HeadSource& source, const ScanOptions& options, const 
                           Progress* progress);
 
 // The results of passes along `length`, which is ascending; all but the last (the longest) may lack
-// rivals that the last has, whose cells are then undefined.
+// interventions that the last has, whose cells are then undefined.
 Results merge_lengths(std::vector<Results> passes);
 
 }  // namespace headgauge

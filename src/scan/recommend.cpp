@@ -19,19 +19,19 @@ constexpr double kLeastGain = 1e-4;    // nats; less is rounding
 constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
 
-// A rival in the whole model, in a layer or in a head.
+// An intervention in the whole model, in a layer or in a head.
 struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
-  Index rival = 0;
+  Index intervention = 0;
   Cell change;
   bool lowers() const { return lowers_loss(change); }
 };
 
-// The rival's name, and what was fitted to the head.
+// The intervention's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
-  const Coordinate* names = results.coord(rival_dimension(results));
-  const auto rival = static_cast<std::size_t>(candidate.rival);
-  std::string name = std::get<std::vector<std::string>>(*names)[rival];
+  const Coordinate* names = results.coord(intervention_dimension(results));
+  const auto intervention = static_cast<std::size_t>(candidate.intervention);
+  std::string name = std::get<std::vector<std::string>>(*names)[intervention];
   const auto keys = results.settings.find("fitted_keys");
   if (keys == results.settings.end() || !keys->contains(name)) return name;
   const std::string key = keys->at(name).get<std::string>();
@@ -42,30 +42,30 @@ std::string label(const Results& results, const Candidate& candidate) {
   const auto value = find_cell(results, "fitted_parameter",
                                {{"layer", candidate.head->layer_index},
                                 {"head", candidate.head->head_index},
-                                {rival_dimension(results), candidate.rival}});
+                                {intervention_dimension(results), candidate.intervention}});
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
 std::optional<Cell> cell_of(const Results& results, const char* metric,
                             const Candidate& candidate) {
-  const std::string dim = rival_dimension(results);
+  const std::string dim = intervention_dimension(results);
   const MetricArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
-  const Pick rival{dim, candidate.rival};
-  if (!candidate.head) return find_cell(results, metric, {rival});
+  const Pick intervention{dim, candidate.intervention};
+  if (!candidate.head) return find_cell(results, metric, {intervention});
   const Pick layer{"layer", candidate.head->layer_index};
-  if (!has_dim(*array, "head")) return find_cell(results, metric, {layer, rival});
-  return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, rival});
+  if (!has_dim(*array, "head")) return find_cell(results, metric, {layer, intervention});
+  return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, intervention});
 }
 
-// Every rival wherever it was tried, with a known change of the loss.
+// Every intervention wherever it was tried, with a known change of the loss.
 std::vector<Candidate> candidates(const Results& results) {
   std::vector<Candidate> found;
   const MetricArray* change = results.metric("loss_change");
   if (change == nullptr) return found;
-  const Index rivals = results.coord_size(rival_dimension(results));
+  const Index interventions = results.coord_size(intervention_dimension(results));
   const auto add = [&](std::optional<HeadName> head) {
-    for (Index k = 1; k < rivals; ++k) {
+    for (Index k = 1; k < interventions; ++k) {
       Candidate candidate{head, k, {}};
       const auto cell = cell_of(results, "loss_change", candidate);
       if (!cell) continue;
@@ -140,7 +140,7 @@ std::string recommendation(const Results& results, const Candidate& candidate) {
       text += fmt::format(", output changed by {} %", rounded(100 * change->value));
     }
     Candidate original = candidate;
-    original.rival = 0;
+    original.intervention = 0;
     const auto before = cell_of(results, "effective_tokens", original);
     const auto after = cell_of(results, "effective_tokens", candidate);
     if (before && after) {
@@ -159,7 +159,8 @@ std::vector<SummaryLine> recommendations(const Results& results) {
   const std::vector<Candidate> all = candidates(results);
   if (all.empty()) return lines;
   const int length = longest_length(results).value_or(0);
-  if (std::ranges::all_of(all, [](const Candidate& c) { return std::isnan(c.change.stderr_); })) {
+  if (std::ranges::all_of(all,
+                          [](const Candidate& c) { return std::isnan(c.change.standard_error); })) {
     say(fmt::format(
         "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
     return lines;
@@ -179,7 +180,7 @@ std::vector<SummaryLine> recommendations(const Results& results) {
   }
   if (!whole) {
     say(fmt::format(
-        "Of {} exchanges tried, {} {} the loss at L = {} by more than 2 standard errors; by "
+        "Of {} interventions tried, {} {} the loss at L = {} by more than 2 standard errors; by "
         "chance alone {} would: check the choice on another text.",
         all.size(), lower, lower == 1 ? "lowers" : "lower", length,
         rounded(kByChance * static_cast<double>(all.size()))));
@@ -198,13 +199,13 @@ std::vector<SummaryLine> recommendations(const Results& results) {
 }  // namespace
 
 bool lowers_loss(const Cell& change) {
-  return change.value < -kStandardErrors * change.stderr_ && change.value < -kLeastGain;
+  return change.value < -kStandardErrors * change.standard_error && change.value < -kLeastGain;
 }
 
-std::vector<HeadName> exchanged_heads(const Results& results) {
+std::vector<HeadName> changed_heads(const Results& results) {
   std::vector<HeadName> heads = measured_heads(results);
   if (results.metric("output_change") == nullptr) return heads;
-  const std::string dim = rival_dimension(results);
+  const std::string dim = intervention_dimension(results);
   std::erase_if(heads, [&](const HeadName& head) {
     for (Index k = 1; k < results.coord_size(dim); ++k) {
       if (find_cell(results, "output_change",
@@ -227,7 +228,7 @@ std::vector<Flag> recommend_heads(const Results& results) {
     flag.head = candidate.head->head;
     flag.length = longest_length(results).value_or(0);
     flag.value = candidate.change.value;
-    flag.threshold = -kStandardErrors * candidate.change.stderr_;
+    flag.threshold = -kStandardErrors * candidate.change.standard_error;
     flag.source = "docs/mathematics.md 7a";
     flag.advice = recommendation(results, candidate);
     flags.push_back(std::move(flag));

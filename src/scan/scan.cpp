@@ -36,7 +36,7 @@ Index longest_document(const SourceInfo& source) {
 // allow is absent; where that leaves nothing there is nothing to do.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
   const auto allowed = [&](const std::string& group) {
-    const bool needs_x = group == "distance" || group == "separability" || group == "cooperation";
+    const bool needs_x = group == "distance" || group == "separability" || group == "coverage";
     return (source.has_x || !needs_x) && (source.has_loss || group != "model") &&
            (options.measure.masked || group != "counterfactual");
   };
@@ -48,14 +48,14 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
       fault("--measures",
             fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
             fmt::format("{}", fmt::join(options.measures, ", ")),
-            "distance, separability and cooperation need the vectors x, model needs a prediction "
+            "distance, separability and coverage need the vectors x, model needs a prediction "
             "of the next token, counterfactual needs a --pattern"));
 }
 
 // Whether sets of top_n are measured.
 bool measures_sets(const ScanOptions& options) {
   return std::ranges::any_of(options.measures, [](const std::string& group) {
-    return group == "distance" || group == "separability" || group == "cooperation";
+    return group == "distance" || group == "separability" || group == "coverage";
   });
 }
 

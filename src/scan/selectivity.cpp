@@ -34,7 +34,7 @@ std::optional<Change> change_over_heads(const Results& results, double least,
   std::vector<double> differences;
   Change change;
   change.least = least;
-  for (const HeadName& head : exchanged_heads(results)) {
+  for (const HeadName& head : changed_heads(results)) {
     const auto before = before_of(head), after = after_of(head);
     if (!before || !after) continue;
     change.before += *before;

@@ -1,4 +1,5 @@
-// What a comparison is made of: its stages as one progress, and heads looked at under a rival.
+// What a comparison is made of: its stages as one progress, and heads looked at under a
+// intervention.
 #pragma once
 
 #include <span>
@@ -33,18 +34,18 @@ class StageProgress final : public Progress {
   std::string name_;
 };
 
-// Heads measured under a rival while the model goes on as it is.
+// Heads measured under an intervention while the model goes on as it is.
 class HeadsUnder final : public HeadSource {
  public:
-  HeadsUnder(HeadSource& source, const Exchanges& exchanges)
-      : source_(source), exchanges_(exchanges) {}
+  HeadsUnder(HeadSource& source, const HeadInterventions& interventions)
+      : source_(source), heads_(interventions) {}
   const SourceInfo& info() const override { return source_.info(); }
   void describe(Results& results) const override { source_.describe(results); }
   std::span<const HeadInput> layer(int layer, int document) override {
     const auto heads = source_.layer(layer, document);
     heads_.assign(heads.begin(), heads.end());
     for (HeadInput& head : heads_) {
-      exchanges_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
+      heads_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
     }
     return heads_;
   }
@@ -53,7 +54,7 @@ class HeadsUnder final : public HeadSource {
 
  private:
   HeadSource& source_;
-  const Exchanges& exchanges_;
+  const HeadInterventions& heads_;
   std::vector<HeadInput> heads_;
 };
 

@@ -92,7 +92,9 @@ MaybeLine Summary::growth() const {
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
   // From 0, within two standard errors: of a noisy head nothing is known.
-  const auto farthest = [](const Cell& slope) { return std::abs(slope.value) + 2 * slope.stderr_; };
+  const auto farthest = [](const Cell& slope) {
+    return std::abs(slope.value) + 2 * slope.standard_error;
+  };
   const auto least = best([&](const HeadName& h) -> std::optional<double> {
     const auto slope = cell("entropy_slope", h);
     return slope ? std::optional(-farthest(*slope)) : std::nullopt;
@@ -199,7 +201,7 @@ MaybeLine Summary::separability() const {
   // Without standard errors (few rows) no head was judged, which is not the same as none.
   const bool judged = std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& h) {
     const auto measured = ratio("separability", h);
-    return measured && std::isfinite(measured->stderr_);
+    return measured && std::isfinite(measured->standard_error);
   });
   Line line;
   line.say("At N = ");
@@ -279,7 +281,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
 }
 
 std::vector<SummaryLine> summarize(const Results& results) {
-  if (!rival_dimension(results).empty()) return summarize_comparison(results);
+  if (!intervention_dimension(results).empty()) return summarize_comparison(results);
   if (results.settings.contains("synthetic")) return summarize_simulation(results);
   return results.metric("horizon") ? summarize_convergence(results) : summarize_scan(results);
 }

@@ -185,15 +185,15 @@ class Choices(ScanTest):
     def test_measures(self) -> None:
         listed = json.loads(self.succeed("measures", "--json").out)
         group_of = {m["name"]: m["group"] for m in listed}
-        for groups in (["weights"], ["model"], ["weights", "sensitivity"], ["cooperation"]):
+        for groups in (["weights"], ["model"], ["weights", "sensitivity"], ["coverage"]):
             results = self.scan("--measures", ",".join(groups))
             found = {group_of[n.removesuffix("_by_position")] for n in results["metrics"]}
             self.assertEqual(found, set(groups))
-        self.assertEqual(results["settings"]["measures"], ["cooperation"])
+        self.assertEqual(results["settings"]["measures"], ["coverage"])
 
     def test_a_group_by_itself_gives_the_same_values(self) -> None:
         every = self.scan()["metrics"]
-        for group in ("weights", "distance", "separability", "sensitivity", "cooperation"):
+        for group in ("weights", "distance", "separability", "sensitivity", "coverage"):
             for name, metric in self.scan("--measures", group)["metrics"].items():
                 self.assertEqual(metric.get("rows"), every[name].get("rows"), name)
                 for alone, together in zip(cells(metric), cells(every[name])):
@@ -412,7 +412,7 @@ class Dumps(CommandTest):
     def test_what_cannot_be_measured_on_it(self) -> None:
         self.refuse(3, "scan", "dump.safetensors", "--lengths", "81", says=("80", "found 81"))
         self.refuse(2, "scan", "dump.safetensors", "--sort", "distance", says="entropy")
-        for asked in ("distance", "model", "separability,cooperation,model"):
+        for asked in ("distance", "model", "separability,coverage,model"):
             says = (asked.replace(",", ", "), "weights, sensitivity", "need the vectors x")
             self.refuse(4, "scan", "dump.safetensors", "--measures", asked, says=says)
         self.refuse(2, "scan", "dump.safetensors", "--measures", "distanse", says="distanse")

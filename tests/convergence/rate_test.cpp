@@ -53,7 +53,7 @@ TEST(Rate, ExactPowerLaw) {
   for (double tokens : n) error.push_back(3 * std::pow(tokens, -0.4));
   const RateFit fit = fit_rate(n, error, Values(5, 0.01), 20);
   EXPECT_NEAR(fit.rate, 0.4, 1e-12);
-  EXPECT_NEAR(fit.stderr_, 0, 1e-12);
+  EXPECT_NEAR(fit.standard_error, 0, 1e-12);
   EXPECT_EQ(fit.points, 5);
   EXPECT_EQ(fit.under_floor + fit.unusable, 0);
 }
@@ -72,9 +72,9 @@ TEST(Rate, EqualsTheNormalEquationsOnRandomPoints) {
     const Line line = normal_equations(n, error, weights_of(error, deviation, 30));
     const RateFit fit = fit_rate(n, error, deviation, 30);
     EXPECT_NEAR(fit.rate, -line.slope, 1e-9);
-    EXPECT_NEAR(fit.stderr_, line.standard_error, 1e-9);
+    EXPECT_NEAR(fit.standard_error, line.standard_error, 1e-9);
     // The scatter scales the standard error: how many replicates there were cancels.
-    EXPECT_NEAR(fit_rate(n, error, deviation, 1).stderr_, fit.stderr_, 1e-12);
+    EXPECT_NEAR(fit_rate(n, error, deviation, 1).standard_error, fit.standard_error, 1e-12);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(Rate, UnweightedWhereNothingScatters) {
   for (const Values& deviation : {Values(5, 0.0), Values{}}) {
     const RateFit fit = fit_rate(n, error, deviation, 1);
     EXPECT_NEAR(fit.rate, -line.slope, 1e-12);
-    EXPECT_NEAR(fit.stderr_, line.standard_error, 1e-12);
+    EXPECT_NEAR(fit.standard_error, line.standard_error, 1e-12);
   }
 }
 
@@ -106,13 +106,13 @@ TEST(Rate, LeavesOutAndCountsWhatSaysNothing) {
   EXPECT_EQ(fit.under_floor, 1);
   EXPECT_EQ(fit.unusable, 3);
   EXPECT_NEAR(fit.rate, -line.slope, 1e-10);
-  EXPECT_NEAR(fit.stderr_, line.standard_error, 1e-10);
+  EXPECT_NEAR(fit.standard_error, line.standard_error, 1e-10);
 }
 
 TEST(Rate, NeverInvented) {
   const Values n{10, 20, 40}, error{.5, .4, .3};
   EXPECT_TRUE(std::isnan(fit_rate(n, error, {}, 3).rate));
-  EXPECT_TRUE(std::isnan(fit_rate(n, error, {}, 3).stderr_));
+  EXPECT_TRUE(std::isnan(fit_rate(n, error, {}, 3).standard_error));
   EXPECT_EQ(fit_rate(n, error, {}, 3).points, 3);
   EXPECT_TRUE(std::isnan(fit_rate(Values(6, 33.0), {{1, 2, 3, 4, 5, 6}}, {}, 3).rate));
   EXPECT_TRUE(std::isnan(fit_rate({}, {}, {}, 3).rate));

@@ -161,7 +161,7 @@ TEST(Simulate, RatesAreNeverInvented) {
   options = small();
   options.replicates = 1;  // no spread: no standard errors, an unweighted fit
   const Results one = simulate(options);
-  EXPECT_TRUE(std::isnan(one.metric("error_mean")->stderr_[0]));
+  EXPECT_TRUE(std::isnan(one.metric("error_mean")->standard_error[0]));
   EXPECT_FALSE(std::isnan(one.metric("rate_mean")->values[0]));
 }
 

@@ -17,7 +17,7 @@ from settings import Metric, Settings
 Array = npt.NDArray[Any]
 Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position
 Walk = dict[str, Array]  # what critical N needs of one head
-LayerResult = tuple[dict[int, Cells], dict[int, Walk], Cells]  # by head, by head, cooperation
+LayerResult = tuple[dict[int, Cells], dict[int, Walk], Cells]  # by head, by head, coverage
 Grid = dict[tuple[int, ...], Mean]
 
 

@@ -63,14 +63,14 @@ GROUPS: dict[str, list[str]] = {
         "jacobian_bound",
         "jacobian_bound_paper",
     ],
-    "cooperation": [
+    "coverage": [
         "union_coverage",
         "union_coverage_independent",
         "union_coverage_paper",
         "top_overlap",
         "top_overlap_partner",
     ],
-    "capacity": [
+    "dispersion": [
         "entropy_slope",
         "max_weight_slope",
         "effective_tokens_forecast",
@@ -78,7 +78,7 @@ GROUPS: dict[str, list[str]] = {
     ],
     "model": ["loss"],
 }
-NEEDS_POINTS = {"distance", "separability", "cooperation"}
+NEEDS_POINTS = {"distance", "separability", "coverage"}
 TWIN = "_by_position"
 
 _HEAD = ("layer", "head")
@@ -107,7 +107,7 @@ _GROUP_DIMS: dict[str, tuple[str, ...]] = {
     "distance": (*_HEAD, "length", "top_n"),
     "separability": (*_HEAD, "length", "top_n"),
     "sensitivity": (*_HEAD, "length"),
-    "cooperation": ("layer", "length", "top_n"),
+    "coverage": ("layer", "length", "top_n"),
 }
 
 
@@ -156,7 +156,7 @@ _BY_GROUP = {
     "distance": Tolerance(1e-3, 1e-3),
     "separability": Tolerance(0.0, absolute=1e-2),
     "sensitivity": Tolerance(2e-5, 1e-2),
-    "cooperation": Tolerance(0.0, absolute=1e-2),
+    "coverage": Tolerance(0.0, absolute=1e-2),
 }
 
 

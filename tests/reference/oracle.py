@@ -13,7 +13,7 @@ import numpy.typing as npt
 from assembly import Cells, LayerResult, Walk, assemble, loss_metric
 from averages import Mean, RowIndex, position_edges, row_mean, stack
 from catalogue import TWIN, has_twin
-from cooperation import (
+from coverage import (
     OVERLAP,
     clear_top,
     partners,
@@ -71,7 +71,7 @@ class Oracle:
     ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]], list[tuple[Array, Array]]]:
         """Row values of one head in one document, its sets and its top ten."""
         document, s = self.documents[number], self.settings
-        needs_null = self._wants("separability") or self._wants("cooperation")
+        needs_null = self._wants("separability") or self._wants("coverage")
         null = self._null(document.point_width(layer)) if points and needs_null else None
         parts, chosen, tops = [], [], []
         logits = document.logits(layer, head, self.rule.unit_norms)
@@ -80,7 +80,7 @@ class Oracle:
             tops.append(clear_top(block))
             if self._wants("weights"):
                 part |= weight_rows(block)
-            if self._wants("capacity"):
+            if self._wants("dispersion"):
                 part |= spread_rows(block)
             if self._wants("sensitivity"):
                 part |= jacobian_rows(block)
@@ -144,7 +144,7 @@ class Oracle:
                     cells[name + TWIN] = self.by_position(values)
                     if doubt is not None:
                         cells[name + TWIN].doubt = self.by_position(doubt).value
-        if self._wants("capacity"):
+        if self._wants("dispersion"):
             cells |= self.capacity_cells(rows)
         if "distance_walk" in rows.values:
             distance, context = rows.values["distance_walk"], rows.values["context_walk"]
@@ -179,7 +179,7 @@ class Oracle:
         }
 
     def layer_cells(self, layer: int) -> LayerResult:
-        """All of one layer: the cells and walks of its heads, and its cooperation."""
+        """All of one layer: the cells and walks of its heads, and its coverage."""
         heads = [h for n, h in self.settings.heads if n == layer]
         shared = None
         if self.settings.x != "value":
@@ -189,7 +189,7 @@ class Oracle:
         for head, rows in found.items():
             cells[head], walks[head] = self.head_cells(rows)
         together: Cells = {}
-        if self._wants("cooperation") and all(rows.chosen for rows in found.values()):
+        if self._wants("coverage") and all(rows.chosen for rows in found.values()):
             together = self.cooperation_cells(list(found.values()), list(cells.values()))
             self.add_partners(found, cells)
         return cells, walks, together

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import brute
 from assembly import whole_model_critical
 from averages import RowIndex, position_edges, row_mean
-from cooperation import union_coverage, union_independent, union_paper
+from coverage import union_coverage, union_independent, union_paper
 from critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
 from distance import SCALARS, distance_rows
 from geometry import Cloud, Points, on_unit_sphere
@@ -358,7 +358,7 @@ class CriticalN(unittest.TestCase):
         self.assertTrue(math.isnan(critical_n_head(gap, error * np.nan)))
 
 
-class Cooperation(unittest.TestCase):
+class Coverage(unittest.TestCase):
     def test_two_heads(self) -> None:
         members = [np.array([[0, 1]]), np.array([[1, 2]])]
         distinct = [np.array([[True, False]]), np.array([[True, False]])]

@@ -132,7 +132,7 @@ void expect_same_numbers(const Results& results, std::map<std::string, Script>& 
       }
     };
     compare("values", metric.values);
-    compare("stderr", metric.stderr_);
+    compare("stderr", metric.standard_error);
     EXPECT_EQ(numbers.value("rows", Json::array()), Json(metric.rows)) << name;
   }
 }
@@ -178,7 +178,7 @@ TEST(Page, CompressesLargeNumbers) {
     large.values[i] = std::sin(static_cast<double>(i));
   }
   large.values[7] = kUndefined;
-  large.stderr_.assign(3000, .125);
+  large.standard_error.assign(3000, .125);
   large.rows.assign(3000, 64);
   auto scripts = scripts_of(page_of(results));
   expect_same_numbers(results, scripts);

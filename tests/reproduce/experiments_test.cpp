@@ -16,7 +16,7 @@ Results made_simulation() {
   results.set_coord("radius", std::vector<double>{1});
   MetricArray& error = results.add_metric("error_mean", {"scale", "tokens"}, "1");
   error.values = {1, 2, 3, 4, 5, 6};
-  error.stderr_ = {.1, .2, .3, .4, .5, .6};
+  error.standard_error = {.1, .2, .3, .4, .5, .6};
   error.rows.assign(6, 20);
   results.add_metric("horizon", {"scale"}, "1").values = {7, 8};
   return results;
@@ -30,7 +30,7 @@ TEST(AddExperiment, PrefixesWhatASimulationHas) {
   EXPECT_EQ(whole.metric("gaussian_error_mean")->dims,
             (std::vector<std::string>{"gaussian_scale", "gaussian_tokens"}));
   EXPECT_EQ(whole.metric("gaussian_error_mean")->rows.size(), 6u);
-  EXPECT_EQ(whole.metric("gaussian_error_mean")->stderr_[5], .6);
+  EXPECT_EQ(whole.metric("gaussian_error_mean")->standard_error[5], .6);
   EXPECT_EQ(whole.coord_numbers("sphere_tokens")[2], 70);
   EXPECT_EQ(whole.coord("sphere_radius"), nullptr) << "of no metric";
   EXPECT_EQ(whole.coord("scale"), nullptr);

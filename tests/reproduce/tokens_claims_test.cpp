@@ -32,7 +32,7 @@ Results made_rates(const std::string& experiment, const std::vector<Rate>& rates
   const auto add = [&](const char* name, double Rate::*member, bool fitted) {
     MetricArray& metric = results.add_metric(experiment + "_" + name, dims, "1");
     for (std::size_t i = 0; i < rates.size(); ++i) metric.values[i] = rates[i].*member;
-    if (fitted) metric.stderr_.assign(rates.size(), error);
+    if (fitted) metric.standard_error.assign(rates.size(), error);
   };
   add("horizon", &Rate::horizon, false);
   add("rate_predicted", &Rate::predicted, false);
@@ -94,7 +94,7 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
         for (std::size_t k = 1; k < normal.size(); ++k) square += normal[k] * normal[k];
         constexpr double kError = 0.004;
         rate.values[i] += kError * normal[0];
-        rate.stderr_[i] = kError * std::sqrt(square / (points - 2));
+        rate.standard_error[i] = kError * std::sqrt(square / (points - 2));
       }
       refuted += gaussian_mean_rate(results).verdict == Verdict::does_not_hold;
     }
@@ -134,7 +134,7 @@ Results made_balls(std::vector<double> rate, double growth, double error = 0.01)
   results.set_coord("gaussian_radius", std::vector<double>{0.5, 1, 2});
   MetricArray& rates = results.add_metric("gaussian_uniform_rate", {"gaussian_radius"}, "1");
   rates.values = std::move(rate);
-  rates.stderr_.assign(3, error);
+  rates.standard_error.assign(3, error);
   results.add_metric("gaussian_uniform_constant", {"gaussian_radius"}, "1").values = {
       std::exp(0.5 * growth), std::exp(growth), std::exp(2 * growth)};
   return results;
@@ -161,7 +161,7 @@ Results made_hardmax(const std::function<double(double)>& error, double off = 0)
     law.values[i] = error(tokens[i]);
     metric.values[i] = law.values[i] + (i == 2 ? off : 0);
   }
-  metric.stderr_.assign(4, 0.01);
+  metric.standard_error.assign(4, 0.01);
   return results;
 }
 
@@ -175,7 +175,7 @@ TEST(HardmaxIsLogarithmic, EveryVerdict) {
   EXPECT_EQ(hardmax_is_logarithmic(made_hardmax(power)).verdict, Verdict::does_not_hold);
   EXPECT_EQ(hardmax_is_logarithmic(Results()).verdict, Verdict::cannot_tell);
   Results without_errors = made_hardmax(law);
-  without_errors.metric("gaussian_hardmax_error")->stderr_.clear();
+  without_errors.metric("gaussian_hardmax_error")->standard_error.clear();
   EXPECT_EQ(hardmax_is_logarithmic(without_errors).verdict, Verdict::cannot_tell);
 }
 

@@ -25,7 +25,7 @@ Results differing(const std::vector<Numbers>& before, const std::vector<Numbers>
     MetricArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
     m.values.clear();
     for (const Numbers& head : heads) m.values.insert(m.values.end(), head.begin(), head.end());
-    if (!std::isnan(error)) m.stderr_.assign(m.values.size(), error);
+    if (!std::isnan(error)) m.standard_error.assign(m.values.size(), error);
     return r;
   };
   return diff(run(before), run(after));
@@ -43,7 +43,7 @@ TEST(Changes, AreSortedByTheirStandardErrors) {
   EXPECT_NEAR(list.measured[1].errors, 4, 1e-12);
   EXPECT_EQ(list.measured[1].before, 1);
   EXPECT_EQ(list.measured[1].after, 3);
-  EXPECT_NEAR(list.measured[1].stderr_, 0.5, 1e-12);
+  EXPECT_NEAR(list.measured[1].standard_error, 0.5, 1e-12);
   // 0.5 at length 32 of head 0 is one error, not above 2.
   EXPECT_EQ(list.measured[1].changed, 1);
   EXPECT_EQ(list.measured[1].values, 2);
@@ -83,7 +83,7 @@ TEST(Changes, WithoutErrorsStandApartAndBySize) {
 TEST(Changes, ShortLengthsWithoutErrorsAreLeftAsideWhereLongerOnesHaveSome) {
   Results d = differing({{1, 1}, {1, 1}}, {{9, 9}, {9, 9}}, 1);
   // In place: the errors of length 32 of head 0, old and new.
-  d.metric("m")->stderr_[0] = kUndefined;
+  d.metric("m")->standard_error[0] = kUndefined;
   const ChangeList list = list_changes(d);
   EXPECT_EQ(list.values, 3);
   EXPECT_EQ(list.too_few, 1);
@@ -137,14 +137,14 @@ TEST(Changes, AreToldInSentencesWhoseNumbersNameTheirCells) {
   EXPECT_EQ(facts[2].value, -9);
 }
 
-TEST(Changes, EachRivalHasALine) {
+TEST(Changes, EachInterventionHasALine) {
   const auto run = [](const Numbers& values) {
     Results r;
     r.set_coord("normalizer", std::vector<std::string>{"original", "ssmax"});
     r.set_coord("length", Numbers{32, 64});
     MetricArray& m = r.add_metric("loss", {"normalizer", "length"}, "nats");
     m.values = values;
-    m.stderr_.assign(4, 0.1);
+    m.standard_error.assign(4, 0.1);
     return r;
   };
   const ChangeList list = list_changes(diff(run({1, 1, 1, 1}), run({2, 3, 5, 4})));

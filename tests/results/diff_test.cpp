@@ -35,7 +35,7 @@ Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengt
       for (const double length : lengths) m.values.push_back(told(layer, head, length) + shift);
     }
   }
-  m.stderr_.assign(m.values.size(), error);
+  m.standard_error.assign(m.values.size(), error);
   m.rows.assign(m.values.size(), 7);
   return r;
 }
@@ -127,13 +127,13 @@ TEST(Diff, LabelsThatRoundingMovedAreTheSame) {
 
 TEST(Diff, ErrorsAreCombinedAsOfIndependentRuns) {
   const Results d = diff(run_of({0}, {0}, {32}, 0, 3), run_of({0}, {0}, {32}, 1, 4));
-  EXPECT_EQ(d.metric("told")->stderr_, (Numbers{3, 4}));
-  EXPECT_EQ(d.metric("told_change")->stderr_, Numbers{5});
+  EXPECT_EQ(d.metric("told")->standard_error, (Numbers{3, 4}));
+  EXPECT_EQ(d.metric("told_change")->standard_error, Numbers{5});
   Results bare = run_of({0}, {0}, {32});
-  bare.metric("told")->stderr_.clear();
+  bare.metric("told")->standard_error.clear();
   for (const Results& one :
        {diff(bare, run_of({0}, {0}, {32})), diff(run_of({0}, {0}, {32}), bare)}) {
-    EXPECT_TRUE(one.metric("told_change")->stderr_.empty());
+    EXPECT_TRUE(one.metric("told_change")->standard_error.empty());
   }
 }
 

@@ -79,8 +79,8 @@ void expect_same(const Results& a, const Results& b) {
     EXPECT_TRUE(
         std::equal(m.values.begin(), m.values.end(), n.values.begin(), n.values.end(), same))
         << name;
-    EXPECT_TRUE(
-        std::equal(m.stderr_.begin(), m.stderr_.end(), n.stderr_.begin(), n.stderr_.end(), same))
+    EXPECT_TRUE(std::equal(m.standard_error.begin(), m.standard_error.end(),
+                           n.standard_error.begin(), n.standard_error.end(), same))
         << name;
   }
   ASSERT_EQ(a.flags.size(), b.flags.size());
@@ -342,7 +342,7 @@ TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {
     MetricArray& m = r.add_metric(fmt::format("m{}", k), {"layer", "head", "length", "top_n"}, "1");
     for (std::size_t i = 0; i < m.values.size(); ++i)
       m.values[i] = std::sqrt(static_cast<double>(i));
-    m.stderr_ = m.values;
+    m.standard_error = m.values;
     m.rows.assign(m.values.size(), 1024);
   }
   const Results back = parse_results(results_text(r), "t");

@@ -19,7 +19,7 @@ Results run_of(const Numbers& m, const Numbers& critical = {4, 4, 4}) {
   r.set_coord("length", Numbers{32, 64});
   MetricArray& of_heads = r.add_metric("m", {"layer", "head", "length"}, "1");
   of_heads.values = m;
-  of_heads.stderr_.assign(m.size(), 0.3);  // combined: 0.424
+  of_heads.standard_error.assign(m.size(), 0.3);  // combined: 0.424
   r.add_metric("critical_n_head", {"layer", "head"}, "keys").values = critical;
   r.add_metric("loss", {"length"}, "nats").values = {5, 6};
   r.add_metric("empty", {"length"}, "nats");

@@ -27,7 +27,7 @@ TEST(FindCell, TakesTheLongestLengthUnlessAnotherIsPicked) {
   const auto cell = find_cell(r, "entropy", {{"head", 1}, {"layer", 0}});
   EXPECT_EQ(cell->index, (std::vector<Index>{0, 1, 1}));
   EXPECT_EQ(cell->value, 0.1 * 3);
-  EXPECT_EQ(cell->stderr_, 1.0 / 3.0);
+  EXPECT_EQ(cell->standard_error, 1.0 / 3.0);
   EXPECT_EQ(find_cell(r, "cache_bytes", {})->value, 12345);
 }
 

@@ -24,8 +24,8 @@ inline Results made_results() {
   for (std::size_t i = 0; i < entropy.values.size(); ++i) {
     entropy.values[i] = 0.1 * static_cast<double>(i);
   }
-  entropy.stderr_.assign(entropy.values.size(), kUndefined);
-  entropy.stderr_[3] = 1.0 / 3.0;
+  entropy.standard_error.assign(entropy.values.size(), kUndefined);
+  entropy.standard_error[3] = 1.0 / 3.0;
   entropy.rows.assign(entropy.values.size(), 32);
   MetricArray& distance = r.add_metric("distance", {"layer", "head", "length", "top_n"}, "1");
   distance.rows.assign(distance.values.size(), 0);

@@ -1,4 +1,4 @@
-// Rivals set against a model: what is exchanged, what is taken over, what is recommended.
+// Interventions set against a model: what is changed, what is taken over, what is recommended.
 #include "headgauge/compare.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ CompareOptions few_measures(const std::string& heads = "") {
 
 Results compared(HeadSource& source, const CompareOptions& options,
                  const std::vector<std::string>& specs) {
-  return compare(source, options, make_rivals(specs, source.info(), options));
+  return compare(source, options, make_interventions(specs, source.info(), options));
 }
 
 bool same_numbers(std::span<const double> a, std::span<const double> b) {
@@ -58,24 +58,24 @@ TEST(SplitRules, ACommaBeforeAKeyGoesOnWithTheRule) {
   EXPECT_EQ(split_rules(std::vector<std::string>{"s=1"}), (std::vector<std::string>{"s=1"}));
 }
 
-TEST(MakeRivals, OnlyTheChosenHeadsChange) {
+TEST(MakeInterventions, OnlyTheChosenHeadsChange) {
   const auto source = open_plain();
-  const auto rivals =
-      make_rivals(std::vector<std::string>{"sparsemax"}, source->info(), few_measures("1.0"));
+  const auto interventions = make_interventions(std::vector<std::string>{"sparsemax"},
+                                                source->info(), few_measures("1.0"));
   const int heads = source->info().heads;
-  ASSERT_EQ(rivals.front().exchanges.size(),
+  ASSERT_EQ(interventions.front().heads.size(),
             static_cast<std::size_t>(source->info().layers * heads));
-  for (std::size_t i = 0; i < rivals.front().exchanges.size(); ++i) {
-    EXPECT_EQ(rivals.front().exchanges[i].changes(), i == static_cast<std::size_t>(heads));
+  for (std::size_t i = 0; i < interventions.front().heads.size(); ++i) {
+    EXPECT_EQ(interventions.front().heads[i].changes(), i == static_cast<std::size_t>(heads));
   }
   const std::vector<std::string> twice = {"topk", "topk"};
-  EXPECT_THROW(make_rivals(twice, source->info(), few_measures()), UsageError);
+  EXPECT_THROW(make_interventions(twice, source->info(), few_measures()), UsageError);
   const std::vector<std::string> unknown = {"topper"};
-  EXPECT_THROW(make_rivals(unknown, source->info(), few_measures()), UsageError);
+  EXPECT_THROW(make_interventions(unknown, source->info(), few_measures()), UsageError);
 }
 
 // The model as it is, under its own rule: every change is exactly 0, and nothing is recommended.
-TEST(Compare, ACopyOfTheModelIsNoRival) {
+TEST(Compare, ACopyOfTheModelIsNoIntervention) {
   for (const Each each : {Each::none, Each::head, Each::layer}) {
     CompareOptions options = few_measures();
     options.each = each;
@@ -84,7 +84,7 @@ TEST(Compare, ACopyOfTheModelIsNoRival) {
     for (const auto& [name, metric] : results.metrics) {
       if (!name.ends_with("_change") && name != "kl") continue;
       ++changes;
-      // softmax is entry 1 of the rivals; what comes after it in dims is inner.
+      // softmax is entry 1 of the interventions; what comes after it in dims is inner.
       const auto at = std::ranges::find(metric.dims, "normalizer");
       ASSERT_NE(at, metric.dims.end()) << name;
       std::size_t inner = 1;
@@ -120,13 +120,13 @@ TEST(Compare, RoundingIsNotRecommended) {
       EXPECT_EQ(line.text.find("Recommended"), std::string::npos) << line.text;
     }
     // Rules that weigh alike are measured on the same rows.
-    for (Index rival = 1; rival <= 5; ++rival) {
-      EXPECT_NEAR(results.at("entropy_change", {0, 0, rival, 1}), 0, 1e-4);
+    for (Index intervention = 1; intervention <= 5; ++intervention) {
+      EXPECT_NEAR(results.at("entropy_change", {0, 0, intervention, 1}), 0, 1e-4);
     }
   }
 }
 
-TEST(Compare, RivalsAreMeasuredOnTheSameRows) {
+TEST(Compare, InterventionsAreMeasuredOnTheSameRows) {
   CompareOptions options = few_measures();
   options.scan.measures = {"sensitivity"};
   const Results results = compared(*open_plain(), options, {"topk:k=1000", "ssmax"});
@@ -141,7 +141,7 @@ TEST(Compare, RivalsAreMeasuredOnTheSameRows) {
 
 // One head by itself is computed by branching off the pass; the same head alone in a whole pass
 // must give the same bits.
-TEST(Compare, AHeadTriedByItselfIsThatHeadExchanged) {
+TEST(Compare, AHeadTriedByItselfIsThatHeadChanged) {
   const std::vector<std::string> specs = {"ssmax:s=2", "sigmoid", "cosine:g=3"};
   CompareOptions each = few_measures();
   each.each = Each::head;
@@ -152,21 +152,21 @@ TEST(Compare, AHeadTriedByItselfIsThatHeadExchanged) {
       const std::string name = std::to_string(layer) + "." + std::to_string(head);
       const Results alone = compared(*open_plain(2), few_measures(name), specs);
       for (const char* metric : {"loss", "loss_change", "kl"}) {
-        for (Index rival = 0; rival < 4; ++rival) {
+        for (Index intervention = 0; intervention < 4; ++intervention) {
           for (Index length = 0; length < 2; ++length) {
-            EXPECT_EQ(tried.at(metric, {layer, head, rival, length}),
-                      alone.at(metric, {rival, length}))
+            EXPECT_EQ(tried.at(metric, {layer, head, intervention, length}),
+                      alone.at(metric, {intervention, length}))
                 << metric << " of " << name;
           }
         }
       }
-      for (Index rival = 1; rival < 4; ++rival) {
-        EXPECT_GT(tried.at("kl", {layer, head, rival, 1}), 1e-6) << name;
-        // A head gets what it got before, so its own metrics are those of the exchanged model.
-        EXPECT_EQ(tried.at("entropy", {layer, head, rival, 1}),
-                  alone.at("entropy", {layer, head, rival, 1}));
-        EXPECT_EQ(tried.at("output_change", {layer, head, rival, 1}),
-                  alone.at("output_change", {layer, head, rival, 1}));
+      for (Index intervention = 1; intervention < 4; ++intervention) {
+        EXPECT_GT(tried.at("kl", {layer, head, intervention, 1}), 1e-6) << name;
+        // A head gets what it got before, so its own metrics are those of the changed model.
+        EXPECT_EQ(tried.at("entropy", {layer, head, intervention, 1}),
+                  alone.at("entropy", {layer, head, intervention, 1}));
+        EXPECT_EQ(tried.at("output_change", {layer, head, intervention, 1}),
+                  alone.at("output_change", {layer, head, intervention, 1}));
       }
     }
   }
@@ -185,7 +185,7 @@ TEST(Compare, VariantsInSeveralTurnsAreThoseOfOne) {
   }
 }
 
-TEST(Compare, ALayerTriedByItselfIsThatLayerExchanged) {
+TEST(Compare, ALayerTriedByItselfIsThatLayerChanged) {
   CompareOptions each = few_measures();
   each.each = Each::layer;
   const Results tried = compared(*open_plain(), each, {"sparsemax"});
@@ -197,17 +197,18 @@ TEST(Compare, ALayerTriedByItselfIsThatLayerExchanged) {
   }
 }
 
-// Layers before the first exchange are neither computed nor measured again: their statistics are
-// taken over. A scan that begins at layer 0 must give the same.
+// Layers before the first intervention are neither computed nor measured again: their statistics
+// are taken over. A scan that begins at layer 0 must give the same.
 TEST(Compare, WhatDoesNotChangeIsTakenOver) {
   const CompareOptions options = few_measures("1.1");
   const auto source = open_plain();
-  const auto rivals = make_rivals(std::vector<std::string>{"entmax"}, source->info(), options);
-  const Results results = compare(*source, options, rivals);
+  const auto interventions =
+      make_interventions(std::vector<std::string>{"entmax"}, source->info(), options);
+  const Results results = compare(*source, options, interventions);
   EXPECT_EQ(source->first_layer(), 1);
 
   const auto whole = open_plain();
-  whole->exchange(rivals.front().exchanges);
+  whole->intervene(interventions.front().heads);
   EXPECT_EQ(whole->first_layer(), 0);
   ScanOptions scan_options = options.scan;
   scan_options.heads.clear();
@@ -225,8 +226,9 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
     }
     const std::size_t inner = metric.values.size() / outer;
     for (std::size_t o = 0; o < outer; ++o) {
-      const auto rival = std::span(both->values).subspan((2 * o + 1) * inner, inner);
-      EXPECT_TRUE(same_numbers(rival, std::span(metric.values).subspan(o * inner, inner))) << name;
+      const auto intervention = std::span(both->values).subspan((2 * o + 1) * inner, inner);
+      EXPECT_TRUE(same_numbers(intervention, std::span(metric.values).subspan(o * inner, inner)))
+          << name;
     }
     ++metrics;
   }
@@ -263,13 +265,14 @@ TEST(Compare, PatternsHaveTheirOwnDimension) {
   EXPECT_LT(results.at("visible_keys", {0, 0, 2, 1}), 8.01);
 }
 
-TEST(Compare, OnAStopTheFinishedRivalsAreThere) {
+TEST(Compare, OnAStopTheFinishedInterventionsAreThere) {
   std::stop_source stop;
   stop.request_stop();
   const auto source = open_plain();
   const CompareOptions options = few_measures();
-  const auto rivals = make_rivals(std::vector<std::string>{"topk"}, source->info(), options);
-  const Results results = compare(*source, options, rivals, nullptr, stop.get_token());
+  const auto interventions =
+      make_interventions(std::vector<std::string>{"topk"}, source->info(), options);
+  const Results results = compare(*source, options, interventions, nullptr, stop.get_token());
   EXPECT_TRUE(results.partial);
   EXPECT_EQ(results.layers_done, 0);
   EXPECT_EQ(results.coord_size("normalizer"), 1);
@@ -303,19 +306,19 @@ TEST(Compare, NothingIsRecommendedForThePhantom) {
   }
 }
 
-TEST(FitRivals, SoftmaxFitsItselfAndAGivenParameterStays) {
+TEST(FitInterventions, SoftmaxFitsItselfAndAGivenParameterStays) {
   const auto source = open_plain();
   const CompareOptions options = few_measures();
-  auto rivals =
-      make_rivals(std::vector<std::string>{"softmax", "ssmax:s=0.43", "sparsemax", "cosine"},
-                  source->info(), options);
-  fit_rivals(*source, options, rivals);
-  for (const double t : rivals[0].fitted) EXPECT_EQ(t, 1);
-  EXPECT_TRUE(rivals[1].fitted.empty());
-  EXPECT_TRUE(rivals[2].fitted.empty());
-  EXPECT_EQ(rivals[3].fitted_key, "g");
+  auto interventions =
+      make_interventions(std::vector<std::string>{"softmax", "ssmax:s=0.43", "sparsemax", "cosine"},
+                         source->info(), options);
+  fit_interventions(*source, options, interventions);
+  for (const double t : interventions[0].fitted) EXPECT_EQ(t, 1);
+  EXPECT_TRUE(interventions[1].fitted.empty());
+  EXPECT_TRUE(interventions[2].fitted.empty());
+  EXPECT_EQ(interventions[3].fitted_key, "g");
   // No other value of the parameter changes the head's output less.
-  const Results fitted = compare(*source, options, rivals);
+  const Results fitted = compare(*source, options, interventions);
   for (const char* other : {"cosine:g=1", "cosine:g=4", "cosine:g=10", "cosine:g=30"}) {
     const Results fixed = compared(*source, options, {other});
     for (Index head = 0; head < source->info().heads; ++head) {

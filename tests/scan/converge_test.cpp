@@ -94,7 +94,7 @@ double value(const Results& results, const char* metric, std::initializer_list<P
 
 TEST(Converge, EveryNumberOfItsSentencesIsInTheResults) {
   ConvergeOptions options = quick();
-  options.scan.measures = {"weights", "capacity"};
+  options.scan.measures = {"weights", "dispersion"};
   MadeSource source({160}, true);
   Results results = converge(source, options);
   const auto lines = summarize(results);
@@ -138,7 +138,8 @@ TEST(Converge, AveragesTheDocumentsThatReachTheContext) {
   const MetricArray& alone = *of_first.metric("error_mean_absolute");
   double shrunk = 0;
   for (std::size_t i = 0; i < errors.values.size(); ++i) {
-    shrunk += errors.stderr_[i] / alone.stderr_[i] / static_cast<double>(errors.values.size());
+    shrunk += errors.standard_error[i] / alone.standard_error[i] /
+              static_cast<double>(errors.values.size());
   }
   EXPECT_NEAR(shrunk, std::sqrt(0.5), 0.1);
 }

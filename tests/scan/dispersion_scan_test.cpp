@@ -14,7 +14,7 @@ Results scan_capacity(HeadSource& source, std::vector<int> lengths,
                       const std::string& normalizer = "softmax") {
   ScanOptions options;
   options.lengths = std::move(lengths);
-  options.measures = {"capacity"};
+  options.measures = {"dispersion"};
   options.normalizer = normalizer;
   options.threads = 2;
   return scan(source, options);
@@ -37,8 +37,8 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   EXPECT_NEAR(results.at("max_weight_slope", {0, kUniform}), -1, 1e-5);
   EXPECT_NEAR(results.at("max_weight_slope", {0, kOneHot}), 0, 1e-5);
   const MetricArray& slope = *results.metric("entropy_slope");
-  EXPECT_LT(slope.stderr_[kUniform], 1e-5);
-  EXPECT_LT(slope.stderr_[kOneHot], 1e-5);
+  EXPECT_LT(slope.standard_error[kUniform], 1e-5);
+  EXPECT_LT(slope.standard_error[kOneHot], 1e-5);
   const std::vector<double> lengths = {256, 512, 1024};
   ASSERT_EQ(std::get<std::vector<double>>(*results.coord("forecast_length")), lengths);
   const MetricArray& forecast = *results.metric("effective_tokens_forecast");
@@ -47,8 +47,8 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
     const double mean = (1.5 * last + 1) / 2;  // of the rows last/2 < t <= last, with t keys each
     EXPECT_NEAR(results.at("effective_tokens_forecast", {0, kUniform, f}), mean, 1e-4 * mean);
     EXPECT_NEAR(results.at("effective_tokens_forecast", {0, kOneHot, f}), 1, 1e-4);
-    EXPECT_LT(forecast.stderr_[static_cast<std::size_t>(kUniform * 3 + f)], 2e-4 * mean);
-    EXPECT_LT(forecast.stderr_[static_cast<std::size_t>(kOneHot * 3 + f)], 2e-4);
+    EXPECT_LT(forecast.standard_error[static_cast<std::size_t>(kUniform * 3 + f)], 2e-4 * mean);
+    EXPECT_LT(forecast.standard_error[static_cast<std::size_t>(kOneHot * 3 + f)], 2e-4);
   }
   EXPECT_EQ(results.at("forecast_coverage", {}), 1);
   EXPECT_TRUE(results.notices.empty());
@@ -101,8 +101,8 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
     for (Index head = 0; head < 6; ++head) {
       const auto cell = static_cast<std::size_t>((layer * 6 + head) * 3);
       const double value = measured.at("effective_tokens_by_position", {layer, head, last});
-      held += std::abs(value - forecast.values[cell]) <= 2 * forecast.stderr_[cell];
-      widths.push_back(forecast.stderr_[cell] / forecast.values[cell]);
+      held += std::abs(value - forecast.values[cell]) <= 2 * forecast.standard_error[cell];
+      widths.push_back(forecast.standard_error[cell] / forecast.values[cell]);
     }
   }
   EXPECT_NEAR(held / 36.0, results.at("forecast_coverage", {}), 1e-12);

@@ -105,17 +105,17 @@ Results with_separability(double ratio) {
   Results r = two_heads();
   for (const char* name : {"separability", "separability_null"}) {
     MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
-    m.stderr_.assign(m.values.size(), kUndefined);
+    m.standard_error.assign(m.values.size(), kUndefined);
     // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
     for (std::size_t cell = 4; cell < 8; ++cell) {
       m.values[cell] = std::string(name) == "separability" ? 0.0 : 1.0;
-      m.stderr_[cell] = 0.0;
+      m.standard_error[cell] = 0.0;
     }
   }
   r.metric("separability")->values[6] = ratio;
-  r.metric("separability")->stderr_[6] = .012;
+  r.metric("separability")->standard_error[6] = .012;
   r.metric("separability_null")->values[6] = .46;
-  r.metric("separability_null")->stderr_[6] = .016;
+  r.metric("separability_null")->standard_error[6] = .016;
   return r;
 }
 
@@ -127,10 +127,10 @@ TEST(Flags, SaturatedWithinTwoStandardErrorsOfTheNull) {
 
 TEST(Flags, SaturatedNeedsStandardErrors) {
   Results r = with_separability(.1);
-  r.metric("separability")->stderr_[6] = kUndefined;
+  r.metric("separability")->standard_error[6] = kUndefined;
   EXPECT_EQ(names(r), Names{});
   r = with_separability(.1);
-  r.metric("separability_null")->stderr_.clear();
+  r.metric("separability_null")->standard_error.clear();
   EXPECT_EQ(names(r), Names{});
 }
 

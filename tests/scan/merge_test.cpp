@@ -16,7 +16,7 @@ Results run_with(double offset, double critical) {
   run.set_coord("position", std::vector<double>{8, 16});
   MetricArray& entropy = run.add_metric("entropy", {"layer", "head", "length"}, "nats");
   entropy.values = {offset, offset + 1, offset + 2, offset + 3};
-  entropy.stderr_ = {3, 3, kUndefined, 3};
+  entropy.standard_error = {3, 3, kUndefined, 3};
   entropy.rows = {8, 16, 8, 16};
   run.add_metric("entropy_by_position", {"layer", "head", "position"}, "nats");
   run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
@@ -24,11 +24,11 @@ Results run_with(double offset, double critical) {
 }
 
 Results merged_runs() {
-  const Results original = run_with(1, -1), rival = run_with(10, 14);
+  const Results original = run_with(1, -1), intervention = run_with(10, 14);
   Results merged;
   for (const auto& [name, values] : original.coords) merged.set_coord(name, values);
-  merged.set_coord("normalizer", std::vector<std::string>{"original", "rival"});
-  const Results* runs[] = {&original, &rival};
+  merged.set_coord("normalizer", std::vector<std::string>{"original", "intervention"});
+  const Results* runs[] = {&original, &intervention};
   merge_runs(
       runs, "normalizer", [](const MetricArray&) { return true; }, merged);
   return merged;
@@ -47,9 +47,9 @@ TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   const Results merged = merged_runs();
   const MetricArray& change = *merged.metric("entropy_change");
   EXPECT_EQ(change.values, (std::vector<double>{0, 0, 9, 9, 0, 0, 9, 9}));
-  EXPECT_EQ(change.stderr_[0], 0);
-  EXPECT_DOUBLE_EQ(change.stderr_[2], std::hypot(3.0, 3.0));
-  EXPECT_TRUE(std::isnan(change.stderr_[4]) && std::isnan(change.stderr_[6]));
+  EXPECT_EQ(change.standard_error[0], 0);
+  EXPECT_DOUBLE_EQ(change.standard_error[2], std::hypot(3.0, 3.0));
+  EXPECT_TRUE(std::isnan(change.standard_error[4]) && std::isnan(change.standard_error[6]));
   EXPECT_EQ(merged.metric("entropy_by_position_change"), nullptr);
 }
 
@@ -58,7 +58,7 @@ TEST(MergeRuns, NoneFoundHasNoChange) {
   const MetricArray& change = *merged.metric("critical_n_change");
   EXPECT_TRUE(std::isnan(change.values[0]) && std::isnan(change.values[2]));
   EXPECT_EQ(change.values[3], 0);
-  EXPECT_TRUE(change.stderr_.empty());
+  EXPECT_TRUE(change.standard_error.empty());
 }
 
 }  // namespace

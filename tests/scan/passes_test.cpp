@@ -193,7 +193,7 @@ class TwoHeads final : public HeadSource {
 TEST(Passes, SlopesAndForecastsFollowTheLengths) {
   TwoHeads source;
   ScanOptions options = tiny_options({8, 16, 32, 64, 128, 256, 512});
-  options.measures = {"capacity"};
+  options.measures = {"dispersion"};
   const Results results = scan(source, options);
   EXPECT_NEAR(results.at("entropy_slope", {0, 0}), 1, 1e-6);
   EXPECT_NEAR(results.at("entropy_slope", {0, 1}), 0, 1e-6);
@@ -212,7 +212,7 @@ TEST(Passes, TooFewLengthsForASlope) {
   for (const std::vector<int>& lengths : {std::vector{256, 512}, std::vector{300, 400, 500, 512}}) {
     TwoHeads source;
     ScanOptions options = tiny_options(lengths);
-    options.measures = {"capacity"};
+    options.measures = {"dispersion"};
     EXPECT_TRUE(std::isnan(scan(source, options).at("entropy_slope", {0, 0})));
   }
 }
@@ -255,7 +255,7 @@ CompareOptions compare_options(const std::string& dimension, std::vector<int> le
                                Each each = Each::none) {
   CompareOptions options;
   options.scan = tiny_options(std::move(lengths));
-  options.scan.measures = {"weights", "distance", "capacity"};
+  options.scan.measures = {"weights", "distance", "dispersion"};
   options.dimension = dimension;
   options.each = each;
   return options;
@@ -271,8 +271,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       const auto run = [&](std::vector<int> lengths) {
         auto source = tiny_source({framed(200)});
         const CompareOptions options = compare_options(dimension, std::move(lengths), each);
-        const auto rivals = make_rivals(specs, source->info(), options);
-        return compare(*source, options, rivals);
+        const auto interventions = make_interventions(specs, source->info(), options);
+        return compare(*source, options, interventions);
       };
       const Results whole = run({16, 40, 97});
       const Results shortest = run({16}), longest = run({97});
@@ -296,8 +296,9 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
 TEST(Passes, CompareSaysWhyThereIsNoLoss) {
   auto source = tiny_source({framed(200)});
   const CompareOptions options = compare_options("normalizer", {16, 32});
-  const auto rivals = make_rivals(std::vector<std::string>{"ssmax"}, source->info(), options);
-  const Results results = compare(*source, options, rivals);
+  const auto interventions =
+      make_interventions(std::vector<std::string>{"ssmax"}, source->info(), options);
+  const Results results = compare(*source, options, interventions);
   const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
     return notice.find("there is no loss and no divergence, and no recommendation") == 0;
   });
@@ -313,17 +314,20 @@ TEST(Passes, RulesThatGoByPositionAreForCausalModels) {
   options.normalizer = "logn-qwen";
   EXPECT_THROW(scan(*source, options), UsageError);
   const CompareOptions compared = compare_options("normalizer", {16});
-  EXPECT_THROW(make_rivals(std::vector<std::string>{"logn-qwen:train=8"}, source->info(), compared),
-               UsageError);
+  EXPECT_THROW(
+      make_interventions(std::vector<std::string>{"logn-qwen:train=8"}, source->info(), compared),
+      UsageError);
 }
 
 TEST(Passes, FitsAtTheLongestLength) {
   auto source = tiny_source({framed(200)}), calibration = tiny_source({framed(90, 5)});
   const CompareOptions options = compare_options("normalizer", {16, 64});
-  auto rivals = make_rivals(std::vector<std::string>{"softmax"}, source->info(), options);
-  fit_rivals(*calibration, options, rivals);
-  for (const double fitted : rivals[0].fitted) EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change
-  EXPECT_NO_THROW(compare(*source, options, rivals));
+  auto interventions =
+      make_interventions(std::vector<std::string>{"softmax"}, source->info(), options);
+  fit_interventions(*calibration, options, interventions);
+  for (const double fitted : interventions[0].fitted)
+    EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change
+  EXPECT_NO_THROW(compare(*source, options, interventions));
 }
 
 // A dump of a bidirectional model: at a shorter length its heads attend among the first keys.

@@ -321,7 +321,7 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
   }
 }
 
-// compare exchanges the rule of single heads: theirs counts, not the scan's.
+// compare interventions the rule of single heads: theirs counts, not the scan's.
 TEST(ScanRule, AHeadsOwnRuleIsObeyed) {
   for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
     const auto rule = make_normalizer(name);

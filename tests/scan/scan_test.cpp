@@ -47,7 +47,7 @@ void expect_same_results(const Results& a, const Results& b) {
     EXPECT_EQ(a.metrics[m].first, b.metrics[m].first);
     EXPECT_TRUE(same_bits(a.metrics[m].second.values, b.metrics[m].second.values))
         << a.metrics[m].first;
-    EXPECT_TRUE(same_bits(a.metrics[m].second.stderr_, b.metrics[m].second.stderr_))
+    EXPECT_TRUE(same_bits(a.metrics[m].second.standard_error, b.metrics[m].second.standard_error))
         << a.metrics[m].first;
   }
   EXPECT_EQ(to_json(a)["flags"], to_json(b)["flags"]);

@@ -20,11 +20,11 @@ inline void set_heads(Results& r, const std::string& name, const std::string& un
 inline void set_separability(Results& r, const std::string& name,
                              const std::vector<double>& values) {
   MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
-  m.stderr_.assign(m.values.size(), kUndefined);
+  m.standard_error.assign(m.values.size(), kUndefined);
   for (std::size_t h = 0; h < values.size(); ++h) {
     const std::size_t cell = (2 * h + 1) * 3 + 1;  // longest length, N = 20
     m.values[cell] = values[h];
-    m.stderr_[cell] = .01;
+    m.standard_error[cell] = .01;
   }
 }
 
@@ -33,11 +33,11 @@ inline void set_outlook(Results& r, double coverage) {
   r.set_coord("forecast_length", std::vector<double>{2048});
   MetricArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
   slope.values = {.98, .31, .02, -.01, kUndefined, .64};
-  slope.stderr_ = {.004, .12, .01, .4, kUndefined, .03};
+  slope.standard_error = {.004, .12, .01, .4, kUndefined, .03};
   MetricArray& keys =
       r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
   keys.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
-  keys.stderr_ = {33.4, 9, .125, 2, kUndefined, 15};
+  keys.standard_error = {33.4, 9, .125, 2, kUndefined, 15};
   r.add_metric("forecast_coverage", {}, "1").values = {coverage};
 }
 

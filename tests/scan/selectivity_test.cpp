@@ -50,12 +50,12 @@ class Noise final : public HeadSource {
       head.values = tensors_[static_cast<std::size_t>(3 * h + 2)];
       head.x = {tensors_.back(), {}, 1};
       head.scale = 0.35f;
-      if (!exchanges_.empty()) exchanges_[static_cast<std::size_t>(h)].apply(head);
+      if (!heads_.empty()) heads_[static_cast<std::size_t>(h)].apply(head);
       heads_.push_back(head);
     }
     return heads_;
   }
-  void exchange(const Exchanges& exchanges) override { exchanges_ = exchanges; }
+  void intervene(const HeadInterventions& interventions) override { heads_ = interventions; }
   std::vector<double> token_losses(int) override { return {}; }
 
  private:
@@ -63,7 +63,7 @@ class Noise final : public HeadSource {
   static constexpr Index kLength = 256, kSize = 16;
   SourceInfo info_;
   std::vector<Matrix<float>> tensors_ = std::vector<Matrix<float>>(3 * kHeads + 1);
-  Exchanges exchanges_;
+  HeadInterventions heads_;
   std::vector<HeadInput> heads_;
 };
 
@@ -77,7 +77,7 @@ TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
   options.dimension = "pattern";
   const std::vector<std::string> specs = {"strided:stride=32", "window:size=64", "sinks:window=64",
                                           "topk:k=16"};
-  const Results results = compare(noise, options, make_rivals(specs, noise.info(), options));
+  const Results results = compare(noise, options, make_interventions(specs, noise.info(), options));
   const auto lines = selectivity_of_patterns(results);
   ASSERT_EQ(lines.size(), 4U);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -129,7 +129,7 @@ TEST(Summary, NamesTheOnlySharpHeadOnce) {
 
 TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   Results r = scanned_results();
-  r.metric("separability")->stderr_.clear();
+  r.metric("separability")->standard_error.clear();
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[3],

@@ -15,7 +15,7 @@ ORDER = (
     "kernels",
     "normalize",
     "heads",
-    "capacity",
+    "measures",
     "convergence",
     "checkpoint",
     "tokenize",
@@ -26,7 +26,7 @@ ORDER = (
     "cli",
 )
 # Stricter than the order.
-FORBIDDEN = {("convergence", "capacity"), ("capacity", "convergence")}
+FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
 HEADERS = {"measure": "heads", "patterns": "heads", "compare": "scan", "converge": "scan",
@@ -86,7 +86,7 @@ class Includes(unittest.TestCase):
         self.assertIsNone(complaint("scan", "base"))
         self.assertIsNone(complaint("scan", "scan"))
         self.assertIsNotNone(complaint("base", "scan"))
-        self.assertIsNotNone(complaint("convergence", "capacity"))
+        self.assertIsNotNone(complaint("convergence", "measures"))
         self.assertIsNotNone(complaint("results", "kernels"))
         self.assertIsNotNone(complaint("scan", "utils"))
         self.assertEqual(included_module("headgauge/measure.hpp"), "heads")

@@ -1,0 +1,90 @@
+// Prefix sums over N: sums over the N largest weights of a row for every N in turn, against all
+// keys of the row. With the unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) cut into panels of
+// 48 columns (keys), <s_N, x_j> / |x_j| = sum over i in I_N of w_i c_ij gains one row of a panel
+// with every N, and ||w_j x_j - s_N||^2 = w_j (w_j - 2 <s_N, x_j>/|x_j|) + |s_N|^2 in units where
+// w_j is the length of the weighted vector (math 2, 3, 7a).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "headgauge/base.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+
+inline constexpr Index kPrefixColumns = PackedMatrix::kPanel;
+inline constexpr Index kPrefixLanes = 16;  // room for the lanes of one vector of any level
+
+// Columns carry the rank of their key: 0 for the largest weight and so on; kUnranked for keys that
+// are no member at all, kNoKey for columns that are no key of the row.
+inline constexpr std::int32_t kUnranked = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int32_t kNoKey = -1;
+
+// A member and its own column in the panel that it lies in.
+struct PrefixEvent {
+  std::int32_t rank;
+  std::int32_t column;
+};
+
+// A row's members, and its columns: those of the panels that its keys lie in.
+struct PrefixRow {
+  Index first_panel = 0;
+  Index panels = 0;
+  const std::uint32_t* member_rows = nullptr;  // row of the Gram matrix, by rank
+  const PrefixEvent* events = nullptr;         // the members by panel, then rank
+  const int* first_event = nullptr;            // panels + 1 of them
+  const std::int32_t* rank = nullptr;          // by column
+};
+
+// One weighted sum. Absent parts are null.
+struct PrefixSum {
+  const float* coefficient = nullptr;  // w_i of the members, by rank
+  // Out, by rank k: the sum over the members before k at k's own column.
+  float* before = nullptr;
+  // Out: the sum at each capture by column, `stored_stride` apart.
+  float* stored = nullptr;
+  Index stored_stride = 0;
+  // With the weights w_j of the columns: q_j = w_j (w_j - 2 sum_j). `lowest` keeps the running
+  // minimum over the columns outside the set in kPrefixLanes lanes a capture; `inside` gets q of
+  // the members, by rank, `inside_stride` apart.
+  const float* weight = nullptr;
+  float* lowest = nullptr;
+  float* inside = nullptr;
+  Index inside_stride = 0;
+};
+
+struct PrefixSums {
+  PrefixRow row;
+  std::span<const int> captures;  // sizes N, ascending
+  PrefixSum first;
+  PrefixSum second;  // is summed too if it has coefficients; no `before` of its own
+};
+
+// Sums the prefixes of every row, panel by panel.
+void sum_top_prefixes(const PackedMatrix& gram, std::span<const PrefixSums> rows);
+// The captures of prefix sums whose sums were worked out otherwise: first.stored is read.
+void capture_prefixes(std::span<const PrefixSums> rows);
+
+// For every N = 1..steps the sums over the columns of
+//   distance: ||y_j - s_N|| for j outside I_N,     y_j = w_j u_j, u_j the unit vector
+//   context:  ||y_j + k_N |x_j| u_j - Y||,         k_N = N * spread
+// each in kPrefixLanes lanes per N, added to what is there. Each root is good to 1e-4.
+struct PrefixDistances {
+  PrefixRow row;
+  int steps = 0;
+  const float* coefficient = nullptr;  // w_i of the members, by rank
+  const float* weight = nullptr;       // w_j of the columns
+  const float* projection = nullptr;   // <u_j, Y>
+  const float* norm = nullptr;         // |x_j|
+  const float* set_square = nullptr;   // |s_N|^2, N = 1 first
+  float total_square = 0;              // |Y|^2
+  float spread = 0;                    // 1 / (n - 1)
+  float* distance = nullptr;           // steps x kPrefixLanes
+  float* context = nullptr;
+};
+
+void sum_prefix_distances(const PackedMatrix& gram, std::span<const PrefixDistances> rows);
+
+}  // namespace headgauge

@@ -1,0 +1,214 @@
+#include "measures/gram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/random.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kPanel = PackedMatrix::kPanel;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
+
+Index padded(Index columns) {
+  return (columns + kPanel - 1) / kPanel * kPanel;
+}
+
+double norm_of(std::span<const float> x) {
+  double sum = 0;
+  for (const float v : x) sum += static_cast<double>(v) * v;
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+Gram::Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool) {
+  number_rows(x, length);
+  units_ = Matrix<float>(rows(), x.dimension());
+  row_norms_.resize(source_row_.size());
+  pool.for_each(rows(), [&](Index r) {
+    const auto from = x.rows.row(source_row(r));
+    const double norm = norm_of(from);
+    row_norms_[static_cast<std::size_t>(r)] = norm;
+    if (norm == 0.0) return;
+    const auto to = units_.row(r);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(from[i] / norm);
+  });
+  has_zero_ = std::ranges::find(row_norms_, 0.0) != row_norms_.end();
+  norms_.assign(static_cast<std::size_t>(padded(length)), 0.0f);
+  for (std::size_t j = 0; j < row_of_.size(); ++j) {
+    norms_[j] = static_cast<float>(row_norms_[row_of_[j]]);
+  }
+  const auto size = static_cast<std::size_t>(rows() * padded(length)) * sizeof(float);
+  has_products_ = size <= limit;
+  if (has_products_) {
+    products_ = PackedMatrix(rows(), columns());
+    pool.for_each(panels(), [&](Index p) { compute_panel(p, products_.panel(p)); });
+  }
+  projects_ = !has_products_ || rows() * columns() > (rows() + columns()) * dimension();
+  if (projects_) {
+    unit_rows_ = PackedMatrix::pack_rows(units_);
+    unit_columns_ = PackedMatrix::pack_transposed(units_by_position(0, columns()));
+  }
+}
+
+void Gram::number_rows(const Vectors& x, Index length) {
+  std::vector<std::uint32_t> number(static_cast<std::size_t>(x.rows.rows()), kUnseen);
+  row_of_.reserve(static_cast<std::size_t>(length));
+  rows_before_.reserve(static_cast<std::size_t>(length) + 1);
+  for (Index j = 0; j < length; ++j) {
+    rows_before_.push_back(rows());
+    const Index from = x.row_index(j);
+    std::uint32_t& row = number[static_cast<std::size_t>(from)];
+    if (row == kUnseen) {
+      row = static_cast<std::uint32_t>(source_row_.size());
+      source_row_.push_back(from);
+    }
+    row_of_.push_back(row);
+  }
+  rows_before_.push_back(rows());
+}
+
+Matrix<float> Gram::units_by_position(Index first, Index count) const {
+  Matrix<float> keys(count, dimension());
+  for (Index j = 0; j < count; ++j) {
+    std::ranges::copy(units_.row(row_of(first + j)), keys.row(j).begin());
+  }
+  return keys;
+}
+
+void Gram::compute_panel(Index p, float* out) const {
+  const Index first = p * kPanel;
+  const Index width = std::min(kPanel, columns() - first);
+  gemm(units_, PackedMatrix::pack_transposed(units_by_position(first, width)),
+       {out, rows(), kPanel});
+  // A unit vector's product with itself is 1 by definition, whatever was rounded.
+  for (Index j = 0; j < width; ++j) {
+    const std::uint32_t row = row_of(first + j);
+    out[row * kPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
+  }
+}
+
+float Gram::product(Index row, Index position) const {
+  if (!has_products_) return dot(unit(row), unit(row_of(position)));
+  const Index panel = position / kPanel;
+  return products_.panel(panel)[(row - panel) * kPanel + position];
+}
+
+std::size_t Gram::bytes(Index rows, Index columns, Index dimension, std::size_t limit) {
+  const auto products = static_cast<std::size_t>(rows * padded(columns)) * sizeof(float);
+  const bool kept = products <= limit;
+  Index floats = rows * dimension + 4 * columns;
+  if (!kept || rows * columns > (rows + columns) * dimension) {
+    floats += (rows + columns) * dimension;
+  }
+  return (kept ? products : 0) + static_cast<std::size_t>(floats) * sizeof(float);
+}
+
+namespace {
+
+double norm_of_row(const Gram& gram, std::uint32_t row, bool unit_sphere) {
+  const double norm = gram.row_norms()[row];
+  return unit_sphere && norm > 0.0 ? 1.0 : norm;
+}
+
+// closest[e] for e in one panel, the pairs (i, e - 1) alone.
+void nearest_before(const Gram& gram, Index panel, const float* products, bool unit_sphere,
+                    std::span<double> closest) {
+  const Index first = panel * kPanel;
+  const Index width = std::min(kPanel, gram.columns() - first);
+  const auto norm_of_row = [&](Index row) {
+    const double norm = gram.row_norms()[static_cast<std::size_t>(row)];
+    return static_cast<float>(unit_sphere && norm > 0.0 ? 1.0 : norm);
+  };
+  float norm[kPanel] = {}, nearest[kPanel];
+  std::ranges::fill(nearest, std::numeric_limits<float>::infinity());
+  for (Index j = 0; j < width; ++j) norm[j] = norm_of_row(gram.row_of(first + j));
+  // Rows that stand for positions before the panel, then those that begin in it.
+  const Index before = gram.rows_before(first);
+  for (Index row = 0; row < gram.rows_before(first + width); ++row) {
+    const float own = norm_of_row(row);
+    Index j = 0;
+    if (row >= before) {
+      while (j < width && gram.rows_before(first + j) <= row) ++j;
+    }
+    for (; j < width; ++j) {
+      const float square =
+          own * own + norm[j] * norm[j] - 2.0f * own * norm[j] * products[row * kPanel + j];
+      nearest[j] = std::min(nearest[j], square);
+    }
+  }
+  for (Index j = 0; j < width; ++j) {
+    const Index position = first + j;
+    const bool repeated = gram.row_of(position) < gram.rows_before(position);
+    closest[static_cast<std::size_t>(position) + 1] = repeated ? 0.0 : std::max(0.0f, nearest[j]);
+  }
+}
+
+// The same for windows: pairs among the last `window` positions.
+std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_sphere) {
+  const Index length = gram.columns();
+  std::vector<double> closest(static_cast<std::size_t>(length) + 1, kInfinite);
+  // nearest[i]: the smallest distance from i to a later position so far.
+  std::vector<double> nearest(static_cast<std::size_t>(length), kInfinite);
+  for (Index j = 0; j < length; ++j) {
+    double best = kInfinite;
+    for (Index i = std::max<Index>(0, j + 1 - window); i < j; ++i) {
+      const double square = squared_distance(gram, j, i, unit_sphere);
+      double& near = nearest[static_cast<std::size_t>(i)];
+      near = std::min(near, square);
+      best = std::min(best, near);
+    }
+    closest[static_cast<std::size_t>(j) + 1] = best;
+  }
+  return closest;
+}
+
+}  // namespace
+
+double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere) {
+  const std::uint32_t row = gram.row_of(i), other = gram.row_of(j);
+  if (row == other) return 0.0;
+  const double a = norm_of_row(gram, row, unit_sphere), b = norm_of_row(gram, other, unit_sphere);
+  return std::max(0.0, a * a + b * b - 2.0 * a * b * gram.product(row, j));
+}
+
+std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
+                                  ThreadPool& pool) {
+  if (window > 0 && window < gram.columns()) return closest_in_window(gram, window, unit_sphere);
+  std::vector<double> closest(static_cast<std::size_t>(gram.columns()) + 1, kInfinite);
+  pool.for_each(gram.panels(), [&](Index p) {
+    if (gram.has_products()) {
+      nearest_before(gram, p, gram.products().panel(p), unit_sphere, closest);
+      return;
+    }
+    AlignedVector<float> panel(static_cast<std::size_t>(gram.rows() * kPanel));
+    gram.compute_panel(p, panel.data());
+    nearest_before(gram, p, panel.data(), unit_sphere, closest);
+  });
+  for (std::size_t e = 1; e < closest.size(); ++e) {
+    closest[e] = std::min(closest[e], closest[e - 1]);
+  }
+  return closest;
+}
+
+Matrix<float> sphere_points(std::uint64_t seed, Index dimension, Index count, ThreadPool& pool) {
+  Matrix<float> points(count, dimension);
+  pool.for_each(count, [&](Index j) {
+    std::vector<double> z(static_cast<std::size_t>(dimension));
+    const RandomStream random(seed, RandomDomain::separability_null,
+                              static_cast<std::uint32_t>(dimension), static_cast<std::uint32_t>(j));
+    random.normals(z);
+    double sum = 0;
+    for (const double v : z) sum += v * v;
+    const double norm = std::sqrt(sum);
+    const auto to = points.row(j);
+    for (std::size_t i = 0; i < z.size(); ++i) to[i] = static_cast<float>(z[i] / norm);
+  });
+  return points;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,70 @@
+// Which measures there are: one line each.
+#include <algorithm>
+
+#include "headgauge/measure.hpp"
+#include "measures/counterfactual.hpp"
+#include "measures/dispersion.hpp"
+#include "measures/selection_measure.hpp"
+#include "measures/sensitivity.hpp"
+#include "measures/weights.hpp"
+
+namespace headgauge {
+const std::vector<std::string>& measure_groups() {
+  static const std::vector<std::string> groups = {"weights",        "distance", "separability",
+                                                  "sensitivity",    "coverage", "dispersion",
+                                                  "counterfactual", "model"};
+  return groups;
+}
+
+std::vector<MetricInfo> all_metrics() {
+  SourceInfo source;  // that has everything
+  MeasureOptions options;
+  options.expected_draws = 1;  // everything that an option can add
+  options.masked = true;
+  std::vector<MetricInfo> metrics;
+  for (const auto& measure : make_measures({}, options, source, 1)) {
+    for (const MetricInfo& metric : measure->metrics()) {
+      if (metric.kind != MetricKind::hidden) metrics.push_back(metric);
+    }
+  }
+  MetricInfo loss;
+  loss.name = "loss";
+  loss.group = "model";
+  loss.kind = MetricKind::derived;
+  loss.dims = {"length"};
+  loss.unit = "nats";
+  loss.formula = "mean of -log p(x_{t+1} | x_1..x_t) over t = 1..L-1";
+  loss.source = "docs/mathematics.md 7a";
+  loss.meaning = "how well the model predicts this text: a sanity figure";
+  metrics.push_back(loss);
+  return metrics;
+}
+
+std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
+                                                    const MeasureOptions& options,
+                                                    const SourceInfo& source, int slots) {
+  for (const std::string& group : groups) {
+    if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
+    std::string known;
+    for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
+    throw UsageError(fault("--measures", "groups among " + known, "\"" + group + "\"",
+                           "`headgauge measures` lists them"));
+  }
+  const auto wanted = [&](const char* group) {
+    return groups.empty() || std::ranges::find(groups, group) != groups.end();
+  };
+  std::vector<std::unique_ptr<Measure>> measures;
+  if (wanted("weights")) measures.push_back(make_weights_measure(slots));
+  const SelectionGroups selection{wanted("distance"), wanted("separability"), wanted("coverage")};
+  if (source.has_x && (selection.distance || selection.separability || selection.coverage)) {
+    measures.push_back(make_selection_measure(options, source, selection, slots));
+  }
+  if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
+  if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
+  if (wanted("counterfactual") && options.masked) {
+    measures.push_back(make_counterfactual_measure(slots));
+  }
+  return measures;
+}
+
+}  // namespace headgauge

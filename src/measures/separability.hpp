@@ -1,0 +1,72 @@
+// Geometric separability of the top-N set of a row (math 3, 7a): how many of its members lie closer
+// to their sum than every key outside, and the bounds on that number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "headgauge/normalize.hpp"
+#include "kernels/top_prefix_members.hpp"
+#include "measures/selection_block.hpp"
+
+namespace headgauge {
+
+struct Separation {
+  int distinguishable = 0;  // N_s: members with X_i < r, strictly
+  double radius = 0;        // r
+  // Which members those are: bit k for the member of rank k. Overwritten by the next call.
+  std::span<const std::uint64_t> members;
+  bool exact = false;  // decided in float64
+};
+
+// The bounds of math 3 on the share of distinguishable members of a set.
+struct SeparationBounds {
+  double lower = 0;        // #{xi_i < r} / N
+  double model_lower = 0;  // T2v
+  double model_upper = 0;
+  double lower_paper = 0;  // T2 as printed; undefined where r = 0
+  double upper_paper = 0;
+};
+
+// Decides X_i < r for the members of a row's sets. Comparisons too close for float32 are made again
+// in float64, from the logits on.
+class Separator {
+ public:
+  // Starts on a row of `block`; `row` and `normalizer` say where its weights come from.
+  void begin(SelectionBlock& block, Index line, const Row& row, const Normalizer& normalizer,
+             const SelectionSpace& space, const SelectionPlan& plan);
+  // The set of size number `size` of the plan; kind is unit or null.
+  Separation separate(PrefixKind kind, int size);
+  // The bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`. With signed
+  // weights xi is M sum |a_j|, which needs no more than the triangle inequality.
+  SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
+                          bool is_signed);
+
+ private:
+  Separation separate_exactly(PrefixKind kind, int size);
+  MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
+  // What a column is in float64: its weight as separability has it over the length of its vector,
+  // and the vector.
+  struct Point {
+    double factor = 0;  // w_j / |x_j|; 0 for a vector of length 0
+    double weight = 0;  // w_j
+    std::span<const float> x;
+  };
+  Point point(PrefixKind kind, Index column) const;
+  double exact_q(const Point& point) const;
+
+  SelectionBlock* block_ = nullptr;
+  Index line_ = 0;
+  const Row* row_ = nullptr;
+  const Normalizer* normalizer_ = nullptr;
+  const SelectionSpace* space_ = nullptr;
+  const SelectionPlan* plan_ = nullptr;
+  bool have_weights_ = false;
+  std::vector<double> logits_, packed_;  // in key order
+  std::vector<double> weights_;          // by column
+  std::vector<double> total_;            // s
+  std::vector<std::uint64_t> bits_;
+};
+
+}  // namespace headgauge

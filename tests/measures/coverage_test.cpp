@@ -1,0 +1,285 @@
+// Unions over the heads of a layer and overlaps of their sets, against brute force.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "headgauge/patterns.hpp"
+#include "headgauge/results.hpp"
+#include "measures/made_heads.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kHeads = 3;  // of the larger test
+
+// Means of the separability of each head, from the rows that the driver kept.
+class KeptStatistics : public LayerStatistics {
+ public:
+  KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options)
+      : rows_(rows), options_(options) {}
+  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override {
+    CellStatistics cell;
+    double sum = 0;
+    for (const auto& document : rows_) {
+      const Matrix<double>& values = document[static_cast<std::size_t>(head)].find(metric)->second;
+      const Index end = options_.lengths[static_cast<std::size_t>(length)];
+      if (values.rows() < end) continue;
+      for (Index r = 0; r < end; ++r) {
+        if (std::isnan(values(r, inner))) continue;
+        sum += values(r, inner);
+        ++cell.rows;
+      }
+    }
+    if (cell.rows > 0) cell.mean = sum / static_cast<double>(cell.rows);
+    return cell;
+  }
+  CellStatistics at_position(std::string_view, Index, Index, Index) const override { return {}; }
+  Index heads() const override { return kHeads; }
+
+ private:
+  const std::vector<std::vector<RowValues>>& rows_;
+  const MeasureOptions& options_;
+};
+
+MadeHead head_of(int document, int head) {
+  HeadKind kind;
+  kind.length = document == 0 ? 200 : 64;
+  kind.dimension = 8;
+  kind.sharpness = 1.5;
+  kind.vocabulary = 40;
+  kind.drift = 0.7;
+  kind.seed = static_cast<std::uint64_t>(10 * document + (head == 2 ? 0 : head));
+  MadeHead made = make_head(kind);
+  // Heads 0 and 2 look at nearly the same keys.
+  if (head == 2) {
+    for (Index i = 0; i < kind.length; ++i) made.logits(i, i) += 2.0f;
+  }
+  made.head = head;
+  made.document = document;
+  return made;
+}
+
+// Of the ten largest weights those not tied with the eleventh: which of `keys`.
+std::set<Index> clear_top(const oracle::Row& row, const std::vector<Index>& keys) {
+  std::set<Index> clear;
+  if (row.order.size() <= 10) return clear;
+  for (std::size_t k = 0; k < 10; ++k) {
+    if (row.a[row.order[k]] > 1.0001 * row.a[row.order[10]]) clear.insert(keys[row.order[k]]);
+  }
+  return clear;
+}
+
+// The smallest number of keys that a head shows to query `q`.
+std::size_t fewest_keys(const std::vector<MadeHead>& heads, Index q) {
+  std::size_t fewest = 1u << 30;
+  for (const MadeHead& head : heads) fewest = std::min(fewest, visible_keys(head, q).size());
+  return fewest;
+}
+
+// What a layer of these heads, each `length` tokens long, gives.
+Results layer_of(const std::vector<MadeHead>& heads) {
+  MeasureOptions options;
+  options.top_n = {1};
+  options.lengths = {static_cast<int>(heads[0].length())};
+  options.critical_max = 1;
+  SelectionDriver driver(options, {false, true, true}, 1);
+  std::vector<std::vector<RowValues>> rows(1);
+  std::vector<double> numbers;
+  for (const MadeHead& head : heads) {
+    rows[0].push_back(driver.run(head));
+    numbers.push_back(head.head);
+  }
+  const KeptStatistics statistics(rows, options);
+  driver.measure().end_layer(0, statistics, driver.pool());
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", numbers);
+  results.set_coord("length", std::vector<double>{static_cast<double>(options.lengths[0])});
+  results.set_coord("top_n", std::vector<double>{1});
+  driver.measure().derive(std::vector<const LayerStatistics*>{&statistics}, results);
+  return results;
+}
+
+// A head whose logits are all 0 but for what `raise` does to those of a row.
+template <class Raise>
+MadeHead flat_head(int number, Index length, const Raise& raise) {
+  HeadKind kind;
+  kind.length = length;
+  kind.dimension = 4;
+  MadeHead made = make_head(kind);
+  for (Index q = 0; q < length; ++q) {
+    std::ranges::fill(made.logits.row(q), 0.0f);
+    raise(q, made.logits.row(q));
+  }
+  made.head = number;
+  return made;
+}
+
+TEST(Coverage, KeysTiedWithOnesLeftOutAreNoAgreement) {
+  const auto none = [](Index, std::span<float>) {};
+  const auto first = [](Index, std::span<float> row) { row[0] = 4; };
+  const auto self = [](Index q, std::span<float> row) { row[static_cast<std::size_t>(q)] = 4; };
+  const auto first_and_self = [&](Index q, std::span<float> row) {
+    first(q, row);
+    self(q, row);
+  };
+  // The order of the tied keys, which any two heads share, counts for nothing.
+  Results r = layer_of({flat_head(0, 40, none), flat_head(1, 40, none), flat_head(2, 40, self)});
+  for (Index h = 0; h < 3; ++h) {
+    EXPECT_EQ(r.at("top_overlap", {0, h}), 0) << h;
+    EXPECT_TRUE(std::isnan(r.at("top_overlap_partner", {0, h}))) << h;
+  }
+  r = layer_of({flat_head(0, 40, first), flat_head(1, 40, self), flat_head(2, 40, first_and_self),
+                flat_head(3, 40, first)});
+  EXPECT_NEAR(r.at("top_overlap", {0, 0}), 1, 1e-12);
+  EXPECT_EQ(r.at("top_overlap_partner", {0, 0}), 3);
+  EXPECT_NEAR(r.at("top_overlap", {0, 1}), 0.5, 1e-12);
+  EXPECT_EQ(r.at("top_overlap_partner", {0, 1}), 2);
+}
+
+TEST(Coverage, RowsOfTenKeysOrLessAreNotCompared) {
+  // The same key in the first ten rows, different ones in the eleventh; then the other way round.
+  for (const bool agree_late : {false, true}) {
+    const auto raised = [&](int key) {
+      return [=](Index q, std::span<float> row) {
+        row[(q >= 10) == agree_late ? 0 : static_cast<std::size_t>(std::min<Index>(key, q))] = 4;
+      };
+    };
+    const Results r = layer_of({flat_head(0, 11, raised(3)), flat_head(1, 11, raised(5))});
+    EXPECT_NEAR(r.at("top_overlap", {0, 0}), agree_late ? 1 : 0, 1e-12);
+  }
+  const Results none =
+      layer_of({flat_head(0, 10, [](Index, std::span<float> row) { row[0] = 4; }),
+                flat_head(1, 10, [](Index, std::span<float> row) { row[0] = 4; })});
+  EXPECT_TRUE(std::isnan(none.at("top_overlap", {0, 0})));
+}
+
+// With a pattern for each head, or with none.
+void compare_with_brute_force(const std::vector<std::string>& patterns) {
+  MeasureOptions options;
+  options.top_n = {5, 1, 12, 16};
+  options.lengths = {64, 200};
+  options.critical_max = 1;
+  SelectionDriver driver(options, {true, true, true}, 2);
+  std::vector<std::vector<RowValues>> rows(2);
+  std::vector<std::vector<MadeHead>> heads(2);
+  for (int document = 0; document < 2; ++document) {
+    for (int head = 0; head < kHeads; ++head) {
+      MadeHead made = head_of(document, head);
+      if (!patterns.empty()) {
+        const auto pattern = make_pattern(patterns[static_cast<std::size_t>(head)]);
+        made.visibility = made.visibility.masked(pattern->mask(made.input()));
+      }
+      heads[static_cast<std::size_t>(document)].push_back(std::move(made));
+      rows[static_cast<std::size_t>(document)].push_back(
+          driver.run(heads[static_cast<std::size_t>(document)].back()));
+    }
+  }
+  const KeptStatistics statistics(rows, options);
+  driver.measure().end_layer(0, statistics, driver.pool());
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::vector<double>{0, 1, 2});
+  results.set_coord("length", std::vector<double>{64, 200});
+  results.set_coord("top_n", std::vector<double>{5, 1, 12, 16});
+  const std::vector<const LayerStatistics*> layers{&statistics};
+  driver.measure().derive(layers, results);
+
+  for (Index l = 0; l < 2; ++l) {
+    const Index length = options.lengths[static_cast<std::size_t>(l)];
+    for (Index place = 0; place < 4; ++place) {
+      const auto size = static_cast<std::size_t>(options.top_n[static_cast<std::size_t>(place)]);
+      double coverage = 0, independent = 0, mean_p = 0;
+      std::int64_t count = 0;
+      for (Index h = 0; h < kHeads; ++h) {
+        mean_p += statistics.at("separability", h, l, place).mean / kHeads;
+      }
+      for (int document = 0; document < 2; ++document) {
+        const auto& own = heads[static_cast<std::size_t>(document)];
+        // A text shorter than the length does not contribute to it.
+        if (own[0].length() < length) continue;
+        for (Index q = 0; q < length; ++q) {
+          if (fewest_keys(own, q) <= size) continue;
+          std::map<Index, double> missed;
+          std::set<Index> told;
+          for (Index h = 0; h < kHeads; ++h) {
+            const oracle::Row row = oracle_row(own[static_cast<std::size_t>(h)], q);
+            const auto keys = visible_keys(own[static_cast<std::size_t>(h)], q);
+            const oracle::Separation found = oracle::separate(row, row.points, size);
+            for (std::size_t k = 0; k < size; ++k) {
+              const double p = statistics.at("separability", h, l, place).mean;
+              missed.try_emplace(keys[row.order[k]], 1.0).first->second *= 1.0 - p;
+              if (found.apart[k]) told.insert(keys[row.order[k]]);
+            }
+          }
+          coverage += static_cast<double>(told.size()) / static_cast<double>(missed.size());
+          double covered = 0;
+          for (const auto& [key, miss] : missed) covered += 1.0 - miss;
+          independent += covered / static_cast<double>(missed.size());
+          ++count;
+        }
+      }
+      const auto cell = static_cast<std::size_t>(
+          results.flat_index(*results.metric("union_coverage"), std::array<Index, 3>{0, l, place}));
+      const auto& told = *results.metric("union_coverage");
+      if (count == 0) {
+        EXPECT_EQ(told.rows[cell], 0);
+        for (const char* metric :
+             {"union_coverage", "union_coverage_independent", "union_coverage_paper"}) {
+          EXPECT_TRUE(std::isnan(results.at(metric, {0, l, place}))) << metric;
+        }
+        continue;
+      }
+      EXPECT_NEAR(told.values[cell], coverage / static_cast<double>(count), 1e-9);
+      EXPECT_EQ(told.rows[cell], count);
+      EXPECT_EQ(std::isnan(told.standard_error[cell]), length < 200);  // four blocks of 64 rows
+      EXPECT_NEAR(results.at("union_coverage_independent", {0, l, place}),
+                  independent / static_cast<double>(count), 1e-9);
+      EXPECT_NEAR(results.at("union_coverage_paper", {0, l, place}),
+                  1.0 - std::pow(1.0 - mean_p, 3.0), 1e-12);
+    }
+  }
+  double overlap[kHeads][kHeads] = {};
+  int overlap_rows = 0;
+  for (Index q = 0; q < 200; ++q) {
+    if (fewest_keys(heads[0], q) <= 10) continue;
+    ++overlap_rows;
+    std::vector<std::set<Index>> tops;
+    for (const MadeHead& head : heads[0]) {
+      tops.push_back(clear_top(oracle_row(head, q), visible_keys(head, q)));
+    }
+    for (std::size_t i = 0; i < tops.size(); ++i) {
+      for (std::size_t j = 0; j < tops.size(); ++j) {
+        std::vector<Index> both;
+        std::ranges::set_intersection(tops[i], tops[j], std::back_inserter(both));
+        const auto shared = static_cast<double>(both.size());
+        const auto either = static_cast<double>(tops[i].size() + tops[j].size()) - shared;
+        overlap[i][j] += either > 0 ? shared / either : 0.0;
+      }
+    }
+  }
+  for (Index h = 0; h < kHeads; ++h) {
+    Index partner = h == 0 ? 1 : 0;
+    for (Index other = 0; other < kHeads; ++other) {
+      if (other != h && overlap[h][other] > overlap[h][partner]) partner = other;
+    }
+    EXPECT_EQ(results.at("top_overlap_partner", {0, h}), static_cast<double>(partner));
+    EXPECT_NEAR(results.at("top_overlap", {0, h}), overlap[h][partner] / overlap_rows, 1e-9);
+  }
+  if (!patterns.empty()) return;
+  EXPECT_GT(results.at("top_overlap", {0, 0}), 0.6);
+  EXPECT_LT(results.at("top_overlap", {0, 1}), 0.5);
+}
+
+TEST(Coverage, UnionsAndOverlapsAgreeWithBruteForce) {
+  compare_with_brute_force({});
+}
+
+// Each head of a row sees other keys, and another number of them.
+TEST(Coverage, RowsCountWhereEveryHeadHasASet) {
+  compare_with_brute_force({"topk:k=15", "strided:stride=9", "sinks:sinks=2,window=20"});
+}
+
+}  // namespace
+}  // namespace headgauge
