@@ -10,7 +10,7 @@
 #include "cli/compare_table.hpp"
 #include "cli/run.hpp"
 #include "cli/usage.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {

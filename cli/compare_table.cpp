@@ -9,7 +9,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/recommend.hpp"
 
 namespace headgauge::cli {
@@ -39,9 +39,9 @@ class ComparisonTable {
   }
 
   std::string text() const {
-    const MetricArray* change = results_.metric("loss_change");
-    if (change != nullptr && has_dim(*change, "layer")) {
-      return one_at_a_time(has_dim(*change, "head"));
+    const LabelledArray* change = results_.metric("loss_change");
+    if (change != nullptr && change->has_dim("layer")) {
+      return one_at_a_time(change->has_dim("head"));
     }
     return all_at_once();
   }
@@ -64,7 +64,7 @@ class ComparisonTable {
 
   // The mean over all heads that have the metric under this intervention.
   std::optional<double> over_heads(const char* metric, Index intervention) const {
-    const MetricArray* array = results_.metric(metric);
+    const LabelledArray* array = results_.metric(metric);
     if (array == nullptr) return std::nullopt;
     double sum = 0;
     int count = 0;
@@ -72,7 +72,7 @@ class ComparisonTable {
       const Pick layer{"layer", head.layer_index}, at{"head", head.head_index},
           of{dim_, intervention};
       std::optional<Cell> found;
-      if (has_dim(*array, "top_n")) {
+      if (array->has_dim("top_n")) {
         const auto top_n = judged_top_n(results_);
         if (top_n) found = cell(metric, {layer, at, of, {"top_n", *top_n}});
       } else {

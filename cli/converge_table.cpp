@@ -11,7 +11,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -56,8 +56,8 @@ class ConvergenceTable {
       return find_cell(results_, column.metric,
                        {layer, at, {"tolerance", tolerance_}, {"sampler", column.sampler}});
     }
-    const MetricArray* metric = results_.metric(column.metric);
-    if (metric != nullptr && has_dim(*metric, "top_n")) {
+    const LabelledArray* metric = results_.metric(column.metric);
+    if (metric != nullptr && metric->has_dim("top_n")) {
       if (!top_n_) return std::nullopt;
       return find_cell(results_, column.metric, {layer, at, {"top_n", *top_n_}});
     }
@@ -165,7 +165,7 @@ class ConvergenceTable {
   }
 
   std::string correlations() const {
-    const MetricArray* value = results_.metric("rank_correlation");
+    const LabelledArray* value = results_.metric("rank_correlation");
     if (value == nullptr ||
         std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
       return "";
@@ -214,7 +214,7 @@ class ConvergenceTable {
   }
 
   std::string cache() const {
-    const MetricArray* bytes = results_.metric("cache_bytes_by_layer");
+    const LabelledArray* bytes = results_.metric("cache_bytes_by_layer");
     if (bytes == nullptr) return "";
     std::string out =
         paint_(Style::bold, "key-value cache") +
@@ -238,7 +238,7 @@ class ConvergenceTable {
     for (std::size_t l = 0; l < layers.size(); ++l) {
       line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);
     }
-    if (const MetricArray* all = results_.metric("cache_bytes")) {
+    if (const LabelledArray* all = results_.metric("cache_bytes")) {
       line("all", all->values[0], all->values[1]);
     }
     return out + "\n";

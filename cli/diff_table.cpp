@@ -8,8 +8,8 @@
 #include <map>
 
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
-#include "results/overlap.hpp"
+#include "headgauge/cells.hpp"
+#include "results/text.hpp"
 
 namespace headgauge::cli {
 namespace {

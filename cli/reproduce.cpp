@@ -96,7 +96,7 @@ struct TokensCommand {
 std::string finished_experiments(const Results& results) {
   std::string text;
   for (const char* name : {"gaussian", "sphere"}) {
-    const MetricArray* error = results.metric(fmt::format("{}_error_mean", name));
+    const LabelledArray* error = results.metric(fmt::format("{}_error_mean", name));
     if (error == nullptr) continue;
     const auto done = std::ranges::count_if(error->values, [](double v) { return !std::isnan(v); });
     if (done == 0) continue;

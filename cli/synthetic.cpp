@@ -201,7 +201,7 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
   steps.complete = [](Results& results) { results.settings["command"] = "converge"; };
   steps.table = render_simulation;
   steps.finished = [](const Results& results) {
-    const MetricArray* error = results.metric("error_mean");
+    const LabelledArray* error = results.metric("error_mean");
     const auto done = std::ranges::count_if(error->values, [](double v) { return !std::isnan(v); });
     return done == 0 ? std::string()
                      : fmt::format("{} of {} points were finished", done, error->values.size());

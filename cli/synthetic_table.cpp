@@ -16,7 +16,7 @@ std::string number(double value, int digits = 3) {
 }
 
 // "0.493 +- 0.012"; without the second where there is none.
-std::string with_error(const MetricArray& metric, std::size_t at) {
+std::string with_error(const LabelledArray& metric, std::size_t at) {
   if (!std::isfinite(metric.values[at])) return "-";
   const bool known = !metric.standard_error.empty() && std::isfinite(metric.standard_error[at]);
   return known ? fmt::format("{:.3f} ±{:.3f}", metric.values[at], metric.standard_error[at])
@@ -47,8 +47,8 @@ class Rows {
 
 std::string scales_table(const Results& results, const TableOptions& options) {
   const auto scales = results.coord_numbers("scale"), tokens = results.coord_numbers("tokens");
-  const MetricArray& mean = *results.metric("error_mean");
-  const MetricArray& covariance = *results.metric("error_covariance");
+  const LabelledArray& mean = *results.metric("error_mean");
+  const LabelledArray& covariance = *results.metric("error_covariance");
   Rows rows(options, {9, 9, 9, 13, 13, 8, 8, 8, 8});
   const std::string first = fmt::format("n={}", tokens.front());
   const std::string last = fmt::format("n={}", tokens.back());
@@ -71,8 +71,8 @@ std::string scales_table(const Results& results, const TableOptions& options) {
 std::string reference_line(const Results& results) {
   std::string text;
   for (const char* kind : {"mean", "covariance"}) {
-    const MetricArray& own = *results.metric(fmt::format("reference_error_{}", kind));
-    const MetricArray& errors = *results.metric(fmt::format("error_{}", kind));
+    const LabelledArray& own = *results.metric(fmt::format("reference_error_{}", kind));
+    const LabelledArray& errors = *results.metric(fmt::format("error_{}", kind));
     const std::size_t points = errors.values.size() / own.values.size();
     double share = 0;
     for (std::size_t at = 0; at < errors.values.size(); ++at) {

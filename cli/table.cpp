@@ -11,7 +11,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/flags.hpp"
 
 namespace headgauge::cli {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -111,7 +111,7 @@ struct LengthLine {
 
 // The mean over all heads at each length; nothing of a metric that is not there.
 std::vector<double> means_over_heads(const Results& results, const char* name) {
-  const MetricArray* metric = results.metric(name);
+  const LabelledArray* metric = results.metric(name);
   if (metric == nullptr || metric->dims != std::vector<std::string>{"layer", "head", "length"}) {
     return {};
   }
@@ -129,7 +129,7 @@ std::vector<double> means_over_heads(const Results& results, const char* name) {
 // What there is once a length: the loss, and what a pattern costs.
 std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
   std::vector<LengthLine> lines;
-  const MetricArray* loss = results.metric("loss");
+  const LabelledArray* loss = results.metric("loss");
   if (loss != nullptr && loss->dims == std::vector<std::string>{"length"}) {
     lines.push_back({"loss, nats", loss->values});
     lines.push_back({"perplexity", loss->values});

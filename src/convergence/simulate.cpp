@@ -173,9 +173,9 @@ class Simulation {
   };
 
   void write_sweep(Results& out) {
-    MetricArray& horizon = out.add_metric("horizon", {"scale"}, "1");
-    MetricArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
-    MetricArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
+    LabelledArray& horizon = out.add_metric("horizon", {"scale"}, "1");
+    LabelledArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
+    LabelledArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
     for (std::size_t s = 0; s < scales(); ++s) {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
@@ -195,14 +195,14 @@ class Simulation {
 
   void write_kind(Results& out, const Kind& kind) {
     const std::string name = kind.name;
-    MetricArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
-    MetricArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
-    MetricArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
-    MetricArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
-    MetricArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
+    LabelledArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
+    LabelledArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
+    LabelledArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
+    LabelledArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
+    LabelledArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
     rate.standard_error.assign(scales(), kUndefined);
     rate.rows.assign(scales(), 0);
-    for (MetricArray* metric : {&relative, &absolute}) {
+    for (LabelledArray* metric : {&relative, &absolute}) {
       metric->standard_error.assign(metric->values.size(), kUndefined);
       metric->rows.assign(metric->values.size(), 0);
     }
@@ -257,10 +257,10 @@ class Simulation {
   }
 
   void write_balls(Results& out) const {
-    MetricArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
-    MetricArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
-    MetricArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
-    MetricArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
+    LabelledArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
+    LabelledArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
+    LabelledArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
+    LabelledArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
     error.standard_error = error.values;
     rate.standard_error = constant.standard_error = rate.values;
     rate.rows.assign(rate.values.size(), 0);
@@ -285,8 +285,8 @@ class Simulation {
   }
 
   void write_hardmax(Results& out) const {
-    MetricArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
-    MetricArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
+    LabelledArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
+    LabelledArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
     error.values = hardmax_.error;
     error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {

@@ -12,8 +12,8 @@ using summary::MaybeLine;
 // How many scales have a fitted rate of this kind, and how many of them are at least the predicted
 // one less 3 standard errors.
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
-  const MetricArray* rate = results.metric("rate_" + kind);
-  const MetricArray* predicted = results.metric("rate_predicted");
+  const LabelledArray* rate = results.metric("rate_" + kind);
+  const LabelledArray* predicted = results.metric("rate_predicted");
   int fitted = 0, above = 0;
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
     if (std::isnan(rate->values[s]) || std::isnan(predicted->values[s])) continue;

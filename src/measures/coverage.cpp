@@ -319,7 +319,7 @@ void Coverage::derive(Results& results) const {
   };
   const std::vector<std::string> dims{"layer", "length", "top_n"};
   const auto each_cell = [&](const char* name, auto CellOf) {
-    MetricArray& metric = results.add_metric(name, dims, "1");
+    LabelledArray& metric = results.add_metric(name, dims, "1");
     metric.standard_error.assign(metric.values.size(), kUndefined);
     metric.rows.assign(metric.values.size(), 0);
     for (const LayerResult& result : layers_) {
@@ -346,7 +346,7 @@ void Coverage::derive(Results& results) const {
     return CellStatistics{layer.paper[c], kUndefined, layer.independent[c].rows};
   });
   for (const bool partner : {false, true}) {
-    MetricArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
+    LabelledArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
                                              {"layer", "head"}, partner ? "head" : "1");
     for (const LayerResult& result : layers_) {
       const std::size_t layer = place_of(result);

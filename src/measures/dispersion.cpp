@@ -175,13 +175,13 @@ class TrendMetrics {
   }
 
  private:
-  MetricArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
-    MetricArray& metric = results_.add_metric(name, std::move(dims), unit);
+  LabelledArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
+    LabelledArray& metric = results_.add_metric(name, std::move(dims), unit);
     metric.standard_error.assign(metric.values.size(), kUndefined);
     return metric;
   }
 
-  static void put_slope(std::span<const Octave> octaves, std::size_t cell, MetricArray& metric) {
+  static void put_slope(std::span<const Octave> octaves, std::size_t cell, LabelledArray& metric) {
     if (octaves.size() < kFewestOctaves) return;
     const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
     if (std::isnan(trend.standard_error)) return;
@@ -191,7 +191,7 @@ class TrendMetrics {
 
   Results& results_;
   std::vector<double> lengths_;
-  MetricArray *entropy_, *largest_, *forecasts_, *coverage_;
+  LabelledArray *entropy_, *largest_, *forecasts_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
@@ -269,7 +269,7 @@ std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
 }  // namespace
 
 void derive_over_lengths(Results& results) {
-  const MetricArray* keys = results.metric(kKeys);
+  const LabelledArray* keys = results.metric(kKeys);
   if (keys == nullptr) return;
   std::vector<std::string> dims(keys->dims.begin(), keys->dims.end() - 1);
   const auto lengths = results.coord_numbers("length");

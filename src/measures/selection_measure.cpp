@@ -291,7 +291,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
 void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
                                             Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
-  MetricArray& metric = results.add_metric("expected_distance_sampled_error",
+  LabelledArray& metric = results.add_metric("expected_distance_sampled_error",
                                            {"layer", "head", "length", "top_n"}, "1");
   std::size_t cell = 0;
   for (const LayerStatistics* layer : layers) {

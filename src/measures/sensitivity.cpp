@@ -186,10 +186,10 @@ class SensitivityMeasure final : public Measure {
       results.notices.push_back(
           "sensitivity and the norms of the Jacobian are those of every 16th row");
     }
-    const MetricArray& mean = *results.metric("sensitivity");
-    MetricArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
-    MetricArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
-    MetricArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
+    const LabelledArray& mean = *results.metric("sensitivity");
+    LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
+    LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
+    LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
     const std::size_t cells = temperatures_.size() * epsilons_.size();
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     for (std::size_t i = 0; i < mean.values.size(); ++i) {

@@ -38,14 +38,14 @@ std::string element_name(std::size_t k) {
   return fmt::format("metric-{}", k);
 }
 
-std::string numbers_text(const MetricArray& metric) {
+std::string numbers_text(const LabelledArray& metric) {
   Json json{{"values", numbers(metric.values)}};
   if (!metric.standard_error.empty()) json["stderr"] = numbers(metric.standard_error);
   if (!metric.rows.empty()) json["rows"] = metric.rows;
   return json_text(json);
 }
 
-PackedNumbers packed_numbers(const MetricArray& metric) {
+PackedNumbers packed_numbers(const LabelledArray& metric) {
   // Pages are read where the order of bytes is little-endian, as browsers run nowhere else.
   static_assert(std::endian::native == std::endian::little);
   PackedNumbers packed;

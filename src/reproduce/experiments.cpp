@@ -33,7 +33,7 @@ void add_experiment(const Results& experiment, const std::string& name, Results&
   }
   for (const auto& [metric, array] : experiment.metrics) {
     if (!wanted(experiment, metric)) continue;
-    MetricArray copy = array;
+    LabelledArray copy = array;
     for (std::string& dim : copy.dims) dim = renamed(dim, name);
     whole.metrics.emplace_back(fmt::format("{}_{}", name, metric), std::move(copy));
   }

@@ -66,8 +66,8 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
   results.set_coord("algorithm", names);
-  MetricArray& cost = results.add_metric("cost_seconds", {"algorithm"}, "seconds");
-  MetricArray& paper = results.add_metric("cost_paper_seconds", {"algorithm"}, "seconds");
+  LabelledArray& cost = results.add_metric("cost_seconds", {"algorithm"}, "seconds");
+  LabelledArray& paper = results.add_metric("cost_paper_seconds", {"algorithm"}, "seconds");
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     cost.values[i] = seconds[i];
     paper.values[i] = kAlgorithms[i].paper_seconds;

@@ -6,7 +6,7 @@
 
 #include "headgauge/reproduce.hpp"
 #include "reproduce/judgement.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/summary.hpp"
 
 namespace headgauge {

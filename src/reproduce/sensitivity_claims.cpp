@@ -5,7 +5,7 @@
 
 #include "headgauge/reproduce.hpp"
 #include "reproduce/judgement.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {

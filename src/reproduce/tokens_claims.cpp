@@ -7,7 +7,7 @@
 #include "convergence/rank_correlation.hpp"
 #include "headgauge/reproduce.hpp"
 #include "reproduce/judgement.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {
@@ -26,7 +26,7 @@ constexpr double kRootLow = 0.4, kRootHigh = 0.6;
 constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
 constexpr int kFewestBalls = 3;
 
-Estimate estimate_at(const MetricArray& metric, std::size_t at) {
+Estimate estimate_at(const LabelledArray& metric, std::size_t at) {
   return {metric.values[at],
           metric.standard_error.empty() ? kUndefined : metric.standard_error[at]};
 }
@@ -38,7 +38,7 @@ std::string not_measured(std::string_view experiment) {
 }
 
 // Of the fit behind a cell; 0 where the file does not say how many points it had.
-double freedom_at(const MetricArray& metric, std::size_t at, double parameters) {
+double freedom_at(const LabelledArray& metric, std::size_t at, double parameters) {
   return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[at]) - parameters);
 }
 
@@ -53,8 +53,8 @@ struct Rates {
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
                double level, bool family) {
   Rates rates;
-  const MetricArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
-  const MetricArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
+  const LabelledArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
+  const LabelledArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
   if (fitted == nullptr || predicted == nullptr) return rates;
   if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
@@ -146,9 +146,9 @@ Claim horizon_slows_down(const Results& results) {
       "at a level of {:g} %). Does not hold where one surely falls by less than {}; else cannot "
       "tell. Cannot tell either unless the horizons go from below 0.5 to above 1.",
       100 * kFamilyLevel, kNoDrop);
-  const MetricArray* horizon = results.metric("gaussian_horizon");
-  const MetricArray* mean = results.metric("gaussian_rate_mean");
-  const MetricArray* covariance = results.metric("gaussian_rate_covariance");
+  const LabelledArray* horizon = results.metric("gaussian_horizon");
+  const LabelledArray* mean = results.metric("gaussian_rate_mean");
+  const LabelledArray* covariance = results.metric("gaussian_rate_covariance");
   if (horizon == nullptr || mean == nullptr || covariance == nullptr) {
     return without_data(claim, not_measured("gaussian"));
   }
@@ -160,7 +160,7 @@ Claim horizon_slows_down(const Results& results) {
   const auto first = static_cast<std::size_t>(low - horizon->values.begin());
   const auto last = static_cast<std::size_t>(high - horizon->values.begin());
   bool slower = true, refuted = false;
-  for (const MetricArray* rate : {mean, covariance}) {
+  for (const LabelledArray* rate : {mean, covariance}) {
     const Estimate a = estimate_at(*rate, first), b = estimate_at(*rate, last);
     const double error = std::hypot(a.standard_error, b.standard_error);
     if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(error)) {
@@ -232,8 +232,8 @@ Claim ball_rate(const Results& results) {
       "one rate is outside; else cannot tell: the theorem bounds C from above, so that a slower "
       "growth does not refute it. At least {} balls.",
       kInnerBall, kRootLow, kRootHigh, kGrowth, kFewestBalls);
-  const MetricArray* rate = results.metric("gaussian_uniform_rate");
-  const MetricArray* constant = results.metric("gaussian_uniform_constant");
+  const LabelledArray* rate = results.metric("gaussian_uniform_rate");
+  const LabelledArray* constant = results.metric("gaussian_uniform_constant");
   if (rate == nullptr || constant == nullptr) return without_data(claim, not_measured("gaussian"));
   const auto radii = results.coord_numbers("gaussian_radius");
   Verdict of_rate = Verdict::cannot_tell;
@@ -293,12 +293,12 @@ Claim hardmax_is_logarithmic(const Results& results) {
       "At no n does the error differ significantly from its law (Student's t at a level of {:g} % "
       "for all n together), and its exponent in n over at least 4 points is above -0.2.",
       100 * kFamilyLevel);
-  const MetricArray* error = results.metric("gaussian_hardmax_error");
-  const MetricArray* law = results.metric("gaussian_hardmax_error_predicted");
+  const LabelledArray* error = results.metric("gaussian_hardmax_error");
+  const LabelledArray* law = results.metric("gaussian_hardmax_error_predicted");
   if (error == nullptr || law == nullptr) return without_data(claim, not_measured("gaussian"));
   const auto tokens = results.coord_numbers("gaussian_tokens");
   // Every error is a mean over the same number of replicates.
-  const MetricArray* replicates = results.metric("gaussian_error_mean");
+  const LabelledArray* replicates = results.metric("gaussian_error_mean");
   const double freedom = replicates == nullptr ? 0 : freedom_at(*replicates, 0, 1);
   double farthest = 0;
   bool apart = false;
@@ -375,9 +375,9 @@ Claim model_slower_heads_see_further(const Results& results) {
       "is below 0. Does not hold where it is above {}, so that no more than a weak dependence is "
       "left; else cannot tell. At least 16 heads.",
       kWeak);
-  const MetricArray* horizon = results.metric("model_horizon");
-  const MetricArray* rate = results.metric("model_rate_covariance");
-  const MetricArray* mean = results.metric("model_rate_mean");
+  const LabelledArray* horizon = results.metric("model_horizon");
+  const LabelledArray* rate = results.metric("model_rate_covariance");
+  const LabelledArray* mean = results.metric("model_rate_mean");
   if (horizon == nullptr || rate == nullptr || mean == nullptr) {
     return without_data(claim, not_measured("model"));
   }

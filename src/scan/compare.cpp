@@ -110,7 +110,7 @@ class Comparison {
   // What is of single layers, for those that `run` took over from the original.
   void take_over(Results& run, int layers) const {
     for (auto& [name, metric] : run.metrics) {
-      const MetricArray* original = runs_.front().metric(name);
+      const LabelledArray* original = runs_.front().metric(name);
       if (original == nullptr || metric.dims.empty() || metric.dims.front() != "layer") continue;
       const std::size_t size =
           metric.values.size() / static_cast<std::size_t>(source_.info().layers);
@@ -245,8 +245,8 @@ class Comparison {
     for (const Results& run : runs_) runs.push_back(&run);
     merge_runs(
         runs, options_.dimension,
-        [&](const MetricArray& metric) {
-          const auto has = [&](std::string_view dim) { return has_dim(metric, dim); };
+        [&](const LabelledArray& metric) {
+          const auto has = [&](std::string_view dim) { return metric.has_dim(dim); };
           if (has(options_.dimension)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
           if (metric.dims.empty()) return true;
@@ -300,11 +300,11 @@ class Comparison {
   void write_output_change(Results& results) const {
     for (const char* name :
          {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
-      const MetricArray* from = runs_.front().metric(name);
+      const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
       const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
       const std::size_t all = interventions_.size() + 1, kept = finished_.size() + 1;
-      MetricArray& to =
+      LabelledArray& to =
           add_means(results, name, {"layer", "head", options_.dimension, "length"}, from->unit);
       for (std::size_t i = 0; i < to.values.size(); ++i) {
         const std::size_t length = i % lengths, place = i / lengths % kept;
@@ -318,7 +318,7 @@ class Comparison {
   }
 
   void write_fitted(Results& results) const {
-    MetricArray* fitted = nullptr;
+    LabelledArray* fitted = nullptr;
     const std::size_t interventions = finished_.size() + 1;
     for (std::size_t place = 1; place < interventions; ++place) {
       const Intervention& intervention = interventions_[finished_[place - 1]];

@@ -85,7 +85,7 @@ const std::vector<MetricInfo>& convergence_metrics() {
   return metrics;
 }
 
-MetricArray& add_declared(Results& results, std::string_view name) {
+LabelledArray& add_declared(Results& results, std::string_view name) {
   const auto info = std::ranges::find(convergence_metrics(), name, &MetricInfo::name);
   std::vector<std::string> dims = info->dims;
   if (info->kind == MetricKind::row_longest) dims.insert(dims.begin(), {"layer", "head"});

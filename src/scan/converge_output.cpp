@@ -10,7 +10,7 @@
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/flags.hpp"
 #include "scan/output.hpp"
 
@@ -35,12 +35,12 @@ class PerHead {
             static_cast<std::size_t>(head.head_index)) *
            cells_;
   }
-  MetricArray& array() { return *metric_; }
+  LabelledArray& array() { return *metric_; }
   std::size_t cells() const { return cells_; }
 
  private:
   Results& results_;
-  MetricArray* metric_;
+  LabelledArray* metric_;
   std::size_t cells_ = 1;
 };
 
@@ -160,7 +160,7 @@ void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& optio
 void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool all_layers,
                  Results& results) {
   results.set_coord("cache", std::vector<std::string>{"full", "budget"});
-  MetricArray& layers = add_declared(results, "cache_bytes_by_layer");
+  LabelledArray& layers = add_declared(results, "cache_bytes_by_layer");
   const auto tolerance = find_label(results, "tolerance", kServed);
   const double length = options.scan.lengths.back();
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));

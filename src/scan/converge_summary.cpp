@@ -123,12 +123,12 @@ class Sentences {
 
   MaybeLine correlations() const {
     const auto* rows = results_.coord("capacity_metric");
-    const MetricArray* low = results_.metric("rank_correlation_low");
-    const MetricArray* high = results_.metric("rank_correlation_high");
+    const LabelledArray* low = results_.metric("rank_correlation_low");
+    const LabelledArray* high = results_.metric("rank_correlation_high");
     if (rows == nullptr || low == nullptr) return {};
     const auto& a = std::get<std::vector<std::string>>(*rows);
     const auto& b = std::get<std::vector<std::string>>(*results_.coord("convergence_metric"));
-    const MetricArray& value = *results_.metric("rank_correlation");
+    const LabelledArray& value = *results_.metric("rank_correlation");
     std::size_t best = value.values.size();
     int clear = 0, judged = 0;
     for (std::size_t i = 0; i < value.values.size(); ++i) {

@@ -7,7 +7,7 @@
 
 #include "convergence/budget.hpp"
 #include "convergence/rank_correlation.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/converge_output.hpp"
 
 namespace headgauge {
@@ -62,9 +62,9 @@ void write_meeting(const ConvergeOptions& options, Results& results) {
   if (a.empty() || b.empty()) return;
   results.set_coord("capacity_metric", a);
   results.set_coord("convergence_metric", b);
-  MetricArray& value = add_declared(results, "rank_correlation");
-  MetricArray& low = add_declared(results, "rank_correlation_low");
-  MetricArray& high = add_declared(results, "rank_correlation_high");
+  LabelledArray& value = add_declared(results, "rank_correlation");
+  LabelledArray& low = add_declared(results, "rank_correlation_low");
+  LabelledArray& high = add_declared(results, "rank_correlation_high");
   value.rows.assign(value.values.size(), 0);
   int most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -113,7 +113,7 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
   source.intervene({});
   const Results results = scan_with(source, scan, std::move(extras), progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
-  const MetricArray& change = *results.metric("output_change");
+  const LabelledArray& change = *results.metric("output_change");
   const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
   std::vector<std::vector<double>> found(most, std::vector<double>(candidates.size(), kUndefined));
   for (std::size_t h = 0; h < candidates.size(); ++h) {

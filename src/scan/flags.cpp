@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {

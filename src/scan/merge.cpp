@@ -7,7 +7,7 @@ namespace headgauge {
 namespace {
 
 // Where the new dimension goes: after layer and head.
-std::size_t place(const MetricArray& metric) {
+std::size_t place(const LabelledArray& metric) {
   const auto other = [](const std::string& dim) { return dim != "layer" && dim != "head"; };
   return static_cast<std::size_t>(std::ranges::find_if(metric.dims, other) - metric.dims.begin());
 }
@@ -24,7 +24,7 @@ struct Layout {
   }
 };
 
-Layout layout_of(const MetricArray& metric, const std::string& dim, const Results& merged) {
+Layout layout_of(const LabelledArray& metric, const std::string& dim, const Results& merged) {
   Layout layout;
   for (const std::string& name : metric.dims) {
     const auto size = static_cast<std::size_t>(merged.coord_size(name));
@@ -45,9 +45,9 @@ bool has_change(const std::string& name) {
 }  // namespace
 
 void add_change(const std::string& name, const std::string& dim, Results& merged) {
-  const MetricArray& metric = *merged.metric(name);
+  const LabelledArray& metric = *merged.metric(name);
   const Layout layout = layout_of(metric, dim, merged);
-  MetricArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
+  LabelledArray& change = merged.add_metric(name + "_change", metric.dims, metric.unit);
   if (!metric.standard_error.empty())
     change.standard_error.assign(change.values.size(), kUndefined);
   // -1 stands for "none found".
@@ -70,18 +70,18 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
 }
 
 void merge_runs(std::span<const Results* const> runs, const std::string& dim,
-                const std::function<bool(const MetricArray&)>& wanted, Results& merged) {
+                const std::function<bool(const LabelledArray&)>& wanted, Results& merged) {
   for (const auto& [name, original] : runs.front()->metrics) {
     if (!wanted(original)) continue;
     std::vector<std::string> dims = original.dims;
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(place(original)), dim);
-    MetricArray& metric = merged.add_metric(name, dims, original.unit);
+    LabelledArray& metric = merged.add_metric(name, dims, original.unit);
     const Layout layout = layout_of(metric, dim, merged);
     if (!original.standard_error.empty())
       metric.standard_error.assign(metric.values.size(), kUndefined);
     if (!original.rows.empty()) metric.rows.assign(metric.values.size(), 0);
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      const MetricArray* part = runs[run]->metric(name);
+      const LabelledArray* part = runs[run]->metric(name);
       if (part == nullptr || part->dims != original.dims) continue;
       layout.put(part->values, run, metric.values);
       if (!metric.standard_error.empty() && !part->standard_error.empty()) {

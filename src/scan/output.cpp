@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {
@@ -28,7 +28,7 @@ const char* x_name(XSource x) {
   return "";
 }
 
-MetricArray& add(Results& results, const std::string& name, const MetricInfo& info,
+LabelledArray& add(Results& results, const std::string& name, const MetricInfo& info,
                  const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
@@ -37,15 +37,15 @@ MetricArray& add(Results& results, const std::string& name, const MetricInfo& in
 
 }  // namespace
 
-MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
                        const std::string& unit) {
-  MetricArray& metric = results.add_metric(name, std::move(dims), unit);
+  LabelledArray& metric = results.add_metric(name, std::move(dims), unit);
   metric.standard_error.assign(metric.values.size(), kUndefined);
   metric.rows.assign(metric.values.size(), 0);
   return metric;
 }
 
-void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
+void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell) {
   metric.values[at] = cell.mean;
   metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
@@ -94,7 +94,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       }
     };
     const Index copies = range.by_length ? lengths : 1;
-    MetricArray& metric = add(results, info.name, info,
+    LabelledArray& metric = add(results, info.name, info,
                               range.by_length ? std::vector<std::string>{"layer", "head", "length"}
                                               : std::vector<std::string>{"layer", "head"});
     each_head([&](const LayerTable& table, int head, std::size_t at) {
@@ -106,7 +106,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       }
     });
     if (!range.by_position) continue;
-    MetricArray& twin =
+    LabelledArray& twin =
         add(results, info.name + "_by_position", info, {"layer", "head", "position"});
     each_head([&](const LayerTable& table, int head, std::size_t at) {
       for (Index b = 0; b < bins; ++b) {
@@ -123,7 +123,7 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
   std::vector<std::string> dropped;
   std::erase_if(results.metrics, [&](const auto& entry) {
     const auto& [name, metric] = entry;
-    if (has_dim(metric, "layer")) return false;
+    if (metric.has_dim("layer")) return false;
     dropped.push_back(name);
     return true;
   });

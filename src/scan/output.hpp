@@ -16,9 +16,9 @@ struct Measured {
 };
 
 // Adds a metric of means: all cells undefined, with standard errors and numbers of rows.
-MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
                        const std::string& unit);
-void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell);
+void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell);
 
 // Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
 // kv_head, layer_type and window.

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "measures/dispersion.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
 #include "scan/run.hpp"
@@ -51,8 +51,8 @@ std::vector<Index> places(const Results& from, const Results& in, const std::str
 }
 
 // Puts the cells of a pass where they belong at entry `length` of the merged metric.
-void put_pass(const Results& pass, const MetricArray& from, Index length, const Results& merged,
-              MetricArray& to) {
+void put_pass(const Results& pass, const LabelledArray& from, Index length, const Results& merged,
+              LabelledArray& to) {
   std::vector<std::vector<Index>> places_of;
   for (const std::string& dim : from.dims) places_of.push_back(places(pass, merged, dim));
   std::vector<Index> cell(from.dims.size());
@@ -110,13 +110,13 @@ Results merge_lengths(std::vector<Results> passes) {
   merged.set_coord("length", lengths);
   merged.settings["lengths"] = std::vector<int>(lengths.begin(), lengths.end());
   for (auto& [name, metric] : merged.metrics) {
-    if (!has_dim(metric, "length")) continue;
+    if (!metric.has_dim("length")) continue;
     const std::size_t cells = metric.values.size() * lengths.size();
     metric.values.assign(cells, kUndefined);
     if (!metric.standard_error.empty()) metric.standard_error.assign(cells, kUndefined);
     if (!metric.rows.empty()) metric.rows.assign(cells, 0);
     for (std::size_t k = 0; k < passes.size(); ++k) {
-      const MetricArray* part = passes[k].metric(name);
+      const LabelledArray* part = passes[k].metric(name);
       if (part == nullptr || part->dims != metric.dims) continue;
       put_pass(passes[k], *part, static_cast<Index>(k), merged, metric);
     }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "headgauge/compare.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/largest_changes.hpp"
 #include "scan/selectivity.hpp"
 
@@ -49,19 +49,19 @@ std::string label(const Results& results, const Candidate& candidate) {
 std::optional<Cell> cell_of(const Results& results, const char* metric,
                             const Candidate& candidate) {
   const std::string dim = intervention_dimension(results);
-  const MetricArray* array = results.metric(metric);
+  const LabelledArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
   const Pick intervention{dim, candidate.intervention};
   if (!candidate.head) return find_cell(results, metric, {intervention});
   const Pick layer{"layer", candidate.head->layer_index};
-  if (!has_dim(*array, "head")) return find_cell(results, metric, {layer, intervention});
+  if (!array->has_dim("head")) return find_cell(results, metric, {layer, intervention});
   return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, intervention});
 }
 
 // Every intervention wherever it was tried, with a known change of the loss.
 std::vector<Candidate> candidates(const Results& results) {
   std::vector<Candidate> found;
-  const MetricArray* change = results.metric("loss_change");
+  const LabelledArray* change = results.metric("loss_change");
   if (change == nullptr) return found;
   const Index interventions = results.coord_size(intervention_dimension(results));
   const auto add = [&](std::optional<HeadName> head) {
@@ -73,14 +73,14 @@ std::vector<Candidate> candidates(const Results& results) {
       found.push_back(std::move(candidate));
     }
   };
-  if (!has_dim(*change, "layer")) {
+  if (!change->has_dim("layer")) {
     add(std::nullopt);
     return found;
   }
   const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
   for (std::size_t l = 0; l < layers.size(); ++l) {
     HeadName name{static_cast<Index>(l), 0, static_cast<int>(layers[l]), -1};
-    if (!has_dim(*change, "head")) {
+    if (!change->has_dim("head")) {
       add(name);
       continue;
     }

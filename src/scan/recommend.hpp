@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headgauge/results.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 

@@ -120,7 +120,7 @@ void write_loss(HeadSource& source, const RowPlan& plan, Results& results) {
   for (std::size_t d = 0; d < plan.documents().size(); ++d) {
     losses.push_back(source.token_losses(static_cast<int>(d)));
   }
-  MetricArray& loss = add_means(results, "loss", {"length"}, "nats");
+  LabelledArray& loss = add_means(results, "loss", {"length"}, "nats");
   for (std::size_t l = 0; l < plan.lengths().size(); ++l) {
     put_mean(loss, l, series_statistics(losses, plan.lengths()[l] - 1));
   }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/recommend.hpp"
 
 namespace headgauge {

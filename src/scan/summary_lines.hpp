@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "results/summary_line.hpp"
 #include "scan/summary.hpp"
 

@@ -147,7 +147,7 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
   results.set_coord("temperature", options.temperatures);
   results.set_coord("epsilon", options.epsilons);
   const std::vector<std::string> dims = {"layer", "head", "temperature", "epsilon"};
-  MetricArray& mean = results.add_metric("sensitivity", dims, "1");
+  LabelledArray& mean = results.add_metric("sensitivity", dims, "1");
   // Head (1, 0) is left out of the scan.
   for (std::size_t i = 0; i < mean.values.size(); ++i) {
     if (i / 6 != 2) mean.values[i] = static_cast<double>(i * 7 % 24);

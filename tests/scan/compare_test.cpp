@@ -216,7 +216,7 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
   const Results scanned = scan(*whole, scan_options);
   int metrics = 0;
   for (const auto& [name, metric] : scanned.metrics) {
-    const MetricArray* both = results.metric(name);
+    const LabelledArray* both = results.metric(name);
     ASSERT_NE(both, nullptr) << name;
     if (name == "loss") continue;
     std::size_t outer = 1;

@@ -116,7 +116,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
                                "forecast_coverage, loss)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
-    const MetricArray& found = *part.metric(metric);
+    const LabelledArray& found = *part.metric(metric);
     for (std::size_t i = 0; i < found.values.size(); ++i) {
       const double expected = full.metric(metric)->values[i];
       EXPECT_TRUE(found.values[i] == expected ||

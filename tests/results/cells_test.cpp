@@ -1,4 +1,4 @@
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 #include <gtest/gtest.h>
 
