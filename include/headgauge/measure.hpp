@@ -146,8 +146,12 @@ class Measure {
   }
 };
 
+// Whether a group can be measured: x and the next token's prediction come from the source, patterns
+// from the options.
+bool can_measure(const MetricGroup& group, const MeasureOptions& options, const SourceInfo& source);
+
 // Every measure of the named groups ("weights", "distance", ...; empty: all) for this source.
-// Groups that the source cannot serve (no x) are left out. Throws UsageError for unknown groups.
+// Groups that cannot be measured are left out. Throws UsageError for unknown groups.
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,
                                                     const SourceInfo& source, int slots);

@@ -14,6 +14,7 @@
 #include "convergence/uniform.hpp"
 #include "headgauge/synthetic.hpp"
 #include "kernels/simd.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -173,9 +174,9 @@ class Simulation {
   };
 
   void write_sweep(Results& out) {
-    MetricArray& horizon = out.add_metric("horizon", {"scale"}, "1");
-    MetricArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
-    MetricArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
+    MetricArray& horizon = add_declared(out, "horizon", {"scale"});
+    MetricArray& paper = add_declared(out, "horizon_paper", {"scale"});
+    MetricArray& predicted = add_declared(out, "rate_predicted", {"scale"});
     for (std::size_t s = 0; s < scales(); ++s) {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
@@ -195,11 +196,11 @@ class Simulation {
 
   void write_kind(Results& out, const Kind& kind) {
     const std::string name = kind.name;
-    MetricArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
-    MetricArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
-    MetricArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
-    MetricArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
-    MetricArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
+    MetricArray& rate = add_declared(out, "rate_" + name, {"scale"});
+    MetricArray& under = add_declared(out, "points_under_floor_" + name, {"scale"});
+    MetricArray& own = add_declared(out, "reference_error_" + name);
+    MetricArray& relative = add_declared(out, "error_" + name, {"scale", "tokens"});
+    MetricArray& absolute = add_declared(out, "error_" + name + "_absolute", {"scale", "tokens"});
     rate.standard_error.assign(scales(), kUndefined);
     rate.rows.assign(scales(), 0);
     for (MetricArray* metric : {&relative, &absolute}) {
@@ -257,10 +258,10 @@ class Simulation {
   }
 
   void write_balls(Results& out) const {
-    MetricArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
-    MetricArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
-    MetricArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
-    MetricArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
+    MetricArray& error = add_declared(out, "uniform_error");
+    MetricArray& rate = add_declared(out, "uniform_rate");
+    MetricArray& constant = add_declared(out, "uniform_constant");
+    MetricArray& predicted = add_declared(out, "uniform_constant_predicted");
     error.standard_error = error.values;
     rate.standard_error = constant.standard_error = rate.values;
     rate.rows.assign(rate.values.size(), 0);
@@ -285,8 +286,8 @@ class Simulation {
   }
 
   void write_hardmax(Results& out) const {
-    MetricArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
-    MetricArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
+    MetricArray& error = add_declared(out, "hardmax_error");
+    MetricArray& law = add_declared(out, "hardmax_error_predicted");
     error.values = hardmax_.error;
     error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {
