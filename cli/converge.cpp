@@ -106,7 +106,7 @@ void add_converge(CLI::App& app, Action& action) {
   options->run.input.add_to(*command);
   options->run.add_selection_to(*command, "Only these layers, such as 0-3,5",
                                 "Only these heads, as layer.head: 3.5,7.*", kWhatGroup);
-  options->run.add_to(*command, "weights, distance,\nseparability, capacity");
+  options->run.add_to(*command, "weights, distance, separability, dispersion");
   add_own(*command, *options);
   command->footer(
       "Example: headgauge converge demo/model --text demo/text.txt --out demo/out\n"

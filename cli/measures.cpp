@@ -2,44 +2,55 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/print.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
-#include "scan/catalogue.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-int list_measures(bool json, const std::string& group) {
-  const nlohmann::ordered_json all = metrics_catalogue();
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::vector<std::string> groups;
-  for (const auto& metric : all) {
-    const auto text = [&](const char* key) { return metric[key].get<std::string>(); };
-    const bool first = groups.empty() || groups.back() != text("group");
-    if (first) groups.push_back(text("group"));
-    if (!group.empty() && group != text("group")) continue;
-    const bool top = list.empty();
-    list.push_back(metric);
-    if (json) continue;
-    if (first) {
-      print("{}{}{}\n", top ? "" : "\n", text("group"),
-            text("command") == "scan" ? "" : " (headgauge converge)");
+void print_metric(const MetricInfo& metric, const MetricGroup& group) {
+  print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
+        fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
+        metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
+        metric.meaning, metric.formula, metric.source);
+}
+
+int list_measures(bool json, const std::string& chosen) {
+  const std::vector<MetricGroup>& groups = metric_groups();
+  if (!chosen.empty() && std::ranges::find(groups, chosen, &MetricGroup::name) == groups.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(groups, std::back_inserter(names), &MetricGroup::name);
+    throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(names, ", ")),
+                           "\"" + chosen + "\"", "correct the name"));
+  }
+  if (json) {
+    nlohmann::ordered_json list = catalogue_to_json();
+    std::erase_if(list.get_ref<nlohmann::ordered_json::array_t&>(),
+                  [&](const auto& metric) { return !chosen.empty() && metric["group"] != chosen; });
+    print("{}\n", list.dump(2));
+    return 0;
+  }
+  bool first = true;
+  for (const MetricGroup& group : groups) {
+    if (!chosen.empty() && group.name != chosen) continue;
+    print("{}{}{}\n", std::exchange(first, false) ? "" : "\n", group.name,
+          group.command == "scan" ? "" : " (headgauge " + group.command + ")");
+    for (const MetricInfo& metric : all_metrics()) {
+      if (metric.group == group.name && metric.kind != MetricKind::hidden) {
+        print_metric(metric, group);
+      }
     }
-    print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", text("name"), text("unit"),
-          text("dims"), metric["by_position"] ? " + _by_position" : "", text("meaning"),
-          text("formula"), text("source"));
   }
-  if (list.empty()) {
-    throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(groups, ", ")),
-                           "\"" + group + "\"", "correct the name"));
-  }
-  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 

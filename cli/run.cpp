@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
 #include "cli/stop.hpp"
+#include "cli/table_style.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/measure.hpp"
@@ -17,6 +19,7 @@
 namespace headgauge::cli {
 namespace {
 
+constexpr std::size_t kHelpColumns = 74;  // of what is said of an option
 constexpr const char* kSensitivity = "Sensitivity";
 constexpr const char* kCritical = "Distances and critical N";
 constexpr const char* kRunning = "Running";
@@ -28,9 +31,9 @@ void add_choices(CLI::App& command, RunOptions& options, const std::string& meas
       ->group(kWhatGroup);
   command
       .add_option("--measures", options.scan.measures,
-                  fmt::format("Groups of metrics: weights, distance, separability, sensitivity,\n"
-                              "coverage, capacity, counterfactual, model (default: {})",
-                              measures))
+                  wrapped(fmt::format("Groups of metrics: {} (default: {})",
+                                      fmt::join(measure_groups(), ", "), measures),
+                          kHelpColumns, 0))
       ->option_text("GROUP,GROUP...")
       ->delimiter(',')
       ->group(kWhatGroup);

@@ -14,6 +14,7 @@
 #include "convergence/uniform.hpp"
 #include "headgauge/synthetic.hpp"
 #include "kernels/simd.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -173,9 +174,9 @@ class Simulation {
   };
 
   void write_sweep(Results& out) {
-    LabelledArray& horizon = out.add_metric("horizon", {"scale"}, "1");
-    LabelledArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
-    LabelledArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
+    LabelledArray& horizon = add_declared(out, "horizon", {"scale"});
+    LabelledArray& paper = add_declared(out, "horizon_paper", {"scale"});
+    LabelledArray& predicted = add_declared(out, "rate_predicted", {"scale"});
     for (std::size_t s = 0; s < scales(); ++s) {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
@@ -195,11 +196,11 @@ class Simulation {
 
   void write_kind(Results& out, const Kind& kind) {
     const std::string name = kind.name;
-    LabelledArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
-    LabelledArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
-    LabelledArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
-    LabelledArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
-    LabelledArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
+    LabelledArray& rate = add_declared(out, "rate_" + name, {"scale"});
+    LabelledArray& under = add_declared(out, "points_under_floor_" + name, {"scale"});
+    LabelledArray& own = add_declared(out, "reference_error_" + name);
+    LabelledArray& relative = add_declared(out, "error_" + name, {"scale", "tokens"});
+    LabelledArray& absolute = add_declared(out, "error_" + name + "_absolute", {"scale", "tokens"});
     rate.standard_error.assign(scales(), kUndefined);
     rate.rows.assign(scales(), 0);
     for (LabelledArray* metric : {&relative, &absolute}) {
@@ -257,10 +258,10 @@ class Simulation {
   }
 
   void write_balls(Results& out) const {
-    LabelledArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
-    LabelledArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
-    LabelledArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
-    LabelledArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
+    LabelledArray& error = add_declared(out, "uniform_error");
+    LabelledArray& rate = add_declared(out, "uniform_rate");
+    LabelledArray& constant = add_declared(out, "uniform_constant");
+    LabelledArray& predicted = add_declared(out, "uniform_constant_predicted");
     error.standard_error = error.values;
     rate.standard_error = constant.standard_error = rate.values;
     rate.rows.assign(rate.values.size(), 0);
@@ -285,8 +286,8 @@ class Simulation {
   }
 
   void write_hardmax(Results& out) const {
-    LabelledArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
-    LabelledArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
+    LabelledArray& error = add_declared(out, "hardmax_error");
+    LabelledArray& law = add_declared(out, "hardmax_error_predicted");
     error.values = hardmax_.error;
     error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {

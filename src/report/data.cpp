@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "results/header.hpp"
-#include "scan/catalogue.hpp"
 
 namespace headgauge::report {
 namespace {
@@ -29,9 +28,7 @@ std::string overview_text(const Results& results) {
                        {"unit", metric.unit},
                        {"element", element_name(metrics.size())}});
   }
-  return json_text(Json{{"header", header_to_json(results)},
-                        {"catalogue", metrics_catalogue()},
-                        {"metrics", std::move(metrics)}});
+  return json_text(Json{{"header", header_to_json(results)}, {"metrics", std::move(metrics)}});
 }
 
 std::string element_name(std::size_t k) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "headgauge/reproduce.hpp"
+#include "results/declared.hpp"
 #include "scan/stages.hpp"
 
 namespace headgauge {
@@ -66,8 +67,8 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
   results.set_coord("algorithm", names);
-  LabelledArray& cost = results.add_metric("cost_seconds", {"algorithm"}, "seconds");
-  LabelledArray& paper = results.add_metric("cost_paper_seconds", {"algorithm"}, "seconds");
+  LabelledArray& cost = add_declared(results, "cost_seconds");
+  LabelledArray& paper = add_declared(results, "cost_paper_seconds");
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     cost.values[i] = seconds[i];
     paper.values[i] = kAlgorithms[i].paper_seconds;

@@ -10,6 +10,7 @@
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
+#include "results/declared.hpp"
 #include "headgauge/cells.hpp"
 #include "scan/flags.hpp"
 #include "scan/output.hpp"

@@ -46,9 +46,6 @@ using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by 
 void write_convergence(const HeadConvergences& heads, const ConvergeOptions& options,
                        const SourceInfo& info, Results& results);
 
-// Adds a metric of convergence_metrics() with the dims and the unit that it declares.
-LabelledArray& add_declared(Results& results, std::string_view name);
-
 // How paper A's and paper B's figures rank the heads (docs/convergence.md).
 void write_meeting(const ConvergeOptions& options, Results& results);
 

@@ -7,6 +7,7 @@
 
 #include "convergence/budget.hpp"
 #include "convergence/rank_correlation.hpp"
+#include "results/declared.hpp"
 #include "headgauge/cells.hpp"
 #include "scan/converge_output.hpp"
 
@@ -34,10 +35,11 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
       cell = find_cell(results, metric, {layer, column});
     }
     double value = cell ? cell->value : kUndefined;
-    if (metric == "critical_fraction_head") {
+    const std::string& of = metric_info(metric).fraction_of;
+    if (!of.empty()) {
       // A critical N beyond those searched ranks above all that were found.
-      const auto n = find_cell(results, "critical_n_head", {layer, column});
-      if (n && n->value < 0) value = 1;
+      const auto n = find_cell(results, of, {layer, column});
+      if (n && n->value == metric_info(of).none) value = 1;
     }
     values.push_back(value);
   }

@@ -33,9 +33,9 @@ Series differences(const Series& of, const Series& from) {
 NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
     : results_(results) {
   dims.emplace_back("length");
-  loss_ = &add_means(results, "loss", dims, "nats");
-  change_ = &add_means(results, "loss_change", dims, "nats");
-  divergence_ = &add_means(results, "kl", dims, "nats");
+  loss_ = &add_means(results, "loss", dims, metric_info("loss").unit);
+  change_ = &add_means(results, "loss_change", dims, metric_info("loss_change").unit);
+  divergence_ = &add_means(results, "kl", dims, metric_info("kl").unit);
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,

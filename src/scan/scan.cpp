@@ -32,30 +32,48 @@ Index longest_document(const SourceInfo& source) {
   return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
 }
 
+// "distance, separability and coverage need": the groups that need something that not every source
+// and scan has.
+std::string groups_that_need(MetricGroup::Needs what) {
+  std::vector<std::string> names;
+  for (const MetricGroup& group : metric_groups()) {
+    if (group.needs == what) names.push_back(group.name);
+  }
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last + " needs"
+                       : fmt::format("{} and {} need", fmt::join(names, ", "), last);
+}
+
 // All groups that the source allows, if none was asked for. Of those asked for, what it does not
 // allow is absent; where that leaves nothing there is nothing to do.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
-  const auto allowed = [&](const std::string& group) {
-    const bool needs_x = group == "distance" || group == "separability" || group == "coverage";
-    return (source.has_x || !needs_x) && (source.has_loss || group != "model") &&
-           (options.measure.masked || group != "counterfactual");
-  };
   std::vector<std::string> possible;
-  std::ranges::copy_if(measure_groups(), std::back_inserter(possible), allowed);
+  for (const MetricGroup& group : metric_groups()) {
+    if (group.command == "scan" && can_measure(group, options.measure, source)) {
+      possible.push_back(group.name);
+    }
+  }
   if (options.measures.empty()) options.measures = possible;
+  const auto allowed = [&](const std::string& group) {
+    return std::ranges::find(possible, group) != possible.end() ||
+           std::ranges::find(measure_groups(), group) == measure_groups().end();
+  };
   if (std::ranges::any_of(options.measures, allowed)) return;
+  using enum MetricGroup::Needs;
   throw UnsupportedError(
       fault("--measures",
             fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
             fmt::format("{}", fmt::join(options.measures, ", ")),
-            "distance, separability and coverage need the vectors x, model needs a prediction "
-            "of the next token, counterfactual needs a --pattern"));
+            fmt::format("{} the vectors x, {} a prediction of the next token, {} a --pattern",
+                        groups_that_need(x), groups_that_need(loss), groups_that_need(pattern))));
 }
 
 // Whether sets of top_n are measured.
 bool measures_sets(const ScanOptions& options) {
-  return std::ranges::any_of(options.measures, [](const std::string& group) {
-    return group == "distance" || group == "separability" || group == "coverage";
+  return std::ranges::any_of(all_metrics(), [&](const MetricInfo& metric) {
+    return std::ranges::find(metric.dims, "top_n") != metric.dims.end() &&
+           std::ranges::find(options.measures, metric.group) != options.measures.end();
   });
 }
 
