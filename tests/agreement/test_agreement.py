@@ -91,7 +91,7 @@ class Agreement(unittest.TestCase):
     def test_soft_caps(self) -> None:
         """A Gemma 2 whose windows are longer than the text."""
         model = self.folder / "gemma2"
-        shutil.copytree(ROOT / "tests/golden/data/gemma2-plain", model)
+        shutil.copytree(ROOT / "tests/golden/llama/gemma2-plain", model)
         config = json.loads((model / "config.json").read_text()) | {"sliding_window": 64}
         (model / "config.json").write_text(json.dumps(config))
         self.agree(model, [self.random_ids(64, config["vocab_size"])])

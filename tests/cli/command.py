@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests/results"))
 from schema import validate, validate_text  # noqa: E402
 
 BINARY = Path(os.environ.get("HEADGAUGE_BINARY") or ROOT / "build/release/headgauge")
-GOLDEN = ROOT / "tests/golden/data"
+GOLDEN = ROOT / "tests/golden"
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data")
 SECONDS = 120  # after which a run is given up; none should need a tenth of it
 

@@ -18,7 +18,7 @@ CAPP = DATA / "models/capp-gpt"
 class BadInputTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        self.model = copy_golden("plain", self.folder / "model")
+        self.model = copy_golden("gpt2/plain", self.folder / "model")
         self.tokens = self.ids(64)
 
     def refuse_scan(self, *says: str, code: int = BAD_INPUT, model="model", options=()) -> str:
@@ -48,7 +48,7 @@ class Folders(BadInputTest):
         self.refuse_scan("pytorch_model.bin", "save_pretrained", code=UNSUPPORTED)
 
     def test_a_missing_shard(self) -> None:
-        sharded = copy_golden("sharded", self.folder / "sharded")
+        sharded = copy_golden("gpt2/sharded", self.folder / "sharded")
         (sharded / "model-00002-of-00003.safetensors").unlink()
         self.refuse_scan(
             "model.safetensors.index.json",
@@ -67,7 +67,7 @@ class Cache(BadInputTest):
 
     def cached(self, name: str) -> None:
         repository = self.folder / "hub" / f"models--{name.replace('/', '--')}"
-        copy_golden("plain", repository / "snapshots/0123abc")
+        copy_golden("gpt2/plain", repository / "snapshots/0123abc")
         self.write(f"{repository.relative_to(self.folder)}/refs/main", "0123abc")
 
     def test_a_name_that_is_not_there_says_where_it_looked_and_how_to_fetch_it(self) -> None:
@@ -107,7 +107,7 @@ class Config(BadInputTest):
     def test_a_field_that_is_missing(self) -> None:
         for field in ("model_type", "n_layer", "n_head", "n_embd", "vocab_size"):
             with self.subTest(field):
-                copy_golden("plain", self.model)
+                copy_golden("gpt2/plain", self.model)
                 change_config(self.model, **{field: None})
                 self.refuse_scan(f"field {field}", "no such field")
 
@@ -121,7 +121,7 @@ class Config(BadInputTest):
             ({"layer_norm_epsilon": -1}, "found -1;"),
         ):
             with self.subTest(changes):
-                copy_golden("plain", self.model)
+                copy_golden("gpt2/plain", self.model)
                 change_config(self.model, **changes)
                 self.refuse_scan("model/config.json: field ", found)
 
@@ -159,7 +159,7 @@ class Config(BadInputTest):
             ({"tie_word_embeddings": False}, "lm_head.weight"),
         ):
             with self.subTest(changes):
-                copy_golden("plain", self.model)
+                copy_golden("gpt2/plain", self.model)
                 change_config(self.model, **changes)
                 self.refuse_scan(tensor, "shape", "must come from the same model")
 

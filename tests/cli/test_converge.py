@@ -54,7 +54,7 @@ class ConvergeTest(CommandTest):
 class Checkpoint(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
         self.model = ("model", "--tokens", "ids.txt")
 
@@ -207,7 +207,7 @@ class Checkpoint(ConvergeTest):
 class Refused(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
 
     def test_too_few_tokens(self) -> None:

@@ -225,7 +225,7 @@ class Overlap(DiffTest):
         self.assertIn("lengths 32, 64;", done.out)
 
     def test_models_of_two_sizes(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(256)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", "64,128", "--out", "big",
                      "--quiet")  # fmt: skip

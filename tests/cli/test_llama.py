@@ -94,7 +94,7 @@ class Stories(LlamaTest):
 
 class Made(LlamaTest):
     def model(self, golden: str, **changes) -> Path:
-        folder = copy_golden(golden, self.folder / golden)
+        folder = copy_golden(f"llama/{golden}", self.folder / golden)
         change_config(folder, **changes)
         return folder
 

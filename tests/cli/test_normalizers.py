@@ -22,7 +22,7 @@ def flat(part: object) -> list[float]:
 class EveryNormalizer(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def listed(self) -> list[dict]:

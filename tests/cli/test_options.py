@@ -32,7 +32,7 @@ class AgreementTest(CommandTest):
 class Models(AgreementTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
         self.write("other.txt", " ".join(str(i * i * 5 % 41) for i in range(97)))
 
@@ -106,7 +106,7 @@ class Sampled(CommandTest):
     """--expected-draws, which the reference does not know: the samples lie between the bounds."""
 
     def test_expected_draws(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
         arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--json")
         options = ("--lengths", "64,123", "--top-n", "1,5,20", "--critical-max", 2)

@@ -15,7 +15,7 @@ from command import BINARY, RESOURCE, CommandTest, environment, files_in, run
 class OutputTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
 

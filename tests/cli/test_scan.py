@@ -38,7 +38,7 @@ def is_of_layer(metric: dict) -> bool:
 class ScanTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def scan(self, *options, out: str = "out") -> dict:

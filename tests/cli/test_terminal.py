@@ -19,7 +19,7 @@ def without_codes(text: str) -> str:
 class TerminalTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def show(self, *options, model: str = "model", **terminal) -> Terminal:

@@ -28,7 +28,7 @@ from catalogue import REAL, TINY, capp_tokens, real_tokens, tiny_tokens, write_r
 from llama_catalogue import LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE / "data"
+GPT2, LLAMA = HERE / "gpt2", HERE / "llama"
 SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 SIZE_LIMIT = 3_000_000
 
@@ -227,17 +227,19 @@ def check_same_files(check: Checker, name: str, made: Path, kept: Path) -> None:
 
 
 def read_golden(name: str) -> Golden:
-    golden: Golden = json.loads((DATA / name / "golden.json").read_text(encoding="ascii"))
+    folder = next(family / name for family in (GPT2, LLAMA) if (family / name).is_dir())
+    golden: Golden = json.loads((folder / "golden.json").read_text(encoding="ascii"))
     return golden
 
 
 def check_all(with_random: bool) -> Checker:
     check = Checker()
     names = [case.name for case in (*TINY, *LLAMAS, *REAL)] + ["capp-gpt", "stories260k"]
-    folders = sorted(path.name for path in DATA.iterdir() if path.is_dir())
-    check.true(folders == sorted([*names, "tokenizer"]), f"data/ holds {', '.join(folders)}")
-    total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
-    check.true(total < SIZE_LIMIT, f"data/ holds {total} bytes, limit {SIZE_LIMIT}")
+    folders = sorted(path.name for family in (GPT2, LLAMA) for path in family.iterdir())
+    check.true(folders == sorted(names), f"gpt2/ and llama/ hold {', '.join(folders)}")
+    files = (path for family in (GPT2, LLAMA) for path in family.rglob("*") if path.is_file())
+    total = sum(path.stat().st_size for path in files)
+    check.true(total < SIZE_LIMIT, f"gpt2/ and llama/ hold {total} bytes, limit {SIZE_LIMIT}")
     for name in names:
         golden = read_golden(name)
         check_shapes(check, name, golden)
@@ -246,17 +248,17 @@ def check_all(with_random: bool) -> Checker:
     for case in TINY:
         golden = read_golden(case.name)
         check.true(golden["tokens"] == tiny_tokens(case), f"{case.name}: other tokens")
-        check_weights(check, case.name, golden, DATA / case.name)
+        check_weights(check, case.name, golden, GPT2 / case.name)
         with tempfile.TemporaryDirectory() as scratch:
             write_tiny(Path(scratch), case)
-            check_same_files(check, case.name, Path(scratch), DATA / case.name)
+            check_same_files(check, case.name, Path(scratch), GPT2 / case.name)
     for llama in LLAMAS:
         golden = read_golden(llama.name)
         check.true(golden["tokens"] == llama_tokens(llama), f"{llama.name}: other tokens")
-        check_llama(check, llama.name, golden, DATA / llama.name)
+        check_llama(check, llama.name, golden, LLAMA / llama.name)
         with tempfile.TemporaryDirectory() as scratch:
             write_llama(Path(scratch), llama)
-            check_same_files(check, llama.name, Path(scratch), DATA / llama.name)
+            check_same_files(check, llama.name, Path(scratch), LLAMA / llama.name)
     for real in REAL:
         golden = read_golden(real.name)
         check.true(golden["tokens"] == real_tokens(real), f"{real.name}: other tokens")

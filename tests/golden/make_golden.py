@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the golden files: tiny random checkpoints, and what Hugging Face computes on them.
 
-    make_golden.py                          everything under data/ but the tokenizers
+    make_golden.py                          everything under gpt2/ and llama/
     make_golden.py --only plain,f16         some of it
     make_golden.py --checkpoint DIR --tokens FILE --out FILE [--lengths 32,64]
                                             the same values for any checkpoint
@@ -41,7 +41,7 @@ import hugging_face_llama
 from llama_catalogue import ARCHITECTURES, LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE / "data"
+GPT2, LLAMA = HERE / "gpt2", HERE / "llama"
 SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 FORMAT = "headgauge.golden/1"
 CAPP_LENGTH = 320
@@ -111,14 +111,14 @@ def make_all(only: set[str] | None) -> None:
     wanted = only or names
     for case in TINY:
         if case.name in wanted:
-            folder = DATA / case.name
+            folder = GPT2 / case.name
             write_tiny(folder, case)
             about = {"name": case.name, "about": case.about}
             tokens = tiny_tokens(case)
             write_golden(folder / "golden.json", about, folder, tokens, lengths_for(len(tokens)))
     for llama in LLAMAS:
         if llama.name in wanted:
-            folder = DATA / llama.name
+            folder = LLAMA / llama.name
             write_llama(folder, llama)
             about = {"name": llama.name, "about": llama.about}
             tokens = llama_tokens(llama)
@@ -126,13 +126,13 @@ def make_all(only: set[str] | None) -> None:
     if "stories260k" in wanted:
         folder = SHARED / "models" / "stories260k"
         about = {"name": "stories260k", "about": "a real trained Llama; weights in shared data"}
-        out = DATA / "stories260k" / "golden.json"
+        out = LLAMA / "stories260k" / "golden.json"
         write_golden(out, about, folder, story_tokens(folder), [32, 64, 128, 256, STORY_LENGTH])
     if "capp-gpt" in wanted:
         folder = SHARED / "models" / "capp-gpt"
         about = {"name": "capp-gpt", "about": "a real trained checkpoint; weights in shared data"}
         tokens = capp_tokens(CAPP_LENGTH)
-        out = DATA / "capp-gpt" / "golden.json"
+        out = GPT2 / "capp-gpt" / "golden.json"
         write_golden(out, about, folder, tokens, [32, 64, 128, 256, CAPP_LENGTH])
     for real in REAL:
         if real.name in wanted:
@@ -157,7 +157,7 @@ def make_real(name: str) -> None:
         folder = Path(scratch)
         write_real(folder, case)
         tokens = real_tokens(case)
-        out = DATA / case.name / "golden.json"
+        out = GPT2 / case.name / "golden.json"
         write_golden(out, about, folder, tokens, [16, 32, 64, 100, len(tokens)])
 
 

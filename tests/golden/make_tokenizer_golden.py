@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make data/tokenizer/*.json: what the Hugging Face tokenizers give for a set of strings.
+"""Make tokenizer/*.json: what the Hugging Face tokenizers give for a set of strings.
 
 One file per tokenizer of the shared data. GPT-2's is read three ways that must agree:
 tokenizer.json by the tokenizers library, vocab.json + merges.txt by both classes of transformers.
@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from transformers import GPT2Tokenizer, GPT2TokenizerFast
 
 HERE = Path(__file__).resolve().parent
-OUT = HERE / "data" / "tokenizer"
+OUT = HERE / "tokenizer"
 SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 
 GPT2_STRINGS: tuple[str, ...] = (

@@ -21,7 +21,7 @@ from sources import dump_document, model_documents, open_model
 from weights import weight_rows
 
 HERE = Path(__file__).resolve().parent
-GOLDEN = HERE.parent / "golden" / "data"
+GOLDEN = HERE.parent / "golden"
 DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 CAPP = DATA / "models" / "capp-gpt"
 TRAINED = ("capp-gpt", "stories260k")
@@ -97,13 +97,11 @@ class Forward(unittest.TestCase):
                     )
 
     def test_against_hugging_face(self) -> None:
-        names = sorted(path.parent.name for path in GOLDEN.glob("*/golden.json"))
-        if not names:
-            self.skipTest(f"no golden files in {GOLDEN}")
         checked = 0
-        for name in names:
-            golden = json.loads((GOLDEN / name / "golden.json").read_text())
-            folder = CAPP.parent / name if name in TRAINED else GOLDEN / name
+        for path in sorted(GOLDEN.glob("*/*/golden.json")):
+            name = path.parent.name
+            golden = json.loads(path.read_text())
+            folder = CAPP.parent / name if name in TRAINED else path.parent
             if not (folder / "config.json").exists():
                 continue  # weights that are written when needed, or shared data not here
             config = json.loads((folder / "config.json").read_text())
