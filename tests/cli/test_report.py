@@ -1,4 +1,4 @@
-"""headgauge report, as a user runs it; what the page does in a browser is in tests/web."""
+"""headgauge report, as a user runs it; what the page does in a browser is in web/test/browser."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { csvText, fileName } from "../src/page/save";
-import { formatOrder, nextOrder, parseOrder, sorted, type Column } from "../src/page/table";
+import { csvText, fileName } from "../../src/page/save";
+import { formatOrder, nextOrder, parseOrder, sorted, type Column } from "../../src/page/table";
 
 interface Row {
   name: string;

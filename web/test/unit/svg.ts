@@ -1,8 +1,8 @@
 // Whether a text is well-formed XML, and what a drawing is made of. A reader of its own: it shares
 // nothing with the writer in src/offline.
 import { expect } from "vitest";
-import type { Figure } from "../src/figures/figure";
-import { SmallDocument, svgText } from "../src/offline/dom";
+import type { Figure } from "../../src/figures/figure";
+import { SmallDocument, svgText } from "../../src/offline/dom";
 
 export interface Parsed {
   name: string;

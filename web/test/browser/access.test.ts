@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { drawAll, inBrowser, openKind, quiet, viewsOf } from "./browser";
 
-const axe = readFileSync(join(__dirname, "../../web/node_modules/axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(join(__dirname, "../../node_modules/axe-core/axe.min.js"), "utf8");
 
 interface Violation {
   id: string;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { resultsFromFile } from "../src/data/file";
-import { headName } from "../src/page/address";
-import { changesOf, matchingChanges } from "../src/page/changes";
-import { flagGroups } from "../src/page/flags";
-import { pieces } from "../src/page/findings";
-import { headRows, matching } from "../src/page/heads";
-import { valueText } from "../src/page/provenance";
+import { resultsFromFile } from "../../src/data/file";
+import { headName } from "../../src/page/address";
+import { changesOf, matchingChanges } from "../../src/page/changes";
+import { flagGroups } from "../../src/page/flags";
+import { pieces } from "../../src/page/findings";
+import { headRows, matching } from "../../src/page/heads";
+import { valueText } from "../../src/page/provenance";
 import { smallFile, smallResults } from "./page-results";
 
 const found = (filter: string) =>

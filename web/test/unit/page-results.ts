@@ -1,6 +1,6 @@
 // A small results file for the tests of the page's logic: 2 layers x 3 heads.
-import { resultsFromFile } from "../src/data/file";
-import type { CatalogueEntry, Results } from "../src/data/results";
+import { resultsFromFile } from "../../src/data/file";
+import type { CatalogueEntry, Results } from "../../src/data/results";
 
 export const ENTRY: CatalogueEntry = {
   name: "entropy",

@@ -19,7 +19,7 @@ declare module "vitest" {
   }
 }
 
-const root = resolve(__dirname, "../..");
+const root = resolve(__dirname, "../../..");
 const chromium = process.env["HEADGAUGE_CHROMIUM"] ?? "/usr/bin/chromium";
 const binary = resolve(root, process.env["HEADGAUGE_BINARY"] ?? "build/release/headgauge");
 const template = process.env["HEADGAUGE_PAGE_TEMPLATE"];
@@ -32,7 +32,7 @@ export default function prepare(project: TestProject): (() => void) | undefined 
   project.provide("missing", missing.join("; "));
   project.provide("chromium", chromium);
   if (missing.length > 0) {
-    console.warn(`tests/web is skipped: ${missing.join("; ")}`);
+    console.warn(`web/test/browser is skipped: ${missing.join("; ")}`);
     project.provide("folder", "");
     project.provide("kinds", []);
     return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Claim } from "../src/data/results";
-import type { Figure } from "../src/figures/figure";
-import { figuresOf, tally } from "../src/page/claims";
+import type { Claim } from "../../src/data/results";
+import type { Figure } from "../../src/figures/figure";
+import { figuresOf, tally } from "../../src/page/claims";
 
 const claim = (paper: string, figure: string, verdict: Claim["verdict"] = "holds"): Claim => ({
   name: "x",

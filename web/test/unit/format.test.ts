@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseTicks, domainOf } from "../src/figures/axes";
-import { formatBytes, formatNumber, formatShare, formatWithError } from "../src/figures/format";
+import { chooseTicks, domainOf } from "../../src/figures/axes";
+import { formatBytes, formatNumber, formatShare, formatWithError } from "../../src/figures/format";
 
 describe("numbers as text", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changed, formatAddress, parseAddress, parseHead } from "../src/page/address";
+import { changed, formatAddress, parseAddress, parseHead } from "../../src/page/address";
 
 test("an address survives the way through the location bar", () => {
   const addresses = [

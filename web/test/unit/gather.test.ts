@@ -1,7 +1,7 @@
 // Metrics that come one at a time, as a page unpacks them.
 import { describe, expect, it } from "vitest";
-import { resultsFromOverview } from "../src/data/embedded";
-import type { RawNumbers } from "../src/data/results";
+import { resultsFromOverview } from "../../src/data/embedded";
+import type { RawNumbers } from "../../src/data/results";
 
 const METRICS = [
   { name: "loss", dims: ["length"], unit: "nats", element: "a" },

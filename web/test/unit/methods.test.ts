@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FORMULAS } from "../src/methods/formulas";
-import { rendered, renderedFormula } from "../src/methods/rendered";
+import { FORMULAS } from "../../src/methods/formulas";
+import { rendered, renderedFormula } from "../../src/methods/rendered";
 import { parseXml } from "./svg";
 
-const root = resolve(__dirname, "../..");
+const root = resolve(__dirname, "../../..");
 
 // Every metric in the tables of docs/formats.md.
 function documented(): string[] {

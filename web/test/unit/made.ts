@@ -1,6 +1,6 @@
 // Small results files for tests: every number follows from the place it stands at.
-import { resultsFromFile } from "../src/data/file";
-import type { Label, Results } from "../src/data/results";
+import { resultsFromFile } from "../../src/data/file";
+import type { Label, Results } from "../../src/data/results";
 
 export interface MadeMetric {
   dims: string[];

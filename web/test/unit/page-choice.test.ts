@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { allHeads, chosenCell, headCell, isPerHead, rowsBehind } from "../src/page/cells";
-import { nextPlace, reading } from "../src/page/map";
-import { quantities } from "../src/page/methods";
-import { metricOptions } from "../src/page/selection";
+import { allHeads, chosenCell, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
+import { nextPlace, reading } from "../../src/page/map";
+import { quantities } from "../../src/page/methods";
+import { metricOptions } from "../../src/page/selection";
 import { smallResults } from "./page-results";
 
 const results = smallResults();

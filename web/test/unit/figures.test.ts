@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { resultsFromFile } from "../src/data/file";
-import type { Results } from "../src/data/results";
-import { changesFigure, largestChangesFigure } from "../src/figures/changes";
-import type { Figure } from "../src/figures/figure";
-import { genericFigure } from "../src/figures/generic";
-import { headFigures } from "../src/figures/head";
-import { meetingFigure, modelFigures, modelNeeds } from "../src/figures/model";
-import { multiplesFigure } from "../src/figures/multiples";
-import { limitsFigures, tokensFigures } from "../src/figures/papers";
-import { standardFigures } from "../src/figures/standard";
+import { resultsFromFile } from "../../src/data/file";
+import type { Results } from "../../src/data/results";
+import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
+import type { Figure } from "../../src/figures/figure";
+import { genericFigure } from "../../src/figures/generic";
+import { headFigures } from "../../src/figures/head";
+import { meetingFigure, modelFigures, modelNeeds } from "../../src/figures/model";
+import { multiplesFigure } from "../../src/figures/multiples";
+import { limitsFigures, tokensFigures } from "../../src/figures/papers";
+import { standardFigures } from "../../src/figures/standard";
 import {
   madeCompare, madeConverge, madeDiff, madeFile, madeResults, madeScan, madeSynthetic,
 } from "./made";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mapFigure } from "../src/figures/map";
-import { colourScale } from "../src/figures/theme";
+import { mapFigure } from "../../src/figures/map";
+import { colourScale } from "../../src/figures/theme";
 import { madeResults, madeScan } from "./made";
 import { drawn, expectWhole } from "./svg";
 
