@@ -9,7 +9,7 @@ import struct
 from array import array
 from pathlib import Path
 
-from command import GOLDEN
+from tests.places import GOLDEN
 
 Header = dict[str, dict]
 

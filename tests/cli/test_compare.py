@@ -6,8 +6,10 @@ import csv
 import json
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import DATA, ROOT, UNSUPPORTED, USAGE, CommandTest, validate
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
+from tests.places import DATA, ROOT
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:

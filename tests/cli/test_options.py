@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest
+from tests.agreement.program import comparison
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
 
-COMPARE = ROOT / "tests/reference/compare.py"
 BRIEF = ("--temperatures", "0.1,1")  # 31 of them are compared elsewhere
 
 
 class AgreementTest(CommandTest):
-    def compare(self, *reference) -> None:
-        command = [sys.executable, COMPARE, "out/results.json", *reference]
-        done = subprocess.run(
-            list(map(str, command)), cwd=self.folder, capture_output=True, text=True
-        )
+    def compare(self, *reference: str) -> None:
+        files = [a if a.startswith("--") else self.folder / a for a in reference]
+        done = comparison(self.folder / "out/results.json", *files)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"[1-9]\d* agree, 0 do not")
 

@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import unittest
 
-from checkpoints import copy_golden
-from command import BINARY, RESOURCE, CommandTest, environment, files_in, run
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import RESOURCE, CommandTest, environment, files_in, run
+from tests.places import BINARY
 
 
 class OutputTest(CommandTest):

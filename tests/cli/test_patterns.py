@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest, validate
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
+from tests.places import ROOT
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:

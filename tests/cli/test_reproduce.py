@@ -6,9 +6,11 @@ import json
 import signal
 import unittest
 
-from checkpoints import copy_golden, make_gpt2
-from command import INTERRUPTED, ROOT, CommandTest, validate, validate_text
-from terminal import Terminal
+from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import ROOT
+from tests.results.schema import validate, validate_text
 
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]

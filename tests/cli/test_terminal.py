@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unittest
 
-from checkpoints import copy_golden, make_gpt2
-from command import CommandTest, environment
-from terminal import Terminal
+from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.command import CommandTest, environment
+from tests.cli.terminal import Terminal
 
 ESCAPE = "\x1b"
 

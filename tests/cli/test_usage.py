@@ -6,8 +6,9 @@ import json
 import re
 import unittest
 
-from checkpoints import copy_golden
-from command import ROOT, USAGE, CommandTest, Finished, environment, run
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import USAGE, CommandTest, Finished, environment, run
+from tests.places import ROOT
 
 COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
             "patterns", "inspect", "phantom")  # fmt: skip

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from catalogue import Tensors, layout_of, seed_of
-from random_checkpoint import (
+from tests.golden.catalogue import Tensors, layout_of, seed_of
+from tests.golden.random_checkpoint import (
     DTYPES,
     TORCH_NAMES,
     Config,

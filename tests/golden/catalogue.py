@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from random_checkpoint import (
+from tests.golden.random_checkpoint import (
     Config,
     Tensor,
     base_config,

@@ -24,8 +24,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catalogue import REAL, TINY, capp_tokens, real_tokens, tiny_tokens, write_real, write_tiny
-from llama_catalogue import LLAMAS, llama_tokens, write_llama
+from tests.golden.catalogue import (
+    REAL,
+    TINY,
+    capp_tokens,
+    real_tokens,
+    tiny_tokens,
+    write_real,
+    write_tiny,
+)
+from tests.golden.llama_catalogue import LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
 GPT2, LLAMA = HERE / "gpt2", HERE / "llama"

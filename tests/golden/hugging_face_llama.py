@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, modeling_rope_utils
 
-from hugging_face import Array, Run
+from tests.golden.hugging_face import Array, Run
 
 
 class WideTorch:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from catalogue import layout_of, seed_of
-from random_checkpoint import (
+from tests.golden.catalogue import layout_of, seed_of
+from tests.golden.random_checkpoint import (
     DTYPES,
     TORCH_NAMES,
     Config,

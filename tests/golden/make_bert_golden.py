@@ -22,10 +22,10 @@ import numpy as np
 import torch
 import transformers
 
-from bert_catalogue import CASES, tokens_of, write_bert
-from catalogue import lengths_for
-from hugging_face import STATISTICS, Array, jacobian_frobenius, log_sum_exp, relative
-from make_golden import dump, plain, sha256
+from tests.golden.bert_catalogue import CASES, tokens_of, write_bert
+from tests.golden.catalogue import lengths_for
+from tests.golden.hugging_face import STATISTICS, Array, jacobian_frobenius, log_sum_exp, relative
+from tests.golden.make_golden import dump, plain, sha256
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "bert"

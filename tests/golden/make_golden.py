@@ -26,7 +26,8 @@ import tokenizers
 import torch
 import transformers
 
-from catalogue import (
+from tests.golden import hugging_face, hugging_face_llama
+from tests.golden.catalogue import (
     REAL,
     TINY,
     capp_tokens,
@@ -36,9 +37,7 @@ from catalogue import (
     write_real,
     write_tiny,
 )
-import hugging_face
-import hugging_face_llama
-from llama_catalogue import ARCHITECTURES, LLAMAS, llama_tokens, write_llama
+from tests.golden.llama_catalogue import ARCHITECTURES, LLAMAS, llama_tokens, write_llama
 
 HERE = Path(__file__).resolve().parent
 GPT2, LLAMA = HERE / "gpt2", HERE / "llama"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from safetensors_io import Tensors, to_bf16, write_file
+from tests.reference.safetensors_io import Tensors, to_bf16, write_file
 
 Array = npt.NDArray[Any]
 

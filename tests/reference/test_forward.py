@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,18 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gpt2 import Model
-from llama import FAMILIES, LlamaModel
-from rows import row_blocks
-from safetensors_io import read_checkpoint, read_file, write_file
-from sensitivity import frobenius
-from small_model import write_model
-from sources import dump_document, model_documents, open_model
-from weights import weight_rows
+from tests.places import DATA, GOLDEN
+from tests.reference.gpt2 import Model
+from tests.reference.llama import FAMILIES, LlamaModel
+from tests.reference.rows import row_blocks
+from tests.reference.safetensors_io import read_checkpoint, read_file, write_file
+from tests.reference.sensitivity import frobenius
+from tests.reference.small_model import write_model
+from tests.reference.sources import dump_document, model_documents, open_model
+from tests.reference.weights import weight_rows
 
-HERE = Path(__file__).resolve().parent
-GOLDEN = HERE.parent / "golden"
-DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
 CAPP = DATA / "models" / "capp-gpt"
 TRAINED = ("capp-gpt", "stories260k")
 DIGITS = 2e-10  # golden files have 12 significant digits
