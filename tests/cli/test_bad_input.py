@@ -11,7 +11,6 @@ import unittest
 from tests.cli.checkpoints import (
     change_config,
     copy_golden,
-    gpt2_shapes,
     make_gpt2,
     read_weights,
     write_weights,
@@ -241,13 +240,12 @@ class Safetensors(BadInputTest):
         self.refuse_header(self.name, "shape [20, 80]", "shape [80, 20]", shape=[80, 20])
 
     def test_a_missing_tensor_is_named(self) -> None:
-        bare = self.name.removeprefix("transformer.")
-        for name in gpt2_shapes(2, 20, 41, 128):
-            prefix = self.name.removesuffix(bare)
-            header = {n: e for n, e in self.header.items() if n != prefix + name}
-            self.assertLess(len(header), len(self.header), name)
+        names = [n for n in self.header if n != "__metadata__"]
+        self.assertEqual(len(names), 28)  # 12 in each of two layers
+        for name in names:
+            header = {n: e for n, e in self.header.items() if n != name}
             # The others move together, so that nothing but the tensor is amiss.
-            begin, end = self.header[prefix + name]["data_offsets"]
+            begin, end = self.header[name]["data_offsets"]
             moved = {
                 n: {**e, "data_offsets": [o - (end - begin) * (o > begin)
                                           for o in e["data_offsets"]]}
@@ -255,7 +253,7 @@ class Safetensors(BadInputTest):
             }  # fmt: skip
             write_weights(self.path, moved, self.data[:begin] + self.data[end:])
             with self.subTest(name):
-                self.refuse_scan(name, "none of that name")
+                self.refuse_scan(name.removeprefix("transformer."), "none of that name")
 
     def test_nan_and_infinity_are_found_wherever_they_are(self) -> None:
         names = [n for n in self.header if n != "__metadata__"]
