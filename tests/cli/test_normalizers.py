@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:
@@ -22,7 +19,7 @@ def flat(part: object) -> list[float]:
 class EveryNormalizer(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def listed(self) -> list[dict]:

@@ -7,7 +7,8 @@ import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from command import BAD_INPUT, RESOURCE, ROOT, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
+from tests.places import ROOT
 
 MADE = ROOT / "tests/results/data/made.json"
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 using testing::expect_error;
 
 std::string golden_folder(const std::string& name) {
-  return fmt::format("{}/{}", testing::source_path("tests/golden/data"), name);
+  return fmt::format("{}/{}", testing::source_path("tests/golden/llama"), name);
 }
 
 Document ids(int count, int vocabulary = 31) {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from normalizers import (
+from tests.reference.normalizers import (
     FUNCTIONS,
     SOFTMAX,
     Rule,
@@ -30,7 +30,6 @@ from normalizers import (
     taylor,
     top_k,
 )
-
 
 Array = npt.NDArray[Any]
 

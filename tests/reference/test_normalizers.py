@@ -7,8 +7,8 @@ import unittest
 
 import numpy as np
 
-from normalizers import SOFTMAX, entmax, sparsemax
-from rule_names import make_rule
+from tests.reference.normalizers import SOFTMAX, entmax, sparsemax
+from tests.reference.rule_names import make_rule
 
 SPECS = [
     *("softmax", "softmax:t=2", "ssmax", "logn", "logn-qwen:train=8", "logn-entropy:train=8"),

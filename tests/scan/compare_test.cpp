@@ -26,7 +26,7 @@ std::unique_ptr<ModelSource> open_plain(int documents = 1, int threads = 0,
   SourceOptions options;
   options.threads = threads;
   options.variant_bytes = variant_bytes;
-  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
                            options);
 }
 

@@ -23,7 +23,7 @@ std::unique_ptr<HeadSource> plain_source(int documents = 1) {
     texts.push_back({"text " + std::to_string(d), tokens, ""});
     std::rotate(tokens.begin(), tokens.begin() + 7, tokens.end());
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
                            {});
 }
 

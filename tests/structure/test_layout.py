@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
 
 # A module includes itself and those before it.
 ORDER = (

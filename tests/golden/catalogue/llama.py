@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from catalogue import layout_of, seed_of
-from random_checkpoint import (
-    DTYPES,
-    TORCH_NAMES,
-    Config,
-    Tensor,
-    encode,
-    integers,
-    uniform,
-    write_config,
-    write_weights,
-)
-
-Tensors = dict[str, Tensor]
-Recipe = tuple[tuple[int, ...], float, int]  # shape, mean, half-width in 1/1024
+from tests.golden.catalogue.case import TORCH_NAMES, Case, Config, Recipe
+from tests.golden.catalogue.draw import draw_tensor
+from tests.golden.catalogue.files import Tensor
 
 ARCHITECTURES = {
     "llama": "LlamaForCausalLM",
@@ -33,40 +19,30 @@ ARCHITECTURES = {
 
 
 @dataclass(frozen=True)
-class LlamaCase:
-    """A committed checkpoint. `changes` are fields of its config.json, None for null."""
-
-    name: str
-    about: str
-    width: int = 12
+class Llama(Case):
     heads: int = 4
     kv_heads: int = 2
     head_dim: int = 4
-    layers: int = 2
     inner: int = 20
-    vocab: int = 31
-    positions: int = 64
-    tokens: int = 64
-    dtype: str = "f32"
-    changes: Config = field(default_factory=dict)
-    drop: tuple[str, ...] = ()  # fields to leave out of config.json
     tied: bool = False
-    shards: int = 1
     prefix: bool = True
     buffers: bool = False  # the old rotary_emb.inv_freq of every layer
 
     @property
-    def family(self) -> str:
+    def model_type(self) -> str:
         return self.name.split("-")[0]
 
-    def config(self) -> Config:
+    def stored_name(self, name: str) -> str:
+        return name if self.prefix else name.removeprefix("model.")
+
+    def fields(self) -> Config:
         config: Config = {
-            "architectures": [ARCHITECTURES[self.family]],
+            "architectures": [ARCHITECTURES[self.model_type]],
             "head_dim": self.head_dim,
             "hidden_size": self.width,
             "intermediate_size": self.inner,
             "max_position_embeddings": self.positions,
-            "model_type": self.family,
+            "model_type": self.model_type,
             "num_attention_heads": self.heads,
             "num_hidden_layers": self.layers,
             "num_key_value_heads": self.kv_heads,
@@ -75,73 +51,56 @@ class LlamaCase:
             "torch_dtype": TORCH_NAMES[self.dtype],
             "vocab_size": self.vocab,
         }
-        if self.family.startswith("gemma"):
+        if self.model_type.startswith("gemma"):
             config["pad_token_id"] = 0
-        config.update(self.changes)
-        return {key: value for key, value in config.items() if key not in self.drop}
+        return config
 
-
-def llama_recipes(case: LlamaCase) -> dict[str, Recipe]:
-    """Every tensor of the model by its name, with the prefix."""
-    config = case.config()
-    width, inner = case.width, case.inner
-    queries, keys = case.heads * case.head_dim, case.kv_heads * case.head_dim
-    sharp = math.isqrt((1024 * 1024 * 9) // (2 * width))
-    norm_mean = 0.0 if case.family.startswith("gemma") else 1.0
-    attention_bias = bool(config.get("attention_bias")) and case.family != "mistral"
-    recipes: dict[str, Recipe] = {
-        "model.embed_tokens.weight": ((case.vocab, width), 0.0, sharp),
-    }
-    for layer in range(case.layers):
-        block = f"model.layers.{layer}."
+    def recipes(self) -> dict[str, Recipe]:
+        family, config = self.model_type, self.config()
+        width, inner, sharp = self.width, self.inner, self.sharp
+        queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        norm_mean = 0.0 if family.startswith("gemma") else 1.0
+        attention_bias = bool(config.get("attention_bias")) and family != "mistral"
+        input_bias = attention_bias or family == "qwen2"
+        mlp_bias = bool(config.get("mlp_bias", False))
         linear = {
-            "self_attn.q_proj": (queries, width, attention_bias or case.family == "qwen2"),
-            "self_attn.k_proj": (keys, width, attention_bias or case.family == "qwen2"),
-            "self_attn.v_proj": (keys, width, attention_bias or case.family == "qwen2"),
+            "self_attn.q_proj": (queries, width, input_bias),
+            "self_attn.k_proj": (keys, width, input_bias),
+            "self_attn.v_proj": (keys, width, input_bias),
             "self_attn.o_proj": (width, queries, attention_bias),
-            "mlp.gate_proj": (inner, width, bool(config.get("mlp_bias", False))),
-            "mlp.up_proj": (inner, width, bool(config.get("mlp_bias", False))),
-            "mlp.down_proj": (width, inner, bool(config.get("mlp_bias", False))),
+            "mlp.gate_proj": (inner, width, mlp_bias),
+            "mlp.up_proj": (inner, width, mlp_bias),
+            "mlp.down_proj": (width, inner, mlp_bias),
         }
-        for name, (out, into, bias) in linear.items():
-            recipes[f"{block}{name}.weight"] = ((out, into), 0.0, sharp)
-            if bias:
-                recipes[f"{block}{name}.bias"] = ((out,), 0.0, 256)
         norms = {"input_layernorm": width, "post_attention_layernorm": width}
-        if case.family == "qwen3":
-            norms |= {"self_attn.q_norm": case.head_dim, "self_attn.k_norm": case.head_dim}
-        if case.family == "gemma2":
+        if family == "qwen3":
+            norms |= {"self_attn.q_norm": self.head_dim, "self_attn.k_norm": self.head_dim}
+        if family == "gemma2":
             norms |= {"pre_feedforward_layernorm": width, "post_feedforward_layernorm": width}
-        for name, size in norms.items():
-            recipes[f"{block}{name}.weight"] = ((size,), norm_mean, 256)
-    recipes["model.norm.weight"] = ((width,), norm_mean, 256)
-    if not case.tied:
-        recipes["lm_head.weight"] = ((case.vocab, width), 0.0, sharp)
-    return recipes
+        recipes: dict[str, Recipe] = {
+            "model.embed_tokens.weight": ((self.vocab, width), 0.0, sharp),
+        }
+        for layer in range(self.layers):
+            block = f"model.layers.{layer}."
+            for name, (out, into, bias) in linear.items():
+                recipes[f"{block}{name}.weight"] = ((out, into), 0.0, sharp)
+                if bias:
+                    recipes[f"{block}{name}.bias"] = ((out,), 0.0, 256)
+            for name, size in norms.items():
+                recipes[f"{block}{name}.weight"] = ((size,), norm_mean, 256)
+        recipes["model.norm.weight"] = ((width,), norm_mean, 256)
+        if not self.tied:
+            recipes["lm_head.weight"] = ((self.vocab, width), 0.0, sharp)
+        return recipes
 
-
-def llama_tensors(case: LlamaCase) -> Tensors:
-    seed = seed_of(case.name)
-    tensors: Tensors = {}
-    for name, (shape, mean, numerator) in llama_recipes(case).items():
-        values = uniform(seed, name, math.prod(shape), mean, numerator)
-        kept = name if case.prefix else name.removeprefix("model.")
-        tensors[kept] = Tensor(DTYPES[case.dtype][0], shape, encode(values, case.dtype))
-    for layer in range(case.layers if case.buffers else 0):
-        name = f"model.layers.{layer}.self_attn.rotary_emb.inv_freq"
-        size = case.head_dim // 2
-        tensors[name] = Tensor("F32", (size,), encode(uniform(seed, name, size, 1.0, 256), "f32"))
-    return tensors
-
-
-def write_llama(folder: Path, case: LlamaCase) -> None:
-    tensors = llama_tensors(case)
-    write_config(folder, case.config())
-    write_weights(folder, layout_of(tensors), lambda name: tensors[name].data, case.shards)
-
-
-def llama_tokens(case: LlamaCase) -> list[int]:
-    return integers(seed_of(case.name), "tokens", case.tokens, case.vocab)
+    def extras(self) -> dict[str, Tensor]:
+        names = (f"model.layers.{layer}.self_attn.rotary_emb.inv_freq" for layer in range(self.layers))
+        shape = (self.head_dim // 2,)
+        return {
+            name: draw_tensor(self.seed, name, shape, 1.0, 256, "f32")
+            for name in names
+            if self.buffers
+        }
 
 
 def rope(kind: str, **fields: object) -> Config:
@@ -154,8 +113,8 @@ LONG_FIELDS = {
     "long_factor": [1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 9.0, 12.0],
 }
 
-LLAMAS: tuple[LlamaCase, ...] = (
-    LlamaCase(
+CASES: tuple[Llama, ...] = (
+    Llama(
         "llama-plain",
         "nothing special; 97 tokens, three queries to a key head",
         width=24,
@@ -164,7 +123,7 @@ LLAMAS: tuple[LlamaCase, ...] = (
         tokens=97,
         drop=("head_dim",),
     ),
-    LlamaCase(
+    Llama(
         "llama-defaults",
         "no optional field: every head has its own keys, head_dim follows from the width",
         width=16,
@@ -179,51 +138,51 @@ LLAMAS: tuple[LlamaCase, ...] = (
             "torch_dtype",
         ),
     ),
-    LlamaCase("llama-one-key-head", "all queries share the keys of one head", kv_heads=1),
-    LlamaCase("llama-wide-heads", "heads wider together than the model", head_dim=10),
-    LlamaCase(
+    Llama("llama-one-key-head", "all queries share the keys of one head", kv_heads=1),
+    Llama("llama-wide-heads", "heads wider together than the model", head_dim=10),
+    Llama(
         "llama-biases",
         "attention_bias and mlp_bias true",
         changes={"attention_bias": True, "mlp_bias": True},
     ),
-    LlamaCase("llama-tied", "tie_word_embeddings true", tied=True),
-    LlamaCase(
+    Llama("llama-tied", "tie_word_embeddings true", tied=True),
+    Llama(
         "llama-no-prefix",
         "tensor names of the base LlamaModel, without `model.`",
         tied=True,
         prefix=False,
     ),
-    LlamaCase("llama-buffers", "the frequencies that older checkpoints hold", buffers=True),
-    LlamaCase(
+    Llama("llama-buffers", "the frequencies that older checkpoints hold", buffers=True),
+    Llama(
         "llama-theta",
         "rope_theta 500, rms_norm_eps 0.05, hidden_act gelu",
         changes={"rope_theta": 500.0, "rms_norm_eps": 0.05, "hidden_act": "gelu"},
     ),
-    LlamaCase("llama-beyond", "more tokens than max_position_embeddings", positions=24),
-    LlamaCase(
+    Llama("llama-beyond", "more tokens than max_position_embeddings", positions=24),
+    Llama(
         "llama-linear",
         "linear RoPE scaling, under the old key `type`",
         changes={"rope_scaling": {"type": "linear", "factor": 2.5}},
     ),
-    LlamaCase(
+    Llama(
         "llama-dynamic",
         "dynamic RoPE scaling within max_position_embeddings: no change",
         changes=rope("dynamic", factor=2.0),
     ),
-    LlamaCase(
+    Llama(
         "llama-dynamic-beyond",
         "dynamic RoPE scaling beyond max_position_embeddings",
         positions=24,
         head_dim=8,
         changes=rope("dynamic", factor=2.0),
     ),
-    LlamaCase(
+    Llama(
         "llama-yarn",
         "YaRN with its default ramp",
         head_dim=16,
         changes=rope("yarn", **YARN_FIELDS),
     ),
-    LlamaCase(
+    Llama(
         "llama-yarn-mscale",
         "YaRN with mscale, mscale_all_dim, a ramp of its own and no truncation",
         head_dim=16,
@@ -237,39 +196,39 @@ LLAMAS: tuple[LlamaCase, ...] = (
             **YARN_FIELDS,
         ),
     ),
-    LlamaCase(
+    Llama(
         "llama-yarn-factor",
         "YaRN with attention_factor and max_position_embeddings as the original context",
         head_dim=16,
         changes=rope("yarn", factor=3.0, attention_factor=1.3, beta_fast=8),
     ),
-    LlamaCase(
+    Llama(
         "llama-yarn-clamped",
         "YaRN whose ramp would end beyond the last pair",
         head_dim=16,
         changes={"rope_theta": 2.0} | rope("yarn", beta_slow=0.25, **YARN_FIELDS),
     ),
-    LlamaCase(
+    Llama(
         "llama-longrope",
         "LongRoPE within the original context: the short factors, a factor that does not count",
         head_dim=16,
         positions=256,
         changes=rope("longrope", factor=3.0, **LONG_FIELDS) | {"original_max_position_embeddings": 64},
     ),
-    LlamaCase(
+    Llama(
         "llama-longrope-beyond",
         "LongRoPE beyond the original context: the long factors",
         head_dim=16,
         positions=256,
         changes=rope("longrope", **LONG_FIELDS) | {"original_max_position_embeddings": 48},
     ),
-    LlamaCase(
+    Llama(
         "llama-longrope-factor",
         "LongRoPE whose factor is stated, and no original context",
         head_dim=16,
         changes=rope("longrope", factor=8.0, **LONG_FIELDS),
     ),
-    LlamaCase(
+    Llama(
         "llama-llama3",
         "the RoPE scaling of Llama 3.1, all three of its bands",
         head_dim=16,
@@ -281,29 +240,29 @@ LLAMAS: tuple[LlamaCase, ...] = (
             original_max_position_embeddings=32,
         ),
     ),
-    LlamaCase("llama-f16", "F16 weights", dtype="f16"),
-    LlamaCase("llama-sharded", "BF16 weights in three shards", dtype="bf16", shards=3),
-    LlamaCase("mistral-full", "sliding_window null", changes={"sliding_window": None}),
-    LlamaCase(
+    Llama("llama-f16", "F16 weights", dtype="f16"),
+    Llama("llama-sharded", "BF16 weights in three shards", dtype="bf16", shards=3),
+    Llama("mistral-full", "sliding_window null", changes={"sliding_window": None}),
+    Llama(
         "mistral-window",
         "all layers look back 20 keys; attention_bias, which mistral does not know",
         changes={"sliding_window": 20, "rope_theta": 1e6, "attention_bias": True},
     ),
-    LlamaCase("mistral-default", "no sliding_window: 4096", drop=("tie_word_embeddings",)),
-    LlamaCase(
+    Llama("mistral-default", "no sliding_window: 4096", drop=("tie_word_embeddings",)),
+    Llama(
         "qwen2-full",
         "sliding_window without use_sliding_window; biases of queries, keys and values",
         changes={"use_sliding_window": False, "sliding_window": 8, "max_window_layers": 1},
         drop=("head_dim",),
         width=16,
     ),
-    LlamaCase(
+    Llama(
         "qwen2-window",
         "layers from max_window_layers on look back 9 keys",
         layers=3,
         changes={"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1},
     ),
-    LlamaCase(
+    Llama(
         "qwen2-layer-types",
         "layer_types says which layers look back 17 keys",
         layers=3,
@@ -314,8 +273,8 @@ LLAMAS: tuple[LlamaCase, ...] = (
             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
         },
     ),
-    LlamaCase("qwen3-plain", "norms of queries and keys, head_dim 6", head_dim=6),
-    LlamaCase(
+    Llama("qwen3-plain", "norms of queries and keys, head_dim 6", head_dim=6),
+    Llama(
         "qwen3-window",
         "attention_bias, YaRN, and a window in the second layer",
         head_dim=16,
@@ -328,8 +287,8 @@ LLAMAS: tuple[LlamaCase, ...] = (
             **rope("yarn", **YARN_FIELDS),
         },
     ),
-    LlamaCase("gemma-plain", "embeddings times sqrt(width), norms by 1 + weight", tied=True),
-    LlamaCase(
+    Llama("gemma-plain", "embeddings times sqrt(width), norms by 1 + weight", tied=True),
+    Llama(
         "gemma-bf16",
         "BF16 weights: sqrt(width) is rounded to bfloat16",
         width=22,
@@ -338,7 +297,7 @@ LLAMAS: tuple[LlamaCase, ...] = (
         changes={"attention_bias": True},
         drop=("tie_word_embeddings",),
     ),
-    LlamaCase(
+    Llama(
         "gemma2-plain",
         "soft-caps that bite, query_pre_attn_scalar, every other layer looks back 21 keys",
         layers=3,
@@ -350,7 +309,7 @@ LLAMAS: tuple[LlamaCase, ...] = (
             "sliding_window": 21,
         },
     ),
-    LlamaCase(
+    Llama(
         "gemma2-no-caps",
         "both soft-caps null, layer_types given, untied, biased",
         changes={
@@ -362,7 +321,7 @@ LLAMAS: tuple[LlamaCase, ...] = (
             "layer_types": ["full_attention", "sliding_attention"],
         },
     ),
-    LlamaCase(
+    Llama(
         "gemma2-defaults",
         "no optional field: caps 50 and 30, scores over 16, windows of 4096; F16 weights",
         tied=True,

@@ -1,5 +1,4 @@
-"""The reference: Hugging Face models run in float64, and what the golden files keep of them. GPT-2
-is run here, the Llama families by hugging_face_llama.py.
+"""What golden files keep of a run of Hugging Face's models in float64.
 
 Attention weights come from the model itself (eager attention, `output_attentions`). The model does
 not hand out its scores, so they are formed again from the queries and keys it computed, and their
@@ -9,7 +8,7 @@ softmax must return the model's own weights. Entropy and the Jacobian norm are t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
 
 Array = npt.NDArray[np.float64]
 
@@ -38,11 +36,15 @@ STATISTICS = (
 class Run:
     """One forward pass over T tokens, everything widened to float64."""
 
-    logits: Array  # (T, vocab)
-    hidden: Array  # (n_layer + 1, T, width): into each block, and out of the last, before ln_f
+    hidden: Array  # (n_layer, T, width): into each block; causal: and out of the last, before its norm
     weights: Array  # (n_layer, n_head, T, T)
     scores: Array  # (n_layer, n_head, T, T): scaled; meaningful for visible keys only
+    logits: Array | None = None  # (T, vocab), of a causal model
     windows: Sequence[int] = ()  # of each layer; 0 or empty: none
+
+    @property
+    def causal(self) -> bool:
+        return self.logits is not None
 
     def first_key(self, layer: int, query: int) -> int:
         window = self.windows[layer] if self.windows else 0
@@ -51,6 +53,8 @@ class Run:
     def visible(self) -> npt.NDArray[np.bool_]:
         """(n_layer, 1, T, T)"""
         layers, _, rows, _ = self.weights.shape
+        if not self.causal:
+            return np.ones((layers, 1, rows, rows), dtype=bool)
         seen = np.zeros((layers, 1, rows, rows), dtype=bool)
         for layer in range(layers):
             for t in range(rows):
@@ -58,80 +62,20 @@ class Run:
         return seen
 
 
-def load(folder: Path, double: bool) -> GPT2LMHeadModel:
-    """The model with eager attention. float64 also switches off the cast to float32 that
-    `reorder_and_upcast_attn` asks for; in exact arithmetic that flag changes nothing."""
-    config = GPT2Config.from_pretrained(folder)
-    config.reorder_and_upcast_attn = config.reorder_and_upcast_attn and not double
-    model, info = GPT2LMHeadModel.from_pretrained(
-        folder,
-        config=config,
-        dtype=torch.float32,
-        attn_implementation="eager",
-        output_loading_info=True,
-    )
-    missing = set(info["missing_keys"])
-    if config.tie_word_embeddings:
-        missing -= {"lm_head.weight"}
-    if missing or info["mismatched_keys"]:
-        raise ValueError(f"{folder}: missing {missing}, mismatched {info['mismatched_keys']}")
-    unexpected = {
-        key for key in info["unexpected_keys"] if not key.endswith((".attn.bias", ".masked_bias"))
-    }
-    if unexpected:
-        raise ValueError(f"{folder}: unexpected {unexpected}")
-    model.eval()
-    return model.double() if double else model
+def check_loaded(
+    folder: Path, info: Any, optional: Collection[str], ignored: Callable[[str], bool]
+) -> None:
+    """Stops where a tensor is missing or unexpected in the file, or of another shape."""
+    missing = set(info["missing_keys"]) - set(optional)
+    unexpected = {key for key in info["unexpected_keys"] if not ignored(key)}
+    if missing or info["mismatched_keys"] or unexpected:
+        raise ValueError(f"{folder}: {missing=}, {unexpected=}, {info['mismatched_keys']=}")
 
 
-def run(model: GPT2LMHeadModel, tokens: Sequence[int]) -> Run:
-    hidden: list[torch.Tensor] = []
-    projections: list[torch.Tensor] = []
-    blocks = model.transformer.h
-    hooks = [
-        block.register_forward_pre_hook(lambda _, args: hidden.append(args[0])) for block in blocks
-    ]
-    hooks.append(
-        model.transformer.ln_f.register_forward_pre_hook(lambda _, args: hidden.append(args[0]))
-    )
-    hooks += [
-        block.attn.c_attn.register_forward_hook(lambda _, __, out: projections.append(out))
-        for block in blocks
-    ]
-    with torch.no_grad():
-        out = model(torch.tensor([list(tokens)]), output_attentions=True, use_cache=False)
-    for hook in hooks:
-        hook.remove()
-    expected = model.transformer.wte.weight.dtype
-    for tensor in (out.logits, *out.attentions, *hidden, *projections):
+def check_types(tensors: Iterable[torch.Tensor], expected: torch.dtype) -> None:
+    for tensor in tensors:
         if tensor.dtype != expected:
             raise TypeError(f"the model cast to {tensor.dtype}; all must be {expected}")
-    scores = [
-        scaled_scores(model.config, layer, projection[0].double().numpy())
-        for layer, projection in enumerate(projections)
-    ]
-    return Run(
-        logits=out.logits[0].double().numpy(),
-        hidden=np.stack([h[0].double().numpy() for h in hidden]),
-        weights=np.stack([a[0].double().numpy() for a in out.attentions]),
-        scores=np.stack(scores),
-    )
-
-
-def scaled_scores(config: GPT2Config, layer: int, projection: Array) -> Array:
-    """(n_head, T, T) from the (T, 3 width) output of c_attn."""
-    rows, width = projection.shape[0], config.n_embd
-    heads = config.n_head
-    query, key = (
-        projection[:, part * width : (part + 1) * width].reshape(rows, heads, -1).swapaxes(0, 1)
-        for part in (0, 1)
-    )
-    scores: Array = query @ key.swapaxes(1, 2)
-    if config.scale_attn_weights:
-        scores = scores / math.sqrt(width // heads)
-    if config.scale_attn_by_inverse_layer_idx:
-        scores = scores / (layer + 1)
-    return scores
 
 
 def check_weights(result: Run) -> None:
@@ -152,29 +96,40 @@ def log_sum_exp(values: Array) -> Array:
     return total
 
 
+def row_values(a: Array, scores: Array, away: Array) -> dict[str, Array]:
+    """Each without the last axis, the keys that a row sees; `away` is how far they are."""
+    n = a.shape[-1]
+    log_a = scores - log_sum_exp(scores)[..., None]
+    entropy = -(np.exp(log_a) * log_a).sum(axis=-1)
+    values = {
+        "entropy": entropy,
+        "entropy_normalized": entropy / math.log(n) if n >= 2 else np.full_like(entropy, np.nan),
+        "effective_tokens": np.exp(entropy),
+        "participation_ratio": 1.0 / (a * a).sum(axis=-1),
+        "max_weight": a.max(axis=-1),
+        "sink_weight": a[..., 0],
+        "attention_distance": (a * away).sum(axis=-1),
+        "logit_range": scores.max(axis=-1) - scores.min(axis=-1),
+        "jacobian_frobenius": jacobian_frobenius(a),
+    }
+    assert tuple(values) == STATISTICS
+    return values
+
+
 def row_statistics(result: Run) -> dict[str, Array]:
-    """Each (n_layer, n_head, T), one value a row, NaN where a row has none."""
+    """Each (n_layer, n_head, T), one value a row of a causal run, NaN where a row has none."""
     layers, heads, rows, _ = result.weights.shape
     out = {name: np.full((layers, heads, rows), np.nan) for name in STATISTICS}
     for layer in range(layers):
         for t in range(rows):
             first = result.first_key(layer, t)
-            n = t + 1 - first
             a = result.weights[layer, :, t, first : t + 1]
             scores = result.scores[layer, :, t, first : t + 1]
-            log_a = scores - log_sum_exp(scores)[..., None]
-            entropy = -(np.exp(log_a) * log_a).sum(axis=-1)
-            row = {name: values[layer, :, t] for name, values in out.items()}
-            row["entropy"][:] = entropy
-            if n >= 2:
-                row["entropy_normalized"][:] = entropy / math.log(n)
-            row["effective_tokens"][:] = np.exp(entropy)
-            row["participation_ratio"][:] = 1.0 / (a * a).sum(axis=-1)
-            row["max_weight"][:] = a.max(axis=-1)
-            row["sink_weight"][:] = a[..., 0] if first == 0 else 0.0
-            row["attention_distance"][:] = (a * np.arange(n - 1, -1, -1.0)).sum(axis=-1)
-            row["logit_range"][:] = scores.max(axis=-1) - scores.min(axis=-1)
-            row["jacobian_frobenius"][:] = jacobian_frobenius(a)
+            found = row_values(a, scores, np.arange(t - first, -1, -1.0))
+            if first > 0:
+                found["sink_weight"] = np.zeros(heads)
+            for name, values in found.items():
+                out[name][layer, :, t] = values
     return out
 
 
@@ -224,22 +179,10 @@ def relative(value: Array, reference: Array) -> float:
     return float((np.abs(value - reference) / scale).max())
 
 
-def sizes(config: GPT2Config) -> dict[str, int]:
-    return {
-        "n_layer": config.n_layer,
-        "n_head": config.n_head,
-        "n_embd": config.n_embd,
-        "d_head": config.n_embd // config.n_head,
-        "n_inner": config.n_inner or 4 * config.n_embd,
-        "n_positions": config.n_positions,
-        "vocab_size": config.vocab_size,
-    }
-
-
 def golden_values(
     family: Any, folder: Path, tokens: Sequence[int], lengths: Sequence[int]
 ) -> dict[str, Any]:
-    """Everything that golden.json keeps of a checkpoint; README.md says what each key is. `family`
+    """Everything that golden.json keeps of a causal model; README.md says what each key is. `family`
     is the module that runs it: load(), run() and sizes()."""
     model = family.load(folder, double=True)
     size = family.sizes(model.config)

@@ -1,36 +1,28 @@
-#!/usr/bin/env python3
-"""Do the golden files agree with themselves, and with the weights beside them? Needs numpy only.
-
-    check_golden.py             files, shapes, sums, bounds, the embedding of the first rows
-    check_golden.py --random    also write the four real widths again and compare their SHA-256
+"""Do the golden files agree with themselves, with the weights beside them, and with the catalogue?
 
 This finds a file that was cut, edited or made from other weights; whether the numbers are right is
-for the tests to say, which compare them with two independent forward passes.
+for other tests to say, which compare them with two independent forward passes.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
-import os
 import struct
-import sys
 import tempfile
+import unittest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from catalogue import REAL, TINY, capp_tokens, real_tokens, tiny_tokens, write_real, write_tiny
-from llama_catalogue import LLAMAS, llama_tokens, write_llama
+from tests.golden.catalogue import FAMILIES
+from tests.golden.catalogue.gpt2 import WIDTHS, capp_tokens, of_size
+from tests.places import DATA, GOLDEN, MINILM
 
-HERE = Path(__file__).resolve().parent
-DATA = HERE / "data"
-SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
-SIZE_LIMIT = 3_000_000
+SIZE_LIMIT = 3_500_000  # bytes of all families
 
 PREFIXES = ("transformer.", "model.", "")
 
@@ -39,25 +31,15 @@ Keys = dict[str, str]  # field of config.json -> key of sizes
 Array = npt.NDArray[np.float64]
 
 
-class Checker:
-    """Counts what was compared and remembers what failed."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.failures: list[str] = []
-
+class Checker(unittest.TestCase):
     def true(self, condition: bool, what: str) -> None:
-        self.count += 1
-        if not condition:
-            self.failures.append(what)
+        self.assertTrue(condition, what)
 
     def close(self, value: Any, expected: Any, tolerance: float, what: str) -> None:
         value, expected = np.asarray(value), np.asarray(expected)
-        if value.shape != expected.shape:
-            self.true(False, f"{what}: shape {value.shape}, expected {expected.shape}")
-            return
+        self.assertEqual(value.shape, expected.shape, what)
         worst = float(np.abs(value - expected).max(initial=0.0))
-        self.true(worst <= tolerance, f"{what}: off by {worst:.3g}, allowed {tolerance:.3g}")
+        self.assertLessEqual(worst, tolerance, what)
 
 
 def check_shapes(check: Checker, name: str, golden: Golden) -> None:
@@ -112,13 +94,13 @@ def check_logits(check: Checker, name: str, golden: Golden) -> None:
     check.close(golden["logit_tolerance"], tolerance, 1e-15, f"{name}: logit_tolerance")
 
 
-def check_statistics(check: Checker, name: str, golden: Golden) -> None:
+def check_statistics(check: Checker, name: str, golden: Golden, causal: bool = True) -> None:
     """What holds for every row of softmax weights holds for the means."""
     stats = {metric: np.array(values) for metric, values in golden["statistics"].items()}
     lengths = np.array(golden["lengths"], dtype=np.float64)
     slack = 1.0 + 1e-11
     top, participation = stats["max_weight"], stats["participation_ratio"]
-    mean_keys = (lengths + 1) / 2
+    mean_keys = (lengths + 1) / 2 if causal else lengths
     rules: dict[str, tuple[Array, Array]] = {
         "max_weight <= 1": (top, np.ones_like(top)),
         "sink_weight <= max_weight": (stats["sink_weight"], top),
@@ -185,7 +167,7 @@ def check_config(check: Checker, name: str, golden: Golden, folder: Path, keys: 
         check.true(config[key] == golden["sizes"][size], f"{name}: {key} differs from config.json")
 
 
-def check_weights(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+def check_gpt2(check: Checker, name: str, golden: Golden, folder: Path) -> None:
     check_files(check, name, golden, folder)
     rows = golden["hidden"]["rows"]
     tokens = [golden["tokens"][row] for row in rows]
@@ -220,70 +202,109 @@ def rounded(value: float, dtype: str) -> float:
     return math.ldexp(round(math.ldexp(mantissa, digits)), exponent - digits)
 
 
-def check_same_files(check: Checker, name: str, made: Path, kept: Path) -> None:
-    for path in sorted(made.iterdir()):
-        same = (kept / path.name).is_file() and (kept / path.name).read_bytes() == path.read_bytes()
-        check.true(same, f"{name}: {path.name} is not what the catalogue makes")
+def check_bert(check: Checker, name: str, golden: Golden, folder: Path) -> None:
+    check_files(check, name, golden, folder)
+    keys = {
+        "num_hidden_layers": "layers",
+        "num_attention_heads": "heads",
+        "hidden_size": "width",
+        "max_position_embeddings": "positions",
+        "vocab_size": "vocabulary",
+    }
+    check_config(check, name, golden, folder, keys)
 
 
-def read_golden(name: str) -> Golden:
-    golden: Golden = json.loads((DATA / name / "golden.json").read_text(encoding="ascii"))
+def check_bert_shapes(check: Checker, name: str, golden: Golden) -> None:
+    sizes, rows, lengths = golden["sizes"], golden["hidden"]["rows"], golden["lengths"]
+    layers, columns = sizes["layers"], golden["hidden"]["columns"]
+    expected: list[tuple[str, Any, tuple[int, ...]]] = [
+        ("hidden.values", golden["hidden"]["values"], (layers, len(rows), columns)),
+        ("hidden.norms", golden["hidden"]["norms"], (layers, len(rows))),
+    ]
+    for metric, values in golden["statistics"].items():
+        expected.append((f"statistics.{metric}", values, (layers, sizes["heads"], len(lengths))))
+    for what, values, shape in expected:
+        check.true(np.asarray(values).shape == shape, f"{name}: {what} is not {shape}")
+    around = len(golden["before"]) + len(golden["after"])
+    check.true(golden["format"] == "headgauge.golden-bert/1", f"{name}: {golden['format']}")
+    check.true(lengths == sorted(set(lengths)), f"{name}: lengths not sorted")
+    check.true(lengths[-1] == len(golden["tokens"]) + around, f"{name}: the last length")
+    check.true(lengths[-1] <= sizes["positions"], f"{name}: more tokens than positions")
+
+
+CHECKS = {"gpt2": check_gpt2, "llama": check_llama, "bert": check_bert}
+TRAINED = {
+    "gpt2/capp-gpt": DATA / "models/capp-gpt",
+    "llama/stories260k": DATA / "models/stories260k",
+    "bert/minilm": MINILM,
+}
+
+
+def read_golden(family: str, name: str) -> Golden:
+    path = GOLDEN / family / name / "golden.json"
+    golden: Golden = json.loads(path.read_text(encoding="ascii"))
     return golden
 
 
-def check_all(with_random: bool) -> Checker:
-    check = Checker()
-    names = [case.name for case in (*TINY, *LLAMAS, *REAL)] + ["capp-gpt", "stories260k"]
-    folders = sorted(path.name for path in DATA.iterdir() if path.is_dir())
-    check.true(folders == sorted([*names, "tokenizer"]), f"data/ holds {', '.join(folders)}")
-    total = sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file())
-    check.true(total < SIZE_LIMIT, f"data/ holds {total} bytes, limit {SIZE_LIMIT}")
-    for name in names:
-        golden = read_golden(name)
-        check_shapes(check, name, golden)
-        check_logits(check, name, golden)
-        check_statistics(check, name, golden)
-    for case in TINY:
-        golden = read_golden(case.name)
-        check.true(golden["tokens"] == tiny_tokens(case), f"{case.name}: other tokens")
-        check_weights(check, case.name, golden, DATA / case.name)
-        with tempfile.TemporaryDirectory() as scratch:
-            write_tiny(Path(scratch), case)
-            check_same_files(check, case.name, Path(scratch), DATA / case.name)
-    for llama in LLAMAS:
-        golden = read_golden(llama.name)
-        check.true(golden["tokens"] == llama_tokens(llama), f"{llama.name}: other tokens")
-        check_llama(check, llama.name, golden, DATA / llama.name)
-        with tempfile.TemporaryDirectory() as scratch:
-            write_llama(Path(scratch), llama)
-            check_same_files(check, llama.name, Path(scratch), DATA / llama.name)
-    for real in REAL:
-        golden = read_golden(real.name)
-        check.true(golden["tokens"] == real_tokens(real), f"{real.name}: other tokens")
-        if with_random:
-            with tempfile.TemporaryDirectory() as scratch:
-                write_real(Path(scratch), real)
-                check_weights(check, real.name, golden, Path(scratch))
-    golden = read_golden("capp-gpt")
-    check.true(golden["tokens"] == capp_tokens(len(golden["tokens"])), "capp-gpt: other tokens")
-    for name, weights in (("capp-gpt", check_weights), ("stories260k", check_llama)):
-        folder = SHARED / "models" / name
-        if folder.is_dir():
-            weights(check, name, read_golden(name), folder)
-        else:
-            print(f"{name}: weights not compared, {folder} is absent")
-    return check
+class GoldenFiles(Checker):
+    def test_there_is_one_for_every_case_and_no_other(self) -> None:
+        expected = {f"{family}/{case.name}" for family in FAMILIES for case in FAMILIES[family]}
+        expected |= {f"gpt2/random-{options['size']}" for options in WIDTHS} | TRAINED.keys()
+        found = {f"{family}/{path.name}" for family in FAMILIES for path in (GOLDEN / family).iterdir()}
+        self.assertEqual(found, expected)
+        files = (path for family in FAMILIES for path in (GOLDEN / family).rglob("*"))
+        self.assertLess(sum(path.stat().st_size for path in files), SIZE_LIMIT)
 
+    def test_the_numbers_agree_with_each_other(self) -> None:
+        for path in sorted(GOLDEN.glob("*/*/golden.json")):
+            family, name = path.parts[-3:-1]
+            golden = read_golden(family, name)
+            with self.subTest(f"{family}/{name}"):
+                self.assertEqual(golden["name"], name)
+                if family == "bert":
+                    check_bert_shapes(self, name, golden)
+                else:
+                    check_shapes(self, name, golden)
+                    check_logits(self, name, golden)
+                check_statistics(self, name, golden, causal=family != "bert")
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--random", action="store_true", help="write the real widths again")
-    check = check_all(parser.parse_args().random)
-    for failure in check.failures:
-        print(failure)
-    print(f"{check.count - len(check.failures)} passed, {len(check.failures)} failed")
-    sys.exit(1 if check.failures else 0)
+    def test_the_checkpoints_are_those_of_the_catalogue(self) -> None:
+        for family, cases in FAMILIES.items():
+            for case in cases:
+                golden, folder = read_golden(family, case.name), GOLDEN / family / case.name
+                with self.subTest(f"{family}/{case.name}"), tempfile.TemporaryDirectory() as scratch:
+                    self.assertEqual(golden["about"], case.about)
+                    self.assertEqual(golden["tokens"], case.token_ids())
+                    CHECKS[family](self, case.name, golden, folder)
+                    case.write(Path(scratch))
+                    made = {path.name: path.read_bytes() for path in Path(scratch).iterdir()}
+                    kept = {path.name: path.read_bytes() for path in folder.iterdir()}
+                    del kept["golden.json"]
+                    self.assertEqual(made.keys(), kept.keys())
+                    for file in made:
+                        self.assertTrue(made[file] == kept[file], f"{file} differs")
+
+    def test_the_real_widths_are_those_of_the_catalogue(self) -> None:
+        for options in WIDTHS:
+            case = of_size(**options)
+            golden = read_golden("gpt2", case.name)
+            with self.subTest(case.name), tempfile.TemporaryDirectory() as scratch:
+                self.assertEqual(golden["random"], options)
+                self.assertEqual(golden["about"], case.about)
+                self.assertEqual(golden["tokens"], case.token_ids())
+                case.write(Path(scratch))
+                check_gpt2(self, case.name, golden, Path(scratch))
+
+    def test_the_trained_models_are_those_of_the_files(self) -> None:
+        tokens = read_golden("gpt2", "capp-gpt")["tokens"]
+        self.assertEqual(tokens, capp_tokens(len(tokens)))
+        for name, folder in TRAINED.items():
+            family, _, model = name.partition("/")
+            with self.subTest(name):
+                if not folder.is_dir():
+                    self.skipTest(f"{folder} is absent")
+                CHECKS[family](self, model, read_golden(family, model), folder)
 
 
 if __name__ == "__main__":
-    main()
+    unittest.main()

@@ -1,4 +1,4 @@
-"""The reference for the Llama families: Hugging Face's models run in float64.
+"""Hugging Face's models of the Llama families, run in float64.
 
 Their code casts to float32 in RMS norms, rotary positions and the eager softmax: for the float64
 run its `torch.float32` and `Tensor.float` mean float64, while the model is built (the frequencies)
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, modeling_rope_utils
 
-from hugging_face import Array, Run
+from tests.golden.hugging_face.values import Array, Run, check_loaded, check_types
 
 
 class WideTorch:
@@ -33,7 +33,7 @@ def modeling(family: str) -> Any:
     return importlib.import_module(f"transformers.models.{family}.modeling_{family}")
 
 
-def family_of(folder: Path) -> str:
+def model_type(folder: Path) -> str:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return str(config["model_type"])
 
@@ -52,19 +52,15 @@ def in_float64(family: str, double: bool) -> Iterator[None]:
 
 def load(folder: Path, double: bool) -> Any:
     """The model with eager attention; weights of 16 or 32 bits are widened exactly."""
-    with in_float64(family_of(folder), double):
+    with in_float64(model_type(folder), double):
         model, info = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float64 if double else torch.float32,
             attn_implementation="eager",
             output_loading_info=True,
         )
-    missing = set(info["missing_keys"])
-    if model.config.tie_word_embeddings:
-        missing -= {"lm_head.weight"}
-    unexpected = {key for key in info["unexpected_keys"] if not key.endswith("inv_freq")}
-    if missing or info["mismatched_keys"] or unexpected:
-        raise ValueError(f"{folder}: {missing=}, {unexpected=}, {info['mismatched_keys']=}")
+    tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
+    check_loaded(folder, info, tied, lambda key: key.endswith("inv_freq"))
     if model.model.rotary_emb.inv_freq.dtype != (torch.float64 if double else torch.float32):
         raise TypeError("the frequencies have another type")
     model.eval()
@@ -75,7 +71,7 @@ def load(folder: Path, double: bool) -> Any:
 def round_embedding_scale(model: Any, folder: Path) -> None:
     """Gemma multiplies its embeddings by sqrt(width) in the type that it runs in. headgauge does so
     in the type of the table, as it was trained; float32 and float64 runs must be told."""
-    if not family_of(folder).startswith("gemma"):
+    if not model_type(folder).startswith("gemma"):
         return
     stored = AutoConfig.from_pretrained(folder).dtype or torch.float32
     root = model.config.hidden_size**0.5
@@ -118,9 +114,8 @@ def run(model: Any, tokens: Sequence[int]) -> Run:
         out = model(torch.tensor([list(tokens)]), output_attentions=True, use_cache=False)
     for hook in hooks:
         hook.remove()
-    for tensor in (out.logits, *out.attentions, *hidden, *(t for pair in turned for t in pair)):
-        if tensor.dtype != expected:
-            raise TypeError(f"the model cast to {tensor.dtype}; all must be {expected}")
+    found = (out.logits, *out.attentions, *hidden, *(t for pair in turned for t in pair))
+    check_types(found, expected)
     scores = [
         scaled_scores(config, model.model.layers[layer].self_attn.scaling, query, key)
         for layer, (query, key) in enumerate(turned)
