@@ -107,7 +107,6 @@ int run(CompareCommand& options) {
   };
   steps.complete = [&](Results& results) {
     auto& settings = results.settings;
-    settings["command"] = "compare";
     settings.erase("normalizer");
     settings["normalizers"] = split_rules(options.normalizers);
     settings.erase("pattern");

@@ -30,7 +30,7 @@ class ComparisonTable {
         paint_(options.color),
         width_(options.width),
         dim_(intervention_dimension(results)),
-        names_(std::get<std::vector<std::string>>(*results.coord(dim_))),
+        names_(results.coord_names(dim_).begin(), results.coord_names(dim_).end()),
         changed_(changed_heads(results)) {
     const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
     for (const std::string& name : names_) {
@@ -58,7 +58,7 @@ class ComparisonTable {
     double scale = 1;
   };
 
-  std::optional<Cell> cell(const char* metric, std::initializer_list<Pick> picks) const {
+  std::optional<MetricCell> cell(const char* metric, std::initializer_list<Pick> picks) const {
     return find_cell(results_, metric, picks);
   }
 
@@ -71,7 +71,7 @@ class ComparisonTable {
     for (const HeadName& head : changed_) {
       const Pick layer{"layer", head.layer_index}, at{"head", head.head_index},
           of{dim_, intervention};
-      std::optional<Cell> found;
+      std::optional<MetricCell> found;
       if (array->has_dim("top_n")) {
         const auto top_n = judged_top_n(results_);
         if (top_n) found = cell(metric, {layer, at, of, {"top_n", *top_n}});
@@ -170,10 +170,10 @@ class ComparisonTable {
     return out + legend(columns, critical);
   }
 
-  static std::string change_text(const std::optional<Cell>& change) {
+  static std::string change_text(const std::optional<MetricCell>& change) {
     return change ? with_error(*change) : "-";
   }
-  static Style change_style(const std::optional<Cell>& change) {
+  static Style change_style(const std::optional<MetricCell>& change) {
     return change && lowers_loss(*change) ? Style::warning : Style::plain;
   }
 
@@ -207,7 +207,7 @@ class ComparisonTable {
     out += "\n";
     for (const HeadName& head : measured_heads(results_)) {
       if (!by_head && head.head_index > 0) continue;
-      std::optional<Cell> best;
+      std::optional<MetricCell> best;
       Index intervention = 0;
       for (Index k = 1; k < static_cast<Index>(names_.size()); ++k) {
         const auto change = of(by_head, "loss_change", head, k);
@@ -242,7 +242,7 @@ class ComparisonTable {
     return out + "\n";
   }
 
-  std::optional<Cell> of(bool by_head, const char* metric, const HeadName& head,
+  std::optional<MetricCell> of(bool by_head, const char* metric, const HeadName& head,
                          Index intervention) const {
     if (by_head) {
       return cell(metric,

@@ -50,7 +50,7 @@ class ConvergenceTable {
     int sampler = -1;
   };
 
-  std::optional<Cell> cell(const Column& column, const HeadName& head) const {
+  std::optional<MetricCell> cell(const Column& column, const HeadName& head) const {
     const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
     if (column.sampler >= 0) {
       return find_cell(results_, column.metric,
@@ -170,10 +170,8 @@ class ConvergenceTable {
         std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
       return "";
     }
-    const auto names = [&](const char* coord) {
-      return std::get<std::vector<std::string>>(*results_.coord(coord));
-    };
-    const auto rows = names("capacity_metric"), columns = names("convergence_metric");
+    const auto rows = results_.coord_names("capacity_metric");
+    const auto columns = results_.coord_names("convergence_metric");
     std::string out =
         paint_(Style::bold, "where the papers meet") +
         paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n";
@@ -181,8 +179,8 @@ class ConvergenceTable {
     for (const std::string& name : columns) out += paint_.right(Style::faint, plain(name), kCell);
     out += "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::span<const double> line(value->values.data() + i * columns.size(), columns.size());
-      if (std::ranges::none_of(line, [](double v) { return std::isfinite(v); })) continue;
+      const LabelledArray line = value->isel("capacity_metric", static_cast<Index>(i));
+      if (std::ranges::none_of(line.values, [](double v) { return std::isfinite(v); })) continue;
       out += paint_.left(Style::plain, plain(rows[i]), kNames);
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const auto at = static_cast<Index>(j), row = static_cast<Index>(i);

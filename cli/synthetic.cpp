@@ -198,7 +198,7 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
     return headgauge::simulate(options, progress, std::move(stop));
   };
-  steps.complete = [](Results& results) { results.settings["command"] = "converge"; };
+  steps.complete = [](Results&) {};
   steps.table = render_simulation;
   steps.finished = [](const Results& results) {
     const LabelledArray* error = results.metric("error_mean");

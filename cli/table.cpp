@@ -30,7 +30,7 @@ struct Column {
   const char* flags = "";    // names of the flags that speak of this value
 };
 
-std::optional<Cell> value_of(const Results& results, const std::string& metric,
+std::optional<MetricCell> value_of(const Results& results, const std::string& metric,
                              const HeadName& head) {
   const auto top_n = judged_top_n(results);
   return find_cell(

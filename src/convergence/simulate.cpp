@@ -201,11 +201,8 @@ class Simulation {
     LabelledArray& own = add_declared(out, "reference_error_" + name);
     LabelledArray& relative = add_declared(out, "error_" + name, {"scale", "tokens"});
     LabelledArray& absolute = add_declared(out, "error_" + name + "_absolute", {"scale", "tokens"});
-    rate.standard_error.assign(scales(), kUndefined);
-    rate.rows.assign(scales(), 0);
-    for (LabelledArray* metric : {&relative, &absolute}) {
-      metric->standard_error.assign(metric->values.size(), kUndefined);
-      metric->rows.assign(metric->values.size(), 0);
+    for (LabelledArray* metric : {&rate, &relative, &absolute}) {
+      metric->with_standard_errors().with_rows();
     }
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
     int floored = 0, coarse = 0;
@@ -218,23 +215,18 @@ class Simulation {
       double smallest = std::numeric_limits<double>::infinity();
       for (std::size_t p = 0; p < points(); ++p) {
         if (!state_.cells[s][p]) continue;
-        const std::size_t at = s * points() + p;
+        const auto cell = {static_cast<Index>(s), static_cast<Index>(p)};
         const Spread spread = spread_of(*state_.cells[s][p].*kind.errors);
         means[p] = spread.mean;
         deviations[p] = spread.deviation;
         smallest = std::min(smallest, spread.mean);
-        absolute.values[at] = spread.mean;
-        absolute.standard_error[at] = spread.standard_error;
-        relative.values[at] = spread.mean / unit;
-        relative.standard_error[at] = spread.standard_error / unit;
-        absolute.rows[at] = relative.rows[at] = options_.replicates;
+        absolute.set(cell, {spread.mean, spread.standard_error, options_.replicates});
+        relative.set(cell, {spread.mean / unit, spread.standard_error / unit, options_.replicates});
       }
       // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
       const RateFit fit =
           fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
-      rate.values[s] = fit.rate;
-      rate.standard_error[s] = fit.standard_error;
-      rate.rows[s] = fit.points;
+      rate.set({static_cast<Index>(s)}, {fit.rate, fit.standard_error, fit.points});
       under.values[s] = fit.under_floor;
       floored += fit.under_floor;
       if (plan_.exact_reference() && error > smallest / kReferenceShare) ++coarse;
@@ -262,25 +254,22 @@ class Simulation {
     LabelledArray& rate = add_declared(out, "uniform_rate");
     LabelledArray& constant = add_declared(out, "uniform_constant");
     LabelledArray& predicted = add_declared(out, "uniform_constant_predicted");
-    error.standard_error = error.values;
-    rate.standard_error = constant.standard_error = rate.values;
-    rate.rows.assign(rate.values.size(), 0);
+    for (LabelledArray* metric : {&error, &rate, &constant}) metric->with_standard_errors();
+    rate.with_rows();
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
     for (std::size_t r = 0; r < options_.radii.size(); ++r) {
       std::vector<double> means, errors;
       for (std::size_t p = 0; p < points(); ++p) {
-        const std::size_t at = p * options_.radii.size() + r;
-        means.push_back(error.values[at] = balls_.error[p][r]);
-        error.standard_error[at] = balls_.standard_error[p][r];
-        const double single = std::isnan(error.standard_error[at]) ? 0 : error.standard_error[at];
-        errors.push_back(single);
+        const Estimate estimate{balls_.error[p][r], balls_.standard_error[p][r]};
+        error.set({static_cast<Index>(p), static_cast<Index>(r)}, estimate);
+        means.push_back(estimate.value);
+        errors.push_back(std::isnan(estimate.standard_error) ? 0 : estimate.standard_error);
       }
       const RateFit fit = fit_rate(tokens, means, errors, 1);
-      rate.values[r] = fit.rate;
-      rate.standard_error[r] = fit.standard_error;
-      rate.rows[r] = fit.points;
-      constant.values[r] = std::sqrt(tokens.back()) * means.back();
-      constant.standard_error[r] = std::sqrt(tokens.back()) * balls_.standard_error.back()[r];
+      const auto ball = {static_cast<Index>(r)};
+      rate.set(ball, {fit.rate, fit.standard_error, fit.points});
+      const double root = std::sqrt(tokens.back());
+      constant.set(ball, {root * means.back(), root * balls_.standard_error.back()[r]});
       predicted.values[r] = balls_.constant[r];
     }
   }

@@ -271,7 +271,8 @@ std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
 void derive_over_lengths(Results& results) {
   const LabelledArray* keys = results.metric(kKeys);
   if (keys == nullptr) return;
-  std::vector<std::string> dims(keys->dims.begin(), keys->dims.end() - 1);
+  std::vector<std::string> dims = keys->dim_names();
+  dims.pop_back();
   const auto lengths = results.coord_numbers("length");
   const std::vector<Index> taken = octave_lengths(lengths);
   const std::size_t cells = keys->values.size() / lengths.size();
@@ -284,7 +285,7 @@ void derive_over_lengths(Results& results) {
   }
   if (taken.size() > 1) {
     std::vector<std::string> labels;
-    if (dims.size() > 2) labels = std::get<std::vector<std::string>>(*results.coord(dims[2]));
+    if (dims.size() > 2) labels = {results.coord_names(dims[2]).begin(), results.coord_names(dims[2]).end()};
     metrics.finish(lengths[static_cast<std::size_t>(taken[taken.size() - 2])], lengths.back(),
                    labels);
   }

@@ -187,8 +187,8 @@ class SensitivityMeasure final : public Measure {
           "sensitivity and the norms of the Jacobian are those of every 16th row");
     }
     const LabelledArray& mean = *results.metric("sensitivity");
-    LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
-    LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
+    LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");
+    LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dim_names(), "1");
     LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
     const std::size_t cells = temperatures_.size() * epsilons_.size();
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");

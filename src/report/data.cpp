@@ -24,7 +24,7 @@ std::string overview_text(const Results& results) {
   Json metrics = Json::array();
   for (const auto& [name, metric] : results.metrics) {
     metrics.push_back({{"name", name},
-                       {"dims", metric.dims},
+                       {"dims", metric.dim_names()},
                        {"unit", metric.unit},
                        {"element", element_name(metrics.size())}});
   }

@@ -102,7 +102,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
   StageProgress stages(progress, 1 + static_cast<int>(kAlgorithms.size()));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
-  results.settings["command"] = "reproduce";
+  results.command = Command::reproduce_limits;
   results.settings["experiment"] = "limits";
   if (results.partial) return results;
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();

@@ -26,11 +26,6 @@ constexpr double kRootLow = 0.4, kRootHigh = 0.6;
 constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
 constexpr int kFewestBalls = 3;
 
-Estimate estimate_at(const LabelledArray& metric, std::size_t at) {
-  return {metric.values[at],
-          metric.standard_error.empty() ? kUndefined : metric.standard_error[at]};
-}
-
 std::string not_measured(std::string_view experiment) {
   return experiment == "model"
              ? "There are no rates of a model: give MODEL and --text (a dump needs values)."
@@ -38,8 +33,8 @@ std::string not_measured(std::string_view experiment) {
 }
 
 // Of the fit behind a cell; 0 where the file does not say how many points it had.
-double freedom_at(const LabelledArray& metric, std::size_t at, double parameters) {
-  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[at]) - parameters);
+double freedom_at(const LabelledArray& metric, std::size_t i, double parameters) {
+  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[i]) - parameters);
 }
 
 // How the fitted rates of one kind of error stand to the predicted ones.
@@ -58,7 +53,7 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
   if (fitted == nullptr || predicted == nullptr) return rates;
   if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
-    const auto [rate, error] = estimate_at(*fitted, i);
+    const auto [rate, error, points] = fitted->at({static_cast<Index>(i)});
     if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
     const double errors = beyond(level, freedom_at(*fitted, i, 2));
     if (errors * error > kLoose) continue;
@@ -161,7 +156,7 @@ Claim horizon_slows_down(const Results& results) {
   const auto last = static_cast<std::size_t>(high - horizon->values.begin());
   bool slower = true, refuted = false;
   for (const LabelledArray* rate : {mean, covariance}) {
-    const Estimate a = estimate_at(*rate, first), b = estimate_at(*rate, last);
+    const Estimate a = rate->at({static_cast<Index>(first)}), b = rate->at({static_cast<Index>(last)});
     const double error = std::hypot(a.standard_error, b.standard_error);
     if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(error)) {
       return without_data(claim, "A rate at an end of the sweep has no standard error.");
@@ -248,7 +243,7 @@ Claim ball_rate(const Results& results) {
     }
     if (radii[r] > kInnerBall || std::isnan(rate->values[r])) continue;
     ++inner;
-    const Place place = place_of(estimate_at(*rate, r), kRootLow, kRootHigh);
+    const Place place = place_of(rate->at({static_cast<Index>(r)}), kRootLow, kRootHigh);
     all = all && place == Place::inside;
     outside = outside || place == Place::outside;
   }
@@ -303,7 +298,7 @@ Claim hardmax_is_logarithmic(const Results& results) {
   double farthest = 0;
   bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [value, spread] = estimate_at(*error, i);
+    const auto [value, spread, replicates_of] = error->at({static_cast<Index>(i)});
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
     const double distance = std::abs(value - law->values[i]) / spread;
     const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());

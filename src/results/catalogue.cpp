@@ -231,6 +231,13 @@ LabelledArray& add_declared(Results& results, std::string_view name, std::vector
   return results.add_metric(info.name, std::move(dims), info.unit);
 }
 
+void give_meaning(std::string_view name, LabelledArray& metric) {
+  const MetricInfo* info = find_metric_info(name);
+  if (info == nullptr) return;
+  metric.none = info->none;
+  metric.identifier = info->identifier;
+}
+
 const MetricInfo* metric_of_flag(std::string_view flag) {
   const auto found = std::ranges::find_if(all_metrics(), [&](const MetricInfo& metric) {
     return std::ranges::find(metric.flags, flag) != metric.flags.end();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "results/diff_notices.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 
 namespace headgauge {
@@ -22,24 +23,6 @@ constexpr const char* kRun = "run";
 // What describes another coordinate's labels, one by one, and is no dim of a metric.
 constexpr std::array<std::pair<const char*, const char*>, 3> kDescribing = {
     {{"kv_head", "head"}, {"layer_type", "layer"}, {"window", "layer"}}};
-
-// What a flag is judged by: where that was not compared, its absence says nothing.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kJudgedBy = {
-    {{"dispersed", "entropy_normalized"},
-     {"collapsed", "entropy_normalized"},
-     {"sink", "sink_weight"},
-     {"saturated", "separability"},
-     {"over_selected", "mass_90"},
-     {"sensitive", "sensitivity_top2"},
-     {"redundant", "top_overlap"},
-     {"slow", "rate_predicted"},
-     {"recommended", "loss"}}};
-
-// What undefined values of a metric mean when the other run has one: a fraction of a critical N is
-// undefined where there is no such N, and the critical N says so.
-bool tells_of_critical(const std::string& name) {
-  return name.starts_with("critical_fraction");
-}
 
 // The union of two arrays' parts, so that they can stand side by side.
 void give_same_parts(LabelledArray& before, LabelledArray& after) {
@@ -222,11 +205,13 @@ class Difference {
     change.none = after.none;
     change.change_of = name;
     if (errors) change.with_standard_errors();
-    const bool defined_together = !tells_of_critical(name);
+    // Where a share is undefined, the metric that it is a share of says why.
+    const MetricInfo* info = find_metric_info(name);
+    const bool says_why = info == nullptr || info->fraction_of.empty();
     for (std::size_t i = 0; i < change.values.size(); ++i) {
       const double a = before.values[i], b = after.values[i];
       const bool none_before = after.none == a, none_after = after.none == b;
-      if (std::isnan(a) != std::isnan(b) && defined_together) {
+      if (std::isnan(a) != std::isnan(b) && says_why) {
         ++(std::isnan(a) ? left_out_.undefined_old : left_out_.undefined_new)[name];
       } else if (none_before != none_after) {
         ++(none_before ? left_out_.found : left_out_.lost)[name];
@@ -284,10 +269,8 @@ class Difference {
     const auto layer = find_label(results_, "layer", flag.layer);
     const auto head = find_label(results_, "head", flag.head);
     if (!layer || !head || !selected(std::array{*layer, *head})) return false;
-    const auto known =
-        std::ranges::find(kJudgedBy, flag.name, &decltype(kJudgedBy)::value_type::first);
-    if (known == kJudgedBy.end()) return false;
-    const LabelledArray* metric = results_.metric(known->second);
+    const MetricInfo* info = metric_of_flag(flag.name);
+    const LabelledArray* metric = info == nullptr ? nullptr : results_.metric(info->name);
     if (metric == nullptr || !metric->of_heads()) return false;
     const LabelledArray of_head = metric->isel("layer", *layer).isel("head", *head);
     const auto defined = [&](const char* run) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/diff.hpp"
 #include "results/summary_line.hpp"
 
@@ -16,8 +17,8 @@ constexpr std::size_t kMostSentences = 3;
 
 // Bounds follow from other metrics, which say more.
 bool is_bound(const std::string& name) {
-  return name.ends_with("_bound") || name.ends_with("_lower") || name.ends_with("_upper") ||
-         name.ends_with("_paper");
+  const MetricInfo* info = find_metric_info(name);
+  return info != nullptr && info->bound;
 }
 
 class Summary {

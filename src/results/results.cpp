@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "results/declared.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -102,7 +104,9 @@ LabelledArray& Results::add_metric(const std::string& name, const std::vector<st
                                    std::string unit) {
   std::vector<Dimension> labelled;
   for (const std::string& dim : dims) labelled.push_back(require_coord(dim));
-  return add_metric(name, LabelledArray(std::move(labelled), std::move(unit)));
+  LabelledArray array(std::move(labelled), std::move(unit));
+  give_meaning(name, array);
+  return add_metric(name, std::move(array));
 }
 
 LabelledArray& Results::add_metric(const std::string& name, LabelledArray array) {

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "results/declared.hpp"
+
 namespace headgauge {
 namespace {
 

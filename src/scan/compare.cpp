@@ -7,6 +7,7 @@
 
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
+#include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
 #include "scan/output.hpp"
@@ -111,15 +112,12 @@ class Comparison {
   void take_over(Results& run, int layers) const {
     for (auto& [name, metric] : run.metrics) {
       const LabelledArray* original = runs_.front().metric(name);
-      if (original == nullptr || metric.dims.empty() || metric.dims.front() != "layer") continue;
-      const std::size_t size =
-          metric.values.size() / static_cast<std::size_t>(source_.info().layers);
-      const auto cells = static_cast<std::ptrdiff_t>(size) * layers;
-      std::copy_n(original->values.begin(), cells, metric.values.begin());
-      if (!metric.standard_error.empty()) {
-        std::copy_n(original->standard_error.begin(), cells, metric.standard_error.begin());
+      if (original == nullptr || metric.dims().empty() || metric.dims()[0].name() != "layer") {
+        continue;
       }
-      if (!metric.rows.empty()) std::copy_n(original->rows.begin(), cells, metric.rows.begin());
+      for (Index layer = 0; layer < layers; ++layer) {
+        metric.put("layer", layer, original->isel("layer", layer));
+      }
     }
   }
 
@@ -227,6 +225,7 @@ class Comparison {
   Results write() {
     const Results& original = runs_.front();
     Results results;
+    results.command = Command::compare;
     results.tool = original.tool;
     results.model = original.model;
     results.text = original.text;
@@ -236,7 +235,7 @@ class Comparison {
     results.notices = original.notices;
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;
-    for (const auto& [name, values] : original.coords) results.set_coord(name, values);
+    results.coords = original.coords;
     results.set_coord(options_.dimension, labels());
     write_predictions(results);
     write_output_change(results);
@@ -249,7 +248,7 @@ class Comparison {
           const auto has = [&](std::string_view dim) { return metric.has_dim(dim); };
           if (has(options_.dimension)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
-          if (metric.dims.empty()) return true;
+          if (metric.dims().empty()) return true;
           // What is of several heads together is nobody's where one is changed at a time.
           if (options_.each == Each::head) return has("layer") && has("head");
           return options_.each == Each::none || has("layer");
@@ -296,41 +295,31 @@ class Comparison {
     }
   }
 
-  // From (layer, head, length, intervention) to (layer, head, intervention, length).
+  // What one pass over the original measured of all interventions: those that were finished.
   void write_output_change(Results& results) const {
+    std::vector<Index> kept = {0};
+    for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
+    const std::vector<std::string> order = {"layer", "head", options_.dimension, "length"};
     for (const char* name :
          {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
       const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
-      const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-      const std::size_t all = interventions_.size() + 1, kept = finished_.size() + 1;
-      LabelledArray& to =
-          add_means(results, name, {"layer", "head", options_.dimension, "length"}, from->unit);
-      for (std::size_t i = 0; i < to.values.size(); ++i) {
-        const std::size_t length = i % lengths, place = i / lengths % kept;
-        const std::size_t intervention = place == 0 ? 0 : finished_[place - 1] + 1;
-        const std::size_t at = (i / (lengths * kept) * lengths + length) * all + intervention;
-        to.values[i] = from->values[at];
-        to.standard_error[i] = from->standard_error[at];
-        to.rows[i] = from->rows[at];
-      }
+      results.add_metric(name, from->take(options_.dimension, kept).transposed(order));
     }
   }
 
   void write_fitted(Results& results) const {
     LabelledArray* fitted = nullptr;
-    const std::size_t interventions = finished_.size() + 1;
-    for (std::size_t place = 1; place < interventions; ++place) {
+    for (std::size_t place = 1; place <= finished_.size(); ++place) {
       const Intervention& intervention = interventions_[finished_[place - 1]];
       if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
-        fitted =
-            &results.add_metric("fitted_parameter", {"layer", "head", options_.dimension}, "1");
+        fitted = &add_declared(results, "fitted_parameter", {"layer", "head", options_.dimension});
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
-      for (std::size_t h = 0; h < intervention.fitted.size(); ++h) {
-        fitted->values[h * interventions + place] = intervention.fitted[h];
-      }
+      LabelledArray of_heads = fitted->isel(options_.dimension, 0);
+      of_heads.values = intervention.fitted;
+      fitted->put(options_.dimension, static_cast<Index>(place), of_heads);
     }
   }
 

@@ -47,6 +47,6 @@ void write_convergence(const HeadConvergences& heads, const ConvergeOptions& opt
                        const SourceInfo& info, Results& results);
 
 // How paper A's and paper B's figures rank the heads (docs/convergence.md).
-void write_meeting(const ConvergeOptions& options, Results& results);
+void write_correlations(const ConvergeOptions& options, Results& results);
 
 }  // namespace headgauge

@@ -113,12 +113,13 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
   source.intervene({});
   const Results results = scan_with(source, scan, std::move(extras), progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
-  const LabelledArray& change = *results.metric("output_change");
-  const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
+  const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
+  const Index heads = changes.dim("head").size();
   std::vector<std::vector<double>> found(most, std::vector<double>(candidates.size(), kUndefined));
   for (std::size_t h = 0; h < candidates.size(); ++h) {
     for (std::size_t c = 0; c < candidates[h].size(); ++c) {
-      found[c][h] = change.values[(h * lengths + lengths - 1) * (most + 1) + c + 1];
+      const auto head = static_cast<Index>(h);
+      found[c][h] = changes({head / heads, head % heads, static_cast<Index>(c) + 1});
     }
   }
   return found;

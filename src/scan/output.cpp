@@ -173,8 +173,8 @@ std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
 
 void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {
   static_cast<void>(source);
+  results.command = Command::scan;
   auto& settings = results.settings;
-  settings["command"] = "scan";
   settings["lengths"] = options.lengths;
   settings["top_n"] = options.measure.top_n;
   settings["x"] = x_name(options.x);

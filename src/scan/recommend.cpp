@@ -23,15 +23,14 @@ constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in
 struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
   Index intervention = 0;
-  Cell change;
+  MetricCell change;
   bool lowers() const { return lowers_loss(change); }
 };
 
 // The intervention's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
-  const Coordinate* names = results.coord(intervention_dimension(results));
-  const auto intervention = static_cast<std::size_t>(candidate.intervention);
-  std::string name = std::get<std::vector<std::string>>(*names)[intervention];
+  const std::string name =
+      results.require_coord(intervention_dimension(results)).label(candidate.intervention);
   const auto keys = results.settings.find("fitted_keys");
   if (keys == results.settings.end() || !keys->contains(name)) return name;
   const std::string key = keys->at(name).get<std::string>();
@@ -46,7 +45,7 @@ std::string label(const Results& results, const Candidate& candidate) {
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
-std::optional<Cell> cell_of(const Results& results, const char* metric,
+std::optional<MetricCell> cell_of(const Results& results, const char* metric,
                             const Candidate& candidate) {
   const std::string dim = intervention_dimension(results);
   const LabelledArray* array = results.metric(metric);
@@ -198,7 +197,7 @@ std::vector<SummaryLine> recommendations(const Results& results) {
 
 }  // namespace
 
-bool lowers_loss(const Cell& change) {
+bool lowers_loss(const MetricCell& change) {
   return change.value < -kStandardErrors * change.standard_error && change.value < -kLeastGain;
 }
 
