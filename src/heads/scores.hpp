@@ -18,7 +18,8 @@ void divide_by_length(std::span<const float> query, std::span<float> logits);
 // Whether the head's own rule takes cosines.
 bool takes_unit_norms(const HeadInput& head);
 
-// Each logit l becomes cap tanh(l / cap), where cap > 0.
+// Each logit l becomes cap tanh(l / cap), where cap > 0: to 1e-6 of it, as cap_row() does; NaN
+// where l is NaN or infinite.
 void soft_cap(std::span<float> logits, float cap);
 
 }  // namespace headgauge

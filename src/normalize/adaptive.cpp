@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "normalize/rules.hpp"
 #include "normalize/scaled_softmax.hpp"

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <optional>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/weight_sums.hpp"
 #include "normalize/functions.hpp"
 #include "normalize/rules.hpp"
@@ -23,8 +23,8 @@ class Elementwise final : public Normalizer {
     double power = 0;          // of 1/n
     bool shift_log_n = false;  // shift = -log n
     double shift = 0;
-    std::optional<Curve> curve;  // what the kernel calls h, if it has it
-    int curve_power = 1;
+    std::optional<PointwiseFunction> function;  // h in the kernels, where they have it
+    int kernel_power = 1;
     int odd_power = 0;  // h(x) = x^odd_power, if it is that
     NormalizerTraits traits;
   };
@@ -37,11 +37,11 @@ class Elementwise final : public Normalizer {
 
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
-    if (parts_.curve) {
-      const CurveRule rule = {*parts_.curve, static_cast<float>(shift_of(context)),
-                              parts_.curve_power, factor_of(context)};
+    if (parts_.function) {
+      const PointwiseKernel rule = {*parts_.function, static_cast<float>(shift_of(context)),
+                                    parts_.kernel_power, factor_of(context)};
       WeightSums sums;
-      if (weigh_curve(rule, logits, weights, sums)) return sums;
+      if (weigh_pointwise(rule, logits, weights, sums)) return sums;
     }
     if (parts_.odd_power > 0) return weigh_odd_power(logits, factor_of(context), weights);
     return Normalizer::weigh_row(logits, context, weights);
@@ -95,7 +95,7 @@ std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParamet
   NormalizerInfo filled = info;
   Elementwise::Parts parts;
   parts.h = scalar_function("sigmoid");
-  parts.curve = Curve::kSigmoid;
+  parts.function = PointwiseFunction::kSigmoid;
   parts.traits.lipschitz = 0.25;
   parts.shift_log_n = true;
   if (!p.is("b", "-logn")) {
@@ -110,11 +110,11 @@ std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParamet
   return std::make_unique<Elementwise>(filled, parts);
 }
 
-std::optional<Curve> curve_of(std::string_view h, double power) {
-  if (h == "relu" && power <= 16 && power == std::floor(power)) return Curve::kRelu;
-  if (h == "relu6") return Curve::kRelu6;
-  if (h == "softplus") return Curve::kSoftplus;
-  if (h == "sigmoid") return Curve::kSigmoid;
+std::optional<PointwiseFunction> kernel_of(std::string_view h, double power) {
+  if (h == "relu" && power <= 16 && power == std::floor(power)) return PointwiseFunction::kRelu;
+  if (h == "relu6") return PointwiseFunction::kRelu6;
+  if (h == "softplus") return PointwiseFunction::kSoftplus;
+  if (h == "sigmoid") return PointwiseFunction::kSigmoid;
   return std::nullopt;
 }
 
@@ -132,8 +132,8 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters
   filled.parameters =
       fmt::format("power={},alpha={}{}", power, parts.power, h == "relu" ? "" : ",h=" + h);
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
-  parts.curve = curve_of(h, power);
-  parts.curve_power = static_cast<int>(std::min(power, 16.0));
+  parts.function = kernel_of(h, power);
+  parts.kernel_power = static_cast<int>(std::min(power, 16.0));
   if (h == "identity") parts.odd_power = 1;
   parts.traits.sparse = h == "relu" || h == "relu6";
   parts.traits.is_signed = h == "identity" || h == "gelu";
@@ -149,11 +149,11 @@ std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info, RuleParameters
   filled.parameters = fmt::format("p={}", power);
   parts.h = integer_power(static_cast<int>(power));
   parts.power = 0.5;
-  parts.curve_power = static_cast<int>(power);
-  if (parts.curve_power % 2 == 0) {
-    parts.curve = Curve::kEvenPower;
+  parts.kernel_power = static_cast<int>(power);
+  if (parts.kernel_power % 2 == 0) {
+    parts.function = PointwiseFunction::kEvenPower;
   } else {
-    parts.odd_power = parts.curve_power;
+    parts.odd_power = parts.kernel_power;
   }
   parts.traits.is_signed = static_cast<int>(power) % 2 == 1;
   parts.traits.increasing = parts.traits.is_signed;

@@ -18,7 +18,7 @@ constexpr double kLeast = 1e-200, kMost = 1e200;
 }  // namespace
 
 PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
-                                         std::optional<CurveRule> kernel)
+                                         std::optional<PointwiseKernel> kernel)
     : info_(std::move(info)), f_(std::move(f)), kernel_(kernel) {
   if (kernel_) kernel_->normalised = true;
   traits_.pointwise = true;
@@ -29,7 +29,7 @@ PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
 WeightSums PointwiseNormalizer::weigh_row(std::span<const float> logits, const RowContext& context,
                                           std::span<float> weights) const {
   WeightSums sums;
-  if (kernel_ && weigh_curve(*kernel_, logits, weights, sums)) return sums;
+  if (kernel_ && weigh_pointwise(*kernel_, logits, weights, sums)) return sums;
   return Normalizer::weigh_row(logits, context, weights);
 }
 
@@ -117,11 +117,11 @@ std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f
 
 namespace {
 
-std::optional<CurveRule> curve_of(std::string_view f) {
-  if (f == "softplus") return CurveRule{.curve = Curve::kSoftplus};
-  if (f == "sigmoid") return CurveRule{.curve = Curve::kSigmoid};
-  if (f == "1+l^2") return CurveRule{.curve = Curve::kOnePlusSquare};
-  if (f == "taylor2") return CurveRule{.curve = Curve::kTaylor2};
+std::optional<PointwiseKernel> kernel_of(std::string_view f) {
+  if (f == "softplus") return PointwiseKernel{.function = PointwiseFunction::kSoftplus};
+  if (f == "sigmoid") return PointwiseKernel{.function = PointwiseFunction::kSigmoid};
+  if (f == "1+l^2") return PointwiseKernel{.function = PointwiseFunction::kOnePlusSquare};
+  if (f == "taylor2") return PointwiseKernel{.function = PointwiseFunction::kTaylor2};
   return std::nullopt;
 }
 
@@ -137,13 +137,13 @@ std::vector<Rule> pointwise_rules() {
          const std::string f =
              p.word("f", "softplus", {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"});
          filled.parameters = "f=" + f;
-         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f), curve_of(f));
+         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f), kernel_of(f));
        }},
       {{"taylor2", "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2", "",
         "TaylorShift, Based; docs/mathematics.md N13", "1/2", "applies"},
        [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
          return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"),
-                                                      curve_of("taylor2"));
+                                                      kernel_of("taylor2"));
        }},
       {{"poly-normalized", "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even", "m=4",
         "docs/mathematics.md N13", "none: F is 0 at l = -m",
@@ -156,7 +156,7 @@ std::vector<Rule> pointwise_rules() {
          const int power = static_cast<int>(m);
          return std::make_unique<PointwiseNormalizer>(
              filled, shifted_power(power),
-             CurveRule{.curve = Curve::kShiftedPower, .power = power});
+             PointwiseKernel{.function = PointwiseFunction::kShiftedPower, .power = power});
        }},
   };
 }

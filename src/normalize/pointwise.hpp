@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "headgauge/normalize.hpp"
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "normalize/functions.hpp"
 
 namespace headgauge {
@@ -15,7 +15,7 @@ class PointwiseNormalizer final : public Normalizer {
  public:
   // `kernel` is the float32 path of F, where the kernels have one.
   PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
-                      std::optional<CurveRule> kernel = std::nullopt);
+                      std::optional<PointwiseKernel> kernel = std::nullopt);
 
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
@@ -35,7 +35,7 @@ class PointwiseNormalizer final : public Normalizer {
 
   NormalizerInfo info_;
   ScalarFunction f_;
-  std::optional<CurveRule> kernel_;
+  std::optional<PointwiseKernel> kernel_;
   NormalizerTraits traits_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/weight_sums.hpp"
 #include "normalize/rules.hpp"
@@ -30,7 +30,8 @@ class SelfAdjust final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_curve({.curve = Curve::kSelfAdjust, .normalised = true}, logits, weights, sums))
+    if (weigh_pointwise({.function = PointwiseFunction::kSelfAdjust, .normalised = true}, logits,
+                        weights, sums))
       return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
@@ -143,7 +144,8 @@ class Softpick final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_curve({.curve = Curve::kSoftpick, .normalised = true}, logits, weights, sums))
+    if (weigh_pointwise({.function = PointwiseFunction::kSoftpick, .normalised = true}, logits,
+                        weights, sums))
       return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
