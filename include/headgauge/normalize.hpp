@@ -14,6 +14,7 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/kernels.hpp"
+#include "headgauge/parameters.hpp"
 
 namespace headgauge {
 
@@ -40,7 +41,9 @@ struct NormalizerTraits {
 struct NormalizerInfo {
   std::string name;
   std::string formula;
-  std::string parameters;  // "t=1", as accepted by make_normalizer
+  // What a spec may give: with their initial values in normalizers(), with those that were chosen
+  // in parse_normalizer() and Normalizer::info().
+  Parameters parameters;
   std::string source;
   std::string bound;   // sup ||J||_2 in words: "1/(2t)", "none: not Lipschitz where ..."
   std::string lemma1;  // "applies", or "does not apply: why"
@@ -64,7 +67,7 @@ struct Jacobian {
 
 // Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in
 // [lower / n, upper / n] with constants that do not depend on n.
-struct CapacityConstants {
+struct Lemma1Constants {
   double lower = 0;  // C1
   double upper = 0;  // C2
 };
@@ -98,7 +101,7 @@ class Normalizer {
   // sup ||J||_2 over all logits of a row of n keys; infinite where there is none.
   virtual double lipschitz(const RowContext& context) const;
   // Lemma 1 for logits in [-range, range], range > 0; nothing where it does not apply.
-  virtual std::optional<CapacityConstants> capacity(double range) const;
+  virtual std::optional<Lemma1Constants> lemma1_constants(double range) const;
   // The scale c of a rule that is softmax(c l) with c depending on the row's length and position
   // only; nothing for other rules.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
@@ -153,10 +156,15 @@ struct ScalarFunction {
 // BadInputError where F is negative or not finite.
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
-// Makes the rule named by "name" or "name:key=value,..."; throws UsageError that lists what is
-// known. normalizers() lists every rule with its defaults.
-std::unique_ptr<Normalizer> make_normalizer(std::string_view spec);
+// Every normalizer that a spec can name, with the initial values of its parameters.
 const std::vector<NormalizerInfo>& normalizers();
+// Reads "name" or "name:key=value,..."; throws UsageError that says what is known.
+NormalizerInfo parse_normalizer(std::string_view spec);
+// Makes the normalizer of that name with the values of its parameters. To vary one of them, set it
+// in a copy of info().
+std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info);
+// make_normalizer(parse_normalizer(spec)).
+std::unique_ptr<Normalizer> make_normalizer(std::string_view spec);
 
 // Largest eigenvalue of diag(r) - r r^T / sum r for r >= 0: the root of sum r_i/(r_i - lam) = 0
 // between the two largest r, to 1e-12 (docs/mathematics.md 7a).

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/parameters.hpp"
 
 namespace headgauge {
 
 struct PatternInfo {
   std::string name;
   std::string formula;
-  std::string parameters;  // "size=128,global=0", as accepted by make_pattern
+  Parameters parameters;  // with their initial values in patterns(), else those that were chosen
   std::string source;
 };
 

@@ -9,8 +9,8 @@
 
 #include "kernels/pointwise.hpp"
 #include "kernels/weight_sums.hpp"
+#include "normalize/families.hpp"
 #include "normalize/functions.hpp"
-#include "normalize/rules.hpp"
 
 namespace headgauge {
 namespace {
@@ -91,23 +91,14 @@ class Elementwise final : public Normalizer {
   Parts parts_;
 };
 
-std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info) {
   Elementwise::Parts parts;
   parts.h = scalar_function("sigmoid");
   parts.function = PointwiseFunction::kSigmoid;
   parts.traits.lipschitz = 0.25;
-  parts.shift_log_n = true;
-  if (!p.is("b", "-logn")) {
-    const double none = std::nan("");
-    const double b = p.number("b", none, {});
-    if (!std::isnan(b)) {
-      parts.shift_log_n = false;
-      parts.shift = b;
-      filled.parameters = fmt::format("b={}", b);
-    }
-  }
-  return std::make_unique<Elementwise>(filled, parts);
+  parts.shift_log_n = !info.parameters.is_number("b");
+  if (!parts.shift_log_n) parts.shift = info.parameters.number("b");
+  return std::make_unique<Elementwise>(info, parts);
 }
 
 std::optional<PointwiseFunction> kernel_of(std::string_view h, double power) {
@@ -118,19 +109,15 @@ std::optional<PointwiseFunction> kernel_of(std::string_view h, double power) {
   return std::nullopt;
 }
 
-std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info) {
   Elementwise::Parts parts;
-  const std::string h =
-      p.word("h", "relu", {"relu", "gelu", "softplus", "identity", "relu6", "sigmoid"});
-  const double power = p.number("power", 1, {.lowest = 0, .above = true});
-  parts.power = p.number("alpha", 1, {.lowest = 0, .highest = 1});
+  const std::string& h = info.parameters.word("h");
+  const double power = info.parameters.number("power");
+  parts.power = info.parameters.number("alpha");
   if (h != "relu" && power != 1) {
     throw UsageError(fault("--normalizer relu, parameter power", "1 unless h=relu",
                            fmt::format("{} with h={}", power, h), "leave one of them out"));
   }
-  filled.parameters =
-      fmt::format("power={},alpha={}{}", power, parts.power, h == "relu" ? "" : ",h=" + h);
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
   parts.function = kernel_of(h, power);
   parts.kernel_power = static_cast<int>(std::min(power, 16.0));
@@ -139,44 +126,62 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters
   parts.traits.is_signed = h == "identity" || h == "gelu";
   parts.traits.increasing = h != "gelu";
   if (power == 1) parts.traits.lipschitz = parts.h.steepest;
-  return std::make_unique<Elementwise>(filled, parts);
+  return std::make_unique<Elementwise>(info, parts);
 }
 
-std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info) {
   Elementwise::Parts parts;
-  const double power = p.number("p", 3, {.lowest = 1, .highest = 16, .whole = true});
-  filled.parameters = fmt::format("p={}", power);
-  parts.h = integer_power(static_cast<int>(power));
+  const int power = static_cast<int>(info.parameters.whole("p"));
+  parts.h = integer_power(power);
   parts.power = 0.5;
-  parts.kernel_power = static_cast<int>(power);
+  parts.kernel_power = power;
   if (parts.kernel_power % 2 == 0) {
     parts.function = PointwiseFunction::kEvenPower;
   } else {
     parts.odd_power = parts.kernel_power;
   }
-  parts.traits.is_signed = static_cast<int>(power) % 2 == 1;
+  parts.traits.is_signed = power % 2 == 1;
   parts.traits.increasing = parts.traits.is_signed;
   if (power == 1) parts.traits.lipschitz = 1;
-  return std::make_unique<Elementwise>(filled, parts);
+  return std::make_unique<Elementwise>(info, parts);
 }
 
 }  // namespace
 
-std::vector<Rule> elementwise_rules() {
+NormalizerEntries elementwise_normalizers() {
   return {
-      {{"sigmoid", "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n", "b=-logn",
-        "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8", "1/4",
+      {{"sigmoid",
+        "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n",
+        {{.key = "b",
+          .initial = "-logn",
+          .domain = kAnyNumber,
+          .words = {"-logn"},
+          .fit = FitRange{.low = -14, .high = 2, .geometric = false}}},
+        "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8",
+        "1/4",
         "does not apply: weights are not normalised by a sum"},
        make_sigmoid},
       {{"relu",
         "a_i = n^-alpha relu(l_i)^power; h=gelu, softplus, identity, relu6 or sigmoid in "
         "place of relu",
-        "power=1,alpha=1", "Wortsman et al. 2023 (arXiv 2309.08586); docs/mathematics.md N11",
+        {{.key = "power", .initial = 1.0, .domain = kPositive},
+         {.key = "alpha",
+          .initial = 1.0,
+          .domain = NumberDomain{.lowest = 0, .highest = 1},
+          .fit = FitRange{.low = 0, .high = 1, .geometric = false}},
+         {.key = "h",
+          .initial = "relu",
+          .words = {"relu", "gelu", "softplus", "identity", "relu6", "sigmoid"},
+          .always_listed = false}},
+        "Wortsman et al. 2023 (arXiv 2309.08586); docs/mathematics.md N11",
         "n^-alpha sup|h'|; none for power other than 1",
         "does not apply: weights are not normalised by a sum"},
        make_relu},
-      {{"poly", "a_i = l_i^p / sqrt(n)", "p=3",
+      {{"poly",
+        "a_i = l_i^p / sqrt(n)",
+        {{.key = "p",
+          .initial = 3.0,
+          .domain = NumberDomain{.lowest = 1, .highest = 16, .whole = true}}},
         "Saratchandran et al. 2024 (arXiv 2410.18613); docs/mathematics.md N13",
         "none for p > 1: the slope grows with |l|",
         "does not apply: weights are not normalised by a sum, nor positive"},

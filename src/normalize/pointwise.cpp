@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -105,10 +105,10 @@ Normalizer::JacobianNorms PointwiseNormalizer::jacobian_norms(std::span<const fl
   return norms;
 }
 
-std::optional<CapacityConstants> PointwiseNormalizer::capacity(double range) const {
+std::optional<Lemma1Constants> PointwiseNormalizer::lemma1_constants(double range) const {
   const auto [low, high] = f_.range(range);
   if (!(low > 0)) return std::nullopt;
-  return CapacityConstants{low / high, high / low};
+  return Lemma1Constants{low / high, high / low};
 }
 
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f) {
@@ -127,35 +127,43 @@ std::optional<PointwiseKernel> kernel_of(std::string_view f) {
 
 }  // namespace
 
-std::vector<Rule> pointwise_rules() {
+NormalizerEntries pointwise_normalizers() {
   return {
-      {{"pointwise", "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
-        "f=softplus", "paper A, section 2; docs/mathematics.md D1.2", "sup|F'/F|/2 = 1/2",
+      {{"pointwise",
+        "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
+        {{.key = "f",
+          .initial = "softplus",
+          .words = {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"}}},
+        "paper A, section 2; docs/mathematics.md D1.2",
+        "sup|F'/F|/2 = 1/2",
         "applies"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const std::string f =
-             p.word("f", "softplus", {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"});
-         filled.parameters = "f=" + f;
-         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f), kernel_of(f));
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         const std::string& f = info.parameters.word("f");
+         return std::make_unique<PointwiseNormalizer>(info, scalar_function(f), kernel_of(f));
        }},
-      {{"taylor2", "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2", "",
-        "TaylorShift, Based; docs/mathematics.md N13", "1/2", "applies"},
-       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+      {{"taylor2",
+        "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2",
+        {},
+        "TaylorShift, Based; docs/mathematics.md N13",
+        "1/2",
+        "applies"},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"),
                                                       kernel_of("taylor2"));
        }},
-      {{"poly-normalized", "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even", "m=4",
-        "docs/mathematics.md N13", "none: F is 0 at l = -m",
+      {{"poly-normalized",
+        "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even",
+        {{.key = "m",
+          .initial = 4.0,
+          .domain = NumberDomain{.lowest = 2, .highest = 32, .whole = true, .even = true},
+          .fit = FitRange{2, 32}}},
+        "docs/mathematics.md N13",
+        "none: F is 0 at l = -m",
         "applies for |l| < m only: F is 0 at l = -m"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const double m =
-             p.number("m", 4, {.lowest = 2, .highest = 32, .whole = true, .even = true});
-         filled.parameters = fmt::format("m={}", m);
-         const int power = static_cast<int>(m);
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         const int power = static_cast<int>(info.parameters.whole("m"));
          return std::make_unique<PointwiseNormalizer>(
-             filled, shifted_power(power),
+             info, shifted_power(power),
              PointwiseKernel{.function = PointwiseFunction::kShiftedPower, .power = power});
        }},
   };

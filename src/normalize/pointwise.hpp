@@ -27,7 +27,7 @@ class PointwiseNormalizer final : public Normalizer {
                 Jacobian& out) const override;
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
                                const WeightSums& sums, const RowContext& context) const override;
-  std::optional<CapacityConstants> capacity(double range) const override;
+  std::optional<Lemma1Constants> lemma1_constants(double range) const override;
 
  private:
   // Whether F of these logits leaves float64, and its logarithm is known.

@@ -18,7 +18,7 @@ BUILD = Path(os.environ.get("HEADGAUGE_BUILD", ROOT / "build/release"))
 sys.path.insert(0, str(ROOT / "tests/results"))
 sys.path.insert(0, str(ROOT / "tests/reference"))
 from counterfactual import Counterfactual, Exchange, mean_up_to  # noqa: E402
-from rule_names import make_rule  # noqa: E402
+from normalizers import make_rule  # noqa: E402
 from schema import validate  # noqa: E402
 
 MODEL = ROOT / "demo/model"

@@ -24,7 +24,7 @@ from convergence import (  # noqa: E402
 )
 from gpt2 import Model  # noqa: E402
 from llama import LlamaModel  # noqa: E402
-from rule_names import make_rule  # noqa: E402
+from normalizers import make_rule  # noqa: E402
 from safetensors_io import write_file  # noqa: E402
 from schema import validate  # noqa: E402
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from averages import Mean, RowIndex, row_mean, stack
 from catalogue import dims_of
 from critical import critical_n
-from rule_names import make_rule
+from normalizers import make_rule
 from sensitivity import envelope, envelope_paper
 from settings import Metric, Settings
 

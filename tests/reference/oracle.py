@@ -27,7 +27,7 @@ from distance import distance_rows
 from geometry import Cloud, Points
 from philox import sphere_points, unit_directions
 from rows import concatenate, row_blocks
-from rule_names import make_rule
+from normalizers import make_rule
 from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from separability import separability_rows
 from settings import Metric, Settings

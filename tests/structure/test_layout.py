@@ -29,7 +29,7 @@ ORDER = (
 FORBIDDEN = {("convergence", "capacity"), ("capacity", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"measure": "heads", "patterns": "heads", "compare": "scan", "converge": "scan",
+HEADERS = {"measure": "heads", "parameters": "normalize", "patterns": "heads", "compare": "scan", "converge": "scan",
            "diff": "results", "synthetic": "convergence", "headgauge": "report"}
 
 LONGEST = 600  # lines; 400 is what to aim for
