@@ -1,5 +1,5 @@
-// Normalisers: the rule that turns a row of logits into attention weights (docs/mathematics.md
-// section 6). Later rules plug in through the registry: one file, one line.
+// Normalizers turn a row of logits into attention weights (docs/mathematics.md, section 6). Another
+// one is an entry in the list of its family in src/normalize.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace headgauge {
 
-// What a rule may look at besides the logits.
+// What a normalizer may look at besides the logits.
 struct RowContext {
   Index visible = 0;   // n, the number of visible keys
   Index position = 0;  // 0-based position of the query in its document
@@ -28,12 +28,12 @@ struct NormalizerTraits {
   bool simplex = true;        // weights are non-negative and sum to 1
   bool increasing = true;     // a larger logit never has a smaller weight
   bool length_aware = false;  // depends on n beyond the sum
-  bool by_position = false;   // depends on where the query stands: a rule for causal heads
+  bool by_position = false;   // depends on the query's position: for causal heads only
   bool sparse = false;        // gives exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
-  // sup ||J||_2 over all rows of any length; infinite: none, the rule is not Lipschitz or its
+  // sup ||J||_2 over all rows of any length; infinite: none, it is not Lipschitz or its
   // constant grows with n (then see Normalizer::lipschitz).
   double lipschitz = std::numeric_limits<double>::infinity();
 };
@@ -49,8 +49,8 @@ struct NormalizerInfo {
   std::string lemma1;  // "applies", or "does not apply: why"
 };
 
-// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every rule here has,
-// with at most four terms.
+// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every normalizer
+// here has, with at most four terms.
 struct Jacobian {
   struct Term {
     std::vector<double> left, right;
@@ -89,7 +89,7 @@ class Normalizer {
              std::span<double> weights) const;
 
   // The exact Jacobian at these logits, every dependence of a scale on them included
-  // (docs/mathematics.md 6). Where the rule has a kink, that of one side.
+  // (docs/mathematics.md 6). Where there is a kink, that of one side.
   virtual void jacobian(std::span<const double> logits, const RowContext& context,
                         Jacobian& out) const = 0;
   // out = J v (jvp) and out = J^T v (vjp).
@@ -102,10 +102,10 @@ class Normalizer {
   virtual double lipschitz(const RowContext& context) const;
   // Lemma 1 for logits in [-range, range], range > 0; nothing where it does not apply.
   virtual std::optional<Lemma1Constants> lemma1_constants(double range) const;
-  // The scale c of a rule that is softmax(c l) with c depending on the row's length and position
-  // only; nothing for other rules.
+  // The scale c of softmax(c l), where c depends on the row's length and position
+  // only; nothing for other normalizers.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
-  // What a reader must know of the rule on texts of up to `longest` tokens; mostly nothing.
+  // What a reader must know of it on texts of up to `longest` tokens; mostly nothing.
   virtual std::string notice(Index longest) const {
     static_cast<void>(longest);
     return {};

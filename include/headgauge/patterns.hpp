@@ -1,4 +1,4 @@
-// Sparse patterns: rules that leave a query only some of the keys that its head shows it
+// Sparse patterns leave a query only some of the keys that its head shows it
 // (docs/patterns.md). A key that is left out is removed: it has no score, and the number n of
 // visible keys does not count it.
 #pragma once

@@ -1,6 +1,6 @@
-// Weights of rules that take a function of each logit by itself, in two or three passes over the
-// row: the extremes of the logits, the function with the sums of softmax.hpp, and where the weights
-// are divided by a sum of the row the factor.
+// Weights of normalizers that take a function of each logit by itself, in two or three passes over
+// the row: the extremes of the logits, the function with the sums of softmax.hpp, and where the
+// weights are divided by a sum of the row the factor.
 #pragma once
 
 #include <span>

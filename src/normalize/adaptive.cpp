@@ -14,7 +14,7 @@ namespace {
 
 // P(H), highest power first, as fitted by Velickovic et al. for their model.
 constexpr std::array<double, 5> kFit = {-0.037, 0.481, -2.3, 4.917, -1.791};
-constexpr double kSharpEnough = 0.5;  // nats; below it the rule is softmax
+constexpr double kSharpEnough = 0.5;  // nats; below it the weights are those of softmax
 
 struct Fitted {
   double beta = 1;

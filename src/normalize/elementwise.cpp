@@ -38,10 +38,10 @@ class Elementwise final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     if (parts_.function) {
-      const PointwiseKernel rule = {*parts_.function, static_cast<float>(shift_of(context)),
-                                    parts_.kernel_power, factor_of(context)};
+      const PointwiseKernel kernel = {*parts_.function, static_cast<float>(shift_of(context)),
+                                      parts_.kernel_power, factor_of(context)};
       WeightSums sums;
-      if (weigh_pointwise(rule, logits, weights, sums)) return sums;
+      if (weigh_pointwise(kernel, logits, weights, sums)) return sums;
     }
     if (parts_.odd_power > 0) return weigh_odd_power(logits, factor_of(context), weights);
     return Normalizer::weigh_row(logits, context, weights);

@@ -1,4 +1,4 @@
-// a_i = F(l_i) / sum_j F(l_j) with a positive F: the rules that paper A is about (D1.2).
+// a_i = F(l_i) / sum_j F(l_j) with a positive F: the normalizers that paper A is about (D1.2).
 #pragma once
 
 #include <optional>

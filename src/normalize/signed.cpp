@@ -1,4 +1,4 @@
-// N7 self-adjust softmax and N10 softpick: rules whose weights look at the sign or the range of the
+// N7 self-adjust softmax and N10 softpick, whose weights look at the sign or the range of the
 // logits (docs/mathematics.md 6).
 #include <algorithm>
 #include <cmath>
