@@ -78,7 +78,8 @@ nlohmann::ordered_json parameters_json(const Parameters& parameters) {
 int list_normalizers(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NormalizerInfo& info : normalizers()) {
-    const NormalizerTraits traits = make_normalizer(info.name)->traits();
+    const auto normalizer = make_normalizer(info);
+    const NormalizerTraits traits = normalizer->traits();
     if (json) {
       nlohmann::ordered_json lipschitz = traits.lipschitz;
       if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
@@ -93,6 +94,7 @@ int list_normalizers(bool json) {
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
                       {"signed", traits.is_signed},
+                      {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
                       {"lipschitz", lipschitz},
                       {"bound", info.bound},
                       {"lemma1", info.lemma1},
