@@ -181,23 +181,6 @@ NormalizerEntries scaled_softmax_normalizers() {
            return std::sqrt(std::log(static_cast<double>(c.visible)) / std::log(train));
          });
        }},
-      {{"logn-llama4",
-        "softmax((1 + s log(1 + floor(i / train))) l) for the query at position i = 1, 2, ...",
-        {{.key = "s", .initial = 0.1, .domain = kNotNegative, .fit = FitRange{0.01, 1}},
-         {.key = "train",
-          .initial = 8192.0,
-          .domain = NumberDomain{.lowest = 1, .whole = true}}},
-        "Llama 4, layers without rotation; docs/mathematics.md N3",
-        "(1 + s log(1 + floor(i / train)))/2",
-        "does not apply: the position is in the rule"},
-       [](const NormalizerInfo& info) -> Made {
-         const double s = info.parameters.number("s"), train = info.parameters.number("train");
-         NormalizerTraits traits;
-         traits.length_aware = traits.by_position = true;
-         return std::make_unique<ScaledSoftmax>(info, traits, [s, train](const RowContext& c) {
-           return 1 + s * std::log1p(std::floor(static_cast<double>(c.position + 1) / train));
-         });
-       }},
       {{"yarn",
         "softmax(m^2 l), m = 0.1 ln(factor) + 1",
         {{.key = "factor", .initial = 4.0, .domain = kPositive, .fit = FitRange{1, 256}}},

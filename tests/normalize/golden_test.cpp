@@ -64,13 +64,6 @@ TEST(Golden, AdaptiveTemperatureReadsItsPolynomialFromTheHighestPower) {
   EXPECT_NEAR(-0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791, 2.099, 1e-9);
 }
 
-TEST(Golden, TheScaleOfLlama4GrowsByWindows) {
-  const auto rule = make_normalizer("logn-llama4:s=0.5,train=16");
-  EXPECT_EQ(rule->softmax_scale({15, 14}), 1);
-  EXPECT_NEAR(rule->softmax_scale({16, 15}).value(), 1 + .5 * std::log(2), 1e-12);
-  EXPECT_NEAR(rule->softmax_scale({40, 39}).value(), 1 + .5 * std::log(3), 1e-12);
-}
-
 // The wrapper with a function of the user's own: F = 2 + tanh.
 TEST(Golden, AnyPositiveFunctionIsARule) {
   ScalarFunction f;

@@ -68,11 +68,6 @@ def logn_entropy(train: float) -> Rule:
     return scaled(lambda n, t: math.sqrt(math.log(n) / math.log(train)))
 
 
-@normalizer("logn-llama4:s=0.1,train=8192", ["logn-llama4:s=0.5,train=16"])
-def logn_llama4(s: float, train: float) -> Rule:
-    return scaled(lambda n, t: 1.0 + s * math.log(1.0 + t // train))
-
-
 @normalizer("yarn:factor=4")
 def yarn(factor: float) -> Rule:
     m = (0.1 * math.log(max(factor, 1.0)) + 1.0) ** 2
