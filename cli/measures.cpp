@@ -67,16 +67,36 @@ std::string traits_text(const NormalizerTraits& traits) {
   return text;
 }
 
+// The declared parameters: [{"key": "t", "default": 1, "takes": "a number above 0", "fit": {...}}].
+nlohmann::ordered_json parameters_json(const Parameters& parameters) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Parameter& parameter : parameters.declared()) {
+    nlohmann::ordered_json entry = {{"key", parameter.key}};
+    std::visit([&](const auto& initial) { entry["default"] = initial; }, parameter.initial);
+    entry["takes"] = parameter.takes();
+    entry["words"] = parameter.words;
+    entry["fit"] = nullptr;
+    if (parameter.fit) {
+      entry["fit"] = {{"low", parameter.fit->low},
+                      {"high", parameter.fit->high},
+                      {"geometric", parameter.fit->geometric}};
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 int list_normalizers(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NormalizerInfo& info : normalizers()) {
-    const NormalizerTraits traits = make_normalizer(info.name)->traits();
+    const auto normalizer = make_normalizer(info);
+    const NormalizerTraits traits = normalizer->traits();
     if (json) {
       nlohmann::ordered_json lipschitz = traits.lipschitz;
       if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
       list.push_back({{"name", info.name},
                       {"formula", info.formula},
-                      {"parameters", info.parameters},
+                      {"parameters", info.parameters.text()},
                       {"source", info.source},
                       {"simplex", traits.simplex},
                       {"increasing", traits.increasing},
@@ -85,13 +105,15 @@ int list_normalizers(bool json) {
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
                       {"signed", traits.is_signed},
+                      {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
                       {"lipschitz", lipschitz},
                       {"bound", info.bound},
-                      {"lemma1", info.lemma1}});
+                      {"lemma1", info.lemma1},
+                      {"accepts", parameters_json(info.parameters)}});
     } else {
       print("{}{}{}\n    {}\n    {}; sup ||J||_2: {}\n    Lemma 1 {}\n    {}\n", info.name,
-            info.parameters.empty() ? "" : ":", info.parameters, info.formula, traits_text(traits),
-            info.bound, info.lemma1, info.source);
+            info.parameters.empty() ? "" : ":", info.parameters.text(), info.formula,
+            traits_text(traits), info.bound, info.lemma1, info.source);
     }
   }
   if (json) print("{}\n", list.dump(2));
@@ -104,10 +126,12 @@ int list_patterns(bool json) {
     if (json) {
       list.push_back({{"name", info.name},
                       {"formula", info.formula},
-                      {"parameters", info.parameters},
-                      {"source", info.source}});
+                      {"parameters", info.parameters.text()},
+                      {"source", info.source},
+                      {"accepts", parameters_json(info.parameters)}});
     } else {
-      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters, info.formula, info.source);
+      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters.text(), info.formula,
+            info.source);
     }
   }
   if (json) print("{}\n", list.dump(2));

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.agreement.program import DEMO, headgauge, token_ids
 from tests.reference.counterfactual import Counterfactual, Exchange, mean_up_to
-from tests.reference.rule_names import make_rule
+from tests.reference.normalizers import make_rule
 from tests.results.schema import validate
 
 LENGTHS = [64, 256]

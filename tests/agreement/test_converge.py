@@ -27,7 +27,7 @@ from tests.reference.convergence import (
 )
 from tests.reference.gpt2 import Model
 from tests.reference.llama import LlamaModel
-from tests.reference.rule_names import make_rule
+from tests.reference.normalizers import make_rule
 from tests.reference.safetensors_io import write_file
 from tests.results.schema import validate
 

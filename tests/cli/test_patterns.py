@@ -35,7 +35,7 @@ class Patterns(CommandTest):
         text = self.succeed("patterns").out
         document = (ROOT / "docs/patterns.md").read_text()
         for pattern in self.listed():
-            self.assertEqual(list(pattern), ["name", "formula", "parameters", "source"])
+            self.assertEqual(list(pattern), ["name", "formula", "parameters", "source", "accepts"])
             for key in ("formula", "parameters", "source"):
                 self.assertIn(pattern[key], text)
             self.assertIn(f"**{pattern['name']}:{pattern['parameters']}**",

@@ -7,6 +7,7 @@
 
 #include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
+#include "model/llama_config.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -253,6 +254,16 @@ TEST(Llama, RefusesWhatDoesNotFit) {
           {"layer_types", "sliding_attention in all layers", "full_attention"});
   refused(bad, "gemma2-plain", {{"attn_logit_softcapping", -1}},
           {"attn_logit_softcapping", "a positive number or null"});
+}
+
+TEST(Llama, TheFamiliesAreOneTable) {
+  for (const LlamaFamily& family : llama_families()) {
+    EXPECT_EQ(std::ranges::count(model_families(), family.model_type), 1) << family.model_type;
+  }
+  const Changed changed("llama-plain", {{"model_type", "gpt2"}});
+  const Checkpoint other = Checkpoint::open(changed.path());
+  expect_error(ErrorKind::unsupported, {"model_type", "\"gpt2\""},
+               [&] { LlamaConfig(other.config()); });
 }
 
 TEST(Llama, GemmaMeansTheTanhFormByGelu) {

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
 from tests.reference.catalogue import dims_of
 from tests.reference.critical import critical_n
-from tests.reference.rule_names import make_rule
+from tests.reference.normalizers import make_rule
 from tests.reference.sensitivity import envelope, envelope_paper
 from tests.reference.settings import Metric, Settings
 

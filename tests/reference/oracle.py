@@ -27,7 +27,7 @@ from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import concatenate, row_blocks
-from tests.reference.rule_names import make_rule
+from tests.reference.normalizers import make_rule
 from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from tests.reference.separability import separability_rows
 from tests.reference.settings import Metric, Settings

@@ -11,7 +11,7 @@
 namespace headgauge {
 namespace {
 
-class EveryRule : public ::testing::TestWithParam<std::string> {
+class EveryNormalizer : public ::testing::TestWithParam<std::string> {
  protected:
   const std::unique_ptr<Normalizer> rule_ = make_normalizer(GetParam());
 
@@ -25,7 +25,7 @@ class EveryRule : public ::testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, EveryRule, ::testing::ValuesIn(every_spec()),
+INSTANTIATE_TEST_SUITE_P(All, EveryNormalizer, ::testing::ValuesIn(every_spec()),
                          [](const auto& tested) { return spec_name(tested.param); });
 
 std::vector<double> widened(const std::vector<float>& row) {
@@ -44,7 +44,7 @@ bool has_ties(std::vector<double> row) {
   return std::ranges::adjacent_find(row) != row.end();
 }
 
-TEST_P(EveryRule, TheFastPathAgreesWithFloat64) {
+TEST_P(EveryNormalizer, TheFastPathAgreesWithFloat64) {
   for (std::uint64_t i = 0; i < 1500; ++i) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
     const auto exact = weigh(widened(row));
@@ -81,7 +81,7 @@ TEST_P(EveryRule, TheFastPathAgreesWithFloat64) {
 }
 
 // Callers may write the weights over the logits, or ask for the sums alone.
-TEST_P(EveryRule, TheFastPathWorksInPlaceAndWithoutWeights) {
+TEST_P(EveryNormalizer, TheFastPathWorksInPlaceAndWithoutWeights) {
   for (std::uint64_t i = 0; i < 300; ++i) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
     std::vector<float> weights(row.size()), in_place = row;
@@ -99,7 +99,7 @@ TEST_P(EveryRule, TheFastPathWorksInPlaceAndWithoutWeights) {
   }
 }
 
-TEST_P(EveryRule, ALogitThatIsNotFiniteIsReported) {
+TEST_P(EveryNormalizer, ALogitThatIsNotFiniteIsReported) {
   for (const std::size_t n : {1, 7, 16, 100}) {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
@@ -116,7 +116,7 @@ TEST_P(EveryRule, ALogitThatIsNotFiniteIsReported) {
   }
 }
 
-TEST_P(EveryRule, ARowThatSeesNoKeyHasNoWeights) {
+TEST_P(EveryNormalizer, ARowThatSeesNoKeyHasNoWeights) {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   for (const std::size_t n : {1, 2, 7, 16, 100, 500}) {
     const std::vector<float> row(n, kHidden);
@@ -139,7 +139,7 @@ TEST_P(EveryRule, ARowThatSeesNoKeyHasNoWeights) {
   }
 }
 
-TEST_P(EveryRule, KeepsWhatItsTraitsPromise) {
+TEST_P(EveryNormalizer, KeepsWhatItsTraitsPromise) {
   const NormalizerTraits traits = rule_->traits();
   bool zero = false, negative = false;
   for (std::uint64_t i = 0; i < 2000; ++i) {
@@ -205,7 +205,7 @@ std::vector<double> short_row(std::uint64_t i) {
 // Math 6: checked against central differences. Where a step crosses a kink (a key that enters or
 // leaves the support), or comes so near that the differences have not settled, those of half the
 // step are others; such columns are left out and counted.
-TEST_P(EveryRule, TheJacobianIsThatOfCentralDifferences) {
+TEST_P(EveryNormalizer, TheJacobianIsThatOfCentralDifferences) {
   int compared = 0, unsettled = 0;
   for (std::uint64_t i = 0; i < 600; ++i) {
     const auto row = short_row(i);
@@ -239,7 +239,7 @@ TEST_P(EveryRule, TheJacobianIsThatOfCentralDifferences) {
   EXPECT_GT(compared, 20 * unsettled);
 }
 
-TEST_P(EveryRule, ProductsAndNormsAreThoseOfTheMatrix) {
+TEST_P(EveryNormalizer, ProductsAndNormsAreThoseOfTheMatrix) {
   for (std::uint64_t i = 0; i < 400; ++i) {
     const auto row = short_row(i);
     const RowContext at = context(row.size());
@@ -281,11 +281,11 @@ TEST_P(EveryRule, ProductsAndNormsAreThoseOfTheMatrix) {
 }
 
 // Lemma 1: with logits in [-r, r] weights lie in [C1/n, C2/n], C1 and C2 the same for all n.
-TEST_P(EveryRule, Lemma1HoldsWhereItApplies) {
+TEST_P(EveryNormalizer, Lemma1HoldsWhereItApplies) {
   const bool applies = rule_->info().lemma1.starts_with("applies");
   for (double range : {0.1, 1.0, 3.0}) {
     if (rule_->traits().unit_norms) range = std::min(range, 1.0);
-    const auto constants = rule_->capacity(range);
+    const auto constants = rule_->lemma1_constants(range);
     // F of poly-normalized:m=2 is 0 at -2.
     const bool here = applies && !(GetParam() == "poly-normalized:m=2" && range > 2);
     ASSERT_EQ(constants.has_value(), here) << range;

@@ -1,6 +1,6 @@
-// Weights of rules that take a function of each logit by itself, in two or three passes over the
-// row: the extremes of the logits, the function with the sums of softmax.hpp, and where the weights
-// are divided by a sum of the row the factor.
+// Weights of normalizers that take a function of each logit by itself, in two or three passes over
+// the row: the extremes of the logits, the function with the sums of softmax.hpp, and where the
+// weights are divided by a sum of the row the factor.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 namespace headgauge {
 
 // h >= 0 of x = l + shift. On any row it is largest at the smallest or at the largest logit.
-enum class Curve {
+enum class PointwiseFunction {
   kSigmoid,
   kSoftplus,
   kRelu,           // relu(x)^power
@@ -23,9 +23,9 @@ enum class Curve {
   kSelfAdjust,     // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), over sum e^x
 };
 
-// a_i = factor h(l_i + shift); or, normalised, over their sum or what the curve says.
-struct CurveRule {
-  Curve curve = Curve::kRelu;
+// a_i = factor h(l_i + shift); or, normalised, over their sum or what the function says.
+struct PointwiseKernel {
+  PointwiseFunction function = PointwiseFunction::kRelu;
   float shift = 0;
   int power = 1;
   double factor = 1;
@@ -37,8 +37,8 @@ struct CurveRule {
 // weight 2e-6 + 2e-7 |log a| (of powers: 1.2e-7 times the power), of the sums 2e-6.
 // False, and nothing is written, where the row is not for float32: a logit is NaN or infinite, the
 // largest h is outside [1e-10, 1e10] and not 0, or the processor has no vectors.
-bool weigh_curve(const CurveRule& rule, std::span<const float> logits, std::span<float> weights,
-                 WeightSums& sums);
+bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,
+                     std::span<float> weights, WeightSums& sums);
 
 // out_j = c tanh(in_j / c), c > 0, to 1e-6 of it; NaN where in_j is NaN or infinite. `out` may be
 // `in`.

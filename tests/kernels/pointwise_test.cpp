@@ -1,4 +1,4 @@
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 
 #include <functional>
 #include <limits>
@@ -8,13 +8,13 @@
 namespace headgauge {
 namespace {
 
-class Curves : public EveryLevel {};
-HEADGAUGE_EVERY_LEVEL(Curves);
+class Pointwise : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(Pointwise);
 
 // A rule with its definition in float64: weights of a row.
 struct Case {
   std::string name;
-  CurveRule rule;
+  PointwiseKernel rule;
   std::function<std::vector<double>(const std::vector<double>&)> weights;
   double relative = 0;  // beyond what exp brings
   double absolute = 0;  // of the largest weight: where h is a power of a difference
@@ -71,39 +71,45 @@ std::vector<Case> cases() {
   const auto relu = [](double x) { return std::max(x, 0.0); };
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   return {
-      {"sigmoid", {.curve = Curve::kSigmoid}, of(sigmoid)},
+      {"sigmoid", {.function = PointwiseFunction::kSigmoid}, of(sigmoid)},
       {"sigmoid, shifted, scaled",
-       {.curve = Curve::kSigmoid, .shift = -6.5f, .factor = 0.25},
+       {.function = PointwiseFunction::kSigmoid, .shift = -6.5f, .factor = 0.25},
        of([=](double l) { return sigmoid(l - 6.5); }, 0.25)},
-      {"sigmoid, normalised", {.curve = Curve::kSigmoid, .normalised = true}, of(sigmoid, 1, true)},
-      {"softplus", {.curve = Curve::kSoftplus, .normalised = true}, of(softplus, 1, true)},
-      {"relu", {.curve = Curve::kRelu}, of(relu)},
-      {"relu, scaled", {.curve = Curve::kRelu, .factor = 0.001}, of(relu, 0.001)},
-      {"relu^2", {.curve = Curve::kRelu, .power = 2}, of([=](double l) {
+      {"sigmoid, normalised",
+       {.function = PointwiseFunction::kSigmoid, .normalised = true},
+       of(sigmoid, 1, true)},
+      {"softplus",
+       {.function = PointwiseFunction::kSoftplus, .normalised = true},
+       of(softplus, 1, true)},
+      {"relu", {.function = PointwiseFunction::kRelu}, of(relu)},
+      {"relu, scaled", {.function = PointwiseFunction::kRelu, .factor = 0.001}, of(relu, 0.001)},
+      {"relu^2", {.function = PointwiseFunction::kRelu, .power = 2}, of([=](double l) {
          return relu(l) * relu(l);
        })},
       {"relu^5",
-       {.curve = Curve::kRelu, .power = 5, .factor = 0.5},
+       {.function = PointwiseFunction::kRelu, .power = 5, .factor = 0.5},
        of([=](double l) { return std::pow(relu(l), 5); }, 0.5)},
-      {"relu6", {.curve = Curve::kRelu6}, of([](double l) {
+      {"relu6", {.function = PointwiseFunction::kRelu6}, of([](double l) {
          return std::min(std::max(l, 0.0), 6.0);
        })},
       {"x^4",
-       {.curve = Curve::kEvenPower, .power = 4, .factor = 0.1},
+       {.function = PointwiseFunction::kEvenPower, .power = 4, .factor = 0.1},
        of([](double l) { return std::pow(l, 4); }, 0.1)},
       {"(1 + l/6)^6",
-       {.curve = Curve::kShiftedPower, .power = 6, .normalised = true},
+       {.function = PointwiseFunction::kShiftedPower, .power = 6, .normalised = true},
        of([](double l) { return std::pow(1 + l / 6, 6); }, 1, true),
        2e-6,
        2e-6},
       {"1 + l^2",
-       {.curve = Curve::kOnePlusSquare, .normalised = true},
+       {.function = PointwiseFunction::kOnePlusSquare, .normalised = true},
        of([](double l) { return 1 + l * l; }, 1, true)},
       {"taylor2",
-       {.curve = Curve::kTaylor2, .normalised = true},
+       {.function = PointwiseFunction::kTaylor2, .normalised = true},
        of([](double l) { return 1 + l + l * l / 2; }, 1, true)},
-      {"softpick", {.curve = Curve::kSoftpick, .normalised = true}, softpick},
-      {"self-adjust", {.curve = Curve::kSelfAdjust, .normalised = true}, self_adjust},
+      {"softpick", {.function = PointwiseFunction::kSoftpick, .normalised = true}, softpick},
+      {"self-adjust",
+       {.function = PointwiseFunction::kSelfAdjust, .normalised = true},
+       self_adjust},
   };
 }
 
@@ -121,7 +127,7 @@ void expect_row(const Case& c, const std::vector<float>& row) {
   std::vector<float> weights(row.size() + 1, -7.0f);
   const std::span<float> out(weights.data(), row.size());
   WeightSums got;
-  const bool done = weigh_curve(c.rule, row, out, got);
+  const bool done = weigh_pointwise(c.rule, row, out, got);
   EXPECT_EQ(weights.back(), -7.0f) << "written past the end";
   if (!done) {
     EXPECT_EQ(weights.front(), -7.0f) << "written, and then refused";
@@ -147,14 +153,14 @@ void expect_row(const Case& c, const std::vector<float>& row) {
   expect_sums(got, reference_sums(exact), worst + c.absolute, at);
 
   WeightSums again;
-  ASSERT_TRUE(weigh_curve(c.rule, row, {}, again));
+  ASSERT_TRUE(weigh_pointwise(c.rule, row, {}, again));
   EXPECT_EQ(again.square, got.square) << at;
   std::vector<float> in_place = row;
-  ASSERT_TRUE(weigh_curve(c.rule, in_place, in_place, again));
+  ASSERT_TRUE(weigh_pointwise(c.rule, in_place, in_place, again));
   EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
 }
 
-TEST_P(Curves, AgreeWithFloat64) {
+TEST_P(Pointwise, AgreeWithFloat64) {
   for (const Case& c : cases()) {
     for_each_row([&](const std::vector<float>& row) {
       if (!HasFailure()) expect_row(c, row);
@@ -163,7 +169,7 @@ TEST_P(Curves, AgreeWithFloat64) {
   }
 }
 
-TEST_P(Curves, RowsThatAreNotFiniteAreLeftAlone) {
+TEST_P(Pointwise, RowsThatAreNotFiniteAreLeftAlone) {
   for (const Case& c : cases()) {
     for (const Index n : {1, 16, 17, 64, 100}) {
       for (const float bad :
@@ -173,14 +179,14 @@ TEST_P(Curves, RowsThatAreNotFiniteAreLeftAlone) {
         row[static_cast<std::size_t>(n / 2)] = bad;
         std::vector<float> weights(row.size(), -7.0f);
         WeightSums sums;
-        EXPECT_FALSE(weigh_curve(c.rule, row, weights, sums)) << c.name << " " << n;
+        EXPECT_FALSE(weigh_pointwise(c.rule, row, weights, sums)) << c.name << " " << n;
         EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
       }
     }
   }
 }
 
-TEST_P(Curves, ACapIsATanh) {
+TEST_P(Pointwise, ACapIsATanh) {
   for (const float cap : {0.5f, 2.0f, 50.0f}) {
     for_each_row([&](std::vector<float> row) {
       const std::vector<float> before = row;

@@ -1,4 +1,4 @@
-// The makers of all patterns: one file a family, one line each in patterns.cpp.
+// The families of patterns, one file and one line here each, and what they share.
 #pragma once
 
 #include <algorithm>
@@ -8,19 +8,21 @@
 #include <vector>
 
 #include "headgauge/patterns.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/registry.hpp"
 
 namespace headgauge {
 
-// A pattern as the registry knows it.
-struct PatternRule {
-  PatternInfo info;  // with the default parameters
-  std::unique_ptr<Pattern> (*make)(const PatternInfo& info, RuleParameters&);
-};
+using PatternEntry = RegistryEntry<PatternInfo, Pattern>;
+using PatternEntries = std::vector<PatternEntry>;
 
-std::vector<PatternRule> window_patterns();
-std::vector<PatternRule> strided_patterns();
-std::vector<PatternRule> content_patterns();
+PatternEntries window_patterns();
+PatternEntries strided_patterns();
+PatternEntries content_patterns();
+
+// Domains that several parameters have: numbers of keys, and seeds.
+inline constexpr NumberDomain kAnyCount{.lowest = 0, .highest = 1e9, .whole = true};
+inline constexpr NumberDomain kPositiveCount{.lowest = 1, .highest = 1e9, .whole = true};
+inline constexpr NumberDomain kSeed{.lowest = 0, .highest = 0x1p53, .whole = true};
 
 // Collects the keys of a range that are added in ascending order; one added twice counts once.
 class KeyCollector {

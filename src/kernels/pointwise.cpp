@@ -1,4 +1,4 @@
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,11 +9,11 @@
 #include "kernels/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/curves.cpp"
+#define HWY_TARGET_INCLUDE "kernels/pointwise.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h.
 #include "hwy/highway.h"
-#include "kernels/curves-inl.hpp"
+#include "kernels/pointwise-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
@@ -21,7 +21,7 @@ namespace {
 
 #if HEADGAUGE_PLAIN
 
-bool weigh_row(const CurveRule&, const float*, std::size_t, float*, WeightSums*) {
+bool weigh_row(const PointwiseKernel&, const float*, std::size_t, float*, WeightSums*) {
   return false;
 }
 
@@ -36,8 +36,8 @@ constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
 
 // As BlockSums, of h itself: sums over the h below the largest. Multiplications are what these
 // passes wait for; there are four a vector here.
-struct CurveSums {
-  HWY_INLINE CurveSums() {
+struct PointwiseSums {
+  HWY_INLINE PointwiseSums() {
     first = shift = square = hn::Zero(D());
     cube = hn::Set(D(), kTiny);
   }
@@ -92,8 +92,8 @@ HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::siz
 // h of all logits; `out` gets them times `factor`, or as they are where kPlain. `top` is the
 // largest.
 template <bool kPlain, class F>
-HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float filler, float top,
-                            float factor, float* out) {
+HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, float filler, float top,
+                                float factor, float* out) {
   const D d;
   const DD dd;
   const std::size_t lanes = hn::Lanes(d);
@@ -113,7 +113,7 @@ HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float fi
     if constexpr (F::kDips) lowest = hn::Min(lowest, out.h);
     return out;
   };
-  const auto add = [&](const Pending& p, CurveSums& sums)
+  const auto add = [&](const Pending& p, PointwiseSums& sums)
                        HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
   const auto store = [&](V h, float* to)
                          HWY_ATTR { hn::StoreU(kPlain ? h : hn::Mul(h, by), d, to); };
@@ -121,7 +121,7 @@ HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float fi
   // chain so long that few of them are under way at a time. The first to be added are zeros.
   Pending a{hn::Zero(d), hn::Zero(d)}, b = a;
   do {
-    CurveSums sums;
+    PointwiseSums sums;
     V side = hn::Zero(d);
     const std::size_t end = std::min(i + kBlock * lanes, n);
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
@@ -164,65 +164,66 @@ HWY_INLINE Found curve_pass(const F& f, const float* in, std::size_t n, float fi
 }
 
 template <class F>
-bool weigh_by(const F& f, const CurveRule& rule, const float* in, std::size_t n, Extremes bounds,
-              float* out, WeightSums* sums) {
+bool weigh_by(const F& f, const PointwiseKernel& kernel, const float* in, std::size_t n,
+              Extremes bounds, float* out, WeightSums* sums) {
   const D d;
   const auto at = [&](float l) HWY_ATTR {
     V log, more;
     return hn::GetLane(f.value(hn::Set(d, l), log, more));
   };
   const float low = at(bounds.min), high = at(bounds.max), top = std::max(low, high);
-  if (F::kCutsOff && bounds.max + rule.shift <= 0) {
+  if (F::kCutsOff && bounds.max + kernel.shift <= 0) {
     if (out != nullptr) std::fill_n(out, n, 0.0f);
     *sums = no_weights(n, bounds);
     return true;
   }
   if (!(top >= kLeastTop && top <= kMostTop)) return false;
-  const bool plain = rule.normalised || rule.factor == 1;
-  const auto factor = static_cast<float>(rule.factor);
-  Found found = plain ? curve_pass<true>(f, in, n, bounds.max, top, factor, out)
-                      : curve_pass<false>(f, in, n, bounds.max, top, factor, out);
+  const bool plain = kernel.normalised || kernel.factor == 1;
+  const auto factor = static_cast<float>(kernel.factor);
+  Found found = plain ? pointwise_pass<true>(f, in, n, bounds.max, top, factor, out)
+                      : pointwise_pass<false>(f, in, n, bounds.max, top, factor, out);
   ShareSums& e = found.shares;
   if (!F::kDips) e.min = low / top;
   const double sum = top * e.total();
-  const double divisor = rule.normalised ? f.divisor(sum, found.side) : 1.0 / rule.factor;
-  if (rule.normalised && out != nullptr) scale_row(out, n, static_cast<float>(1 / divisor));
+  const double divisor = kernel.normalised ? f.divisor(sum, found.side) : 1.0 / kernel.factor;
+  if (kernel.normalised && out != nullptr) scale_row(out, n, static_cast<float>(1 / divisor));
   *sums = weight_sums(e, bounds, sum / divisor);
   sums->log_sum_exp = 0;
   return true;
 }
 
-bool weigh_row(const CurveRule& rule, const float* in, std::size_t n, float* out,
+bool weigh_row(const PointwiseKernel& kernel, const float* in, std::size_t n, float* out,
                WeightSums* sums) {
   bool finite = true;
   const Extremes bounds = find_extremes_of<true>(in, n, finite);
   if (!finite) return false;
-  const auto weigh = [&](const auto& f) { return weigh_by(f, rule, in, n, bounds, out, sums); };
-  switch (rule.curve) {
-    case Curve::kSigmoid:
-      return weigh(Sigmoid{rule.shift});
-    case Curve::kSoftplus:
-      return weigh(Softplus{rule.shift});
-    case Curve::kRelu:
-      if (rule.power == 1) return weigh(Relu<1>{rule.shift});
-      if (rule.power == 2) return weigh(Relu<2>{rule.shift});
-      return weigh(Relu<0>{rule.shift, rule.power});
-    case Curve::kRelu6:
-      return weigh(Relu6{rule.shift});
-    case Curve::kEvenPower:
-      return weigh(EvenPower{rule.shift, 1.0f, rule.power});
-    case Curve::kShiftedPower:
-      return weigh(EvenPower{rule.shift + 1.0f, 1.0f / static_cast<float>(rule.power), rule.power});
-    case Curve::kOnePlusSquare:
-      return weigh(Parabola{rule.shift, 1.0f, 0.0f, 1.0f});
-    case Curve::kTaylor2:
-      return weigh(Parabola{rule.shift, 1.0f, 1.0f, 0.5f});
-    case Curve::kSoftpick: {
+  const auto weigh = [&](const auto& f) { return weigh_by(f, kernel, in, n, bounds, out, sums); };
+  switch (kernel.function) {
+    case PointwiseFunction::kSigmoid:
+      return weigh(Sigmoid{kernel.shift});
+    case PointwiseFunction::kSoftplus:
+      return weigh(Softplus{kernel.shift});
+    case PointwiseFunction::kRelu:
+      if (kernel.power == 1) return weigh(Relu<1>{kernel.shift});
+      if (kernel.power == 2) return weigh(Relu<2>{kernel.shift});
+      return weigh(Relu<0>{kernel.shift, kernel.power});
+    case PointwiseFunction::kRelu6:
+      return weigh(Relu6{kernel.shift});
+    case PointwiseFunction::kEvenPower:
+      return weigh(EvenPower{kernel.shift, 1.0f, kernel.power});
+    case PointwiseFunction::kShiftedPower:
+      return weigh(
+          EvenPower{kernel.shift + 1.0f, 1.0f / static_cast<float>(kernel.power), kernel.power});
+    case PointwiseFunction::kOnePlusSquare:
+      return weigh(Parabola{kernel.shift, 1.0f, 0.0f, 1.0f});
+    case PointwiseFunction::kTaylor2:
+      return weigh(Parabola{kernel.shift, 1.0f, 1.0f, 0.5f});
+    case PointwiseFunction::kSoftpick: {
       if (bounds.max > 1e4f) return false;
       const float k = std::max(bounds.max * kLog2E + kRound - kRound, 0.0f);
       return k > 118 ? weigh(Softpick<true>(k)) : weigh(Softpick<false>(k));
     }
-    case Curve::kSelfAdjust:
+    case PointwiseFunction::kSelfAdjust:
       return weigh(SelfAdjust(bounds));
   }
   return false;
@@ -261,11 +262,11 @@ void cap_row(std::span<const float> in, float c, std::span<float> out) {
   HWY_DYNAMIC_DISPATCH(cap)(in.data(), in.size(), c, out.data());
 }
 
-bool weigh_curve(const CurveRule& rule, std::span<const float> logits, std::span<float> weights,
-                 WeightSums& sums) {
+bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,
+                     std::span<float> weights, WeightSums& sums) {
   assert(!logits.empty() && (weights.empty() || weights.size() == logits.size()));
   ensure_simd_level();
-  return HWY_DYNAMIC_DISPATCH(weigh_row)(rule, logits.data(), logits.size(),
+  return HWY_DYNAMIC_DISPATCH(weigh_row)(kernel, logits.data(), logits.size(),
                                          weights.empty() ? nullptr : weights.data(), &sums);
 }
 

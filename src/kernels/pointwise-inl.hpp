@@ -1,4 +1,4 @@
-// Per-target: the curves of curves.hpp. Include after hwy/highway.h, inside foreach_target.
+// Per-target: the functions of pointwise.hpp. Include after hwy/highway.h, inside foreach_target.
 //
 // value(l, log, side) is h >= 0. kLog: it also gives log h. kSide: and a second number, which is
 // summed; divisor() is what normalised weights are divided by, from sum h and sum side. kDips: h
@@ -6,11 +6,11 @@
 // row.
 
 // NOLINTBEGIN(llvm-header-guard)
-#if defined(HEADGAUGE_CURVES_TOGGLE) == defined(HWY_TARGET_TOGGLE)
-#ifdef HEADGAUGE_CURVES_TOGGLE
-#undef HEADGAUGE_CURVES_TOGGLE
+#if defined(HEADGAUGE_POINTWISE_TOGGLE) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADGAUGE_POINTWISE_TOGGLE
+#undef HEADGAUGE_POINTWISE_TOGGLE
 #else
-#define HEADGAUGE_CURVES_TOGGLE
+#define HEADGAUGE_POINTWISE_TOGGLE
 #endif
 
 #include <algorithm>
@@ -27,13 +27,13 @@ namespace headgauge::HWY_NAMESPACE {
 
 #if !HEADGAUGE_PLAIN
 
-struct PlainCurve {
+struct PlainFunction {
   static constexpr bool kLog = false, kDips = false, kCutsOff = false, kSide = false;
   HWY_INLINE double divisor(double sum, double) const { return sum; }
 };
 
 // With E = e^-|x| in [0, 1]: 1/(1 + E) or E/(1 + E), and log = min(x, 0) - log(1 + E).
-struct Sigmoid : PlainCurve {
+struct Sigmoid : PlainFunction {
   static constexpr bool kLog = true;
   HWY_INLINE explicit Sigmoid(float b) : shift(b) {}
   HWY_INLINE V value(V l, V& log, V&) const {
@@ -47,7 +47,7 @@ struct Sigmoid : PlainCurve {
 };
 
 // max(x, 0) + log(1 + e^-|x|).
-struct Softplus : PlainCurve {
+struct Softplus : PlainFunction {
   HWY_INLINE explicit Softplus(float b) : shift(b) {}
   HWY_INLINE V value(V l, V&, V&) const {
     const D d;
@@ -68,7 +68,7 @@ HWY_INLINE V power_of(V x, int power) {
 
 // kPower 0: a power known at run time.
 template <int kPower>
-struct Relu : PlainCurve {
+struct Relu : PlainFunction {
   static constexpr bool kCutsOff = true;
   HWY_INLINE explicit Relu(float b, int p = kPower) : shift(b), power(p) {}
   HWY_INLINE V value(V l, V&, V&) const {
@@ -82,7 +82,7 @@ struct Relu : PlainCurve {
   int power;
 };
 
-struct Relu6 : PlainCurve {
+struct Relu6 : PlainFunction {
   static constexpr bool kCutsOff = true;
   HWY_INLINE explicit Relu6(float b) : shift(b) {}
   HWY_INLINE V value(V l, V&, V&) const {
@@ -94,7 +94,7 @@ struct Relu6 : PlainCurve {
 };
 
 // (scale l + shift)^power, power even.
-struct EvenPower : PlainCurve {
+struct EvenPower : PlainFunction {
   static constexpr bool kDips = true;
   HWY_INLINE EvenPower(float b, float factor, int p) : shift(b), scale(factor), power(p) {}
   HWY_INLINE V value(V l, V&, V&) const {
@@ -106,7 +106,7 @@ struct EvenPower : PlainCurve {
 };
 
 // a + b x + c x^2 > 0.
-struct Parabola : PlainCurve {
+struct Parabola : PlainFunction {
   static constexpr bool kDips = true;
   HWY_INLINE Parabola(float at, float constant, float linear, float quadratic)
       : shift(at), a(constant), b(linear), c(quadratic) {}
@@ -150,7 +150,7 @@ HWY_INLINE V exp_minus_one(V x) {
 // All times 2^-K, K about log2 of the largest e^l. The side is sum (e^l - 1) over all l. kHigh: K
 // is so large that low logits are raised to positive ones.
 template <bool kHigh>
-struct Softpick : PlainCurve {
+struct Softpick : PlainFunction {
   static constexpr bool kCutsOff = true, kSide = true;
   HWY_INLINE explicit Softpick(float k)
       : lowered(k),
@@ -171,7 +171,7 @@ struct Softpick : PlainCurve {
 };
 
 // e^(l - max l) (l - m); the side is sum e^(l - max l).
-struct SelfAdjust : PlainCurve {
+struct SelfAdjust : PlainFunction {
   static constexpr bool kSide = true;
   HWY_INLINE explicit SelfAdjust(Extremes row)
       : top(row.max), low(std::min(row.min, 0.0f)), high(std::max(row.max, 0.0f)) {}

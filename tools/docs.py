@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/ that follow from what headgauge declares, between their markers.
+
+    tools/docs.py [--check] HEADGAUGE     the program to ask, such as build/release/headgauge
+
+A table begins after a line `<!-- tools/docs.py NAME -->` and ends before `<!-- end NAME -->`.
+--check writes nothing and ends with status 1 where a table is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
+
+
+def table(titles: list[str], rows: list[list[str]]) -> str:
+    cells = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def range_text(fit: dict[str, Any] | None) -> str:
+    if fit is None:
+        return ""
+    return f"{fit['low']:g} to {fit['high']:g}{', in equal ratios' if fit['geometric'] else ''}"
+
+
+def parameters(listed: list[dict[str, Any]], fitted: bool) -> str:
+    rows = []
+    for entry in listed:
+        for place, parameter in enumerate(entry["accepts"]):
+            default = parameter["default"]
+            row = [
+                f"`{entry['name']}`" if place == 0 else "",
+                f"`{parameter['key']}`",
+                default if isinstance(default, str) else f"{default:g}",
+                parameter["takes"],
+            ]
+            rows.append(row + [range_text(parameter["fit"])] if fitted else row)
+    titles = ["name", "parameter", "default", "takes"]
+    return table(titles + ["`compare --fit` looks in"] if fitted else titles, rows)
+
+
+def tables(program: Path) -> dict[str, str]:
+    def listed(command: str) -> Any:
+        done = subprocess.run([program, command, "--json"], stdout=subprocess.PIPE, check=True)
+        return json.loads(done.stdout)
+
+    return {
+        "normalizers": parameters(listed("normalizers"), fitted=True),
+        "patterns": parameters(listed("patterns"), fitted=False),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where one is stale")
+    parser.add_argument("headgauge", type=Path)
+    options = parser.parse_args()
+    made = tables(options.headgauge)
+    stale = []
+    for page in sorted(DOCS.glob("*.md")):
+        before = page.read_text()
+        after = MARKED.sub(lambda found: found[1] + made[found[2]] + found[3], before)
+        if after == before:
+            continue
+        stale.append(page.name)
+        if not options.check:
+            page.write_text(after)
+    if options.check and stale:
+        print(f"stale: {', '.join(stale)}; run tools/docs.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
