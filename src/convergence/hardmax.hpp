@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 #include "measures/gram.hpp"
 
 namespace headgauge {

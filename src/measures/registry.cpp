@@ -2,13 +2,33 @@
 #include <algorithm>
 
 #include "headgauge/measure.hpp"
-#include "measures/counterfactual.hpp"
 #include "measures/dispersion.hpp"
+#include "measures/output_change.hpp"
 #include "measures/selection_measure.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/weights.hpp"
 
 namespace headgauge {
+
+namespace {
+
+class DeclaredMetrics final : public MetricRegistry {
+ public:
+  void coord(std::string_view, Coordinate) override {}
+  MetricHandle add(const MetricInfo& metric) override {
+    list.push_back(metric);
+    return {};
+  }
+  std::vector<MetricInfo> list;
+};
+
+}  // namespace
+
+std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure>> measures) {
+  DeclaredMetrics declared;
+  for (const auto& measure : measures) measure->declare(declared);
+  return declared.list;
+}
 
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,
@@ -32,7 +52,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
   if (wanted("counterfactual") && options.masked) {
-    measures.push_back(make_counterfactual_measure(slots));
+    measures.push_back(make_pattern_change(slots));
   }
   return measures;
 }

@@ -30,7 +30,8 @@ FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
 HEADERS = {"catalogue": "results", "measure": "heads", "patterns": "heads", "compare": "scan",
-           "converge": "scan", "diff": "results", "synthetic": "convergence", "headgauge": "report"}
+           "converge": "scan", "diff": "results", "parallel": "base", "synthetic": "convergence",
+           "headgauge": "report"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
