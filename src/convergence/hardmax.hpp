@@ -1,4 +1,5 @@
-// The limit of an infinite attention parameter: the one token with the largest score (math T5.3).
+// The limit of an infinite attention parameter: the one token with the largest score
+// (docs/mathematics.md T5.3).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The distance of weighted keys from the sum of the selected ones, and its bounds (math 2).
+// The distance of weighted keys from the sum of the selected ones, and its bounds
+// (docs/mathematics.md 2).
 #pragma once
 
 #include <cstdint>

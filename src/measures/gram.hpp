@@ -1,7 +1,7 @@
 // The unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) between the distinct vectors (rows) and
 // the positions of a text (columns), in panels of 48 columns: the products that distances and
-// separability are made of, computed once for all heads that share x (math 2, 3). Where it would
-// not fit in memory there are the unit vectors alone, to project sums onto.
+// separability are made of, computed once for all heads that share x (docs/mathematics.md 2, 3).
+// Where it would not fit in memory there are the unit vectors alone, to project sums onto.
 #pragma once
 
 #include <cstdint>
@@ -76,9 +76,10 @@ class Gram {
 // are; exactly 0 for the same vector.
 double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere);
 
-// delta^2 of Assumption 2 (math 3) by the number of positions: entry e is the smallest squared
-// distance between two of the last `window` positions before e (window 0: all of them), infinite
-// where there are fewer than two. On the unit sphere, or between the vectors as they are.
+// delta^2 of Assumption 2 (docs/mathematics.md 3) by the number of positions: entry e is the
+// smallest squared distance between two of the last `window` positions before e (window 0: all of
+// them), infinite where there are fewer than two. On the unit sphere, or between the vectors as
+// they are.
 std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
                                   ThreadPool& pool);
 

@@ -31,7 +31,7 @@ TEST(KolmogorovSmirnov, TailOfTheAsymptoticLaw) {
   EXPECT_NEAR(kolmogorov_tail(0.05), 1.0, 1e-12);
 }
 
-// The critical D for 144 heads that math.md section 2 names.
+// The critical D for 144 heads that docs/mathematics.md section 2 names.
 TEST(KolmogorovSmirnov, CriticalDistances) {
   EXPECT_NEAR(ks_probability(0.1918, 144, 144), 0.01, 2e-4);
   EXPECT_NEAR(ks_probability(0.1601, 144, 144), 0.05, 2e-4);
