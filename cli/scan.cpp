@@ -51,15 +51,10 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
   for (const char* dim : {"layer", "head", "length", "temperature", "epsilon", "forecast_length"}) {
     results.set_coord(dim, std::vector<double>{});
   }
-  for (const auto& measure : make_measures(scan.measures, measure_options, source, 1)) {
-    for (const MetricInfo& metric : measure->metrics()) {
-      std::vector<std::string> dims;
-      if (metric.kind == MetricKind::row_mean) dims = {"layer", "head", "length"};
-      if (metric.kind == MetricKind::row_longest) dims = {"layer", "head"};
-      if (metric.kind == MetricKind::hidden || metric.kind == MetricKind::passed_on) continue;
-      dims.insert(dims.end(), metric.dims.begin(), metric.dims.end());
-      results.add_metric(metric.name, dims, metric.unit);
-    }
+  const auto measures = make_measures(scan.measures, measure_options, source, 1);
+  for (const MetricInfo& metric : declared_metrics(measures)) {
+    if (metric.kind == MetricKind::hidden || metric.kind == MetricKind::passed_on) continue;
+    results.add_metric(metric.name, metric.all_dims(), metric.unit);
   }
   require_sortable(results, sort);
 }

@@ -5,13 +5,33 @@
 #include <algorithm>
 
 #include "headgauge/measure.hpp"
-#include "measures/counterfactual.hpp"
 #include "measures/dispersion.hpp"
+#include "measures/output_change.hpp"
 #include "measures/selection_measure.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/weights.hpp"
 
 namespace headgauge {
+
+namespace {
+
+class DeclaredMetrics final : public MetricRegistry {
+ public:
+  void coord(std::string_view, Coordinate) override {}
+  MetricHandle add(const MetricInfo& metric) override {
+    list.push_back(metric);
+    return {};
+  }
+  std::vector<MetricInfo> list;
+};
+
+}  // namespace
+
+std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure>> measures) {
+  DeclaredMetrics declared;
+  for (const auto& measure : measures) measure->declare(declared);
+  return declared.list;
+}
 
 bool can_measure(const MetricGroup& group, const MeasureOptions& options,
                  const SourceInfo& source) {
@@ -51,7 +71,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
-  if (wanted("counterfactual")) measures.push_back(make_counterfactual_measure(slots));
+  if (wanted("counterfactual")) measures.push_back(make_pattern_change(slots));
   return measures;
 }
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

@@ -7,11 +7,11 @@
 
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
+#include "measures/output_change.hpp"
 #include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
 #include "scan/output.hpp"
-#include "scan/output_change.hpp"
 #include "scan/passes.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
@@ -72,15 +72,16 @@ class Comparison {
     ScanExtras extras = without_loss();
     const SourceInfo& info = source_.info();
     if (info.has_values) {
-      std::vector<const HeadInterventions*> interventions;
-      for (const Intervention& intervention : interventions_)
-        interventions.push_back(&intervention.heads);
+      TriedInterventions tried;
+      tried.dimension = options_.dimension;
+      std::vector<std::string> labels = {"original"};
+      for (const Intervention& intervention : interventions_) {
+        labels.push_back(intervention.label);
+        tried.interventions.push_back(&intervention.heads);
+      }
+      tried.labels = std::move(labels);
       const int slots = resolve_options(scan_, info).threads;
-      extras.measures.push_back(make_output_change(std::move(interventions), options_.dimension,
-                                                   info, slots, scan_.seed));
-      std::vector<std::string> names = {"original"};
-      for (const Intervention& intervention : interventions_) names.push_back(intervention.label);
-      extras.coords.emplace_back(options_.dimension, std::move(names));
+      extras.measures.push_back(make_output_change(std::move(tried), info, slots, scan_.seed));
     }
     extras.kept = &tables_;
     progress_.begin(0, "original");
@@ -339,10 +340,9 @@ class Comparison {
                              intervention.notices.end());
       const auto changed = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
       if (changed == intervention.heads.end() || !intervention.fitted.empty()) continue;
-      const std::string notice = changed->pattern != nullptr
-                                     ? changed->pattern->notice(source_.info(), longest)
-                                     : changed->rule->notice(longest);
-      if (!notice.empty()) results.notices.push_back(notice);
+      for (const std::string& notice : changed->notices(source_.info(), longest)) {
+        results.notices.push_back(notice);
+      }
     }
     for (std::size_t place = 1; place < runs_.size(); ++place) {
       for (const std::string& notice : runs_[place].notices) {

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/memory.hpp"
-#include "base/parallel.hpp"
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/population.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"
+#include "headgauge/parallel.hpp"
 #include "headgauge/synthetic.hpp"
 #include "scan/converge_output.hpp"
 #include "scan/passes.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "headgauge/compare.hpp"
-#include "scan/output_change.hpp"
+#include "measures/output_change.hpp"
 #include "scan/run.hpp"
 
 namespace headgauge {
@@ -88,17 +88,18 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
       interventions[c][h].rule = known->second;
     }
   }
-  std::vector<const HeadInterventions*> views;
+  TriedInterventions tried;
+  tried.dimension = "candidate";
   std::vector<double> numbers = {0};
-  for (const HeadInterventions& e : interventions) {
-    views.push_back(&e);
+  for (const HeadInterventions& candidate : interventions) {
+    tried.interventions.push_back(&candidate);
     numbers.push_back(static_cast<double>(numbers.size()));
   }
+  tried.labels = std::move(numbers);
   ScanExtras extras;
   extras.alone = true;
   extras.measures.push_back(
-      make_output_change(views, "candidate", source.info(), scan.threads, scan.seed));
-  extras.coords.emplace_back("candidate", numbers);
+      make_output_change(std::move(tried), source.info(), scan.threads, scan.seed));
   source.intervene({});
   const Results results = scan_with(source, scan, std::move(extras), progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");

@@ -81,7 +81,7 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
   const auto lengths = static_cast<Index>(plan.lengths().size());
   const auto bins = static_cast<Index>(plan.edges().size());
   for (const CellRange& range : layout.ranges()) {
-    const MetricInfo& info = *range.metric;
+    const MetricInfo& info = range.metric;
     if (info.kind == MetricKind::hidden) continue;
     const auto each_head = [&](const auto& body) {
       for (std::size_t l = 0; l < tables.size(); ++l) {
@@ -99,20 +99,21 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
                                               : std::vector<std::string>{"layer", "head"});
     each_head([&](const LayerTable& table, int head, std::size_t at) {
       for (Index l = 0; l < copies; ++l) {
-        for (Index c = 0; c < range.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * copies + l) * range.count + c;
-          put_mean(metric, static_cast<std::size_t>(cell), table.at(info.name, head, l, c));
+        for (Index c = 0; c < range.handle.count; ++c) {
+          const auto cell = (static_cast<Index>(at) * copies + l) * range.handle.count + c;
+          put_mean(metric, static_cast<std::size_t>(cell), table.at(range.handle, head, l, c));
         }
       }
     });
-    if (!range.by_position) continue;
+    if (!info.by_position) continue;
     LabelledArray& twin =
         add(results, info.name + "_by_position", info, {"layer", "head", "position"});
     each_head([&](const LayerTable& table, int head, std::size_t at) {
       for (Index b = 0; b < bins; ++b) {
-        for (Index c = 0; c < range.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * bins + b) * range.count + c;
-          put_mean(twin, static_cast<std::size_t>(cell), table.at_position(info.name, head, b, c));
+        for (Index c = 0; c < range.handle.count; ++c) {
+          const auto cell = (static_cast<Index>(at) * bins + b) * range.handle.count + c;
+          put_mean(twin, static_cast<std::size_t>(cell),
+                   table.at_position(range.handle, head, b, c));
         }
       }
     });

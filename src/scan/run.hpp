@@ -29,10 +29,9 @@ struct ScanTables {
 };
 
 struct ScanExtras {
-  std::vector<std::unique_ptr<Measure>> measures;          // beside those of the options
-  std::vector<std::pair<std::string, Coordinate>> coords;  // of their dims
-  bool alone = false;                                      // nothing but these measures
-  std::function<void(const HeadInput&)> observe;           // sees every measured head once
+  std::vector<std::unique_ptr<Measure>> measures;  // beside those of the options
+  bool alone = false;                              // nothing but these measures
+  std::function<void(const HeadInput&)> observe;   // sees every measured head once
   bool loss = true;            // the loss, where the options ask for it; else the pass alone
   ScanTables* kept = nullptr;  // where the statistics go in the end
   // The source begins at `first_layer`; what comes before is as it was in this scan of all layers.

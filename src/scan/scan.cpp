@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/memory.hpp"
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 #include "headgauge/patterns.hpp"
 #include "kernels/simd.hpp"
 #include "scan/flags.hpp"
@@ -205,8 +205,10 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   const SourceInfo& info = source.info();
   const ScanOptions options = resolve_options(given, info);
   const HeadSelection selection(options.layers, options.heads, info.layers, info.heads);
-  const auto normalizer = make_rule(options.normalizer, info);
-  const auto pattern = options.measure.masked ? make_pattern(options.pattern) : nullptr;
+  // What every head is measured under; a rule of its own goes before.
+  HeadIntervention intervention;
+  if (options.normalizer != "softmax") intervention.rule = make_rule(options.normalizer, info);
+  if (options.measure.masked) intervention.pattern = make_pattern(options.pattern);
   ThreadPool pool(options.threads);
   ScanTables held;
   auto& measures = held.measures;
@@ -235,15 +237,16 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
   }
 
   // A table of statistics for each layer, then the same once more as results.
-  estimate = info.bytes +
-             HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads(), pattern != nullptr) +
-             static_cast<std::size_t>(info.heads) * HeadAccumulator::bytes(plan, layout.cells()) +
-             2 * measured.layers.size() * LayerTable::bytes(plan, layout, info.heads);
+  estimate =
+      info.bytes +
+      HeadScanner::bytes(plan.longest(), info.head_dim, pool.threads(), options.measure.masked) +
+      static_cast<std::size_t>(info.heads) * HeadAccumulator::bytes(plan, layout.cells()) +
+      2 * measured.layers.size() * LayerTable::bytes(plan, layout, info.heads);
   for (const auto& measure : measures) estimate += measure->bytes(info, plan.longest());
   const bool crowded = pool.threads() > static_cast<int>(std::thread::hardware_concurrency());
   require_memory(estimate, "scan of " + info.name, crowded ? kFewerThreads : kLessMemory);
 
-  HeadScanner scanner(*normalizer, measures, layout, plan, pool);
+  HeadScanner scanner(measures, layout, plan, pool);
   std::vector<HeadAccumulator> accumulators;
   for (int head = 0; head < info.heads; ++head) accumulators.emplace_back(plan, layout.cells());
   auto& tables = held.layers;
@@ -269,14 +272,10 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
         }
         if (!selection.contains(layer, head.head)) continue;
         if (extras.observe) extras.observe(head);
-        HeadAccumulator& accumulator = accumulators[static_cast<std::size_t>(head.head)];
-        if (pattern == nullptr) {
-          scanner.scan(head, accumulator);
-          continue;
-        }
-        HeadInput masked = head;
-        masked.visibility = head.visibility.masked(pattern->mask(head));
-        scanner.scan(masked, accumulator);
+        HeadInput changed = head;
+        intervention.apply(changed);
+        if (head.rule != nullptr) changed.rule = head.rule;
+        scanner.scan(changed, accumulators[static_cast<std::size_t>(head.head)]);
       }
       measure_seconds += measuring.seconds();
     }
@@ -328,14 +327,12 @@ Results scan_within(HeadSource& source, const ScanOptions& given, ScanExtras ext
         "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
         scanner.rows_without_keys()));
   }
-  for (const std::string& notice :
-       {normalizer->notice(plan.longest()),
-        pattern != nullptr ? pattern->notice(info, plan.longest()) : std::string()}) {
-    if (!notice.empty()) results.notices.push_back(notice);
+  for (const std::string& notice : intervention.notices(info, plan.longest())) {
+    results.notices.push_back(notice);
   }
   write_settings(options, info, results);
   write_coords(measured, plan, options.measure, info, results);
-  for (auto& [name, values] : extras.coords) results.set_coord(name, std::move(values));
+  for (auto& [name, values] : layout.written_coords()) results.set_coord(name, values);
   std::vector<const LayerTable*> views;
   for (int layer = 0; layer < extras.first_layer; ++layer) {
     views.push_back(extras.before->layers[static_cast<std::size_t>(layer)].get());

@@ -88,7 +88,7 @@ MaybeLine Summary::growth() const {
   return line.say(".").done();
 }
 
-// What becomes of the heads at longer contexts (math 7b).
+// What becomes of the heads at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
   // From 0, within two standard errors: of a noisy head nothing is known.

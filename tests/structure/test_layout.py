@@ -31,7 +31,7 @@ ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
 HEADERS = {"array": "results", "catalogue": "results", "cells": "results", "changes": "results",
            "measure": "heads", "parameters": "normalize", "patterns": "heads", "compare": "scan",
-           "converge": "scan", "diff": "results", "synthetic": "convergence", "headgauge": "report"}
+           "converge": "scan", "diff": "results", "parallel": "base", "synthetic": "convergence", "headgauge": "report"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
