@@ -57,7 +57,8 @@ int run(const DiffCommand& command) {
   options.new_file = results_file(command.after);
   Results results = diff(read_results(options.old_file), read_results(options.new_file), options);
   const auto checks = check_limits(results, limits);
-  const ChangeList changes = list_changes(results, command.errors);
+  results.changes = list_changes(results, command.errors);
+  const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes, command.errors);
   complete(command, top, results);
   if (!command.out.empty()) OutFolder(command.out).save(results);

@@ -105,6 +105,9 @@ class LabelledArray {
     set(as_span(cell), estimate);
   }
 
+  // Gives the dim of that name these labels, if there is one; UsageError if they are not as many.
+  void relabel(const Dimension& dim);
+
   // Visits every cell in order: visit(std::span<const Index> cell, std::size_t offset).
   template <class Visit>
   void each(const Visit& visit) const;
@@ -164,7 +167,7 @@ LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim
 // there is no first array.
 LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimension& dim);
 
-// Two arrays of the same names of dims on the labels that they share, those of the second.
+// Two arrays of the same names of dims on the labels that they share, written as the second does.
 std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,
                                               const LabelledArray& second);
 

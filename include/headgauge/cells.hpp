@@ -26,7 +26,7 @@ using Pick = std::pair<std::string_view, Index>;
 // The cell at these picks; along "length" the last one is taken where none is picked. Nothing where
 // there is no such metric, a dim of it is not picked, or the cell is undefined.
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
-                              std::initializer_list<Pick> picks);
+                                    std::initializer_list<Pick> picks);
 
 // One head, by its indices along the coordinates and by its labels.
 struct HeadName {

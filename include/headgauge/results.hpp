@@ -118,15 +118,16 @@ struct Results {
   // In order of insertion. A deque, so that a reference to a metric outlives the next addition.
   std::deque<std::pair<std::string, LabelledArray>> metrics;
   std::vector<Flag> flags;
-  std::vector<SummaryLine> summary;  // see summarize() in scan.hpp
-  std::vector<Claim> claims;         // of a paper that was reproduced
-  std::optional<ChangeList> changes; // of a diff or a comparison; see list_changes() in diff.hpp
-  std::vector<std::string> notices;  // what a reader must know to read the numbers
+  std::vector<SummaryLine> summary;   // see summarize() in scan.hpp
+  std::vector<Claim> claims;          // of a paper that was reproduced
+  std::optional<ChangeList> changes;  // of a diff or a comparison; see list_changes() in diff.hpp
+  std::vector<std::string> notices;   // what a reader must know to read the numbers
   nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in
   int layers_done = 0;
 
-  // Adds a coordinate or replaces the labels of one; UsageError if a metric has other labels there.
+  // Adds a coordinate, or gives one other labels, in its metrics too; UsageError if these have
+  // another number of places along it.
   void set_coord(const std::string& name, Coordinate labels);
   const Dimension* coord(std::string_view name) const;
   // The coordinate of that name; UsageError if there is none.

@@ -104,15 +104,13 @@ Dimension::Dimension(std::string name, Coordinate labels)
 std::span<const double> Dimension::numbers() const {
   const auto* numbers = std::get_if<std::vector<double>>(labels_.get());
   if (numbers != nullptr) return *numbers;
-  throw UsageError(
-      fault("results", "numbers in the coordinate \"" + name_ + "\"", "names", ""));
+  throw UsageError(fault("results", "numbers in the coordinate \"" + name_ + "\"", "names", ""));
 }
 
 std::span<const std::string> Dimension::names() const {
   const auto* names = std::get_if<std::vector<std::string>>(labels_.get());
   if (names != nullptr) return *names;
-  throw UsageError(
-      fault("results", "names in the coordinate \"" + name_ + "\"", "numbers", ""));
+  throw UsageError(fault("results", "names in the coordinate \"" + name_ + "\"", "numbers", ""));
 }
 
 std::string Dimension::label(Index place) const {
@@ -229,6 +227,17 @@ const Dimension& LabelledArray::dim(std::string_view name) const {
   return dims_[require_axis(name)];
 }
 
+void LabelledArray::relabel(const Dimension& dim) {
+  const auto k = axis(dim.name());
+  if (!k) return;
+  if (dims_[*k].size() != dim.size()) {
+    throw UsageError(fault("results",
+                           fmt::format("{} labels of \"{}\"", dims_[*k].size(), dim.name()),
+                           std::to_string(dim.size()), ""));
+  }
+  dims_[*k] = dim;
+}
+
 LabelledArray& LabelledArray::with_standard_errors() {
   standard_error.resize(values.size(), kUndefined);
   return *this;
@@ -247,9 +256,10 @@ Index LabelledArray::offset(std::span<const Index> cell) const {
   Index offset = 0;
   for (std::size_t k = 0; k < cell.size(); ++k) {
     if (cell[k] < 0 || cell[k] >= dims_[k].size()) {
-      throw UsageError(fault(
-          "results", fmt::format("an index below {} along \"{}\"", dims_[k].size(), dims_[k].name()),
-          std::to_string(cell[k]), ""));
+      throw UsageError(
+          fault("results",
+                fmt::format("an index below {} along \"{}\"", dims_[k].size(), dims_[k].name()),
+                std::to_string(cell[k]), ""));
     }
     offset += cell[k] * strides_[k];
   }
@@ -334,8 +344,8 @@ LabelledArray LabelledArray::isel(std::string_view dim, Index place) const {
 
 LabelledArray LabelledArray::sel(std::string_view dim, double label) const {
   if (const auto place = this->dim(dim).find(label)) return isel(dim, *place);
-  throw UsageError(fault("results", fmt::format("a label of \"{}\"", dim),
-                         fmt::format("{:.6g}", label), ""));
+  throw UsageError(
+      fault("results", fmt::format("a label of \"{}\"", dim), fmt::format("{:.6g}", label), ""));
 }
 
 LabelledArray LabelledArray::sel(std::string_view dim, std::string_view label) const {
@@ -360,8 +370,8 @@ LabelledArray LabelledArray::transposed(std::span<const std::string> order) cons
     which.offsets.push_back(steps(k));
   }
   if (order.size() != dims_.size()) {
-    throw UsageError(fault("results", std::to_string(dims_.size()) + " dims",
-                           std::to_string(order.size()), ""));
+    throw UsageError(
+        fault("results", std::to_string(dims_.size()) + " dims", std::to_string(order.size()), ""));
   }
   return gathered(std::move(which));
 }
@@ -463,6 +473,7 @@ std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,
     }
     both.first = both.first.take(dim.name(), of_first);
     both.second = both.second.take(dim.name(), of_second);
+    both.first.relabel(both.second.dim(dim.name()));
   }
   return both;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgauge/diff.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
 #include "measures/output_change.hpp"
@@ -381,8 +382,10 @@ Results compare(HeadSource& source, const CompareOptions& options,
     compared.scan = scan;
     return Comparison(source, compared, interventions, part, stop).run();
   };
-  return source.info().causal ? pass(options.scan, progress)
-                              : pass_over_lengths(source, options.scan, pass, progress);
+  Results results = source.info().causal ? pass(options.scan, progress)
+                                         : pass_over_lengths(source, options.scan, pass, progress);
+  results.changes = list_changes(results);
+  return results;
 }
 
 }  // namespace headgauge

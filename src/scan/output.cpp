@@ -29,7 +29,7 @@ const char* x_name(XSource x) {
 }
 
 LabelledArray& add(Results& results, const std::string& name, const MetricInfo& info,
-                 const std::vector<std::string>& outer) {
+                   const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
   return add_means(results, name, std::move(dims), info.unit);
@@ -38,15 +38,15 @@ LabelledArray& add(Results& results, const std::string& name, const MetricInfo& 
 }  // namespace
 
 LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
-                       const std::string& unit) {
+                         const std::string& unit) {
   LabelledArray& metric = results.add_metric(name, std::move(dims), unit);
   metric.standard_error.assign(metric.values.size(), kUndefined);
   metric.rows.assign(metric.values.size(), 0);
   return metric;
 }
 
-void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell) {
-  metric.values[at] = cell.mean;
+void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell) {
+  metric.values[at] = cell.value;
   metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
 }
@@ -94,9 +94,10 @@ void write_row_metrics(const Measured& measured, const RowPlan& plan, const Cell
       }
     };
     const Index copies = range.by_length ? lengths : 1;
-    LabelledArray& metric = add(results, info.name, info,
-                              range.by_length ? std::vector<std::string>{"layer", "head", "length"}
-                                              : std::vector<std::string>{"layer", "head"});
+    LabelledArray& metric =
+        add(results, info.name, info,
+            range.by_length ? std::vector<std::string>{"layer", "head", "length"}
+                            : std::vector<std::string>{"layer", "head"});
     each_head([&](const LayerTable& table, int head, std::size_t at) {
       for (Index l = 0; l < copies; ++l) {
         for (Index c = 0; c < range.handle.count; ++c) {

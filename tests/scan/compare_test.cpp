@@ -85,10 +85,10 @@ TEST(Compare, ACopyOfTheModelIsNoIntervention) {
       if (!name.ends_with("_change") && name != "kl") continue;
       ++changes;
       // softmax is entry 1 of the interventions; what comes after it in dims is inner.
-      const auto at = std::ranges::find(metric.dims, "normalizer");
-      ASSERT_NE(at, metric.dims.end()) << name;
+      const auto at = std::ranges::find(metric.dim_names(), "normalizer");
+      ASSERT_NE(at, metric.dim_names().end()) << name;
       std::size_t inner = 1;
-      for (auto dim = at + 1; dim != metric.dims.end(); ++dim) {
+      for (auto dim = at + 1; dim != metric.dim_names().end(); ++dim) {
         inner *= static_cast<std::size_t>(results.coord_size(*dim));
       }
       for (std::size_t i = 0; i < metric.values.size(); ++i) {
@@ -220,7 +220,7 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
     ASSERT_NE(both, nullptr) << name;
     if (name == "loss") continue;
     std::size_t outer = 1;
-    for (const std::string& dim : both->dims) {
+    for (const std::string& dim : both->dim_names()) {
       if (dim == "normalizer") break;
       outer *= static_cast<std::size_t>(results.coord_size(dim));
     }
@@ -254,7 +254,7 @@ TEST(Compare, PatternsHaveTheirOwnDimension) {
   CompareOptions options = few_measures();
   options.dimension = "pattern";
   const Results results = compared(*open_plain(), options, {"window:size=96", "window:size=8"});
-  EXPECT_EQ(results.metric("kept_mass")->dims,
+  EXPECT_EQ(results.metric("kept_mass")->dim_names(),
             (std::vector<std::string>{"layer", "head", "pattern", "length"}));
   // A window of the whole text hides nothing.
   EXPECT_EQ(results.at("loss_change", {1, 1}), 0);

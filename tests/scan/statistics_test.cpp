@@ -27,10 +27,10 @@ Rows random_rows(std::span<const Index> lengths, double undefined_share) {
   return rows;
 }
 
-CellStatistics direct(const Rows& rows, Index begin, Index end) {
+Estimate direct(const Rows& rows, Index begin, Index end) {
   std::map<std::pair<std::size_t, Index>, std::pair<double, double>> blocks;  // sum, rows
   std::map<std::size_t, std::pair<double, double>> documents;
-  CellStatistics result;
+  Estimate result;
   double sum = 0;
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (static_cast<Index>(rows[d].size()) < end) continue;
@@ -47,13 +47,13 @@ CellStatistics direct(const Rows& rows, Index begin, Index end) {
   }
   if (result.rows == 0) return result;
   const auto n = static_cast<double>(result.rows);
-  result.mean = sum / n;
+  result.value = sum / n;
   const auto error = [&](const auto& batches) {
     const auto k = static_cast<double>(batches.size());
     if (k < 4) return kUndefined;
     double squares = 0;
     for (const auto& [key, batch] : batches) {
-      const double deviation = batch.first / batch.second - result.mean;
+      const double deviation = batch.first / batch.second - result.value;
       squares += batch.second * batch.second * deviation * deviation;
     }
     return std::sqrt(k / (k - 1) * squares) / n;
@@ -62,12 +62,12 @@ CellStatistics direct(const Rows& rows, Index begin, Index end) {
   return result;
 }
 
-void expect_same(const CellStatistics& found, const CellStatistics& expected) {
+void expect_same(const Estimate& found, const Estimate& expected) {
   EXPECT_EQ(found.rows, expected.rows);
   const auto same = [](double a, double b) {
     return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-12 * std::abs(b);
   };
-  EXPECT_TRUE(same(found.mean, expected.mean)) << found.mean << " " << expected.mean;
+  EXPECT_TRUE(same(found.value, expected.value)) << found.value << " " << expected.value;
   EXPECT_TRUE(same(found.standard_error, expected.standard_error))
       << found.standard_error << " " << expected.standard_error;
 }
@@ -90,7 +90,7 @@ void check(const std::vector<Index>& document_lengths, double undefined_share) {
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     const Index bins = plan.bins_of_length(static_cast<Index>(l));
     expect_same(accumulator.reduce(1, 0, bins), direct(rows, 0, lengths[l]));
-    expect_same(accumulator.reduce(0, 0, bins), CellStatistics{});
+    expect_same(accumulator.reduce(0, 0, bins), Estimate{});
   }
   Index begin = 0;
   for (std::size_t b = 0; b < plan.edges().size(); ++b) {
