@@ -29,14 +29,16 @@ void add_choices(CLI::App& command, RunOptions& options, const std::string& meas
       .add_option("--top-n", options.top_n, "Sizes of the selected sets (default 1,5,10,20,100)")
       ->option_text("N,N...")
       ->group(kWhatGroup);
-  command
-      .add_option("--measures", options.scan.measures,
-                  wrapped(fmt::format("Groups of metrics: {} (default: {})",
-                                      fmt::join(measure_groups(), ", "), measures),
-                          kHelpColumns, 0))
-      ->option_text("GROUP,GROUP...")
-      ->delimiter(',')
-      ->group(kWhatGroup);
+  CLI::Option* groups = command.add_option("--measures", options.scan.measures)
+                            ->option_text("GROUP,GROUP...")
+                            ->delimiter(',')
+                            ->group(kWhatGroup);
+  // The catalogue is read where this command runs, not at every start.
+  command.preparse_callback([groups, measures](std::size_t) {
+    groups->description(wrapped(fmt::format("Groups of metrics: {} (default: {})",
+                                            fmt::join(measure_groups(), ", "), measures),
+                                kHelpColumns, 0));
+  });
   command
       .add_option("--queries", options.queries,
                   "Rows measured in each position bin (default: all up to length 8192,\n"

@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from tests.golden.catalogue.gpt2 import Gpt2
 from tests.reference import brute
-from tests.reference.catalogue import GROUPS, expected_metrics
+from tests.reference.catalogue import (
+    ELSEWHERE,
+    FILES,
+    FOLDER,
+    GROUPS,
+    METRICS,
+    Tolerance,
+    expected_metrics,
+    tolerance_of,
+)
 from tests.reference.compare import compare
 from tests.reference.geometry import on_unit_sphere
 from tests.reference.oracle import Oracle
@@ -217,6 +226,17 @@ class Scan(unittest.TestCase):
         self.assertEqual(self.failures(self.results), [])
         names = expected_metrics(list(GROUPS), points=True, loss=True)
         self.assertEqual(set(names), set(self.metrics))
+
+    def test_every_declared_metric_is_known(self) -> None:
+        """A metric has a tolerance, and the reference computes it, unless another test does."""
+        for name in METRICS:
+            if ELSEWHERE.keys() & {name, METRICS[name]["group"]}:
+                continue
+            self.assertIn(name, self.metrics)
+            self.assertIsInstance(tolerance_of(name), Tolerance)
+        for place in ELSEWHERE.values():
+            self.assertTrue((FOLDER.parent / place).exists(), place)
+        self.assertEqual(ELSEWHERE.keys() - METRICS.keys() - {f["group"] for f in FILES}, set())
 
     def test_finds_what_is_wrong(self) -> None:
         wrong = copy.deepcopy(self.results)

@@ -6,6 +6,8 @@ export interface MadeMetric {
   dims: string[];
   unit?: string;
   stderr?: boolean;
+  none?: number;
+  change_of?: string;
   value?: (cell: Record<string, number>) => number | null;
 }
 
@@ -22,7 +24,7 @@ export function madeFile({ coords, metrics, settings = { command: "scan" } }: Ma
     return (coords[dim] ?? []).map((_, k) => nested(rest, value, { ...cell, [dim]: k }));
   };
   return {
-    schema: "headgauge.results/1",
+    schema: "headgauge.results/2",
     tool: { name: "headgauge", version: "0" },
     model: {
       name: "made", family: "gpt2",
@@ -37,11 +39,12 @@ export function madeFile({ coords, metrics, settings = { command: "scan" } }: Ma
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
-      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value }]) => [
+      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value, ...attributes }]) => [
         name,
         {
           dims,
           unit,
+          ...attributes,
           values: nested(dims, value, {}),
           ...(stderr ? { stderr: nested(dims, () => 0.01, {}) } : {}),
         },
@@ -100,10 +103,10 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       sensitivity_bound: { dims: grid, value: () => 2 },
       sensitivity_bound_paper: { dims: grid, value: () => 1.4 },
       sensitivity_max: { dims: ["temperature", "epsilon"] },
-      critical_n: { dims: ["length"], unit: "keys", value: ({ length }) => (length === 0 ? -1 : 4) },
+      critical_n: { dims: ["length"], unit: "keys", none: -1, value: ({ length }) => (length === 0 ? -1 : 4) },
       critical_fraction: { dims: ["length"], value: ({ length }) => (length === 0 ? null : 0.1) },
       critical_n_head: {
-        dims: ["layer", "head", "length"], unit: "keys", value: ({ head }) => (head === 0 ? -1 : 9),
+        dims: ["layer", "head", "length"], unit: "keys", none: -1, value: ({ head }) => (head === 0 ? -1 : 9),
       },
       loss: { dims: ["length"], unit: "nats", stderr: true },
       union_coverage: { dims: ["layer", "length", "top_n"], stderr: true },
@@ -179,7 +182,7 @@ export function madeDiff(): Made {
     metrics: {
       entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
       entropy_normalized_change: {
-        dims: ["layer", "head", "length"], stderr: true,
+        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized",
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
@@ -197,10 +200,10 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
       kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
       loss: { dims: [dim, "length"], unit: "nats", stderr: true },
       loss_change: {
-        dims: [dim, "length"], unit: "nats", stderr: true,
+        dims: [dim, "length"], unit: "nats", stderr: true, change_of: "loss",
         value: ({ [dim]: variant }) => (variant === 0 ? 0 : 0.25 * variant!),
       },
-      critical_n: { dims: [dim, "length"], unit: "keys", value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
+      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
     },
   };
 }
