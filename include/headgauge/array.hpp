@@ -99,6 +99,8 @@ class LabelledArray {
   double operator()(std::initializer_list<Index> cell) const { return values[flat(cell)]; }
   Estimate at(std::span<const Index> cell) const;
   Estimate at(std::initializer_list<Index> cell) const { return at(as_span(cell)); }
+  // The cell at an offset, as each() gives it.
+  Estimate at_offset(std::size_t offset) const;
   // Sets the parts that the array has.
   void set(std::span<const Index> cell, const Estimate& estimate);
   void set(std::initializer_list<Index> cell, const Estimate& estimate) {

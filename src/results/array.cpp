@@ -267,7 +267,10 @@ Index LabelledArray::offset(std::span<const Index> cell) const {
 }
 
 Estimate LabelledArray::at(std::span<const Index> cell) const {
-  const auto place = static_cast<std::size_t>(offset(cell));
+  return at_offset(static_cast<std::size_t>(offset(cell)));
+}
+
+Estimate LabelledArray::at_offset(std::size_t place) const {
   Estimate estimate{values[place]};
   if (!standard_error.empty()) estimate.standard_error = standard_error[place];
   if (!rows.empty()) estimate.rows = rows[place];
