@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BINARY, USAGE, CommandTest, Finished, environment, run
+from tests.cli.command import USAGE, CommandTest, Finished, environment, run
 from tests.places import ROOT
 
 COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
@@ -193,15 +193,12 @@ class Lists(UsageTest):
         counterfactual = self.succeed("measures", "--group", "counterfactual").out
         self.assertTrue(counterfactual.startswith("counterfactual (needs a --pattern)\n  kept_mass "))
 
-    def test_the_tables_of_the_docs_are_fresh(self) -> None:
-        done = subprocess.run([sys.executable, ROOT / "tools/docs.py", "--check", BINARY],
-                              capture_output=True, text=True)
-        self.assertEqual(done.stderr, "")
+    def test_every_metric_stands_in_a_table_of_the_docs(self) -> None:
         document = (ROOT / "docs/formats.md").read_text()
         for metric in json.loads(self.succeed("measures", "--json").out):
             self.assertRegex(document, rf"(?m)^\|[^|]*\| `{metric['name']}` \| ")
 
-    def test_a_changed_declaration_makes_them_stale(self) -> None:
+    def test_a_changed_declaration_makes_the_tables_stale(self) -> None:
         for part in ("tools/docs.py", "docs/formats.md", "catalogue"):
             target = self.folder / part
             target.parent.mkdir(exist_ok=True)

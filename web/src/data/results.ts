@@ -63,6 +63,7 @@ export interface Claim {
 // All of a results file but the numbers of its metrics.
 export interface Header {
   schema: string;
+  command?: string;
   tool: { name: string; version: string; [key: string]: unknown };
   model: { name: string; family: string; layers: number; heads: number; [key: string]: unknown };
   text: { names?: string[]; sha256?: (string | null)[]; tokens?: number[]; tokens_total?: number[] };
@@ -104,7 +105,7 @@ export class Results {
   ) {}
 
   get command(): string {
-    return String(this.header.settings["command"] ?? "");
+    return this.header.command ?? "";
   }
 
   coord(name: string): readonly Label[] {

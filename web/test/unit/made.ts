@@ -14,10 +14,10 @@ export interface MadeMetric {
 export interface Made {
   coords: Record<string, Label[]>;
   metrics: Record<string, MadeMetric>;
-  settings?: Record<string, unknown>;
+  command?: string;
 }
 
-export function madeFile({ coords, metrics, settings = { command: "scan" } }: Made): object {
+export function madeFile({ coords, metrics, command = "scan" }: Made): object {
   const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return (value ?? usual)(cell);
@@ -31,7 +31,8 @@ export function madeFile({ coords, metrics, settings = { command: "scan" } }: Ma
       layers: coords["layer"]?.length ?? 1, heads: coords["head"]?.length ?? 1,
     },
     text: { names: ["text.txt"], tokens: [64] },
-    settings,
+    command,
+    settings: {},
     partial: false,
     layers_done: coords["layer"]?.length ?? 1,
     coords,
@@ -118,7 +119,7 @@ export function madeConverge(): Made {
   const heads = ["layer", "head"];
   const scan = madeScan({ layers: 4, heads: 5 });
   return {
-    settings: { command: "converge" },
+    command: "converge",
     coords: {
       ...scan.coords, tokens: [8, 16, 32, 64], tolerance: [0.01, 0.05],
       sampler: ["uniform", "recent", "top"], cache: ["full", "budget"],
@@ -157,7 +158,7 @@ export function madeSynthetic(prefix = ""): Made {
       ]),
     );
   return {
-    settings: { command: prefix ? "reproduce" : "converge" },
+    command: prefix ? "reproduce" : "converge",
     coords: {
       [`${prefix}scale`]: [0.1, 1, 10], [`${prefix}tokens`]: [100, 200, 400], [`${prefix}radius`]: [1, 2],
     },
@@ -177,7 +178,7 @@ export function madeSynthetic(prefix = ""): Made {
 
 export function madeDiff(): Made {
   return {
-    settings: { command: "diff" },
+    command: "diff",
     coords: { layer: [0, 1], head: [0, 1, 2], run: ["old", "new"], length: [16, 64] },
     metrics: {
       entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
@@ -192,7 +193,7 @@ export function madeDiff(): Made {
 export function madeCompare(dim: "normalizer" | "pattern"): Made {
   const scan = madeScan();
   return {
-    settings: { command: "compare" },
+    command: "compare",
     coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
     metrics: {
       entropy_normalized: { dims: ["layer", "head", dim, "length"], stderr: true },
