@@ -447,6 +447,10 @@ LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim
   std::vector<Dimension> dims = arrays.front().dims();
   dims[axis] = Dimension(std::string(dim), std::move(labels));
   LabelledArray whole = undefined_like(arrays.front(), std::move(dims));
+  for (const LabelledArray& array : arrays) {
+    if (!array.standard_error.empty()) whole.with_standard_errors();
+    if (!array.rows.empty()) whole.with_rows();
+  }
   Index place = 0;
   for (const LabelledArray& array : arrays) {
     for (Index i = 0; i < array.dim(dim).size(); ++i) whole.put(dim, place++, array.isel(dim, i));

@@ -97,8 +97,11 @@ TEST_F(ArrayTest, ConcatJoinsTheLabels) {
     std::vector<LabelledArray> arrays;
     Plain expected = first;
     std::vector<std::pair<Size, Size>> from;  // part and place
+    expected.errors = expected.rows = false;
     for (Size i = 0; i < parts.size(); ++i) {
       arrays.push_back(parts[i].array());
+      expected.errors |= parts[i].errors && parts[i].count() > 0;
+      expected.rows |= parts[i].rows && parts[i].count() > 0;
       for (Size place = 0; place < parts[i].sizes[k]; ++place) from.emplace_back(i, place);
       if (i == 0) continue;
       std::visit(
