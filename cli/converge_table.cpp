@@ -31,8 +31,7 @@ class ConvergenceTable {
         top_n_(judged_top_n(results)) {
     tolerance_ = find_label(results, "tolerance", kTolerance).value_or(0);
     bidirectional_ = !results.model.value("causal", true);
-    percent_ = fmt::format(
-        "{:g}", 100 * results.coord_numbers("tolerance")[static_cast<std::size_t>(tolerance_)]);
+    percent_ = fmt::format("{:g}", 100 * results.coord_numbers("tolerance")[tolerance_]);
   }
 
   std::string text() const { return heads() + correlations() + cache(); }

@@ -72,8 +72,7 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
         }
         whole[at] += sums[0];
         for (Index k = 0; k < rest; ++k) {
-          row[static_cast<std::size_t>(product_columns_ + k)] +=
-              sums[static_cast<std::size_t>(k + 1)];
+          row[product_columns_ + k] += sums[k + 1];
         }
       }
       if (product_columns_ > 0) {
@@ -82,7 +81,7 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
     }
   }
   for (Index i = 0; i < rows; ++i) {
-    for (float& value : out.row(i)) value /= whole[static_cast<std::size_t>(i)];
+    for (float& value : out.row(i)) value /= whole[i];
   }
   return true;
 }

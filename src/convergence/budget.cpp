@@ -42,7 +42,7 @@ void recent_order(bool causal, Index query, KeyRange range, std::vector<std::uin
     if (key >= sinks && key < range.end) order.push_back(static_cast<std::uint32_t>(key));
   };
   add(query);
-  for (Index far = 1; static_cast<Index>(order.size()) < range.size(); ++far) {
+  for (Index far = 1; std::ssize(order) < range.size(); ++far) {
     add(query - far);
     if (!causal) add(query + far);
   }
@@ -92,7 +92,7 @@ class Budget {
   // the error constant, or NaN where the query's output is 0.
   void observe(Index first, Index count, Workspace& work, MatrixView<double> out) const {
     if (work.tile.empty()) work.tile = Matrix<float>(kTileRows, length_);
-    const auto query = [&](Index i) { return queries_[static_cast<std::size_t>(first + i)]; };
+    const auto query = [&](Index i) { return queries_[first + i]; };
     const bool neighbours = query(count - 1) - query(0) == count - 1;
     const auto tile = work.tile.view().block(0, count, 0, length_);
     if (neighbours) logits_.rows(query(0), count, tile);
@@ -261,8 +261,7 @@ BudgetCurves budget_curves(const HeadInput& head, const Normalizer& rule, Index 
   pool.for_each_slot((queries + kTileRows - 1) / kTileRows, [&](Index tile, int slot) {
     const Index first = tile * kTileRows;
     const Index count = std::min(kTileRows, queries - first);
-    budget.observe(first, count, work[static_cast<std::size_t>(slot)],
-                   found.view().block(first, count, 0, cells));
+    budget.observe(first, count, work[slot], found.view().block(first, count, 0, cells));
   });
   std::vector<double> means(static_cast<std::size_t>(cells), 0.0);
   double counted = 0;

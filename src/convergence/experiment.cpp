@@ -40,8 +40,8 @@ Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
     const Index first = chunk * kChunk, count = std::min(kChunk, tokens.rows() - first);
     Matrix<float> queries(count, d), outputs(count, d);
     gemm(tokens.block(first, count, 0, d), map, queries);
-    if (!attention.attend(queries, outputs, scratch[static_cast<std::size_t>(slot)], stop)) return;
-    sums[static_cast<std::size_t>(chunk)].add(outputs);
+    if (!attention.attend(queries, outputs, scratch[slot], stop)) return;
+    sums[chunk].add(outputs);
   });
   for (std::size_t chunk = 1; chunk < sums.size(); ++chunk) sums[0].merge(sums[chunk]);
   return sums[0].moments().through(experiment.values);
@@ -60,7 +60,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
   std::mutex telling;
   pool.for_each_slot(replicates, [&](Index replicate, int slot) {
     if (stop.stop_requested()) return;
-    std::optional<Workspace>& kept = workspaces[static_cast<std::size_t>(slot)];
+    std::optional<Workspace>& kept = workspaces[slot];
     if (!kept) {
       kept.emplace(Workspace{TokenAttention(experiment.rule),
                              {},

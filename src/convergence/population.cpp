@@ -21,7 +21,7 @@ void add_moments(FullAttention& full) {
   double squares = 0;
   for (Index r = 0; r < output.rows(); ++r) {
     for (Index c = 0; c < d; ++c) {
-      full.mean[static_cast<std::size_t>(c)] += output(r, c) / n;
+      full.mean[c] += output(r, c) / n;
       squares += output(r, c) * output(r, c) / n;
     }
   }
@@ -30,10 +30,10 @@ void add_moments(FullAttention& full) {
   std::vector<double> centred(static_cast<std::size_t>(d));
   for (Index r = 0; r < output.rows(); ++r) {
     for (Index c = 0; c < d; ++c) {
-      centred[static_cast<std::size_t>(c)] = output(r, c) - full.mean[static_cast<std::size_t>(c)];
+      centred[c] = output(r, c) - full.mean[c];
     }
     for (Index a = 0; a < d; ++a) {
-      const double factor = centred[static_cast<std::size_t>(a)] / n;
+      const double factor = centred[a] / n;
       const auto row = full.covariance.row(a);
       for (std::size_t b = 0; b < row.size(); ++b) row[b] += factor * centred[b];
     }

@@ -100,7 +100,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
         moments.covariance += moments.mean * moments.mean.transpose();
         moments.mean.setZero();
       }
-      batches[f][static_cast<std::size_t>(batch)] = moments.through(question.values);
+      batches[f][batch] = moments.through(question.values);
     }
   });
   return all_from_batches(batches, question);
@@ -147,7 +147,7 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
       const Eigen::VectorXd lambda = factor * sum.col(static_cast<Index>(f)).cwiseProduct(square);
       const Moments moments{Eigen::VectorXd::Zero(d),
                             svd.matrixU() * lambda.asDiagonal() * svd.matrixU().transpose()};
-      batches[f][static_cast<std::size_t>(batch)] = moments.through(question.values);
+      batches[f][batch] = moments.through(question.values);
     }
   });
   return all_from_batches(batches, question);

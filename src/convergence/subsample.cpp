@@ -26,8 +26,8 @@ class Draw {
     std::array<std::uint32_t, 4> words{};
     for (Index i = 0; i < count; ++i) {
       if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));
-      const auto word = std::uint64_t{words[static_cast<std::size_t>(i % 4)]};
-      ++times_[static_cast<std::size_t>((word * static_cast<std::uint64_t>(size)) >> 32)];
+      const auto word = std::uint64_t{words[i % 4]};
+      ++times_[(word * static_cast<std::uint64_t>(size)) >> 32];
     }
     drawn_.resize(times_.size());
     factors_.assign(times_.begin(), times_.end());
@@ -198,10 +198,10 @@ class Replicates {
       for (Index a = first; a < last; ++a) {
         const float* const found = products.row(a).data();
         const double* const whole = full_.covariance.row(a).data();
-        const double shift = work.shift[static_cast<std::size_t>(a)];
+        const double shift = work.shift[a];
         double off = 0, difference = 0;
         for (Index b = 0; b <= a; ++b) {
-          difference = found[b] / n - shift * work.shift[static_cast<std::size_t>(b)] - whole[b];
+          difference = found[b] / n - shift * work.shift[b] - whole[b];
           off += difference * difference;
         }
         sum += 2 * off - difference * difference;  // the last was on the diagonal
@@ -218,8 +218,7 @@ class Replicates {
       work.logits.insert(work.logits.end(), work.keys.times(key), logits[key]);
     }
     work.weights.resize(work.logits.size());
-    rule_.weigh(work.logits,
-                {static_cast<Index>(work.logits.size()), full_.population.queries.begin + query},
+    rule_.weigh(work.logits, {std::ssize(work.logits), full_.population.queries.begin + query},
                 work.weights);
     std::size_t at = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -263,15 +262,15 @@ SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
   const Replicates replicates(head, rule, full, options);
   std::vector<Workspace> work(static_cast<std::size_t>(pool.threads()));
   const Index count = options.replicates;
-  const auto points = static_cast<Index>(options.tokens.size());
+  const auto points = std::ssize(options.tokens);
   std::vector<double> mean(static_cast<std::size_t>(points * count)), covariance(mean.size());
   // The largest n first: the last to finish are small.
   pool.for_each_slot(points * count, [&](Index i, int slot) {
     const Index at = points * count - 1 - i;
-    const auto errors = replicates.errors(static_cast<std::size_t>(at / count), at % count,
-                                          work[static_cast<std::size_t>(slot)]);
-    mean[static_cast<std::size_t>(at)] = errors[0];
-    covariance[static_cast<std::size_t>(at)] = errors[1];
+    const auto errors =
+        replicates.errors(static_cast<std::size_t>(at / count), at % count, work[slot]);
+    mean[at] = errors[0];
+    covariance[at] = errors[1];
   });
   SubsampleErrors out;
   out.mean_unit = std::sqrt(full.trace);

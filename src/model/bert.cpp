@@ -174,7 +174,7 @@ class Bert final : public Transformer {
     const Index d = config_.width, f = config_.inner;
     scratch_.resize(static_cast<std::size_t>(pool.threads()));
     for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int slot) {
-      Matrix<float>& scratch = scratch_[static_cast<std::size_t>(slot)];
+      Matrix<float>& scratch = scratch_[slot];
       if (scratch.empty()) scratch = Matrix<float>(kForwardRows, f);
       const auto stream = residual.block(first, rows, 0, d);
       const auto inner = scratch.view().block(0, rows, 0, f);
