@@ -6,7 +6,6 @@
 
 #include "headgauge/measure.hpp"
 #include "measures/dispersion.hpp"
-#include "measures/locality.hpp"
 #include "measures/output_change.hpp"
 #include "measures/selection_measure.hpp"
 #include "measures/sensitivity.hpp"
@@ -72,7 +71,6 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
-  if (wanted("locality")) measures.push_back(make_locality_measure());
   if (wanted("counterfactual")) measures.push_back(make_pattern_change(slots));
   return measures;
 }
