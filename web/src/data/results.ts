@@ -34,11 +34,13 @@ export interface Flag {
   change?: string; // of diff: "gained" or "lost"
 }
 
-// A number of a sentence, and the cell of the results that it is.
+// A number of a sentence, and where it comes from: of the kinds "cell" and "standard_error" the
+// metric `name` at `cell`.
 export interface Fact {
   text: string;
-  metric: string;
-  cell: number[];
+  kind: string;
+  name?: string;
+  cell?: number[];
   value: number;
   scale: number;
 }

@@ -34,13 +34,16 @@ test("flags are grouped by name, the most frequent first", () => {
 });
 
 test("in a sentence heads are links, measured numbers facts, and a temperature is no head", () => {
-  const fact = (text: string, metric: string) => ({ text, metric, cell: [], value: 0, scale: 1 });
+  const fact = (text: string, kind: string, name = "") => ({ text, kind, name, value: 0, scale: 1 });
   const said = pieces({
     text:
       "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys " +
       "of 110.",
     heads: ["0.1", "1.3", "2.0"],
-    facts: [fact("0.1", "rule"), fact("0.10", "entropy"), fact("10", "mass_90"), fact("999", "x")],
+    facts: [
+      fact("0.1", "constant"), fact("0.10", "cell", "entropy"), fact("10", "cell", "mass_90"),
+      fact("999", "cell", "x"),
+    ],
   });
   expect(said.map(({ text }) => text).join("")).toBe(
     "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys of 110.",
