@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kTileRows = 32;
+constexpr Index kPopulationTile = 32;
 
 // Mean and covariance of the rows, in float64.
 void add_moments(FullAttention& full) {
@@ -95,10 +95,10 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Inde
   if (!full.traits.pointwise) weights = Matrix<float>(queries.size(), keys.size());
   Matrix<float> output(queries.size(), d + 1);
   const PackedMatrix values = PackedMatrix::pack_rows(full.values);
-  const Index tiles = (queries.size() + kTileRows - 1) / kTileRows;
+  const Index tiles = (queries.size() + kPopulationTile - 1) / kPopulationTile;
   pool.for_each(tiles, [&](Index tile) {
-    const Index first = tile * kTileRows;
-    const Index count = std::min(kTileRows, queries.size() - first);
+    const Index first = tile * kPopulationTile;
+    const Index count = std::min(kPopulationTile, queries.size() - first);
     const auto rows = full.attention.view().block(first, count, 0, keys.size());
     logits.rows(queries.begin + first, count, rows);
     const auto weighed =

@@ -14,7 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 4;
-constexpr double kStandardErrors = 2.0;
+constexpr double kTrendErrors = 2.0;
 constexpr double kLeastDeficit = 0.05;  // nats
 constexpr double kLeastSeparability = 0.02;
 
@@ -22,8 +22,8 @@ struct Change {
   double before = 0, after = 0;  // means over the heads
   double mean = 0, standard_error = 0;
   double least = 0;  // a change smaller than that is none
-  bool falls() const { return mean < -std::max(least, kStandardErrors * standard_error); }
-  bool rises() const { return mean > std::max(least, kStandardErrors * standard_error); }
+  bool falls() const { return mean < -std::max(least, kTrendErrors * standard_error); }
+  bool rises() const { return mean > std::max(least, kTrendErrors * standard_error); }
 };
 
 using HeadValue = std::function<std::optional<double>(const HeadName&)>;
