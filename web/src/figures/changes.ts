@@ -89,7 +89,7 @@ export function largestChangesFigure(results: Results, most = 15): Figure | unde
         title,
         height: 32 * bars.length + 12,
         x: { label: "change (relative to the largest value of the metric)", domain },
-        options: { y: { type: "point", domain: bars.map(({ place }) => place), padding: 0.6 } },
+        options: { y: { type: "point", axis: null, domain: bars.map(({ place }) => place), padding: 0.6 } },
         marks: [
           Plot.ruleX([0], { stroke: theme.muted, strokeDasharray: "2 3" }),
           Plot.ruleY(bars.filter(({ low }) => Number.isFinite(low)), {

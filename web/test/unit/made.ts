@@ -228,9 +228,9 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
       loss: { dims: [dim, "length"], unit: "nats", stderr: true },
       loss_change: {
         dims: [dim, "length"], unit: "nats", stderr: true, change_of: "loss",
-        value: ({ [dim]: variant }) => (variant === 0 ? 0 : 0.25 * variant!),
+        value: ({ [dim]: intervention }) => (intervention === 0 ? 0 : 0.25 * intervention!),
       },
-      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
+      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: intervention }) => (intervention === 1 ? -1 : 5) },
     },
   };
 }
