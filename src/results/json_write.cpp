@@ -114,16 +114,6 @@ Json list_to_json(std::span<const T> list) {
   return items;
 }
 
-// The changes that stand out most, measured ones first.
-Json changes_to_json(const ChangeList& list) {
-  Json changes = Json::array();
-  for (const auto* part : {&list.measured, &list.unmeasured}) {
-    const auto some = std::span(*part).first(std::min(part->size(), kMostChanges));
-    for (const Change& change : some) changes.push_back(Writer::entry(change));
-  }
-  return changes;
-}
-
 // Everything but the metrics, which stand between the two.
 Json head_to_json(const Results& results) {
   Json json;
@@ -147,10 +137,7 @@ Json tail_to_json(const Results& results) {
   json["flags"] = list_to_json<Flag>(results.flags);
   json["summary"] = list_to_json<SummaryLine>(results.summary);
   if (!results.claims.empty()) json["claims"] = list_to_json<Claim>(results.claims);
-  if (results.changes) {
-    json["change_counts"] = Writer::entry(*results.changes);
-    json["changes"] = changes_to_json(*results.changes);
-  }
+  if (results.changes) json.update(changes_to_json(*results.changes));
   json["notices"] = results.notices;
   json["timings"] = results.timings;
   return json;
@@ -202,6 +189,15 @@ nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
   if (metric.identifier) json["identifier"] = true;
   if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
   return json;
+}
+
+nlohmann::ordered_json changes_to_json(const ChangeList& list) {
+  Json changes = Json::array();
+  for (const auto* part : {&list.measured, &list.unmeasured}) {
+    const auto some = std::span(*part).first(std::min(part->size(), kMostChanges));
+    for (const Change& change : some) changes.push_back(Writer::entry(change));
+  }
+  return {{"change_counts", Writer::entry(list)}, {"changes", std::move(changes)}};
 }
 
 nlohmann::ordered_json header_to_json(const Results& results) {

@@ -18,16 +18,16 @@ export function findings(results: Results): HTMLElement {
 }
 
 export type Piece =
-  { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; of: Fact };
+  { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; fact: Fact };
 
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
   // Only what was measured stands out, not the lengths and the rules that were given.
-  if (piece.kind === "fact" && piece.of.name !== undefined) {
-    const title = results.title(piece.of.name);
-    if (piece.of.kind === "cell") return element("span", { class: "fact", title }, piece.text);
-    if (piece.of.kind === "standard_error") {
-      return element("span", { class: "fact", title: `standard error of ${title}` }, piece.text);
+  if (piece.kind === "fact") {
+    const { kind, name = "" } = piece.fact;
+    const of = { cell: "", standard_error: "standard error of " }[kind];
+    if (of !== undefined && results.has(name)) {
+      return element("span", { class: "fact", title: of + results.title(name) }, piece.text);
     }
   }
   return piece.text;
@@ -56,7 +56,7 @@ export function pieces({ text, heads, facts }: Sentence): Piece[] {
       marks.filter(({ piece }) => piece.kind === "head"),
     );
     if (start < 0) continue;
-    marks.push({ start, piece: { text: fact.text, kind: "fact", of: fact } });
+    marks.push({ start, piece: { text: fact.text, kind: "fact", fact } });
     from = start + fact.text.length;
   }
   marks.sort((a, b) => a.start - b.start);
