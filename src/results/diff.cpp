@@ -202,7 +202,6 @@ class Difference {
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
     if (after.identifier || (after.has_dim("position") && !asked_for(name))) return;
     LabelledArray change(after.dims(), after.unit);
-    change.none = after.none;
     change.change_of = name;
     if (errors) change.with_standard_errors();
     // Where a share is undefined, the metric that it is a share of says why.
