@@ -38,6 +38,7 @@ struct ChangeList {
   std::int64_t unmeasured_changed = 0;
   // Left out: without errors, where others of the metric and head have some.
   std::int64_t too_few = 0;
+  std::int64_t found = 0;  // changes of both lists, of which a file holds the first
 };
 
 }  // namespace headgauge

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "headgauge/diff.hpp"
 #include "results/header.hpp"
 
 namespace headgauge::report {
@@ -18,6 +19,19 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
+// Every key of results.json but the metrics. The list of changes is computed where a diff or a
+// comparison has none, as files of schema 1.
+Json complete_header(const Results& results) {
+  Json header = header_to_json(results);
+  const bool compared = results.command == Command::diff || results.command == Command::compare;
+  if (!compared || results.changes) return header;
+  const auto errors = results.settings.find("errors");
+  const bool given = errors != results.settings.end() && errors->is_number();
+  header.update(changes_to_json(given ? list_changes(results, errors->get<double>())
+                                      : list_changes(results)));
+  return header;
+}
+
 }  // namespace
 
 std::string overview_text(const Results& results) {
@@ -27,7 +41,7 @@ std::string overview_text(const Results& results) {
     info.update(attributes_to_json(metric));
     metrics.push_back(std::move(info));
   }
-  return json_text(Json{{"header", header_to_json(results)}, {"metrics", std::move(metrics)}});
+  return json_text(Json{{"header", complete_header(results)}, {"metrics", std::move(metrics)}});
 }
 
 std::string element_name(std::size_t k) {

@@ -9,8 +9,8 @@
 
 namespace headgauge::report {
 
-// {"header": all of results.json but the metrics, "catalogue": what `headgauge measures` says of
-// them, "metrics": [{name, dims, unit, element}]}
+// {"header": all of results.json but the metrics, "metrics": [{name, dims, unit, element}]}. The
+// header of a diff or a comparison has the list of changes, computed where the results lack it.
 std::string overview_text(const Results& results);
 
 // The name by which the overview calls the numbers of the k-th metric.

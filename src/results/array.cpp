@@ -15,7 +15,7 @@ constexpr double kSame = 1e-9;  // relative
 
 template <class T>
 const T& at(const std::vector<T>& list, Index i) {
-  return list[static_cast<std::size_t>(i)];
+  return list[i];
 }
 
 // From labels to places.
@@ -90,7 +90,7 @@ template <class T>
 void put_cells(const std::vector<T>& from, const std::vector<Index>& cells, std::vector<T>& to) {
   if (to.empty()) return;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (cells[i] >= 0) to[static_cast<std::size_t>(cells[i])] = from[i];
+    if (cells[i] >= 0) to[cells[i]] = from[i];
   }
 }
 
@@ -421,7 +421,7 @@ void LabelledArray::put_labelled(const LabelledArray& from) {
         to.offsets.emplace_back(static_cast<std::size_t>(from.dims_[k].size()), Index{-1});
     const std::size_t own = require_axis(from.dims_[k].name());
     for (const SharedPlace& place : shared_places(dims_[own], from.dims_[k])) {
-      offsets[static_cast<std::size_t>(place.second)] = place.first * strides_[own];
+      offsets[place.second] = place.first * strides_[own];
     }
   }
   scatter(from, to);

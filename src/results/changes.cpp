@@ -44,6 +44,7 @@ class Lister {
     const auto larger = [](const Change& a, const Change& b) { return rank(a) > rank(b); };
     std::ranges::stable_sort(list_.measured, larger);
     std::ranges::stable_sort(list_.unmeasured, larger);
+    list_.found = std::ssize(list_.measured) + std::ssize(list_.unmeasured);
     return std::move(list_);
   }
 

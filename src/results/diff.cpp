@@ -144,14 +144,14 @@ class Difference {
       const auto it = object.find(key);
       return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
     };
-    Json json;
-    json["file"] = file;
-    json["command"] = command_text(results.command);
-    json["model"] = text_of(results.model, "name");
+    Json object;
+    object["file"] = file;
+    object["command"] = command_text(results.command);
+    object["model"] = text_of(results.model, "name");
     const auto names = results.text.find("names");
-    json["text"] = names != results.text.end() && names->is_array() ? *names : Json::array();
-    json["settings"] = different_settings(results, other);
-    return json;
+    object["text"] = names != results.text.end() && names->is_array() ? *names : Json::array();
+    object["settings"] = different_settings(results, other);
+    return object;
   }
 
   void describe() {

@@ -11,6 +11,9 @@ namespace headgauge {
 // Every key of results.json but "metrics".
 nlohmann::ordered_json header_to_json(const Results& results);
 
+// change_counts, and changes: those that stand out most, measured ones first.
+nlohmann::ordered_json changes_to_json(const ChangeList& list);
+
 // Every key of a metric but its numbers: dims, unit and, where they are set, none, identifier and
 // change_of.
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric);

@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
+#include "results/json_fields.hpp"
 #include "results/schema.hpp"
 #include "results/schema_1.hpp"
 
@@ -46,29 +47,75 @@ struct Place {
   bool has(const char* key) const { return json.is_object() && json.contains(key); }
 };
 
-std::string text_at(const Place& place) {
+// Reads what stands at a place; each takes the kind of value that it is for.
+void read(const Place& place, std::string& text) {
   if (!place.json.is_string()) fail(place.where, "a string", shown(place.json));
-  return place.json.get<std::string>();
+  text = place.json.get<std::string>();
 }
 
-int whole_at(const Place& place) {
+void read(const Place& place, std::int64_t& number) {
   if (!place.json.is_number_integer()) fail(place.where, "a whole number", shown(place.json));
-  const auto value = place.json.get<std::int64_t>();
-  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+  number = place.json.get<std::int64_t>();
+}
+
+void read(const Place& place, int& number) {
+  std::int64_t wide = 0;
+  read(place, wide);
+  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
     fail(place.where, "a whole number below 2^31", shown(place.json));
   }
-  return static_cast<int>(value);
+  number = static_cast<int>(wide);
 }
 
-double number_at(const Place& place) {
-  if (place.json.is_null()) return kUndefined;
-  if (!place.json.is_number()) fail(place.where, "a number or null", shown(place.json));
-  return place.json.get<double>();
+void read(const Place& place, double& number) {
+  if (!place.json.is_null() && !place.json.is_number()) {
+    fail(place.where, "a number or null", shown(place.json));
+  }
+  number = place.json.is_null() ? kUndefined : place.json.get<double>();
 }
 
-bool truth_at(const Place& place) {
+void read(const Place& place, bool& truth) {
   if (!place.json.is_boolean()) fail(place.where, "true or false", shown(place.json));
-  return place.json.get<bool>();
+  truth = place.json.get<bool>();
+}
+
+// One of the values from the first to `last`, by its text.
+template <class Enum>
+void read_enum(const Place& place, Enum& value, Enum last, std::string_view (*text_of)(Enum),
+               const char* expected) {
+  std::string text;
+  read(place, text);
+  for (int k = 0; k <= static_cast<int>(last); ++k) {
+    value = static_cast<Enum>(k);
+    if (!text.empty() && text == text_of(value)) return;
+  }
+  fail(place.where, expected, shown(place.json));
+}
+
+void read(const Place& place, Verdict& verdict) {
+  read_enum(place, verdict, Verdict::cannot_tell, verdict_text,
+            "holds, does not hold or cannot tell");
+}
+
+void read(const Place& place, FactSource::Kind& kind) {
+  read_enum(place, kind, FactSource::Kind::length_limit, kind_text,
+            "the kind of a number's source");
+}
+
+void read(const Place& place, Command& command) {
+  read_enum(place, command, Command::diff, command_text, "a command that writes results");
+}
+
+template <class T>
+void read(const Place& place, std::optional<T>& value) {
+  read(place, value.emplace());
+}
+
+void read(const Place& place, std::vector<std::pair<std::string, std::string>>& labels) {
+  if (!place.json.is_object()) fail(place.where, "an object", shown(place.json));
+  for (const auto& [dim, label] : place.json.items()) {
+    read({label, place.where + ": " + dim}, labels.emplace_back(dim, "").second);
+  }
 }
 
 std::size_t list_size(const Place& place) {
@@ -76,22 +123,53 @@ std::size_t list_size(const Place& place) {
   return place.json.size();
 }
 
-// Each item of a list through `read`.
-template <class Read>
-auto list_at(const Place& place, Read read) {
-  std::vector<decltype(read(place))> list;
+template <class T>
+void read(const Place& place, std::vector<T>& list) {
   const std::size_t size = list_size(place);
-  for (std::size_t i = 0; i < size; ++i) list.push_back(read(place.at(i)));
-  return list;
+  for (std::size_t i = 0; i < size; ++i) read(place.at(i), list.emplace_back());
 }
 
-std::vector<std::string> texts_at(const Place& place) {
-  return list_at(place, text_at);
+template <class T>
+T value_at(const Place& place) {
+  T value{};
+  read(place, value);
+  return value;
+}
+
+// Reads the fields of an entry.
+struct Reader {
+  const Place& place;
+  template <class T>
+  void operator()(const char* key, T& value) const {
+    read(place[key], value);
+  }
+  template <class T>
+  void optional(const char* key, T& value) const {
+    if (place.has(key)) read(place[key], value);
+  }
+};
+
+template <class T>
+  requires requires(Reader& io, T& entry) { fields(io, entry); }
+void read(const Place& place, T& entry) {
+  Reader reader{place};
+  fields(reader, entry);
+}
+
+// Schema 1 says in the name of the metric what kind of source a number has.
+void read(const Place& place, Fact& fact) {
+  Reader reader{place};
+  if (!place.has("metric")) return fields(reader, fact);
+  reader("text", fact.text);
+  reader("value", fact.value);
+  reader("scale", fact.scale);
+  fact.source = source_of_schema_1(value_at<std::string>(place["metric"]),
+                                   value_at<std::vector<Index>>(place["cell"]));
 }
 
 Coordinate coordinate_at(const Place& place) {
   const std::size_t size = list_size(place);
-  if (size > 0 && place.json.front().is_string()) return texts_at(place);
+  if (size > 0 && place.json.front().is_string()) return value_at<std::vector<std::string>>(place);
   std::vector<double> numbers;
   for (std::size_t i = 0; i < size; ++i) {
     const Place item = place.at(i);
@@ -101,13 +179,9 @@ Coordinate coordinate_at(const Place& place) {
   return numbers;
 }
 
-void read_cell(const Json& json, const std::string& where, std::vector<double>& out) {
-  out.push_back(number_at({json, where}));
-}
-
-void read_cell(const Json& json, const std::string& where, std::vector<std::int64_t>& out) {
-  if (!json.is_number_integer()) fail(where, "a whole number", shown(json));
-  out.push_back(json.get<std::int64_t>());
+template <class T>
+void read_cell(const Json& json, const std::string& where, std::vector<T>& out) {
+  read({json, where}, out.emplace_back());
 }
 
 // Flattens nested arrays of the given sizes. Nothing is reserved in advance: the sizes come from
@@ -136,7 +210,7 @@ void flatten(const Json& json, const std::string& where, std::span<const std::st
 LabelledArray metric_at(const Place& place, const Results& results) {
   std::vector<Dimension> dims;
   std::vector<Index> sizes;
-  const std::vector<std::string> names = texts_at(place["dims"]);
+  const std::vector<std::string> names = value_at<std::vector<std::string>>(place["dims"]);
   for (const std::string& name : names) {
     const Dimension* dim = results.coord(name);
     if (dim == nullptr) fail(place.where + ": dims", "names of coords", "\"" + name + "\"");
@@ -146,138 +220,34 @@ LabelledArray metric_at(const Place& place, const Results& results) {
     dims.push_back(*dim);
     sizes.push_back(dim->size());
   }
-  const std::string unit = text_at(place["unit"]);
+  const std::string unit = value_at<std::string>(place["unit"]);
   // The sizes come from the file and need not be true: the values decide how much is held.
-  const auto read = [&](const char* key, auto& out) {
+  const auto read_cells = [&](const char* key, auto& out) {
     const Place values = place[key];
     out.clear();
     flatten(values.json, values.where, names, sizes, out);
   };
   std::vector<double> values;
-  read("values", values);
+  read_cells("values", values);
   LabelledArray metric(std::move(dims), unit);
   metric.values = std::move(values);
-  if (place.has("stderr")) read("stderr", metric.standard_error);
-  if (place.has("rows")) read("rows", metric.rows);
-  if (place.has("none")) metric.none = number_at(place["none"]);
-  if (place.has("identifier")) metric.identifier = truth_at(place["identifier"]);
-  if (place.has("change_of")) metric.change_of = text_at(place["change_of"]);
+  if (place.has("stderr")) read_cells("stderr", metric.standard_error);
+  if (place.has("rows")) read_cells("rows", metric.rows);
+  const Reader meaning{place};
+  meaning.optional("none", metric.none);
+  meaning.optional("identifier", metric.identifier);
+  meaning.optional("change_of", metric.change_of);
   return metric;
 }
 
-Flag flag_at(const Place& place) {
-  Flag flag;
-  flag.name = text_at(place["name"]);
-  flag.layer = whole_at(place["layer"]);
-  flag.head = whole_at(place["head"]);
-  flag.length = whole_at(place["length"]);
-  flag.value = number_at(place["value"]);
-  flag.threshold = number_at(place["threshold"]);
-  flag.source = text_at(place["source"]);
-  flag.advice = text_at(place["advice"]);
-  if (place.has("partner")) flag.partner = whole_at(place["partner"]);
-  if (place.has("change")) flag.change = text_at(place["change"]);
-  return flag;
-}
-
-std::vector<Index> cell_at(const Place& place) {
-  return list_at(place, [](const Place& index) { return static_cast<Index>(whole_at(index)); });
-}
-
-FactSource source_at(const Place& place) {
-  FactSource source;
-  const std::string kind = text_at(place["kind"]);
-  bool known = false;
-  for (int k = 0; k <= static_cast<int>(FactSource::Kind::length_limit); ++k) {
-    source.kind = static_cast<FactSource::Kind>(k);
-    if ((known = kind == kind_text(source.kind))) break;
-  }
-  if (!known) fail(place["kind"].where, "the kind of a number's source", "\"" + kind + "\"");
-  if (place.has("name")) source.name = text_at(place["name"]);
-  if (place.has("cell")) source.cell = cell_at(place["cell"]);
-  return source;
-}
-
-Fact fact_at(const Place& place) {
-  // Schema 1 says in the name of the metric what kind of source it is.
-  FactSource source = place.has("metric")
-                          ? source_of_schema_1(text_at(place["metric"]), cell_at(place["cell"]))
-                          : source_at(place);
-  return {text_at(place["text"]), std::move(source), number_at(place["value"]),
-          number_at(place["scale"])};
-}
-
-SummaryLine summary_at(const Place& place) {
-  return {text_at(place["text"]), list_at(place["facts"], fact_at), texts_at(place["heads"])};
-}
-
-Verdict verdict_at(const Place& place) {
-  const std::string text = text_at(place);
-  for (const Verdict verdict : {Verdict::holds, Verdict::does_not_hold, Verdict::cannot_tell}) {
-    if (text == verdict_text(verdict)) return verdict;
-  }
-  fail(place.where, "holds, does not hold or cannot tell", shown(place.json));
-}
-
-Change change_at(const Place& place) {
-  Change change;
-  change.metric = text_at(place["metric"]);
-  const Place labels = place["labels"];
-  if (!labels.json.is_object()) fail(labels.where, "an object", shown(labels.json));
-  for (const auto& [dim, label] : labels.json.items()) {
-    change.labels.emplace_back(dim, text_at({label, labels.where + ": " + dim}));
-  }
-  change.cell = cell_at(place["cell"]);
-  change.before = number_at(place["before"]);
-  change.after = number_at(place["after"]);
-  change.change = number_at(place["change"]);
-  change.standard_error = number_at(place["stderr"]);
-  change.errors = number_at(place["errors"]);
-  if (change.standard_error == 0) change.errors = std::numeric_limits<double>::infinity();
-  change.relative = number_at(place["relative"]);
-  change.values = whole_at(place["values"]);
-  change.changed = whole_at(place["changed"]);
-  return change;
-}
-
 ChangeList changes_at(const Place& counts, const Place& changes) {
-  ChangeList list;
-  list.threshold = number_at(counts["threshold"]);
-  list.values = whole_at(counts["values"]);
-  list.changed = whole_at(counts["changed"]);
-  list.by_chance = number_at(counts["by_chance"]);
-  list.unmeasured_values = whole_at(counts["unmeasured_values"]);
-  list.unmeasured_changed = whole_at(counts["unmeasured_changed"]);
-  list.too_few = whole_at(counts["too_few"]);
-  for (Change& change : list_at(changes, change_at)) {
+  auto list = value_at<ChangeList>(counts);
+  for (Change& change : value_at<std::vector<Change>>(changes)) {
+    if (change.standard_error == 0) change.errors = std::numeric_limits<double>::infinity();
     (std::isnan(change.standard_error) ? list.unmeasured : list.measured)
         .push_back(std::move(change));
   }
   return list;
-}
-
-Claim claim_at(const Place& place) {
-  Claim claim;
-  claim.name = text_at(place["name"]);
-  claim.paper = text_at(place["paper"]);
-  claim.figure = text_at(place["figure"]);
-  claim.statement = text_at(place["statement"]);
-  claim.reading = text_at(place["reading"]);
-  claim.test = text_at(place["test"]);
-  claim.measured = text_at(place["measured"]);
-  claim.verdict = verdict_at(place["verdict"]);
-  claim.facts = list_at(place["facts"], [](const Place& fact) {
-    return Claim::Fact{text_at(fact["name"]), number_at(fact["value"])};
-  });
-  return claim;
-}
-
-Command command_at(const Place& place) {
-  const std::string text = text_at(place);
-  for (int k = 1; k <= static_cast<int>(Command::diff); ++k) {
-    if (text == command_text(static_cast<Command>(k))) return static_cast<Command>(k);
-  }
-  fail(place.where, "a command that writes results", shown(place.json));
 }
 
 Json object_at(const Place& root, const char* key) {
@@ -289,7 +259,7 @@ Json object_at(const Place& root, const char* key) {
 
 // The major version.
 int check_schema(const Place& root) {
-  const std::string schema = text_at(root["schema"]);
+  const std::string schema = value_at<std::string>(root["schema"]);
   const Place place = root["schema"];
   const std::string expected = "\"" + std::string(kResultsSchema) + "\"";
   if (schema.rfind(kResultsFormat, 0) != 0) fail(place.where, expected, shown(place.json));
@@ -318,8 +288,9 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   results.text = object_at(root, "text");
   results.settings = object_at(root, "settings");
   results.timings = object_at(root, "timings");
-  if (root.has("partial")) results.partial = truth_at(root["partial"]);
-  if (root.has("layers_done")) results.layers_done = whole_at(root["layers_done"]);
+  const Reader io{root};
+  io.optional("partial", results.partial);
+  io.optional("layers_done", results.layers_done);
 
   const Json coords = object_at(root, "coords");
   for (const auto& [name, values] : coords.items()) {
@@ -330,15 +301,15 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   for (const auto& [name, metric] : metrics.json.items()) {
     results.metrics.emplace_back(name, metric_at({metric, metrics.where + ": " + name}, results));
   }
-  if (root.has("flags")) results.flags = list_at(root["flags"], flag_at);
-  if (root.has("summary")) results.summary = list_at(root["summary"], summary_at);
-  if (root.has("claims")) results.claims = list_at(root["claims"], claim_at);
+  io.optional("flags", results.flags);
+  io.optional("summary", results.summary);
+  io.optional("claims", results.claims);
   if (root.has("changes")) results.changes = changes_at(root["change_counts"], root["changes"]);
-  if (root.has("notices")) results.notices = texts_at(root["notices"]);
+  io.optional("notices", results.notices);
   if (major == 1) {
     complete_schema_1(results);
-  } else if (root.has("command")) {
-    results.command = command_at(root["command"]);
+  } else {
+    io.optional("command", results.command);
   }
   return results;
 }

@@ -7,6 +7,7 @@
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
 #include "results/header.hpp"
+#include "results/json_fields.hpp"
 #include "results/schema.hpp"
 
 namespace headgauge {
@@ -61,87 +62,56 @@ Json coordinate_to_json(const Coordinate& values) {
   return list;
 }
 
-Json flag_to_json(const Flag& flag) {
-  Json json;
-  json["name"] = flag.name;
-  json["layer"] = flag.layer;
-  json["head"] = flag.head;
-  json["length"] = flag.length;
-  json["value"] = cell(flag.value);
-  json["threshold"] = cell(flag.threshold);
-  json["source"] = flag.source;
-  json["advice"] = flag.advice;
-  if (flag.partner) json["partner"] = *flag.partner;
-  if (!flag.change.empty()) json["change"] = flag.change;
-  return json;
-}
-
-Json fact_to_json(const Fact& fact) {
-  Json json = {{"text", fact.text}, {"kind", kind_text(fact.source.kind)}};
-  if (!fact.source.name.empty()) json["name"] = fact.source.name;
-  if (!fact.source.cell.empty()) json["cell"] = fact.source.cell;
-  json["value"] = cell(fact.value);
-  json["scale"] = fact.scale;
-  return json;
-}
-
-Json summary_to_json(const SummaryLine& line) {
-  Json facts = Json::array();
-  for (const Fact& fact : line.facts) facts.push_back(fact_to_json(fact));
-  return {{"text", line.text}, {"heads", line.heads}, {"facts", std::move(facts)}};
-}
-
-// `errors` is null where it is infinite: the standard error is 0 then.
-Json change_to_json(const Change& change) {
-  Json labels = Json::object();
-  for (const auto& [dim, label] : change.labels) labels[dim] = label;
-  return {{"metric", change.metric},   {"labels", std::move(labels)},
-          {"cell", change.cell},       {"before", cell(change.before)},
-          {"after", cell(change.after)}, {"change", cell(change.change)},
-          {"stderr", cell(change.standard_error)}, {"errors", cell(change.errors)},
-          {"relative", cell(change.relative)}, {"values", change.values},
-          {"changed", change.changed}};
-}
-
-// The changes that stand out most, measured ones first.
-Json changes_to_json(const ChangeList& list) {
-  Json changes = Json::array();
-  for (const auto* part : {&list.measured, &list.unmeasured}) {
-    for (const Change& change : std::span(*part).first(std::min(part->size(), kMostChanges))) {
-      changes.push_back(change_to_json(change));
-    }
+// Writes the fields of an entry.
+class Writer {
+ public:
+  template <class T>
+  static Json entry(T value) {
+    Writer writer;
+    fields(writer, value);
+    return std::move(writer.json_);
   }
-  return changes;
-}
-
-Json change_counts_to_json(const ChangeList& list) {
-  return {{"threshold", list.threshold},
-          {"values", list.values},
-          {"changed", list.changed},
-          {"by_chance", list.by_chance},
-          {"unmeasured_values", list.unmeasured_values},
-          {"unmeasured_changed", list.unmeasured_changed},
-          {"too_few", list.too_few},
-          {"listed", std::min(list.measured.size(), kMostChanges) +
-                         std::min(list.unmeasured.size(), kMostChanges)},
-          {"found", list.measured.size() + list.unmeasured.size()}};
-}
-
-Json claim_to_json(const Claim& claim) {
-  Json json;
-  json["name"] = claim.name;
-  json["paper"] = claim.paper;
-  json["figure"] = claim.figure;
-  json["statement"] = claim.statement;
-  json["reading"] = claim.reading;
-  json["test"] = claim.test;
-  json["measured"] = claim.measured;
-  json["verdict"] = verdict_text(claim.verdict);
-  json["facts"] = Json::array();
-  for (const Claim::Fact& fact : claim.facts) {
-    json["facts"].push_back({{"name", fact.name}, {"value", cell(fact.value)}});
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    json_[key] = to_json(value);
   }
-  return json;
+  template <class T>
+  void optional(const char* key, const T& value) {
+    if (!value.empty()) (*this)(key, value);
+  }
+  void optional(const char* key, const std::optional<int>& value) {
+    if (value) (*this)(key, *value);
+  }
+
+ private:
+  static Json to_json(const std::string& text) { return text; }
+  static Json to_json(int number) { return number; }
+  static Json to_json(std::int64_t number) { return number; }
+  static Json to_json(double number) { return cell(number); }
+  static Json to_json(Verdict verdict) { return verdict_text(verdict); }
+  static Json to_json(FactSource::Kind kind) { return kind_text(kind); }
+  static Json to_json(const std::vector<std::string>& texts) { return texts; }
+  static Json to_json(const std::vector<Index>& cell) { return cell; }
+  static Json to_json(const std::vector<std::pair<std::string, std::string>>& labels) {
+    Json object = Json::object();
+    for (const auto& [dim, label] : labels) object[dim] = label;
+    return object;
+  }
+  template <class T>
+  static Json to_json(const std::vector<T>& list) {
+    Json items = Json::array();
+    for (const T& item : list) items.push_back(entry(item));
+    return items;
+  }
+
+  Json json_ = Json::object();
+};
+
+template <class T>
+Json list_to_json(std::span<const T> list) {
+  Json items = Json::array();
+  for (const T& item : list) items.push_back(Writer::entry(item));
+  return items;
 }
 
 // Everything but the metrics, which stand between the two.
@@ -164,20 +134,10 @@ Json head_to_json(const Results& results) {
 
 Json tail_to_json(const Results& results) {
   Json json;
-  json["flags"] = Json::array();
-  for (const Flag& flag : results.flags) json["flags"].push_back(flag_to_json(flag));
-  json["summary"] = Json::array();
-  for (const SummaryLine& line : results.summary) {
-    json["summary"].push_back(summary_to_json(line));
-  }
-  if (!results.claims.empty()) {
-    json["claims"] = Json::array();
-    for (const Claim& claim : results.claims) json["claims"].push_back(claim_to_json(claim));
-  }
-  if (results.changes) {
-    json["change_counts"] = change_counts_to_json(*results.changes);
-    json["changes"] = changes_to_json(*results.changes);
-  }
+  json["flags"] = list_to_json<Flag>(results.flags);
+  json["summary"] = list_to_json<SummaryLine>(results.summary);
+  if (!results.claims.empty()) json["claims"] = list_to_json<Claim>(results.claims);
+  if (results.changes) json.update(changes_to_json(*results.changes));
   json["notices"] = results.notices;
   json["timings"] = results.timings;
   return json;
@@ -229,6 +189,15 @@ nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
   if (metric.identifier) json["identifier"] = true;
   if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
   return json;
+}
+
+nlohmann::ordered_json changes_to_json(const ChangeList& list) {
+  Json changes = Json::array();
+  for (const auto* part : {&list.measured, &list.unmeasured}) {
+    const auto some = std::span(*part).first(std::min(part->size(), kMostChanges));
+    for (const Change& change : some) changes.push_back(Writer::entry(change));
+  }
+  return {{"change_counts", Writer::entry(list)}, {"changes", std::move(changes)}};
 }
 
 nlohmann::ordered_json header_to_json(const Results& results) {

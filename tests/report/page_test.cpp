@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/report.hpp"
 #include "report/bundle.hpp"
 #include "results/made_results.hpp"
@@ -146,7 +147,29 @@ TEST(Page, HoldsTheResultsNumberByNumber) {
   Json header = to_json(results);
   header.erase("metrics");
   EXPECT_EQ(overview["header"], header);
-  EXPECT_GT(overview["catalogue"].size(), 50U);
+}
+
+// Files of before the list was kept have none.
+TEST(Page, HasTheListOfChangesWhereTheResultsLackIt) {
+  Results after = made_results();
+  after.metric("mass_90")->values[11] = 16;
+  for (double& error : after.metric("entropy")->standard_error) error = 0.1;
+  Results before = after;
+  for (double& value : after.metric("entropy")->values) value += 0.5;
+  Results results = diff(before, after);
+  for (const double errors : {2., 4.}) {
+    if (errors != 2) results.settings["errors"] = errors;
+    results.changes = list_changes(results, errors);
+    ASSERT_EQ(results.changes->measured.size(), errors == 2 ? 6U : 0U);
+    Json header = to_json(results);
+    header.erase("metrics");
+    results.changes.reset();
+    EXPECT_EQ(Json::parse(scripts_of(page_of(results))["headgauge-data"].text)["header"], header);
+  }
+  const auto header = [](const Results& r) {
+    return Json::parse(scripts_of(page_of(r))["headgauge-data"].text)["header"];
+  };
+  EXPECT_FALSE(header(made_results()).contains("changes"));
 }
 
 // Of bytes of every remainder by three, as base64 pads them.

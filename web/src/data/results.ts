@@ -34,12 +34,13 @@ export interface Flag {
   change?: string; // of diff: "gained" or "lost"
 }
 
-// A number of a sentence, and the cell of the results that it is.
+// A number of a sentence, and where it comes from.
 export interface Fact {
   text: string;
-  metric: string;
-  cell: number[];
-  value: number;
+  kind: string; // "cell" and "standard_error": of the metric `name` at `cell`
+  name?: string;
+  cell?: number[];
+  value: number | null;
   scale: number;
 }
 
@@ -60,6 +61,32 @@ export interface Claim {
   verdict: "holds" | "does not hold" | "cannot tell";
 }
 
+// The value of a metric, head and intervention that changed most.
+export interface Change {
+  metric: string;
+  labels: Readonly<Record<string, string>>; // by dim, the intervention among them
+  before: number;
+  after: number;
+  change: number;
+  stderr: number | null;
+  errors: number | null; // |change| in standard errors; null without one, and where it is 0
+  relative: number; // |change| over the largest |value| of the metric
+}
+
+// An error of 0 leaves nothing to chance.
+export const errorsOf = ({ stderr, errors }: Change): number =>
+  stderr === 0 ? Infinity : (errors ?? NaN);
+
+export interface ChangeCounts {
+  threshold: number; // in standard errors
+  values: number; // that have standard errors
+  changed: number;
+  by_chance: number;
+  unmeasured_values: number;
+  unmeasured_changed: number;
+  found: number; // changes, of which the file lists the first
+}
+
 // All of a results file but the numbers of its metrics.
 export interface Header {
   schema: string;
@@ -76,6 +103,8 @@ export interface Header {
   timings: Record<string, number>;
   summary?: Sentence[];
   claims?: Claim[];
+  changes?: Change[]; // what changed most first
+  change_counts?: ChangeCounts;
 }
 
 // The numbers of one metric as they stand in the file or in a chunk of the page: nested or flat.

@@ -1,94 +1,46 @@
-// Two runs compared: what moved, and by more than its standard errors.
+// What changed most between two runs, or under interventions: the list of the results file.
 import * as Plot from "@observablehq/plot";
-import type { Cell, Results } from "../data/results";
+import type { Change, Results } from "../data/results";
 import { domainOf } from "./axes";
 import type { Figure } from "./figure";
-import { capital, csvValue, formatWithError, headLabel, metricLabel } from "./format";
-import { frame, textWidth } from "./frame";
-import { overHeads } from "./heads";
-import { cellLabel } from "./map";
-import { isWide, scatterFigure, withScale, type ScatterPoint } from "./scatter";
+import { capital, formatNumber, formatWithError, metricLabel } from "./format";
+import { frame } from "./frame";
+import { isWide, scatterFigure, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
-export const isDiff = (results: Results): boolean => results.command === "diff";
+// The head of a change: "3.5", "3.*" of a layer, "all" of the model.
+export const headOf = ({ labels: { layer, head = "*" } }: Change): string =>
+  layer === undefined ? "all" : `${layer}.${head}`;
 
-// Metrics that people look at first.
-const FIRST: readonly string[] = [
-  "entropy_normalized", "separability", "sink_weight", "effective_tokens", "distance",
-  "entropy_slope", "horizon", "rate_mean",
-];
+export const interventionOf = ({ labels }: Change): string =>
+  labels["normalizer"] ?? labels["pattern"] ?? "";
 
-export function changesNeeds(results: Results): string[] {
-  return FIRST.flatMap((name) => [name, `${name}_change`]).filter((name) => results.has(name));
-}
-
-interface Change {
-  label: string;
-  layer: number;
-  head: number;
-  old: number;
-  now: number;
-  oldError: number;
-  nowError: number;
-  change: number;
-  stderr: number;
-}
-
-function changesOf(results: Results, name: string, cell: Cell): Change[] {
-  const info = results.info(name);
-  if (!info?.dims.includes("run") || !info.dims.includes("head")) return [];
-  return overHeads(results, name, { ...cell, run: 0 }).map(({ layer, head, value, stderr }) => {
-    const at = { ...cell, layer, head };
-    const now = results.value(name, { ...at, run: 1 });
-    const has = results.has(`${name}_change`);
-    return {
-      label: headLabel(results, layer, head),
-      layer,
-      head,
-      old: value,
-      now,
-      oldError: stderr,
-      nowError: results.stderr(name, { ...at, run: 1 }),
-      change: has ? results.value(`${name}_change`, at) : now - value,
-      stderr: has ? results.stderr(`${name}_change`, at) : NaN,
-    };
-  });
-}
-
-const isReal = ({ change, stderr }: Change) => Math.abs(change) > 2 * stderr;
-
-// Old against new, a point a head.
-export function changesFigure(results: Results, name: string, cell: Cell = {}): Figure | undefined {
-  const changes = changesOf(results, name, cell);
-  if (changes.length === 0) return undefined;
-  const [old = "old", now = "new"] = results.coord("run").map(String);
-  const values = changes.flatMap((change) => [change.old, change.now]);
+// Of the metric that the first change of a head is of: old against new, a point a head.
+export function changesFigure(results: Results): Figure | undefined {
+  const ofHeads = (results.header.changes ?? []).filter(({ labels }) => labels["head"] !== undefined);
+  const name = ofHeads[0]?.metric;
+  const [old, now] = results.coord("run").map(String);
+  if (name === undefined || old === undefined || now === undefined) return undefined;
+  const changes = ofHeads.filter(({ metric }) => metric === name);
+  const values = changes.flatMap(({ before, after }) => [before, after]);
   const log = isWide(values);
   const label = metricLabel(results, name);
   return scatterFigure({
     id: `changes-${name.replace(/_/g, "-")}`,
-    title: `${capital(label)}: ${now} against ${old}${where(results, name, cell)}`,
+    title: `${capital(label)}: ${now} against ${old}`,
     caption:
-      "One point a head, bars of ± 2 standard errors; on the dashed line nothing changed. Filled " +
-      "points moved by more than two standard errors of the difference.",
-    columns: [
-      "layer", "head", "old", "old_stderr", "new", "new_stderr", "change", "change_stderr",
-    ],
-    rows: changes.map((row) => [
-      results.coord("layer")[row.layer]!,
-      results.coord("head")[row.head]!,
-      ...[row.old, row.oldError, row.now, row.nowError, row.change, row.stderr].map(csvValue),
+      "A point for each head in which it changed, at the value that stands out most, with a bar of " +
+      "± 2 standard errors of the change; on the dashed line nothing changed.",
+    columns: ["layer", "head", "old", "new", "change", "change_stderr"],
+    rows: changes.map(({ labels, before, after, change, stderr }) => [
+      labels["layer"]!, labels["head"]!, before, after, change, stderr,
     ]),
     x: { label: withScale(`${old}: ${label}`, log), log, include: values },
     y: { label: withScale(`${now}: ${label}`, log), log, include: values },
-    points: changes.map((row): ScatterPoint => ({
-      label: row.label, x: row.old, y: row.now, xError: row.oldError, yError: row.nowError,
-      series: isReal(row) ? 1 : 0, hollow: !isReal(row),
+    points: changes.map((change) => ({
+      label: `head ${headOf(change)}`, x: change.before, y: change.after,
+      yError: change.stderr ?? NaN, series: 1,
     })),
-    key: (theme) => [
-      { label: "changed", colour: theme.series[1], kind: "dot" },
-      { label: "within its errors", colour: theme.series[0], kind: "ring" },
-    ],
     marks: (theme, x, y) => {
       const ends = [Math.max(x.domain[0], y.domain[0]), Math.min(x.domain[1], y.domain[1])];
       return [
@@ -100,85 +52,56 @@ export function changesFigure(results: Results, name: string, cell: Cell = {}): 
   });
 }
 
-function where(results: Results, name: string, cell: Cell): string {
-  const metric = results.metric(name);
-  const label = metric
-    ? cellLabel(results, { ...metric, dims: metric.dims.filter((dim) => dim !== "run") }, cell)
-    : "";
-  return label ? `, ${label}` : "";
-}
-
-// The heads that moved most, in standard errors.
-export function largestChangesFigure(
-  results: Results,
-  name: string,
-  cell: Cell = {},
-  most = 15,
-): Figure | undefined {
-  const size = ({ change, stderr }: Change) => Math.abs(change) / (stderr > 0 ? stderr : 1e-300);
-  const changes = changesOf(results, name, cell)
-    .filter(({ change }) => Number.isFinite(change))
-    .sort((a, b) => size(b) - size(a))
-    .slice(0, most);
-  const bars = changes.map((row) => ({
-    ...row,
-    low: row.change - 2 * row.stderr,
-    high: row.change + 2 * row.stderr,
-    title: `${row.label}: ${formatWithError(row.change, row.stderr)}`,
-  }));
-  const domain = domainOf(bars.flatMap(({ low, high, change }) => [low, high, change]), { include: [0] });
+// The first changes of the list.
+export function largestChangesFigure(results: Results, most = 15): Figure | undefined {
+  const changes = (results.header.changes ?? []).slice(0, most);
+  const bars = changes.map((change, place) => {
+    const error = change.stderr ?? NaN;
+    const share = (value: number) => (value * change.relative) / Math.abs(change.change);
+    return {
+      place,
+      at: share(change.change),
+      low: share(change.change - 2 * error),
+      high: share(change.change + 2 * error),
+      label: [headOf(change), results.title(change.metric), interventionOf(change)].join(" ").trim(),
+      title:
+        `${formatNumber(change.before)} to ${formatNumber(change.after)}: ` +
+        formatWithError(change.change, error),
+    };
+  });
+  const domain = domainOf(bars.flatMap(({ low, high, at }) => [low, high, at]), { include: [0] });
   if (!domain) return undefined;
-  const label = metricLabel(results, name);
-  const title = `Largest changes of ${label}${where(results, name, cell)}`;
+  const title = "Largest changes";
   return {
-    id: `largest-changes-${name.replace(/_/g, "-")}`,
+    id: "largest-changes",
     title,
     caption:
-      "The heads that changed by the most standard errors, new less old, with bars of ± 2 " +
-      "standard errors of the difference.",
-    columns: ["layer", "head", "change", "change_stderr"],
-    rows: changes.map((row) => [
-      results.coord("layer")[row.layer]!,
-      results.coord("head")[row.head]!,
-      csvValue(row.change),
-      csvValue(row.stderr),
+      "Of each metric and head the value that stands out most, those of the most standard errors " +
+      "first: its change relative to the largest value of the metric, with bars of ± 2 standard errors.",
+    columns: ["metric", "head", "intervention", "before", "after", "change", "change_stderr", "relative"],
+    rows: changes.map((change) => [
+      change.metric, headOf(change), interventionOf(change), change.before, change.after,
+      change.change, change.stderr, change.relative,
     ]),
     draw: (options) => {
       const theme = themeOf(options.dark);
-      const colour = (row: Change) => (isReal(row) ? theme.series[1] : theme.series[0]);
       return frame(options, {
         title,
-        height: Math.max(44, 20 * bars.length),
-        x: { label: `change of ${label}`, domain },
-        left: 16 + Math.max(...bars.map((bar) => textWidth(bar.label, 11))),
-        key: [
-          { label: "changed", colour: theme.series[1], kind: "dot" },
-          { label: "within its errors", colour: theme.series[0], kind: "dot" },
-        ],
-        options: {
-          y: { type: "point", domain: bars.map((bar) => bar.label), padding: 0.6 },
-          color: { type: "identity" },
-        },
+        height: 32 * bars.length + 12,
+        x: { label: "change (relative to the largest value of the metric)", domain },
+        options: { y: { type: "point", axis: null, domain: bars.map(({ place }) => place), padding: 0.6 } },
         marks: [
-          Plot.axisY({ label: null, tickSize: 0, fontSize: 11, color: theme.text }),
           Plot.ruleX([0], { stroke: theme.muted, strokeDasharray: "2 3" }),
           Plot.ruleY(bars.filter(({ low }) => Number.isFinite(low)), {
-            x1: "low", x2: "high", y: "label", stroke: colour, strokeWidth: 2,
+            x1: "low", x2: "high", y: "place", stroke: theme.series[1], strokeWidth: 2,
           }),
-          Plot.dot(bars, { x: "change", y: "label", r: 4, fill: colour, title: "title" }),
+          Plot.dot(bars, { x: "at", y: "place", r: 4, fill: theme.series[1], title: "title" }),
+          Plot.text(bars, {
+            y: "place", text: "label", frameAnchor: "left", textAnchor: "start", dx: 4, dy: -12,
+            fontSize: 11, fill: theme.text, stroke: theme.background, strokeWidth: 3,
+          }),
         ],
       });
     },
   };
-}
-
-// Of the metrics that people look at first, the one in which the most heads changed.
-export function mostChanged(results: Results): string | undefined {
-  let best: string | undefined;
-  let most = -1;
-  for (const name of FIRST) {
-    const count = changesOf(results, name, {}).filter(isReal).length;
-    if (results.info(name)?.dims.includes("run") && count > most) [best, most] = [name, count];
-  }
-  return best;
 }

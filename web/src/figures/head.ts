@@ -18,9 +18,9 @@ export interface HeadOptions {
 export function headFigures(
   results: Results,
   { layer, head }: { layer: number; head: number },
-  variant: HeadOptions = {},
+  under: HeadOptions = {},
 ): Figure[] {
-  const chosen = { normalizer: 0, pattern: 0, run: 0, ...variant };
+  const chosen = { normalizer: 0, pattern: 0, run: 0, ...under };
   const cell: Cell = { layer, head, ...chosen };
   const labels = (["normalizer", "pattern", "run"] as const)
     .map((dim) => results.coord(dim)[chosen[dim]])

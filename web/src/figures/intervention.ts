@@ -58,17 +58,17 @@ function interventionFigure(
   { metric, label, cell }: Side,
 ): Figure | undefined {
   const names = results.coord(dim).map(String);
-  const points = names.map((name, variant) => {
-    const values = overHeads(results, metric, { ...cell, [dim]: variant })
+  const points = names.map((name, intervention) => {
+    const values = overHeads(results, metric, { ...cell, [dim]: intervention })
       .map(({ value }) => value)
       .filter(Number.isFinite);
-    const change = results.value("loss_change", { [dim]: variant });
+    const change = results.value("loss_change", { [dim]: intervention });
     return {
       label: name,
       x: values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN,
-      y: variant === 0 && !Number.isFinite(change) ? 0 : change,
-      yError: results.stderr("loss_change", { [dim]: variant }),
-      series: variant,
+      y: intervention === 0 && !Number.isFinite(change) ? 0 : change,
+      yError: results.stderr("loss_change", { [dim]: intervention }),
+      series: intervention,
     };
   });
   return scatterFigure({

@@ -1,9 +1,7 @@
 // Everything about the whole model, or about two runs.
 import type { Results } from "../data/results";
 import { cacheFigure } from "./cache";
-import {
-  changesFigure, changesNeeds, isDiff, largestChangesFigure, mostChanged,
-} from "./changes";
+import { changesFigure, largestChangesFigure } from "./changes";
 import { costsFigure } from "./costs";
 import { criticalFigure, lossFigure } from "./critical";
 import { INTERVENTION_NEEDS, interventionFigures } from "./intervention";
@@ -13,7 +11,6 @@ import {
   hardmaxFigure, RATES_NEEDS, ratesFigure, scaleErrorFigures, uniformFigure,
 } from "./rates";
 
-export { changesFigure, largestChangesFigure } from "./changes";
 export { correlationFigure } from "./correlation";
 
 const NEEDS: readonly string[] = [
@@ -21,17 +18,14 @@ const NEEDS: readonly string[] = [
   "cost_paper_seconds", ...CORRELATION_NEEDS, ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];
 
-export const modelNeeds = (results: Results): string[] =>
-  [...new Set([...NEEDS, ...(isDiff(results) ? changesNeeds(results) : [])])].filter((name) =>
-    results.has(name),
-  );
+export const hasModelFigures = (results: Results): boolean =>
+  NEEDS.some((name) => results.has(name)) || (results.header.changes ?? []).length > 0;
 
 export function modelFigures(results: Results): Figure[] {
   const pair = closestPair(results);
-  const changed = isDiff(results) ? mostChanged(results) : undefined;
   return [
-    changed ? changesFigure(results, changed) : undefined,
-    changed ? largestChangesFigure(results, changed) : undefined,
+    changesFigure(results),
+    largestChangesFigure(results),
     criticalFigure(results),
     lossFigure(results),
     ...interventionFigures(results),

@@ -86,7 +86,7 @@ export function ratesFigure(results: Results): Figure | undefined {
   });
 }
 
-// Up to so many lines can be told apart; the others are in the CSV.
+// A reader can distinguish so many lines; the others are in the CSV.
 function spreadOut(count: number, most = 6): number[] {
   if (count <= most) return Array.from({ length: count }, (_, k) => k);
   return Array.from({ length: most }, (_, k) => Math.round((k * (count - 1)) / (most - 1)));

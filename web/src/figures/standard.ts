@@ -25,9 +25,9 @@ export function standardFigures(results: Results): Figure[] {
     const any = results.coord("layer").length * results.coord("head").length > 0;
     return any && dims.includes("layer") && dims.includes("head");
   }).map((name) => {
-    const variant = results.changed(name) ? 1 : 0;
+    const intervention = results.changed(name) ? 1 : 0;
     return mapFigure(results, name, {
-      ...usualCell(results), normalizer: variant, pattern: variant,
+      ...usualCell(results), normalizer: intervention, pattern: intervention,
     });
   });
   return [

@@ -1,148 +1,62 @@
-// Two runs, or a model under interventions, side by side: what changed most.
-import type { Cell, Metric, Results } from "../data/results";
-import { changed, headName, type Head } from "./address";
-import { dimWords, isByPosition, labelText } from "./cells";
+// What changed most between two runs, or under interventions: the list of the results file.
+import { errorsOf, type Change, type Results } from "../data/results";
+import { headOf, interventionOf } from "../figures/changes";
+import { changed } from "./address";
+import { dimWords } from "./cells";
 import { element } from "./element";
 import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
 import { filterBox, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
-import { count, headLink, shown } from "./words";
+import { count, grouped, headLink, shown } from "./words";
 
 const ROWS_SHOWN = 200;
 
-// The change of a metric that stands out most, of one head (and intervention).
-export interface Change {
-  metric: string;
+export interface ChangeRow extends Change {
   title: string;
-  head: Head | undefined;
+  head: string; // "3.5", "3.*" of a layer, "all" of the model
   intervention: string;
   at: string;
-  before: number;
-  after: number;
-  change: number;
-  error: number;
-  errors: number; // |change| in standard errors
-  relative: number;
 }
 
 export const changes: View = {
   id: "changes",
   title: "Changes",
-  has: (results) => changeMetrics(results).length > 0,
+  has: ({ header }) => header.changes !== undefined,
   open,
 };
 
-function changeMetrics(results: Results): string[] {
-  return results
-    .names()
-    .filter((name) => results.changed(name) && !isByPosition(results, name));
-}
-
-// The dim along which things are compared, and the label that is the old one.
-function comparison(results: Results): { dim: string; old: string } | undefined {
-  for (const [dim, old] of [
-    ["run", "old"],
-    ["normalizer", "original"],
-    ["pattern", "original"],
-  ] as const) {
-    if (results.coord(dim).includes(old)) return { dim, old };
-  }
-  return undefined;
-}
-
-export function changesOf(results: Results, name: string): Change[] {
-  const metric = results.metric(name);
-  if (!metric) return [];
-  const best = new Map<string, { change: Change; place: number }>();
-  eachCell(metric, (cell, place) => {
-    const change = metric.values[place]!;
-    if (Number.isNaN(change) || change === 0) return;
-    const found = changeAt(results, metric, cell, place);
-    const key = `${found.head ? headName(found.head) : ""}|${found.intervention}`;
-    const other = best.get(key);
-    if (!other || standsOut(found) > standsOut(other.change))
-      best.set(key, { change: found, place });
+// In the order of the list.
+export function changeRows(results: Results): ChangeRow[] {
+  return (results.header.changes ?? []).map((change) => {
+    const { layer: _l, head: _h, normalizer: _n, pattern: _p, ...rest } = change.labels;
+    return {
+      ...change,
+      title: results.title(change.metric),
+      head: headOf(change),
+      intervention: interventionOf(change),
+      at: Object.entries(rest).map(([dim, label]) => `${dimWords(dim)} ${label}`).join(", "),
+    };
   });
-  return [...best.values()].map(({ change }) => change);
-}
-
-const standsOut = ({ errors, relative, change }: Change) =>
-  [errors, relative, Math.abs(change)].find((size) => !Number.isNaN(size))!;
-
-function changeAt(results: Results, metric: Metric, cell: Cell, place: number): Change {
-  const plain = results.changed(metric.name)!;
-  const by = comparison(results);
-  const label = (dim: string) => labelText(results.coord(dim)[cell[dim] ?? 0]);
-  const index = (name: string) => results.coord(by?.dim ?? "").indexOf(name);
-  const intervention = by && metric.dims.includes(by.dim) ? label(by.dim) : "";
-  const before = results.value(plain, { ...cell, ...(by ? { [by.dim]: index(by.old) } : {}) });
-  const after = results.value(plain, {
-    ...cell,
-    ...(by && intervention === "" ? { [by.dim]: index("new") } : {}),
-  });
-  const change = metric.values[place]!;
-  const error = metric.stderr ? metric.stderr[place]! : NaN;
-  const larger = Math.max(Math.abs(before), Math.abs(after));
-  return {
-    metric: plain,
-    title: results.title(plain),
-    head:
-      cell["layer"] !== undefined && cell["head"] !== undefined
-        ? { layer: Number(label("layer")), head: Number(label("head")) }
-        : undefined,
-    intervention,
-    at: metric.dims
-      .filter(
-        (dim) =>
-          dim !== "head" && dim !== by?.dim && (dim !== "layer" || !metric.dims.includes("head")),
-      )
-      .map((dim) => `${dimWords(dim)} ${label(dim)}`)
-      .join(", "),
-    before,
-    after,
-    change,
-    error,
-    errors: error > 0 ? Math.abs(change) / error : NaN,
-    relative: larger > 0 ? Math.abs(change) / larger : NaN,
-  };
-}
-
-function eachCell(metric: Metric, visit: (cell: Cell, place: number) => void): void {
-  const at = metric.dims.map(() => 0);
-  for (let place = 0; place < metric.values.length; place += 1) {
-    const cell: Record<string, number> = {};
-    metric.dims.forEach((dim, k) => (cell[dim] = at[k]!));
-    visit(cell, place);
-    for (let k = at.length - 1; k >= 0 && ++at[k]! === metric.shape[k]; k -= 1) at[k] = 0;
-  }
 }
 
 // All words must stand in the metric's name, the head, the intervention or the cell.
-export function matchingChanges(all: readonly Change[], filter: string): Change[] {
-  const words = filter
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  return all.filter((change) => {
-    const name = change.head ? headName(change.head) : "model";
-    const text =
-      `${change.metric} ${change.title} ${change.intervention} ${change.at}`.toLowerCase();
+export function matchingChanges(all: readonly ChangeRow[], filter: string): ChangeRow[] {
+  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  return all.filter(({ metric, title, head, intervention, at }) => {
+    const text = `${metric} ${title} ${intervention} ${at}`.toLowerCase();
     return words.every((word) =>
       /^[\d*]+\.[\d*]*$/.test(word)
         ? new RegExp(
-            `^${word.replaceAll(".", "\\.").replaceAll("*", "\\d*")}${word.endsWith(".") ? "\\d+" : ""}$`,
-          ).test(name)
-        : text.includes(word) || name === word,
+            `^${word.replaceAll(".", "\\.").replaceAll("*", "[\\d*]*")}${word.endsWith(".") ? ".+" : ""}$`,
+          ).test(head)
+        : text.includes(word) || head === word,
     );
   });
 }
 
 async function open(page: Page): Promise<Opened> {
-  const { results } = page;
-  const names = changeMetrics(results);
-  await results.need(...names.flatMap((name) => [name, results.changed(name)!]));
-  const all = names.flatMap((name) => changesOf(results, name));
+  const all = changeRows(page.results);
   const box = element("div");
   const filter = filterBox(page, "Filter (metric, head or intervention)", "entropy  or  3.*");
   const update = () => {
@@ -155,31 +69,54 @@ async function open(page: Page): Promise<Opened> {
     "div",
     {},
     element("h1", {}, "What changed"),
-    element("p", {}, compared(results)),
+    element("p", {}, compared(page.results)),
+    element("p", { class: "note" }, counted(page.results)),
     filter.node,
     box,
   );
   return { node, update };
 }
 
-function compared({ header }: Results): string {
-  const { old, new: next } = header.settings;
-  const of = (run: unknown) =>
-    typeof run === "object" && run !== null
-      ? String((run as Record<string, unknown>)["file"] ?? JSON.stringify(run))
-      : String(run);
-  if (old !== undefined && next !== undefined)
-    return `${of(old)} against ${of(next)}. Of each metric and head, the value that changed most.`;
-  return (
-    "Each intervention against the model as it is. Of each metric, head and intervention, the " +
-    "value that changed most."
-  );
+function compared({ command, header: { settings } }: Results): string {
+  const file = (run: unknown) => (run as { file?: string } | undefined)?.file ?? "a run";
+  return command === "diff"
+    ? `${file(settings["old"])} against ${file(settings["new"])}. Of each metric and head, the ` +
+        "value that stands out most."
+    : "Each intervention against the model as it is. Of each metric, head and intervention, the " +
+        "value that stands out most.";
 }
 
-function changeTable(page: Page, found: readonly Change[]): HTMLElement {
-  const order = parseOrder(page.address.query["sort"]) ?? { column: "errors", descending: true };
-  const interventions = found.some(({ intervention }) => intervention !== "");
-  const columns: Column<Change>[] = [
+// How many values changed, and whether the list holds them all.
+export function counted({ header: { changes = [], change_counts: counts } }: Results): string {
+  if (!counts) return "";
+  const listed = changes.length;
+  return [
+    counts.values > 0 &&
+      `${grouped(counts.changed)} of ${count(counts.values, "value")} with standard errors changed ` +
+        `by more than ${count(counts.threshold, "standard error")}; about ` +
+        `${grouped(Math.round(counts.by_chance))} would by chance.`,
+    counts.unmeasured_values > 0 &&
+      `${grouped(counts.unmeasured_changed)} of ${count(counts.unmeasured_values, "value")} ` +
+        "without standard errors changed.",
+    listed < counts.found &&
+      `The file lists ${grouped(listed)} of ${count(counts.found, "change")}, the first of each kind.`,
+  ].filter((sentence) => sentence !== false).join(" ");
+}
+
+function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
+  const number = (
+    id: string,
+    title: string,
+    key: (row: ChangeRow) => number,
+    show: (row: ChangeRow) => string = (row) => shown(key(row)),
+  ): Column<ChangeRow> => ({ id, title, numeric: true, key, show });
+  const text = (id: "at" | "intervention", title: string): Column<ChangeRow> => ({
+    id,
+    title,
+    key: (row) => row[id],
+    show: (row) => row[id],
+  });
+  const columns: Column<ChangeRow>[] = [
     {
       id: "metric",
       title: "Metric",
@@ -189,68 +126,27 @@ function changeTable(page: Page, found: readonly Change[]): HTMLElement {
     {
       id: "head",
       title: "Head",
-      key: ({ head }) => (head ? head.layer * 1e6 + head.head : NaN),
-      show: ({ head }) => (head ? headLink(head) : "model"),
+      key: ({ labels }) => Number(labels["layer"]) * 1e6 + Number(labels["head"] ?? -1),
+      show: ({ labels, head }) => (labels["head"] === undefined ? head : headLink(head)),
     },
-    ...(interventions
-      ? [
-          {
-            id: "intervention",
-            title: "Intervention",
-            key: (row: Change) => row.intervention,
-            show: (row: Change) => row.intervention,
-          },
-        ]
+    ...(found.some(({ intervention }) => intervention !== "")
+      ? [text("intervention", "Intervention")]
       : []),
-    { id: "at", title: "At", key: (row) => row.at, show: (row) => row.at },
-    {
-      id: "before",
-      title: "Before",
-      numeric: true,
-      key: (row) => row.before,
-      show: (row) => shown(row.before),
-    },
-    {
-      id: "after",
-      title: "After",
-      numeric: true,
-      key: (row) => row.after,
-      show: (row) => shown(row.after),
-    },
-    {
-      id: "change",
-      title: "Change",
-      numeric: true,
-      key: (row) => Math.abs(row.change),
-      show: (row) => shown(row.change),
-    },
-    {
-      id: "error",
-      title: "± standard error",
-      numeric: true,
-      key: (row) => row.error,
-      show: (row) => shown(row.error, 2),
-    },
-    {
-      id: "errors",
-      title: "In standard errors",
-      numeric: true,
-      key: (row) => row.errors,
-      show: (row) => shown(row.errors, 3),
-    },
-    {
-      id: "relative",
-      title: "Relative",
-      numeric: true,
-      key: (row) => row.relative,
-      show: (row) => shown(row.relative, 3),
-    },
+    text("at", "At"),
+    number("before", "Before", (row) => row.before),
+    number("after", "After", (row) => row.after),
+    number("change", "Change", (row) => Math.abs(row.change), (row) => shown(row.change)),
+    number("error", "± standard error", (row) => row.stderr ?? NaN, (row) => shown(row.stderr, 2)),
+    number("errors", "In standard errors", errorsOf, (row) =>
+      errorsOf(row) === Infinity ? "exact" : shown(row.errors, 3),
+    ),
+    number("relative", "Relative", (row) => row.relative, (row) => shown(row.relative, 3)),
   ];
   return table({
     caption: "Largest changes",
     columns,
     rows: found,
-    order,
+    order: parseOrder(page.address.query["sort"]),
     limit: ROWS_SHOWN,
     sort: (next) => page.go(changed(page.address, { sort: formatOrder(next) })),
   });

@@ -1,5 +1,5 @@
 // What was found, in sentences: the summary of the results file, with its heads as links.
-import type { Results, Sentence } from "../data/results";
+import type { Fact, Results, Sentence } from "../data/results";
 import { element } from "./element";
 import { headLink } from "./words";
 
@@ -18,16 +18,16 @@ export function findings(results: Results): HTMLElement {
 }
 
 export type Piece =
-  { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; metric: string };
+  { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; fact: Fact };
 
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
   // Only what was measured stands out, not the lengths and the rules that were given.
   if (piece.kind === "fact") {
-    const metric = piece.metric.replace(/^stderr\./, "");
-    const of = metric === piece.metric ? "" : "standard error of ";
-    if (results.has(metric)) {
-      return element("span", { class: "fact", title: of + results.title(metric) }, piece.text);
+    const { kind, name = "" } = piece.fact;
+    const of = { cell: "", standard_error: "standard error of " }[kind];
+    if (of !== undefined && results.has(name)) {
+      return element("span", { class: "fact", title: of + results.title(name) }, piece.text);
     }
   }
   return piece.text;
@@ -56,7 +56,7 @@ export function pieces({ text, heads, facts }: Sentence): Piece[] {
       marks.filter(({ piece }) => piece.kind === "head"),
     );
     if (start < 0) continue;
-    marks.push({ start, piece: { text: fact.text, kind: "fact", metric: fact.metric } });
+    marks.push({ start, piece: { text: fact.text, kind: "fact", fact } });
     from = start + fact.text.length;
   }
   marks.sort((a, b) => a.start - b.start);

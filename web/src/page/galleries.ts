@@ -1,7 +1,7 @@
 // Views that are figures of the whole model, one below the other.
 import type { Results } from "../data/results";
 import type { Figure } from "../figures/figure";
-import { modelFigures, modelNeeds } from "../figures/model";
+import { hasModelFigures, modelFigures } from "../figures/model";
 import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
@@ -11,15 +11,15 @@ interface Gallery {
   id: string;
   title: string;
   heading: string;
-  needs(results: Results): string[];
+  has(results: Results): boolean;
   figures(results: Results): Figure[];
 }
 
-function gallery({ id, title, heading, needs, figures }: Gallery): View {
+function gallery({ id, title, heading, has, figures }: Gallery): View {
   return {
     id,
     title,
-    has: (results) => needs(results).length > 0,
+    has,
     open: async (page: Page): Promise<Opened> => {
       const { results } = page;
       const drawn = await results.gather(() => figures(results));
@@ -45,7 +45,7 @@ export const model = gallery({
   id: "model",
   title: "Model",
   heading: "The whole model",
-  needs: modelNeeds,
+  has: hasModelFigures,
   figures: modelFigures,
 });
 
@@ -54,6 +54,6 @@ export const papers = gallery({
   id: "papers",
   title: "Papers",
   heading: "The papers' figures on this model",
-  needs: (results) => [...limitsNeeds(results), ...tokensNeeds(results)],
+  has: (results) => limitsNeeds(results).length + tokensNeeds(results).length > 0,
   figures: (results) => [...limitsFigures(results), ...tokensFigures(results)],
 });

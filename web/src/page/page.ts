@@ -11,7 +11,7 @@ export interface Page {
   go(address: Address, replace?: boolean): void;
 }
 
-// A view that is open. `update` is told of an address in the same view and item, and otherwise the
+// A view that is open. `update` is called for an address in the same view and item; otherwise the
 // view is opened anew.
 export interface Opened {
   node: HTMLElement;

@@ -1,13 +1,12 @@
 // Before the tests: results of every command on the demo model and on phantoms, each as
-// results.json and as
-// a page. HEADGAUGE_PAGE_TEMPLATE=web/dist/index.html takes the page from there, not out of the
+// results.json and as a page. HEADGAUGE_PAGE_TEMPLATE=web/dist/index.html takes the page from there, not out of the
 // program: for work on the page without a build of the program.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { pageWith, scriptsOf, type ResultsJson } from "./embed";
+import { pageWith, scriptsOf, type MetricJson, type ResultsJson } from "./embed";
 import { wideResults } from "./wide";
 
 declare module "vitest" {
@@ -105,9 +104,16 @@ function makeAll(folder: string): string[] {
   for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
   const at = (kind: string) => join(folder, kind, "results.json");
   if (/^ {2}diff /m.test(commands)) {
-    add("diff", (out) =>
-      run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"),
-    );
+    add("diff", (out) => diff(at("phantom-weak"), at("phantom-strong"), out));
+    const exact = join(folder, "diff-exact");
+    changedPair(read(at("compare")), folder);
+    diff(at("changed-from"), at("changed-to"), exact, "--heads", "0.*");
+    report(exact);
+    for (const [kind, name] of [["diff-exact", "diff"], ["compare", "compare"]] as const) {
+      const { changes: _l, change_counts: _c, ...rest } = read(at(kind));
+      write(join(folder, `${name}-without-list`), rest);
+      report(join(folder, `${name}-without-list`));
+    }
   }
   if (/^ {2}reproduce /m.test(commands)) {
     add("limits", (out) =>
@@ -118,10 +124,39 @@ function makeAll(folder: string): string[] {
   }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
-    const scan = JSON.parse(readFileSync(at("scan"), "utf8")) as ResultsJson;
-    writeFileSync(join(out, "results.json"), JSON.stringify(wideResults(scan, 48, 25)));
+    write(out, wideResults(read(at("scan")), 48, 25));
   });
   return made;
+}
+
+const read = (path: string) => JSON.parse(readFileSync(path, "utf8")) as ResultsJson;
+
+function write(out: string, results: object): void {
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, "results.json"), JSON.stringify(results));
+}
+
+// With what it prints beside the results.
+function diff(before: string, after: string, out: string, ...options: string[]): void {
+  mkdirSync(out, { recursive: true });
+  const lines = run("diff", before, after, "--out", out, "--top", "all", "--quiet", ...options);
+  writeFileSync(join(out, "printed.txt"), lines);
+}
+
+// Two results, of which the second has larger values in a metric with errors of 0, in one with other
+// errors and in one without any.
+function changedPair(results: ResultsJson, folder: string): void {
+  const nested = (values: unknown, of: (value: number | null) => number | null): unknown =>
+    Array.isArray(values) ? values.map((inner) => nested(inner, of)) : of(values as number | null);
+  const metric = (name: string): MetricJson => results.metrics[name]!;
+  delete metric("sink_weight").stderr;
+  metric("entropy").stderr = nested(metric("entropy").values, () => 0);
+  metric("max_weight").stderr = nested(metric("max_weight").values, () => 0.01);
+  write(join(folder, "changed-from"), results);
+  for (const name of ["entropy", "max_weight", "sink_weight"]) {
+    metric(name).values = nested(metric(name).values, (value) => value && 1.25 * value);
+  }
+  write(join(folder, "changed-to"), results);
 }
 
 // The page beside the results.
@@ -131,6 +166,5 @@ function report(out: string): void {
     if (!existsSync(page)) run("report", out, "--quiet");
     return;
   }
-  const results = JSON.parse(readFileSync(join(out, "results.json"), "utf8")) as ResultsJson;
-  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results)));
+  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(read(join(out, "results.json")))));
 }

@@ -6,7 +6,8 @@ import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
 import type { Figure } from "../../src/figures/figure";
 import { genericFigure } from "../../src/figures/generic";
 import { headFigures } from "../../src/figures/head";
-import { correlationFigure, modelFigures, modelNeeds } from "../../src/figures/model";
+import { correlationFigure } from "../../src/figures/correlation";
+import { hasModelFigures, modelFigures } from "../../src/figures/model";
 import { multiplesFigure } from "../../src/figures/multiples";
 import { limitsFigures, tokensFigures } from "../../src/figures/papers";
 import { standardFigures } from "../../src/figures/standard";
@@ -158,19 +159,18 @@ describe("figures of the whole model", () => {
     [...alone, ...parts].forEach(expectWhole);
   });
 
-  it("compares two runs and puts the largest change first", () => {
+  it("shows the list of changes in its order", () => {
     const results = madeResults(madeDiff());
-    expect(modelNeeds(results)).toEqual(["entropy_normalized", "entropy_normalized_change"]);
-    const changes = changesFigure(results, "entropy_normalized")!;
-    expect(changes.rows[4]).toEqual([
-      1, 1, results.value("entropy_normalized", { layer: 1, head: 1, run: 0 }), 0.01,
-      results.value("entropy_normalized", { layer: 1, head: 1, run: 1 }), 0.01, 0.3, 0.01,
+    expect(hasModelFigures(results)).toBe(true);
+    const changes = changesFigure(results)!;
+    expect(changes.rows).toEqual([
+      ["1", "1", 0.5, 0.8, 0.3, 0.01], ["0", "1", 0.5, 0.25, -0.25, 0.01],
     ]);
-    const largest = largestChangesFigure(results, "entropy_normalized")!;
-    expect(largest.rows.slice(0, 2).map(([, head]) => head)).toEqual([1, 1]);
-    expect(ids(modelFigures(results))).toEqual([
-      "changes-entropy-normalized", "largest-changes-entropy-normalized",
-    ]);
+    const largest = largestChangesFigure(results, 3)!;
+    expect(column(largest, "metric")).toEqual(["loss", "entropy_normalized", "entropy_normalized"]);
+    expect(column(largest, "head")).toEqual(["all", "1.1", "0.1"]);
+    expect(column(largestChangesFigure(results)!, "head")).toEqual(["all", "1.1", "0.1", "1.*"]);
+    expect(ids(modelFigures(results))).toEqual(["changes-entropy-normalized", "largest-changes"]);
     [changes, largest].forEach(expectWhole);
   });
 

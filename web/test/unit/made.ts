@@ -1,6 +1,6 @@
 // Small results files for tests: every number follows from the place it stands at.
 import { resultsFromFile } from "../../src/data/file";
-import type { Label, Results } from "../../src/data/results";
+import type { Change, Label, Results } from "../../src/data/results";
 
 export interface MadeMetric {
   dims: string[];
@@ -15,9 +15,22 @@ export interface Made {
   coords: Record<string, Label[]>;
   metrics: Record<string, MadeMetric>;
   command?: string;
+  changes?: Change[];
 }
 
-export function madeFile({ coords, metrics, command = "scan" }: Made): object {
+// A value of a metric that went up by `change` from 0.5.
+export const madeChange = (
+  metric: string,
+  labels: Record<string, string>,
+  change: number,
+  stderr: number | null,
+): Change => ({
+  metric, labels, before: 0.5, after: 0.5 + change, change, stderr,
+  errors: stderr === null || stderr === 0 ? null : Math.abs(change) / stderr,
+  relative: Math.abs(change) / 2,
+});
+
+export function madeFile({ coords, metrics, command = "scan", changes }: Made): object {
   const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return (value ?? usual)(cell);
@@ -37,6 +50,13 @@ export function madeFile({ coords, metrics, command = "scan" }: Made): object {
     layers_done: coords["layer"]?.length ?? 1,
     coords,
     flags: [],
+    ...(changes && {
+      changes,
+      change_counts: {
+        threshold: 2, values: 12, changed: 3, by_chance: 0.54, unmeasured_values: 5,
+        unmeasured_changed: 1, too_few: 0, found: changes.length,
+      },
+    }),
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
@@ -187,6 +207,12 @@ export function madeDiff(): Made {
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
+    changes: [
+      madeChange("loss", { length: "64" }, 0.125, 0),
+      madeChange("entropy_normalized", { layer: "1", head: "1", length: "16" }, 0.3, 0.01),
+      madeChange("entropy_normalized", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
+      madeChange("union_coverage", { layer: "1", length: "64" }, 0.1, null),
+    ],
   };
 }
 
@@ -202,9 +228,9 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
       loss: { dims: [dim, "length"], unit: "nats", stderr: true },
       loss_change: {
         dims: [dim, "length"], unit: "nats", stderr: true, change_of: "loss",
-        value: ({ [dim]: variant }) => (variant === 0 ? 0 : 0.25 * variant!),
+        value: ({ [dim]: intervention }) => (intervention === 0 ? 0 : 0.25 * intervention!),
       },
-      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
+      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: intervention }) => (intervention === 1 ? -1 : 5) },
     },
   };
 }

@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
-import { resultsFromFile } from "../../src/data/file";
 import { headName } from "../../src/page/address";
-import { changesOf, matchingChanges } from "../../src/page/changes";
 import { flagGroups } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
 import { headRows, matching } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
-import { smallFile, smallResults } from "./page-results";
+import { smallResults } from "./page-results";
 
 const found = (filter: string) =>
   matching(headRows(smallResults()), filter).map(({ head }) => headName(head));
@@ -34,13 +32,18 @@ test("flags are grouped by name, the most frequent first", () => {
 });
 
 test("in a sentence heads are links, measured numbers facts, and a temperature is no head", () => {
-  const fact = (text: string, metric: string) => ({ text, metric, cell: [], value: 0, scale: 1 });
+  const fact = (text: string, kind: string, name = "") => ({ text, kind, name, value: 0, scale: 1 });
   const said = pieces({
     text:
       "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys " +
       "of 110.",
     heads: ["0.1", "1.3", "2.0"],
-    facts: [fact("0.1", "rule"), fact("0.10", "entropy"), fact("10", "mass_90"), fact("999", "x")],
+    facts: [
+      fact("0.1", "constant"),
+      fact("0.10", "cell", "entropy"),
+      fact("10", "standard_error", "mass_90"),
+      fact("999", "cell", "x"),
+    ],
   });
   expect(said.map(({ text }) => text).join("")).toBe(
     "At T = 0.1 head 0.1 (0.10) is flattest; heads 1.2, 1.3 and 2.0 follow with 10 keys of 110.",
@@ -56,61 +59,6 @@ test("in a sentence heads are links, measured numbers facts, and a temperature i
     "10",
   ]);
   expect(said[0]!.text).toBe("At T = ");
-});
-
-test("of each head the change that stands out most in standard errors", () => {
-  const results = resultsFromFile({
-    ...smallFile(),
-    coords: { layer: [0], head: [0, 1], length: [32, 64], run: ["old", "new"] },
-    metrics: {
-      entropy: {
-        dims: ["layer", "head", "run", "length"],
-        unit: "1",
-        values: [
-          [
-            [
-              [1, 2],
-              [1.5, 4],
-            ],
-            [
-              [1, 1],
-              [1, null],
-            ],
-          ],
-        ],
-      },
-      entropy_change: {
-        dims: ["layer", "head", "length"],
-        change_of: "entropy",
-        unit: "1",
-        values: [
-          [
-            [0.5, 2],
-            [0, null],
-          ],
-        ],
-        stderr: [
-          [
-            [0.01, 1],
-            [1, null],
-          ],
-        ],
-      },
-    },
-  });
-  const changes = changesOf(results, "entropy_change");
-  expect(changes).toHaveLength(1);
-  expect(changes[0]).toMatchObject({
-    metric: "entropy",
-    head: { layer: 0, head: 0 },
-    at: "length L 32",
-    before: 1,
-    after: 1.5,
-    change: 0.5,
-    errors: 50,
-  });
-  expect(matchingChanges(changes, "ENTR 0.*")).toHaveLength(1);
-  expect(matchingChanges(changes, "1.*")).toHaveLength(0);
 });
 
 test("settings as words", () => {

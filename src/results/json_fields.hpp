@@ -1,0 +1,89 @@
+// The fields of what a results file lists, declared once for reading and writing. An `Io` is called
+// with the key and the member of each field, in the order of the file; io.optional() stands for one
+// that is left out where it is empty.
+#pragma once
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+template <class Io>
+void fields(Io& io, Flag& flag) {
+  io("name", flag.name);
+  io("layer", flag.layer);
+  io("head", flag.head);
+  io("length", flag.length);
+  io("value", flag.value);
+  io("threshold", flag.threshold);
+  io("source", flag.source);
+  io("advice", flag.advice);
+  io.optional("partner", flag.partner);
+  io.optional("change", flag.change);
+}
+
+template <class Io>
+void fields(Io& io, Fact& fact) {
+  io("text", fact.text);
+  io("kind", fact.source.kind);
+  io.optional("name", fact.source.name);
+  io.optional("cell", fact.source.cell);
+  io("value", fact.value);
+  io("scale", fact.scale);
+}
+
+template <class Io>
+void fields(Io& io, SummaryLine& line) {
+  io("text", line.text);
+  io("heads", line.heads);
+  io("facts", line.facts);
+}
+
+template <class Io>
+void fields(Io& io, Claim::Fact& fact) {
+  io("name", fact.name);
+  io("value", fact.value);
+}
+
+template <class Io>
+void fields(Io& io, Claim& claim) {
+  io("name", claim.name);
+  io("paper", claim.paper);
+  io("figure", claim.figure);
+  io("statement", claim.statement);
+  io("reading", claim.reading);
+  io("test", claim.test);
+  io("measured", claim.measured);
+  io("verdict", claim.verdict);
+  io("facts", claim.facts);
+}
+
+// `errors` is null where it is infinite: the standard error is 0 then.
+template <class Io>
+void fields(Io& io, Change& change) {
+  io("metric", change.metric);
+  io("labels", change.labels);
+  io("cell", change.cell);
+  io("before", change.before);
+  io("after", change.after);
+  io("change", change.change);
+  io("stderr", change.standard_error);
+  io("errors", change.errors);
+  io("relative", change.relative);
+  io("values", change.values);
+  io("changed", change.changed);
+}
+
+// The counts of a list of changes; the changes themselves are a list of the file.
+template <class Io>
+void fields(Io& io, ChangeList& list) {
+  io("threshold", list.threshold);
+  io("values", list.values);
+  io("changed", list.changed);
+  io("by_chance", list.by_chance);
+  io("unmeasured_values", list.unmeasured_values);
+  io("unmeasured_changed", list.unmeasured_changed);
+  io("too_few", list.too_few);
+  io("found", list.found);
+}
+
+}  // namespace headgauge

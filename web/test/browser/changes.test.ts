@@ -1,0 +1,128 @@
+// What changed most: the page shows the list that the terminal prints, on the same files.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, type Tab } from "./browser";
+
+interface Printed {
+  errors?: string;
+  relative?: string;
+  head: string;
+  metric: string;
+  old: string;
+  new: string;
+  change: string; // "-187 ± 4.8"
+  where: string[]; // labels
+}
+
+// The rows of both tables of `headgauge diff`.
+function printed(kind: string): Printed[] {
+  const lines = readFileSync(pathOf(kind, "printed.txt"), "utf8").split("\n");
+  const cells = (line: string) => line.trim().split(/\s{2,}/);
+  return lines.flatMap((line, start) => {
+    if (!/^ *(errors|relative)  /.test(line)) return [];
+    const titles = cells(line).map((title) => title.replace(" ± se", ""));
+    const rows = lines.slice(start + 1);
+    return rows.slice(0, rows.indexOf("")).map((row) => {
+      const found = cells(row);
+      if (found.length < titles.length) found.splice(titles.indexOf("where"), 0, "");
+      expect(found, row).toHaveLength(titles.length);
+      const of = Object.fromEntries(titles.map((title, k) => [title, found[k]!]));
+      const labels = of["where"]!.split(" ").map((part) => part.replace(/^[^=]*=/, ""));
+      return { ...of, where: labels.filter((label) => label !== "") } as unknown as Printed;
+    });
+  });
+}
+
+// The rows of the page: texts by the title of their column, and the metric by its own name.
+async function rowsOf({ page }: Tab): Promise<Record<string, string>[]> {
+  return page.$$eval("#view table", ([table]) => {
+    const titles = [...table!.querySelectorAll(".column-name")].map((title) => title.textContent!);
+    return [...table!.querySelectorAll("tbody tr")].map((row) => ({
+      ...Object.fromEntries([...row.children].map((cell, k) => [titles[k], cell.textContent!])),
+      metric: row.querySelector("a")!.getAttribute("href")!.replace("#methods/", ""),
+    }));
+  });
+}
+
+const digits = (text: string, precision: number) => Number(Number(text).toPrecision(precision));
+
+function expectSame(row: Record<string, string>, line: Printed): void {
+  const about = `${line.metric} of ${line.head}`;
+  expect([row["metric"], row["Head"]], about).toEqual([line.metric, line.head]);
+  const labels = row["At"]!.split(", ").map((part) => part.split(" ").at(-1)!);
+  const where = [row["Intervention"] ?? "", ...labels].filter((label) => label !== "");
+  expect(where, about).toEqual(line.where);
+  expect(digits(row["Before"]!, 4), about).toBe(digits(line.old, 4));
+  expect(digits(row["After"]!, 4), about).toBe(digits(line.new, 4));
+  const [change, error] = line.change.split(" ± ");
+  // The page has four digits, which the three of the terminal round.
+  expect(Math.abs(Number(row["Change"]) / Number(change) - 1), about).toBeLessThan(5.6e-3);
+  expect(row["± standard error"] === "–", about).toBe(error === undefined);
+  if (error !== undefined) expect(digits(row["± standard error"]!, 2), about).toBe(Number(error));
+  const errors = row["In standard errors"]!;
+  if (line.errors === undefined) {
+    expect(errors, about).toBe("–");
+    const share = 100 * Number(row["Relative"]);
+    expect(Math.abs(share - parseFloat(line.relative!)), about).toBeLessThan(0.05 + 6e-3 * share);
+  } else if (line.errors === "exact") {
+    expect(errors, about).toBe("exact");
+  } else if (line.errors === ">1000") {
+    expect(Number(errors), about).toBeGreaterThanOrEqual(1000);
+  } else {
+    expect(Math.abs(Number(errors) - Number(line.errors)), about).toBeLessThan(0.06 + 6e-3 * Number(errors));
+  }
+}
+
+inBrowser("what changed", () => {
+  test.each(["diff", "diff-exact"])("%s: is the list that the terminal prints", async (kind) => {
+    const lines = printed(kind);
+    expect(lines.length).toBeGreaterThan(10);
+    expect(new Set(lines.map(({ metric }) => metric)).size).toBeGreaterThan(2);
+    if (kind === "diff-exact") {
+      expect(lines[0]!.errors).toBe("exact");
+      expect(lines.some(({ errors = "exact" }) => errors !== "exact")).toBe(true);
+      expect(lines.at(-1)!.relative).toBeDefined();
+    }
+    const tab = await openKind(kind, "#changes");
+    const rows = await rowsOf(tab);
+    expect(rows).toHaveLength(Math.min(200, lines.length));
+    rows.forEach((row, k) => expectSame(row, lines[k]!));
+    expect(await tab.page.textContent("[role=status]")).toContain(
+      `${lines.length} changes of ${lines.length} changes`,
+    );
+    await quiet(tab);
+  });
+
+  test("under interventions is the list of the results file, sorted where asked", async () => {
+    const { changes } = resultsOf("compare") as unknown as {
+      changes: { metric: string; labels: Record<string, string>; change: number }[];
+    };
+    const names = (some: typeof changes) =>
+      some.slice(0, 200).map(({ metric, labels: { layer, head = "*", normalizer } }) =>
+        [metric, layer === undefined ? "all" : `${layer}.${head}`, normalizer].join(" "),
+      );
+    const tab = await openKind("compare", "#changes");
+    const shown = async () =>
+      (await rowsOf(tab)).map((row) => [row["metric"], row["Head"], row["Intervention"]].join(" "));
+    expect(await shown()).toEqual(names(changes));
+    await tab.page.click("#sort-change");
+    await tab.page.waitForFunction(() => location.hash.includes("sort"));
+    expect(await hashOf(tab)).toBe("#changes?sort=-change");
+    expect(await shown()).toEqual(
+      names([...changes].sort((a, b) => Math.abs(b.change) - Math.abs(a.change))),
+    );
+    await quiet(tab);
+  });
+
+  // Only the program can compute the list, not a template with the file in it.
+  test.skipIf(process.env["HEADGAUGE_PAGE_TEMPLATE"] !== undefined).each([
+    ["diff-exact", "diff-without-list"],
+    ["compare", "compare-without-list"],
+  ])("%s: is the same where the results file lacks the list", async (kind, without) => {
+    expect(resultsOf(without)["changes"]).toBeUndefined();
+    const [full, bare] = [await openKind(kind, "#changes"), await openKind(without, "#changes")];
+    expect(await rowsOf(bare)).toEqual(await rowsOf(full));
+    await quiet(full);
+    await quiet(bare);
+  });
+});

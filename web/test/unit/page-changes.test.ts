@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { changeRows, changes, counted, matchingChanges } from "../../src/page/changes";
+import { errorsOf } from "../../src/data/results";
+import { madeChange, madeDiff, madeResults, madeScan } from "./made";
+
+test("rows are those of the list, in its order", () => {
+  const rows = changeRows(madeResults(madeDiff()));
+  expect(rows.map(({ metric, head, at }) => [metric, head, at])).toEqual([
+    ["loss", "all", "length L 64"],
+    ["entropy_normalized", "1.1", "length L 16"],
+    ["entropy_normalized", "0.1", "length L 64"],
+    ["union_coverage", "1.*", "length L 64"],
+  ]);
+  expect(rows.map(errorsOf)).toEqual([Infinity, 30, 25, NaN]);
+});
+
+test("an intervention stands apart from the place", () => {
+  const labels = { normalizer: "sparsemax", layer: "0", head: "2", length: "16" };
+  const made = { ...madeDiff(), changes: [madeChange("entropy", labels, 1, 0.1)] };
+  expect(changeRows(madeResults(made))[0]).toMatchObject({
+    head: "0.2", intervention: "sparsemax", at: "length L 16",
+  });
+});
+
+test("the filter takes metrics, titles and heads", () => {
+  const rows = changeRows(madeResults(madeDiff()));
+  const found = (filter: string) => matchingChanges(rows, filter).map(({ head }) => head);
+  expect(found("NORMALIZED *.1")).toEqual(["1.1", "0.1"]);
+  expect(found("1.")).toEqual(["1.1", "1.*"]);
+  expect(found("1.*")).toEqual(["1.1", "1.*"]);
+  expect(found("all")).toEqual(["all"]);
+  expect(found("0.1 64")).toEqual(["0.1"]);
+  expect(found("2.*")).toEqual([]);
+});
+
+test("how many changed is that of the file, and a list that was cut says so", () => {
+  const results = madeResults(madeDiff());
+  expect(counted(results)).toBe(
+    "3 of 12 values with standard errors changed by more than 2 standard errors; about 1 would by " +
+      "chance. 1 of 5 values without standard errors changed.",
+  );
+  results.header.change_counts!.found = 1234;
+  expect(counted(results)).toContain("The file lists 4 of 1\u202f234 changes");
+});
+
+test("the view is there for every list, and only for one", () => {
+  expect(changes.has(madeResults({ ...madeDiff(), changes: [] }))).toBe(true);
+  expect(changes.has(madeResults(madeScan()))).toBe(false);
+});
