@@ -51,35 +51,11 @@ bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-// The cells of a metric with one entry of `length` picked, in order.
-std::vector<double> at_length(const Results& results, const LabelledArray& metric, Index length) {
-  Index outer = 1, inner = 1, lengths = 1;
-  for (const std::string& dim : metric.dim_names()) {
-    const Index size = results.coord_size(dim);
-    if (dim == "length") {
-      lengths = size;
-      std::swap(outer, inner);
-      outer *= inner;
-      inner = 1;
-    } else {
-      inner *= size;
-    }
-  }
-  std::vector<double> cells;
-  for (Index o = 0; o < outer; ++o) {
-    for (Index i = 0; i < inner; ++i) {
-      cells.push_back(metric.values[static_cast<std::size_t>((o * lengths + length) * inner + i)]);
-    }
-  }
-  return cells;
-}
-
 // `whole` at `length` against the results of that length alone.
 void expect_length(const Results& whole, Index length, const Results& alone) {
   int compared = 0;
   for (const auto& [name, metric] : alone.metrics) {
-    const bool by_length =
-        std::ranges::find(metric.dim_names(), "length") != metric.dim_names().end();
+    const bool by_length = metric.has_dim("length");
     const bool longest = length + 1 == whole.coord_size("length");
     if (!by_length && !longest) continue;
     if (name.find("slope") != std::string::npos || name.find("forecast") != std::string::npos) {
@@ -87,7 +63,7 @@ void expect_length(const Results& whole, Index length, const Results& alone) {
     }
     const LabelledArray* merged = whole.metric(name);
     ASSERT_NE(merged, nullptr) << name;
-    const auto found = by_length ? at_length(whole, *merged, length) : merged->values;
+    const auto found = by_length ? merged->isel("length", length).values : merged->values;
     ASSERT_EQ(found.size(), metric.values.size()) << name;
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_TRUE(same(found[i], metric.values[i])) << name << " cell " << i;
