@@ -152,7 +152,7 @@ inBrowser("the first screen", () => {
     await tab.page.waitForSelector(MAP);
     await tab.page.hover(`${MAP} >> nth=2`);
     const tip = await tab.page.textContent(".tip");
-    expect(tip).toMatch(/^Head 0\.2max weight [\d.]+(standard error [\d.]+)?256 rows/);
+    expect(tip).toMatch(/^Head 0\.2largest weight [\d.]+(standard error [\d.]+)?256 rows/);
     await tab.page.click(`${MAP} >> nth=2`);
     await tab.page.waitForSelector(".head-page");
     expect(await tab.page.textContent("h1")).toBe("Head 0.2");
