@@ -15,7 +15,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kGap = 1;
+constexpr std::size_t kCompareGap = 1;
 constexpr std::size_t kWidestName = 30;
 
 // Text of one cell, "-" where there is none.
@@ -113,7 +113,7 @@ class ComparisonTable {
     }
     const auto width = [&] {
       std::size_t used = taken;
-      for (const Column& column : columns) used += kGap + column.width;
+      for (const Column& column : columns) used += kCompareGap + column.width;
       return used;
     };
     while (!columns.empty() && width() > std::min(width_, kTableWidth)) {
@@ -126,9 +126,9 @@ class ComparisonTable {
     const bool loss = results_.metric("loss") != nullptr;
     const bool critical = results_.metric("critical_n") != nullptr;
     const std::size_t taken =
-        name_width_ + (loss ? 3 * kGap + 6 + 16 + 6 : 0) + (critical ? kGap + 5 : 0);
+        name_width_ + (loss ? 3 * kCompareGap + 6 + 16 + 6 : 0) + (critical ? kCompareGap + 5 : 0);
     const std::vector<Column> columns = fitting_columns(taken);
-    const std::string gap(kGap, ' ');
+    const std::string gap(kCompareGap, ' ');
     std::string first = paint_.left(Style::bold, dim_, name_width_);
     std::string second(name_width_, ' ');
     const auto head = [&](const char* title, const char* unit, std::size_t width) {
@@ -195,7 +195,7 @@ class ComparisonTable {
   // One row for each head or layer, with the intervention that changes the loss least for the
   // worse.
   std::string one_at_a_time(bool by_head) const {
-    const std::string gap(kGap, ' ');
+    const std::string gap(kCompareGap, ' ');
     std::string out = paint_.right(Style::bold, by_head ? "head" : "layer", 5) + gap +
                       paint_.left(Style::bold, fmt::format("best {}", dim_), name_width_) + gap +
                       paint_.right(Style::bold, "loss change ± se", 17) + gap +

@@ -16,7 +16,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr const char* kGap = " ";
+constexpr const char* kConvergeGap = " ";
 constexpr std::size_t kNames = 16, kCell = 20;  // columns of the rank correlations
 constexpr double kTolerance = 0.05;             // of the budgets that have columns
 
@@ -31,8 +31,7 @@ class ConvergenceTable {
         top_n_(judged_top_n(results)) {
     tolerance_ = find_label(results, "tolerance", kTolerance).value_or(0);
     bidirectional_ = !results.model.value("causal", true);
-    percent_ = fmt::format(
-        "{:g}", 100 * results.coord_numbers("tolerance")[static_cast<std::size_t>(tolerance_)]);
+    percent_ = fmt::format("{:g}", 100 * results.coord_numbers("tolerance")[tolerance_]);
   }
 
   std::string text() const { return heads() + correlations() + cache(); }
@@ -104,8 +103,8 @@ class ConvergenceTable {
     const std::vector<Column> shown = columns();
     std::string first = paint_.right(Style::bold, "head", 5), second(5, ' ');
     for (const Column& column : shown) {
-      first.append(kGap).append(paint_.right(Style::bold, column.title, column.width));
-      second.append(kGap).append(paint_.right(Style::faint, column.unit, column.width));
+      first.append(kConvergeGap).append(paint_.right(Style::bold, column.title, column.width));
+      second.append(kConvergeGap).append(paint_.right(Style::faint, column.unit, column.width));
     }
     std::string out = fmt::format("{}\n{}\n", first, second);
     int rows = 0;
@@ -130,7 +129,7 @@ class ConvergenceTable {
         } else if (found) {
           text = rounded(found->value * column.scale);
         }
-        out.append(kGap).append(paint_.right(Style::plain, text, column.width));
+        out.append(kConvergeGap).append(paint_.right(Style::plain, text, column.width));
       }
       out += "\n";
     }
@@ -223,15 +222,15 @@ class ConvergenceTable {
                            percent_)) +
         "\n";
     const auto line = [&](const std::string& name, double full, double kept) {
-      out += paint_.right(Style::plain, name, 8) + kGap +
-             paint_.right(Style::plain, fmt::format("{:.0f}", full), 10) + kGap;
+      out += paint_.right(Style::plain, name, 8) + kConvergeGap +
+             paint_.right(Style::plain, fmt::format("{:.0f}", full), 10) + kConvergeGap;
       const bool known = std::isfinite(kept);
-      out += paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kGap;
+      out += paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kConvergeGap;
       out += paint_.right(Style::plain, known ? fmt::format("{:.0f} %", 100 * kept / full) : "", 6);
       out += "\n";
     };
-    out += paint_.right(Style::faint, "layer", 8) + kGap + paint_.right(Style::faint, "full", 10) +
-           kGap + paint_.right(Style::faint, "budget", 10) + "\n";
+    out += paint_.right(Style::faint, "layer", 8) + kConvergeGap + paint_.right(Style::faint, "full", 10) +
+           kConvergeGap + paint_.right(Style::faint, "budget", 10) + "\n";
     const auto layers = results_.coord_numbers("layer");
     for (std::size_t l = 0; l < layers.size(); ++l) {
       line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);

@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLabel = 10;
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kDiffLabel = 10;
+constexpr std::size_t kDiffGap = 2;
 
 std::string plain(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
@@ -103,7 +103,7 @@ class DiffTable {
 
   std::string line(const char* label, const std::string& text) const {
     if (text.empty()) return "";
-    return paint_.left(Style::faint, label, kLabel) + hanging(text, options_.width, kLabel) + "\n";
+    return paint_.left(Style::faint, label, kDiffLabel) + hanging(text, options_.width, kDiffLabel) + "\n";
   }
 
   std::string sentence(const std::string& text) const {
@@ -235,8 +235,8 @@ class DiffTable {
   std::vector<Column> fitting(std::vector<Column> columns) const {
     const auto width = [&] {
       std::size_t used = 0;
-      for (const Column& column : columns) used += kGap + column.width();
-      return used - kGap;
+      for (const Column& column : columns) used += kDiffGap + column.width();
+      return used - kDiffGap;
     };
     while (width() > std::min(options_.width, kTableWidth)) {
       const auto last = std::ranges::max_element(columns, {}, &Column::rank);
@@ -256,7 +256,7 @@ class DiffTable {
         const std::string text =
             shortened(i == 0 ? column.title : column.cells[i - 1], kTableWidth);
         const std::size_t width = column.width();
-        if (k > 0) line.append(kGap, ' ');
+        if (k > 0) line.append(kDiffGap, ' ');
         const bool last = k + 1 == columns.size();
         line += column.right ? paint_.right(style, text, width)
                              : paint_.left(style, text, last ? 0 : width);

@@ -22,7 +22,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr const char* kDrawn = "What is drawn";
+constexpr const char* kSyntheticGroup = "What is drawn";
 
 // The page and the figures, beside the results in `folder`.
 std::vector<std::string> draw(const Results& results, const std::string& folder) {
@@ -155,24 +155,24 @@ void add_drawn(CLI::App& command, TokensCommand& options) {
       .add_flag("--full", tokens.full,
                 "Random tokens as many as in the paper (up to 30000, on the sphere 100000)\n"
                 "with 200 replicates: hours; a run that was stopped goes on where it was")
-      ->group(kDrawn);
+      ->group(kSyntheticGroup);
   command.add_option("--dimension", tokens.dimension, "Dimension of random tokens (default 50)")
       ->option_text("D")
       ->check(whole_number(1))
-      ->group(kDrawn);
+      ->group(kSyntheticGroup);
   command
       .add_option("--grid", options.grid,
                   "Numbers of random tokens, such as 500,1000,2000,4000 (default 8 from 500\n"
                   "to 4000)")
       ->option_text("N,N...")
       ->check(some_text("numbers of tokens"))
-      ->group(kDrawn);
+      ->group(kSyntheticGroup);
   command
       .add_option("--replicates", tokens.replicates,
                   "Of every experiment (default 20, with --full 200; of a model 500)")
       ->option_text("K")
       ->check(whole_number(2))
-      ->group(kDrawn);
+      ->group(kSyntheticGroup);
 }
 
 void add_tokens(CLI::App& parent, Action& action) {

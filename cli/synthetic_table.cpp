@@ -57,10 +57,9 @@ std::string scales_table(const Results& results, const TableOptions& options) {
   const Index end = results.coord_size("tokens") - 1;
   for (Index s = 0; s < results.coord_size("scale"); ++s) {
     const auto of = [&](const char* metric) { return results.require_metric(metric).at({s}); };
-    rows.row({number(scales[static_cast<std::size_t>(s)]), number(of("horizon").value),
-              number(of("rate_predicted").value), with_error(of("rate_mean")),
-              with_error(of("rate_covariance")), number(mean({s, 0})), number(mean({s, end})),
-              number(covariance({s, 0})), number(covariance({s, end}))});
+    rows.row({number(scales[s]), number(of("horizon").value), number(of("rate_predicted").value),
+              with_error(of("rate_mean")), with_error(of("rate_covariance")), number(mean({s, 0})),
+              number(mean({s, end})), number(covariance({s, 0})), number(covariance({s, end}))});
   }
   return rows.take();
 }
@@ -91,7 +90,8 @@ std::string balls_table(const Results& results, const TableOptions& options) {
   Rows rows(options, {9, 13, 14, 11});
   rows.head({"radius R", "rate", "error*sqrt(n)", "predicted"});
   for (std::size_t r = 0; r < radii.size(); ++r) {
-    rows.row({number(radii[r]), with_error(results.require_metric("uniform_rate").at({static_cast<Index>(r)})),
+    rows.row({number(radii[r]),
+              with_error(results.require_metric("uniform_rate").at({static_cast<Index>(r)})),
               number(results.metric("uniform_constant")->values[r]),
               number(results.metric("uniform_constant_predicted")->values[r])});
   }
@@ -105,7 +105,8 @@ std::string hardmax_table(const Results& results, const TableOptions& options) {
   Rows rows(options, {9, 13, 11});
   rows.head({"tokens", "error", "its law"});
   for (std::size_t p = 0; p < tokens.size(); ++p) {
-    rows.row({number(tokens[p], 6), with_error(results.require_metric("hardmax_error").at({static_cast<Index>(p)})),
+    rows.row({number(tokens[p], 6),
+              with_error(results.require_metric("hardmax_error").at({static_cast<Index>(p)})),
               fmt::format("{:.3f}", results.metric("hardmax_error_predicted")->values[p])});
   }
   return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",

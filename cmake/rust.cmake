@@ -3,6 +3,9 @@ set(HEADGAUGE_CARGO_TARGET_DIR ${PROJECT_BINARY_DIR}/cargo CACHE PATH
     "Where cargo builds the Rust crates; builds that share it build them once")
 set(HEADGAUGE_RUST_MINIMUM 1.85)
 
+# One cargo at a time: a second would wait for the first in the place of a compiler.
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS cargo=1)
+
 # Once, before the first crate.
 function(headgauge_find_cargo)
   find_program(HEADGAUGE_CARGO cargo)
@@ -50,6 +53,7 @@ function(headgauge_add_rust name crate)
     COMMAND ${CMAKE_COMMAND} -E rm -f ${whole}
     DEPENDS ${crate}/Cargo.toml ${crate}/Cargo.lock ${crate}/src/lib.rs
     COMMENT "Building the ${name} (Rust; a minute or two the first time)"
+    JOB_POOL cargo
     VERBATIM)
 
   set_source_files_properties(${object} TARGET_DIRECTORY headgauge

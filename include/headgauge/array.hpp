@@ -82,7 +82,7 @@ class LabelledArray {
 
   const std::vector<Dimension>& dims() const { return dims_; }
   std::vector<std::string> dim_names() const;
-  Index size() const { return static_cast<Index>(values.size()); }
+  Index size() const { return std::ssize(values); }
   bool has_dim(std::string_view name) const { return axis(name).has_value(); }
   // Whether the dims begin with layer and head.
   bool of_heads() const;

@@ -70,7 +70,7 @@ struct Reading<std::vector<std::string>> {
   static bool fits(const Json& json) { return list_fits<std::string>(json); }
 };
 
-constexpr const char* kAdvice = "use the config.json that the model came with";
+constexpr const char* kConfigAdvice = "use the config.json that the model came with";
 
 }  // namespace
 
@@ -97,7 +97,7 @@ bool ConfigReader::has(std::string_view key) const {
 const nlohmann::json& ConfigReader::at(std::string_view key, std::string_view expected) const {
   const auto it = json_->find(key);
   if (it == json_->end())
-    throw BadInputError(fault(where(key), expected, "no such field", kAdvice));
+    throw BadInputError(fault(where(key), expected, "no such field", kConfigAdvice));
   return *it;
 }
 
@@ -105,7 +105,7 @@ template <class T>
 T ConfigReader::get(std::string_view key) const {
   const Json& json = at(key, Reading<T>::kName);
   if (!Reading<T>::fits(json)) {
-    throw BadInputError(fault(where(key), Reading<T>::kName, describe(json), kAdvice));
+    throw BadInputError(fault(where(key), Reading<T>::kName, describe(json), kConfigAdvice));
   }
   return json.get<T>();
 }
@@ -124,7 +124,7 @@ Index ConfigReader::get_size(std::string_view key, Index least, Index most) cons
       "an integer from " + std::to_string(least) + " to " + std::to_string(most);
   const Json& json = at(key, expected);
   if (!Reading<std::int64_t>::fits(json) || json.get<Index>() < least || json.get<Index>() > most) {
-    throw BadInputError(fault(where(key), expected, describe(json), kAdvice));
+    throw BadInputError(fault(where(key), expected, describe(json), kConfigAdvice));
   }
   return json.get<Index>();
 }
@@ -132,7 +132,7 @@ Index ConfigReader::get_size(std::string_view key, Index least, Index most) cons
 ConfigReader ConfigReader::child(std::string_view key) const {
   const Json& json = at(key, "an object");
   if (!json.is_object()) {
-    throw BadInputError(fault(where(key), "an object", describe(json), kAdvice));
+    throw BadInputError(fault(where(key), "an object", describe(json), kConfigAdvice));
   }
   return ConfigReader(std::shared_ptr<const Json>(json_, &json), file_,
                       prefix_ + std::string(key) + ".");

@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-constexpr const char* kAdvice = "see docs/formats.md for what a dump holds";
+constexpr const char* kDumpAdvice = "see docs/formats.md for what a dump holds";
 constexpr Index kMostHeads = 65535;
 
 std::string of_layer(std::size_t layer, const char* part) {
@@ -58,23 +58,23 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
       place = slot(layers[name->first], name->second);
     } else if (name) {
       throw BadInputError(fault(tensor.where(), "layers numbered from 0 without gaps",
-                                "layer " + std::to_string(name->first), kAdvice));
+                                "layer " + std::to_string(name->first), kDumpAdvice));
     }
     if (place == nullptr) {
       throw BadInputError(fault(tensor.where(), "x, or layers.N. followed by q, k, v, x or scores",
-                                "this name", kAdvice));
+                                "this name", kDumpAdvice));
     }
     *place = &tensor;
   }
   if (layers.empty()) {
     throw BadInputError(fault(file.path(), "tensors layers.0.q and layers.0.k, or layers.0.scores",
-                              "no layer", kAdvice));
+                              "no layer", kDumpAdvice));
   }
   if (shared_x != nullptr) {
     for (DumpFile::Layer& layer : layers) {
       if (layer.x != nullptr) {
         throw BadInputError(
-            fault(layer.x->where(), "one x for all layers, or one for each", "both", kAdvice));
+            fault(layer.x->where(), "one x for all layers, or one for each", "both", kDumpAdvice));
       }
       layer.x = shared_x;
     }
@@ -86,7 +86,7 @@ const std::string& require_metadata(const Safetensors& file, const std::string& 
                                     const char* expected) {
   const auto it = file.metadata().find(key);
   if (it != file.metadata().end()) return it->second;
-  throw BadInputError(fault(file.path() + ": metadata " + key, expected, "none", kAdvice));
+  throw BadInputError(fault(file.path() + ": metadata " + key, expected, "none", kDumpAdvice));
 }
 
 bool read_causal(const Safetensors& file) {
@@ -94,7 +94,7 @@ bool read_causal(const Safetensors& file) {
   if (text == "true") return true;
   if (text == "false") return false;
   throw BadInputError(
-      fault(file.path() + ": metadata causal", "true or false", in_quotes(text), kAdvice));
+      fault(file.path() + ": metadata causal", "true or false", in_quotes(text), kDumpAdvice));
 }
 
 float read_scale(const Safetensors& file, Index head_dim) {
@@ -108,7 +108,7 @@ float read_scale(const Safetensors& file, Index head_dim) {
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(scale) ||
       scale <= 0) {
     throw BadInputError(
-        fault(file.path() + ": metadata scale", "a positive number", in_quotes(text), kAdvice));
+        fault(file.path() + ": metadata scale", "a positive number", in_quotes(text), kDumpAdvice));
   }
   return scale;
 }
@@ -125,7 +125,7 @@ void match(const TensorView& tensor, std::initializer_list<Index*> sizes) {
   for (Index* size : sizes) {
     if (tensor.shape[axis] == 0) {
       throw BadInputError(fault(tensor.where(), "sizes of at least 1",
-                                "shape " + shape_text(tensor.shape), kAdvice));
+                                "shape " + shape_text(tensor.shape), kDumpAdvice));
     }
     *size = tensor.shape[axis++];
   }
@@ -155,7 +155,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     const Layer& layer = layers_[i];
     if (layer.scores != nullptr) {
       if (layer.q != nullptr || layer.k != nullptr) {
-        throw BadInputError(fault(layer.scores->where(), "q and k, or scores", "both", kAdvice));
+        throw BadInputError(fault(layer.scores->where(), "q and k, or scores", "both", kDumpAdvice));
       }
     } else {
       static_cast<void>(file_.require(of_layer(i, "q")));
@@ -165,7 +165,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
       if ((here == nullptr) == (there == nullptr)) return;
       const std::size_t lacking = here == nullptr ? i : 0;
       throw BadInputError(fault(file_.path(), std::string(part) + " in every layer or in none",
-                                "no " + of_layer(lacking, part), kAdvice));
+                                "no " + of_layer(lacking, part), kDumpAdvice));
     };
     same(layer.scores, first.scores, "scores");
     same(layer.v, first.v, "v");
@@ -185,7 +185,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     throw BadInputError(fault(
         file_.path(),
         "at most " + std::to_string(kMostHeads) + " heads, a multiple of the heads of k and v",
-        std::to_string(heads_) + " and " + std::to_string(kv_heads_), kAdvice));
+        std::to_string(heads_) + " and " + std::to_string(kv_heads_), kDumpAdvice));
   }
   scale_ = has_scores() ? 1.0f : read_scale(file_, head_dim_);
 }

@@ -10,10 +10,10 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kRows = 96;  // queries of a tile
+constexpr Index kQueryTile = 96;  // queries of a tile
 // Keys of a block: packed twice, with a tile of scores, they take half of an L2 cache of 1 MiB at
 // d = 50, and a row's largest score seldom grows from block to block.
-constexpr Index kBlock = 10 * PackedMatrix::kPanel;
+constexpr Index kKeyBlock = 10 * PackedMatrix::kPanel;
 constexpr Index kLanes = 16;     // of the widest vectors
 constexpr Index kRuleRows = 16;  // queries of a tile whose rows are whole
 
@@ -32,13 +32,13 @@ void StreamedAttention::set_tokens(MatrixView<const float> tokens) {
   const Index n = tokens.rows(), d = tokens.cols();
   product_columns_ = product_columns(d);
   const Index rest = d - product_columns_;
-  blocks_.resize(static_cast<std::size_t>((n + kBlock - 1) / kBlock));
+  blocks_.resize(static_cast<std::size_t>((n + kKeyBlock - 1) / kKeyBlock));
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
-    const Index first = static_cast<Index>(b) * kBlock, count = std::min(kBlock, n - first);
+    const Index first = static_cast<Index>(b) * kKeyBlock, count = std::min(kKeyBlock, n - first);
     block.keys.assign_transposed(tokens.block(first, count, 0, d));
     block.values.assign_rows(tokens.block(first, count, 0, product_columns_));
-    if (block.rest.rows() != rest) block.rest = Matrix<float>(rest, kBlock);
+    if (block.rest.rows() != rest) block.rest = Matrix<float>(rest, kKeyBlock);
     for (Index j = 0; j < count; ++j) {
       for (Index k = 0; k < rest; ++k) block.rest(k, j) = tokens(first + j, product_columns_ + k);
     }
@@ -51,13 +51,13 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
   std::vector<float>&largests = scratch.largest, &whole = scratch.sum;
   largests.assign(static_cast<std::size_t>(rows), -std::numeric_limits<float>::infinity());
   whole.assign(static_cast<std::size_t>(rows), 0.0f);
-  if (scratch.scores.empty()) scratch.scores = Matrix<float>(kRows, kBlock);
+  if (scratch.scores.empty()) scratch.scores = Matrix<float>(kQueryTile, kKeyBlock);
   for (Index i = 0; i < rows; ++i) std::ranges::fill(out.row(i), 0.0f);
   std::array<float, kMostStreamColumns + 1> sums;
   for (const Block& block : blocks_) {
     if (stop.stop_requested()) return false;
-    for (Index first = 0; first < rows; first += kRows) {
-      const Index count = std::min(kRows, rows - first);
+    for (Index first = 0; first < rows; first += kQueryTile) {
+      const Index count = std::min(kQueryTile, rows - first);
       const auto scores = scratch.scores.view().block(0, count, 0, block.keys.cols());
       gemm(queries.block(first, count, 0, d), block.keys, scores);
       for (Index i = 0; i < count; ++i) {
@@ -72,8 +72,7 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
         }
         whole[at] += sums[0];
         for (Index k = 0; k < rest; ++k) {
-          row[static_cast<std::size_t>(product_columns_ + k)] +=
-              sums[static_cast<std::size_t>(k + 1)];
+          row[product_columns_ + k] += sums[k + 1];
         }
       }
       if (product_columns_ > 0) {
@@ -82,7 +81,7 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
     }
   }
   for (Index i = 0; i < rows; ++i) {
-    for (float& value : out.row(i)) value /= whole[static_cast<std::size_t>(i)];
+    for (float& value : out.row(i)) value /= whole[i];
   }
   return true;
 }
@@ -90,7 +89,7 @@ bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float
 std::size_t StreamedAttention::bytes(Index n, Index d) {
   const Index product = product_columns(d);
   return sizeof(float) * static_cast<std::size_t>(padded(n) * d + n * padded(product) +
-                                                  n * (d - product) + kRows * kBlock);
+                                                  n * (d - product) + kQueryTile * kKeyBlock);
 }
 
 void RuleAttention::set_tokens(MatrixView<const float> tokens) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Index kFewestKeys = 8;
 constexpr int kPoints = 12;
-constexpr Index kTileRows = 16;
+constexpr Index kBudgetTile = 16;
 
 // A permutation of [0, size).
 std::vector<std::uint32_t> shuffled(const RandomStream& random, Index size) {
@@ -42,13 +42,13 @@ void recent_order(bool causal, Index query, KeyRange range, std::vector<std::uin
     if (key >= sinks && key < range.end) order.push_back(static_cast<std::uint32_t>(key));
   };
   add(query);
-  for (Index far = 1; static_cast<Index>(order.size()) < range.size(); ++far) {
+  for (Index far = 1; std::ssize(order) < range.size(); ++far) {
     add(query - far);
     if (!causal) add(query + far);
   }
 }
 
-struct Workspace {
+struct BudgetWorkspace {
   std::vector<std::uint32_t> order;
   std::vector<float> weights;  // by key
   std::vector<float> logits, some, own;
@@ -90,9 +90,9 @@ class Budget {
 
   // Queries [first, first + count) of queries(): a row of `out` holds samplers x points errors and
   // the error constant, or NaN where the query's output is 0.
-  void observe(Index first, Index count, Workspace& work, MatrixView<double> out) const {
-    if (work.tile.empty()) work.tile = Matrix<float>(kTileRows, length_);
-    const auto query = [&](Index i) { return queries_[static_cast<std::size_t>(first + i)]; };
+  void observe(Index first, Index count, BudgetWorkspace& work, MatrixView<double> out) const {
+    if (work.tile.empty()) work.tile = Matrix<float>(kBudgetTile, length_);
+    const auto query = [&](Index i) { return queries_[first + i]; };
     const bool neighbours = query(count - 1) - query(0) == count - 1;
     const auto tile = work.tile.view().block(0, count, 0, length_);
     if (neighbours) logits_.rows(query(0), count, tile);
@@ -103,7 +103,7 @@ class Budget {
   }
 
  private:
-  void observe_row(Index query, std::span<const float> row, Workspace& work,
+  void observe_row(Index query, std::span<const float> row, BudgetWorkspace& work,
                    std::span<double> out) const {
     const KeyRange range = head_.visibility.range(query, length_);
     const auto keys = static_cast<std::size_t>(range.size());
@@ -161,7 +161,7 @@ class Budget {
 
   // Adds `share` of the errors with the first k keys of work.order, for every point.
   void add_errors(Index query, KeyRange range, std::span<const double> full, double length,
-                  double share, Workspace& work, std::span<double> out) const {
+                  double share, BudgetWorkspace& work, std::span<double> out) const {
     std::array<Index, kPoints> ends{};
     std::size_t count = 0;  // points with fewer keys than the row has
     while (count < points_.size() && points_[count] < range.size()) {
@@ -190,7 +190,7 @@ class Budget {
 
   // The output over the first `count` keys of the order, weighed as if there were no others.
   void weigh_alone(Index query, KeyRange range, Index count, std::size_t point,
-                   Workspace& work) const {
+                   BudgetWorkspace& work) const {
     const auto keys = std::span(work.order).first(static_cast<std::size_t>(count));
     work.some.clear();
     for (const std::uint32_t key : keys) {
@@ -257,12 +257,11 @@ BudgetCurves budget_curves(const HeadInput& head, const Normalizer& rule, Index 
   const auto queries = static_cast<Index>(budget.queries().size());
   const auto cells = static_cast<Index>(std::size(kSamplers) * points + 1);
   Matrix<double> found(queries, cells);
-  std::vector<Workspace> work(static_cast<std::size_t>(pool.threads()));
-  pool.for_each_slot((queries + kTileRows - 1) / kTileRows, [&](Index tile, int slot) {
-    const Index first = tile * kTileRows;
-    const Index count = std::min(kTileRows, queries - first);
-    budget.observe(first, count, work[static_cast<std::size_t>(slot)],
-                   found.view().block(first, count, 0, cells));
+  std::vector<BudgetWorkspace> work(static_cast<std::size_t>(pool.threads()));
+  pool.for_each_slot((queries + kBudgetTile - 1) / kBudgetTile, [&](Index tile, int slot) {
+    const Index first = tile * kBudgetTile;
+    const Index count = std::min(kBudgetTile, queries - first);
+    budget.observe(first, count, work[slot], found.view().block(first, count, 0, cells));
   });
   std::vector<double> means(static_cast<std::size_t>(cells), 0.0);
   double counted = 0;

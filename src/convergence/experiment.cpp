@@ -22,7 +22,7 @@ PackedMatrix packed_map(const Eigen::MatrixXd& map, double factor) {
 }
 
 // What a thread keeps from replicate to replicate.
-struct Workspace {
+struct ExperimentWorkspace {
   TokenAttention attention;
   TokenAttention::Scratch scratch;
   Matrix<float> tokens, queries, outputs;
@@ -40,8 +40,8 @@ Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
     const Index first = chunk * kChunk, count = std::min(kChunk, tokens.rows() - first);
     Matrix<float> queries(count, d), outputs(count, d);
     gemm(tokens.block(first, count, 0, d), map, queries);
-    if (!attention.attend(queries, outputs, scratch[static_cast<std::size_t>(slot)], stop)) return;
-    sums[static_cast<std::size_t>(chunk)].add(outputs);
+    if (!attention.attend(queries, outputs, scratch[slot], stop)) return;
+    sums[chunk].add(outputs);
   });
   for (std::size_t chunk = 1; chunk < sums.size(); ++chunk) sums[0].merge(sums[chunk]);
   return sums[0].moments().through(experiment.values);
@@ -54,15 +54,15 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
               const std::function<void()>& done, CellErrors& errors) {
   const Index d = experiment.law.dimension;
   const PackedMatrix map = packed_map(experiment.map, factor);
-  std::vector<std::optional<Workspace>> workspaces(static_cast<std::size_t>(pool.threads()));
+  std::vector<std::optional<ExperimentWorkspace>> workspaces(static_cast<std::size_t>(pool.threads()));
   errors.mean.assign(static_cast<std::size_t>(replicates), kUndefined);
   errors.covariance = errors.mean;
   std::mutex telling;
   pool.for_each_slot(replicates, [&](Index replicate, int slot) {
     if (stop.stop_requested()) return;
-    std::optional<Workspace>& kept = workspaces[static_cast<std::size_t>(slot)];
+    std::optional<ExperimentWorkspace>& kept = workspaces[slot];
     if (!kept) {
-      kept.emplace(Workspace{TokenAttention(experiment.rule),
+      kept.emplace(ExperimentWorkspace{TokenAttention(experiment.rule),
                              {},
                              Matrix<float>(tokens, d),
                              Matrix<float>(tokens, d),

@@ -58,7 +58,7 @@ double one_replicate(const RandomStream& stream, Index dimension, Index tokens) 
     gemm(drawn, packed, scores);
     for (Index i = 0; i < count; ++i) {
       for (Index k = 0; k < kDirections; ++k) {
-        float& largest = best[static_cast<std::size_t>(k)];
+        float& largest = best[k];
         if (scores(i, k) <= largest) continue;
         largest = scores(i, k);
         std::ranges::copy(drawn.row(i), winners.row(k).begin());
@@ -89,7 +89,7 @@ bool hardmax_errors(Index dimension, const std::vector<int>& grid, int replicate
       const RandomStream stream(seed, RandomDomain::synthetic_hardmax,
                                 static_cast<std::uint32_t>(point),
                                 static_cast<std::uint32_t>(replicate));
-      found[static_cast<std::size_t>(replicate)] = one_replicate(stream, dimension, grid[point]);
+      found[replicate] = one_replicate(stream, dimension, grid[point]);
     });
     if (stop.stop_requested()) return false;
     const Spread spread = spread_of(found);

@@ -98,8 +98,7 @@ LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const 
     }
   }
   curve.values.resize(logits.size());
-  const RowContext context{static_cast<Index>(logits.size()),
-                           static_cast<Index>(logits.size()) - 1};
+  const RowContext context{std::ssize(logits), std::ssize(logits) - 1};
   rule_->weigh(std::span<const double>(logits), context, curve.values);
   return curve;
 }

@@ -5,8 +5,8 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kRows = PackedMatrix::kPanel;  // transposed at a time
-constexpr Index kRowsInSingle = 4 * kRows;
+constexpr Index kTransposed = PackedMatrix::kPanel;  // transposed at a time
+constexpr Index kSummedInSingle = 4 * kTransposed;
 
 }  // namespace
 
@@ -20,16 +20,16 @@ MomentSums::MomentSums(Index d)
 
 void MomentSums::add(MatrixView<const float> rows) {
   const Index d = rows.cols();
-  for (Index first = 0; first < rows.rows(); first += kRowsInSingle) {
-    const Index some = std::min(kRowsInSingle, rows.rows() - first);
-    for (Index begin = first; begin < first + some; begin += kRows) {
-      const Index count = std::min(kRows, first + some - begin);
+  for (Index first = 0; first < rows.rows(); first += kSummedInSingle) {
+    const Index some = std::min(kSummedInSingle, rows.rows() - first);
+    for (Index begin = first; begin < first + some; begin += kTransposed) {
+      const Index count = std::min(kTransposed, first + some - begin);
       const auto part = rows.block(begin, count, 0, d);
       // One panel, d x 48 row by row, is the transpose as the product wants it.
-      transposed_.resize(d, kRows);
+      transposed_.resize(d, kTransposed);
       transposed_.put_panel(part, 0);
       packed_.assign_rows(part);
-      gemm({transposed_.panel(0), d, count, kRows}, packed_, product_,
+      gemm({transposed_.panel(0), d, count, kTransposed}, packed_, product_,
            {.accumulate = begin > first});
       for (Index i = 0; i < count; ++i) {
         for (Index j = 0; j < d; ++j) sum_(j) += part(i, j);

@@ -10,7 +10,7 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kTileRows = 32;
+constexpr Index kPopulationTile = 32;
 
 // Mean and covariance of the rows, in float64.
 void add_moments(FullAttention& full) {
@@ -21,7 +21,7 @@ void add_moments(FullAttention& full) {
   double squares = 0;
   for (Index r = 0; r < output.rows(); ++r) {
     for (Index c = 0; c < d; ++c) {
-      full.mean[static_cast<std::size_t>(c)] += output(r, c) / n;
+      full.mean[c] += output(r, c) / n;
       squares += output(r, c) * output(r, c) / n;
     }
   }
@@ -30,10 +30,10 @@ void add_moments(FullAttention& full) {
   std::vector<double> centred(static_cast<std::size_t>(d));
   for (Index r = 0; r < output.rows(); ++r) {
     for (Index c = 0; c < d; ++c) {
-      centred[static_cast<std::size_t>(c)] = output(r, c) - full.mean[static_cast<std::size_t>(c)];
+      centred[c] = output(r, c) - full.mean[c];
     }
     for (Index a = 0; a < d; ++a) {
-      const double factor = centred[static_cast<std::size_t>(a)] / n;
+      const double factor = centred[a] / n;
       const auto row = full.covariance.row(a);
       for (std::size_t b = 0; b < row.size(); ++b) row[b] += factor * centred[b];
     }
@@ -95,10 +95,10 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Inde
   if (!full.traits.pointwise) weights = Matrix<float>(queries.size(), keys.size());
   Matrix<float> output(queries.size(), d + 1);
   const PackedMatrix values = PackedMatrix::pack_rows(full.values);
-  const Index tiles = (queries.size() + kTileRows - 1) / kTileRows;
+  const Index tiles = (queries.size() + kPopulationTile - 1) / kPopulationTile;
   pool.for_each(tiles, [&](Index tile) {
-    const Index first = tile * kTileRows;
-    const Index count = std::min(kTileRows, queries.size() - first);
+    const Index first = tile * kPopulationTile;
+    const Index count = std::min(kPopulationTile, queries.size() - first);
     const auto rows = full.attention.view().block(first, count, 0, keys.size());
     logits.rows(queries.begin + first, count, rows);
     const auto weighed =

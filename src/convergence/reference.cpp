@@ -9,9 +9,9 @@ namespace headgauge {
 namespace {
 
 constexpr Index kBatches = 64;  // of draws, for their standard error
-constexpr Index kRows = 192;    // mapped at a time
+constexpr Index kMapped = 192;    // mapped at a time
 constexpr Index kMostQuadratureDimension = 12;
-constexpr double kMostNodes = 1e6;  // of a product of quadratures
+constexpr double kMostProductNodes = 1e6;  // of a product of quadratures
 constexpr int kMostNodesEach = 64;
 
 // Batch means: the mean of the batches, and the standard error of it in both norms.
@@ -73,12 +73,12 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
   std::vector<std::vector<Moments>> batches(factors, std::vector<Moments>(kBatches));
   pool.for_each(kBatches, [&](Index batch) {
     const RandomStream stream = stream_of(question, batch);
-    Matrix<float> tokens(kRows, d), mapped(kRows, d);
-    Eigen::MatrixXd x(d, kRows), z(d, kRows);
+    Matrix<float> tokens(kMapped, d), mapped(kMapped, d);
+    Eigen::MatrixXd x(d, kMapped), z(d, kMapped);
     Eigen::VectorXd scaled(d), gamma(d);
     std::vector<MomentSums> sums(factors, MomentSums(d));
-    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kRows) {
-      const Index count = std::min(kRows, size - first);
+    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kMapped) {
+      const Index count = std::min(kMapped, size - first);
       draw_tokens(law, stream, first, tokens.view().block(0, count, 0, d));
       for (Index i = 0; i < count; ++i) {
         for (Index j = 0; j < d; ++j) x(j, i) = tokens(i, j);
@@ -100,7 +100,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
         moments.covariance += moments.mean * moments.mean.transpose();
         moments.mean.setZero();
       }
-      batches[f][static_cast<std::size_t>(batch)] = moments.through(question.values);
+      batches[f][batch] = moments.through(question.values);
     }
   });
   return all_from_batches(batches, question);
@@ -124,11 +124,11 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
     const RandomStream stream = stream_of(question, batch);
     TokenLaw unit = question.law;
     unit.radius = 1;
-    Matrix<float> points(kRows, d);
+    Matrix<float> points(kMapped, d);
     Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(d, static_cast<Index>(factors));
     Eigen::VectorXd t(d);
-    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kRows) {
-      const Index count = std::min(kRows, size - first);
+    for (Index first = 0; first < size && !question.stop.stop_requested(); first += kMapped) {
+      const Index count = std::min(kMapped, size - first);
       draw_tokens(unit, stream, first, points.view().block(0, count, 0, d));
       for (Index i = 0; i < count; ++i) {
         for (Index j = 0; j < d; ++j) {  // squares of a point on the sphere are Dirichlet(1/2, ...)
@@ -147,7 +147,7 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
       const Eigen::VectorXd lambda = factor * sum.col(static_cast<Index>(f)).cwiseProduct(square);
       const Moments moments{Eigen::VectorXd::Zero(d),
                             svd.matrixU() * lambda.asDiagonal() * svd.matrixU().transpose()};
-      batches[f][static_cast<std::size_t>(batch)] = moments.through(question.values);
+      batches[f][batch] = moments.through(question.values);
     }
   });
   return all_from_batches(batches, question);
@@ -155,7 +155,7 @@ std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, Thread
 
 int quadrature_nodes(Index d) {
   if (d == 1) return 2;
-  const double each = std::pow(kMostNodes, 1.0 / static_cast<double>(d - 1));
+  const double each = std::pow(kMostProductNodes, 1.0 / static_cast<double>(d - 1));
   return std::clamp(static_cast<int>(each + 1e-9), 3, kMostNodesEach);
 }
 

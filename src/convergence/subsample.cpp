@@ -26,8 +26,8 @@ class Draw {
     std::array<std::uint32_t, 4> words{};
     for (Index i = 0; i < count; ++i) {
       if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));
-      const auto word = std::uint64_t{words[static_cast<std::size_t>(i % 4)]};
-      ++times_[static_cast<std::size_t>((word * static_cast<std::uint64_t>(size)) >> 32)];
+      const auto word = std::uint64_t{words[i % 4]};
+      ++times_[(word * static_cast<std::uint64_t>(size)) >> 32];
     }
     drawn_.resize(times_.size());
     factors_.assign(times_.begin(), times_.end());
@@ -52,7 +52,7 @@ class Draw {
   std::size_t drawn_count_ = 0;
 };
 
-struct Workspace {
+struct SubsampleWorkspace {
   Draw keys, queries;
   std::vector<float> tile, values, output, masses, block, sums, centred, weighted, covariance;
   std::vector<float> logits, weights;
@@ -80,7 +80,7 @@ class Replicates {
         centre_(full.mean.begin(), full.mean.end()) {}
 
   // The absolute errors of the mean and of the covariance.
-  std::array<double, 2> errors(std::size_t point, Index replicate, Workspace& work) const {
+  std::array<double, 2> errors(std::size_t point, Index replicate, SubsampleWorkspace& work) const {
     draw(point, replicate, work);
     const Draw& queries = full_.population.alike ? work.keys : work.queries;
     const auto output = sized(work.output, queries.size(), d_);
@@ -102,7 +102,7 @@ class Replicates {
   }
 
  private:
-  void draw(std::size_t point, Index replicate, Workspace& work) const {
+  void draw(std::size_t point, Index replicate, SubsampleWorkspace& work) const {
     const Index count = options_.tokens[point];
     const auto stream = [&](std::uint32_t of_queries) {
       return RandomStream(options_.seed, RandomDomain::subsample,
@@ -117,7 +117,7 @@ class Replicates {
 
   // Of each query drawn, the sum of its weights times the values of the keys drawn, and in
   // work.masses what to divide it by.
-  void attend(const Draw& asking, Workspace& work, MatrixView<float> output) const {
+  void attend(const Draw& asking, SubsampleWorkspace& work, MatrixView<float> output) const {
     const auto keys = work.keys.drawn();
     const auto queries = asking.drawn();
     const auto tile = sized(work.tile, output.rows(), work.keys.size());
@@ -154,7 +154,7 @@ class Replicates {
   // Outputs less the mean over all tokens, so that float32 does not cancel: in `centred` one by
   // one, a column each; in work.weighted times how often they were drawn, in work.shift the sums of
   // those.
-  void centre(const Draw& queries, MatrixView<const float> output, Workspace& work,
+  void centre(const Draw& queries, MatrixView<const float> output, SubsampleWorkspace& work,
               MatrixView<float> centred) const {
     const auto d = static_cast<std::size_t>(d_);
     const auto weighted = sized(work.weighted, queries.size(), d_);
@@ -188,7 +188,7 @@ class Replicates {
   }
 
   // ||Chat - C||_F from the lower half of both.
-  double covariance_error(MatrixView<const float> centred, double n, Workspace& work) const {
+  double covariance_error(MatrixView<const float> centred, double n, SubsampleWorkspace& work) const {
     const auto products = sized(work.covariance, d_, d_);
     double sum = 0;
     for (Index first = 0; first < d_; first += kBlock) {
@@ -198,10 +198,10 @@ class Replicates {
       for (Index a = first; a < last; ++a) {
         const float* const found = products.row(a).data();
         const double* const whole = full_.covariance.row(a).data();
-        const double shift = work.shift[static_cast<std::size_t>(a)];
+        const double shift = work.shift[a];
         double off = 0, difference = 0;
         for (Index b = 0; b <= a; ++b) {
-          difference = found[b] / n - shift * work.shift[static_cast<std::size_t>(b)] - whole[b];
+          difference = found[b] / n - shift * work.shift[b] - whole[b];
           off += difference * difference;
         }
         sum += 2 * off - difference * difference;  // the last was on the diagonal
@@ -211,15 +211,14 @@ class Replicates {
   }
 
   // Weights of the keys drawn, those drawn several times added up, under any rule.
-  void weigh(std::span<const float> logits, std::uint32_t query, Workspace& work,
+  void weigh(std::span<const float> logits, std::uint32_t query, SubsampleWorkspace& work,
              std::span<float> out) const {
     work.logits.clear();
     for (const std::uint32_t key : work.keys.drawn()) {
       work.logits.insert(work.logits.end(), work.keys.times(key), logits[key]);
     }
     work.weights.resize(work.logits.size());
-    rule_.weigh(work.logits,
-                {static_cast<Index>(work.logits.size()), full_.population.queries.begin + query},
+    rule_.weigh(work.logits, {std::ssize(work.logits), full_.population.queries.begin + query},
                 work.weights);
     std::size_t at = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -230,7 +229,7 @@ class Replicates {
   }
 
   // The sum of the weights.
-  float weigh_alone(std::uint32_t query, Workspace& work, std::span<float> out) const {
+  float weigh_alone(std::uint32_t query, SubsampleWorkspace& work, std::span<float> out) const {
     const Index row = full_.population.queries.begin + query;
     const KeyRange keys = full_.population.keys;
     Matrix<float> logits(1, keys.size());
@@ -261,17 +260,17 @@ SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
                                  const FullAttention& full, const SubsampleOptions& options,
                                  ThreadPool& pool) {
   const Replicates replicates(head, rule, full, options);
-  std::vector<Workspace> work(static_cast<std::size_t>(pool.threads()));
+  std::vector<SubsampleWorkspace> work(static_cast<std::size_t>(pool.threads()));
   const Index count = options.replicates;
-  const auto points = static_cast<Index>(options.tokens.size());
+  const auto points = std::ssize(options.tokens);
   std::vector<double> mean(static_cast<std::size_t>(points * count)), covariance(mean.size());
   // The largest n first: the last to finish are small.
   pool.for_each_slot(points * count, [&](Index i, int slot) {
     const Index at = points * count - 1 - i;
-    const auto errors = replicates.errors(static_cast<std::size_t>(at / count), at % count,
-                                          work[static_cast<std::size_t>(slot)]);
-    mean[static_cast<std::size_t>(at)] = errors[0];
-    covariance[static_cast<std::size_t>(at)] = errors[1];
+    const auto errors =
+        replicates.errors(static_cast<std::size_t>(at / count), at % count, work[slot]);
+    mean[at] = errors[0];
+    covariance[at] = errors[1];
   });
   SubsampleErrors out;
   out.mean_unit = std::sqrt(full.trace);

@@ -32,7 +32,7 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
       component = static_cast<Index>(stream.uniforms(block)[0] * components);
     }
     for (Index j = 0; j < d; ++j) {
-      double value = scale * z[static_cast<std::size_t>(j)];
+      double value = scale * z[j];
       if (!law.sphere) value += law.means(j, component);
       out(i, j) = static_cast<float>(value);
     }

@@ -38,7 +38,7 @@ bool uniform_errors(const Experiment& experiment, double factor, const std::vect
   const Index d = experiment.law.dimension;
   const Eigen::MatrixXd root = square_root(experiment.law.covariance());
   const Eigen::MatrixXd rays = factor * experiment.map * root * directions(experiment, root);
-  const Index each = rays.cols(), count = each * static_cast<Index>(radii.size());
+  const Index each = rays.cols(), count = each * std::ssize(radii);
   Matrix<float> queries(count, d);  // z = A x, radius by radius
   Matrix<double> limits(count, d);
   const LimitMap map(experiment.law, experiment.rule);
@@ -50,7 +50,7 @@ bool uniform_errors(const Experiment& experiment, double factor, const std::vect
       const Index row = static_cast<Index>(r) * each + k;
       for (Index j = 0; j < d; ++j) {
         queries(row, j) = static_cast<float>(radii[r] * rays(j, k));
-        z[static_cast<std::size_t>(j)] = queries(row, j);
+        z[j] = queries(row, j);
       }
       map.apply(z, limits.row(row));
       largest = std::max(largest, std::sqrt(map.variance(z)));
@@ -67,9 +67,9 @@ bool uniform_errors(const Experiment& experiment, double factor, const std::vect
     workspaces.push_back({TokenAttention(experiment.rule), {}, Matrix<float>(count, d)});
   }
   for (std::size_t point = 0; point < grid.size(); ++point) {
-    Matrix<double> found(static_cast<Index>(radii.size()), replicates);
+    Matrix<double> found(std::ssize(radii), replicates);
     pool.for_each_slot(replicates, [&](Index replicate, int slot) {
-      Workspace& kept = workspaces[static_cast<std::size_t>(slot)];
+      Workspace& kept = workspaces[slot];
       Matrix<float> tokens(grid[point], d);
       draw_tokens(experiment.law,
                   {experiment.seed, RandomDomain::synthetic_uniform,

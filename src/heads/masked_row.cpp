@@ -37,7 +37,7 @@ KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
               "correct KeyMask::select()"));
   }
   const KeyRange keys{first, last + 1};
-  if (keys.size() == static_cast<Index>(positions.size())) return {keys, {}};
+  if (keys.size() == std::ssize(positions)) return {keys, {}};
   return {keys, positions};
 }
 
@@ -52,8 +52,7 @@ void require_finite(const HeadInput& head, Index query, KeyRange range,
   if (bad < 0) return;
   throw BadInputError(
       fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
-            fmt::format("{} at query {}, key {}", logits[static_cast<std::size_t>(bad)], query,
-                        range.begin + bad),
+            fmt::format("{} at query {}, key {}", logits[bad], query, range.begin + bad),
             "check the weights or the dump"));
 }
 
@@ -79,7 +78,7 @@ void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<f
   if (head.rule == nullptr) {
     softmax_row(work.logits, work.weights);
   } else {
-    head.rule->weigh(work.logits, {static_cast<Index>(work.logits.size()), query}, work.weights);
+    head.rule->weigh(work.logits, {std::ssize(work.logits), query}, work.weights);
   }
   std::ranges::fill(row, 0.0f);
   if (kept.positions.empty()) {

@@ -283,7 +283,7 @@ void gemm(MatrixView<const float> a, const PackedMatrix& b, MatrixView<float> c,
   const Index end = options.col_end < 0 ? b.cols() : options.col_end;
   assert(options.b_row >= 0 && options.b_row + a.cols() <= b.rows());
   assert(options.col_begin >= 0 && end <= b.cols() && end <= c.cols() && a.rows() <= c.rows());
-  assert(options.bias.empty() || static_cast<Index>(options.bias.size()) >= end);
+  assert(options.bias.empty() || std::ssize(options.bias) >= end);
   if (a.rows() == 0 || end <= options.col_begin) return;
   ensure_simd_level();
   const float* bias = options.bias.empty() ? nullptr : options.bias.data();

@@ -141,7 +141,7 @@ void prefix_sums(std::span<const std::uint32_t> order, std::span<const float> we
     } else {
       std::ranges::copy(sums.row(static_cast<Index>(p) - 1), row.begin());
     }
-    for (Index i = begin; i < ends[p]; ++i) mass += weights[order[static_cast<std::size_t>(i)]];
+    for (Index i = begin; i < ends[p]; ++i) mass += weights[order[i]];
     HWY_DYNAMIC_DISPATCH(add_keys)
     (order.data() + begin, ends[p] - begin, weights.data(), vectors, 0, vectors.cols(), row.data());
     masses[p] = mass;
@@ -153,9 +153,8 @@ float gather(std::span<const float> row, std::span<const std::uint32_t> index,
              std::span<const float> factors, std::span<float> out) {
   ensure_simd_level();
   assert(factors.size() == row.size() && out.size() == index.size());
-  return HWY_DYNAMIC_DISPATCH(gather_row)(row.data(), static_cast<Index>(row.size()), index.data(),
-                                          static_cast<Index>(index.size()), factors.data(),
-                                          out.data());
+  return HWY_DYNAMIC_DISPATCH(gather_row)(row.data(), std::ssize(row), index.data(),
+                                          std::ssize(index), factors.data(), out.data());
 }
 
 }  // namespace headgauge

@@ -337,7 +337,7 @@ class RowGains {
     const auto moved = std::span(work_.moved).subspan(e * padded_, padded_);
     if (std::isnan(work_.gap[e])) {
       work_.gap[e] = move_row(logits_, v_, epsilon, largest_.first, moved.first(logits_.size()));
-      std::fill(moved.begin() + static_cast<Index>(logits_.size()), moved.end(), kNoWeight);
+      std::fill(moved.begin() + std::ssize(logits_), moved.end(), kNoWeight);
     }
     return moved.data();
   }

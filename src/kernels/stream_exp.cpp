@@ -128,8 +128,8 @@ float stream_exp(std::span<float> scores, float largest, MatrixView<const float>
                  std::span<float> sums) {
   assert(!scores.empty());
   assert(columns.rows() <= kMostStreamColumns);
-  assert(columns.rows() == 0 || columns.cols() >= static_cast<Index>(scores.size()));
-  assert(static_cast<Index>(sums.size()) > columns.rows());
+  assert(columns.rows() == 0 || columns.cols() >= std::ssize(scores));
+  assert(std::ssize(sums) > columns.rows());
   ensure_simd_level();
   return HWY_DYNAMIC_DISPATCH(stream_row)(scores.data(), scores.size(), largest, columns,
                                           sums.data());

@@ -242,7 +242,7 @@ float search_farthest(const float* gram, Index panel_floats, const float* norm,
                       float scale, float best) {
   ensure_simd_level();
   return HWY_DYNAMIC_DISPATCH(search)(gram, panel_floats, norm, rank, promise.data(),
-                                      static_cast<Index>(promise.size()), size, scale, best);
+                                      std::ssize(promise), size, scale, best);
 }
 
 }  // namespace headgauge

@@ -6,16 +6,12 @@
 
 #include "kernels/top_prefix_sums.hpp"
 #include "measures/expected.hpp"
+#include "measures/grow.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
-
-template <class Vector>
-void grow(Vector& vector, Index size) {
-  if (std::ssize(vector) < size) vector.resize(size);
-}
+constexpr float kInfiniteDistance = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -107,11 +103,11 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
       }
     }
     total_square_[r] = std::max(dot(scaled, keys), 0.0f);
-    std::fill(to.begin(), to.begin() + line.lead, kInfinite);
-    std::fill(to.begin() + line.lead + line.span, to.end(), kInfinite);
+    std::fill(to.begin(), to.begin() + line.lead, kInfiniteDistance);
+    std::fill(to.begin() + line.lead + line.span, to.end(), kInfiniteDistance);
     if (line.positions.empty()) continue;
     for (Index j = 0; j < line.span; ++j) {
-      if (line.rank[line.lead + j] == kNoKey) keys[j] = kInfinite;
+      if (line.rank[line.lead + j] == kNoKey) keys[j] = kInfiniteDistance;
     }
   }
 }

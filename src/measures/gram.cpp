@@ -9,12 +9,12 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kPanel = PackedMatrix::kPanel;
+constexpr Index kGramPanel = PackedMatrix::kPanel;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 
 Index padded(Index columns) {
-  return (columns + kPanel - 1) / kPanel * kPanel;
+  return (columns + kGramPanel - 1) / kGramPanel * kGramPanel;
 }
 
 double norm_of(std::span<const float> x) {
@@ -81,21 +81,21 @@ Matrix<float> Gram::units_by_position(Index first, Index count) const {
 }
 
 void Gram::compute_panel(Index p, float* out) const {
-  const Index first = p * kPanel;
-  const Index width = std::min(kPanel, columns() - first);
+  const Index first = p * kGramPanel;
+  const Index width = std::min(kGramPanel, columns() - first);
   gemm(units_, PackedMatrix::pack_transposed(units_by_position(first, width)),
-       {out, rows(), kPanel});
+       {out, rows(), kGramPanel});
   // A unit vector's product with itself is 1 by definition, whatever was rounded.
   for (Index j = 0; j < width; ++j) {
     const std::uint32_t row = row_of(first + j);
-    out[row * kPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
+    out[row * kGramPanel + j] = row_norms_[row] > 0.0 ? 1.0f : 0.0f;
   }
 }
 
 float Gram::product(Index row, Index position) const {
   if (!has_products_) return dot(unit(row), unit(row_of(position)));
-  const Index panel = position / kPanel;
-  return products_.panel(panel)[(row - panel) * kPanel + position];
+  const Index panel = position / kGramPanel;
+  return products_.panel(panel)[(row - panel) * kGramPanel + position];
 }
 
 std::size_t Gram::bytes(Index rows, Index columns, Index dimension, std::size_t limit) {
@@ -118,13 +118,13 @@ double norm_of_row(const Gram& gram, std::uint32_t row, bool unit_sphere) {
 // closest[e] for e in one panel, the pairs (i, e - 1) alone.
 void nearest_before(const Gram& gram, Index panel, const float* products, bool unit_sphere,
                     std::span<double> closest) {
-  const Index first = panel * kPanel;
-  const Index width = std::min(kPanel, gram.columns() - first);
+  const Index first = panel * kGramPanel;
+  const Index width = std::min(kGramPanel, gram.columns() - first);
   const auto norm_of_row = [&](Index row) {
     const double norm = gram.row_norms()[row];
     return static_cast<float>(unit_sphere && norm > 0.0 ? 1.0 : norm);
   };
-  float norm[kPanel] = {}, nearest[kPanel];
+  float norm[kGramPanel] = {}, nearest[kGramPanel];
   std::ranges::fill(nearest, std::numeric_limits<float>::infinity());
   for (Index j = 0; j < width; ++j) norm[j] = norm_of_row(gram.row_of(first + j));
   // Rows that stand for positions before the panel, then those that begin in it.
@@ -137,7 +137,7 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
     }
     for (; j < width; ++j) {
       const float square =
-          own * own + norm[j] * norm[j] - 2.0f * own * norm[j] * products[row * kPanel + j];
+          own * own + norm[j] * norm[j] - 2.0f * own * norm[j] * products[row * kGramPanel + j];
       nearest[j] = std::min(nearest[j], square);
     }
   }
@@ -185,7 +185,7 @@ std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphe
       nearest_before(gram, p, gram.products().panel(p), unit_sphere, closest);
       return;
     }
-    AlignedVector<float> panel(gram.rows() * kPanel);
+    AlignedVector<float> panel(gram.rows() * kGramPanel);
     gram.compute_panel(p, panel.data());
     nearest_before(gram, p, panel.data(), unit_sphere, closest);
   });

@@ -1,4 +1,4 @@
-// Which measures there are: one line each.
+// Makes the measures of the groups, one line each.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

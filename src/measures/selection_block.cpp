@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/top_prefix_sums.hpp"
+#include "measures/grow.hpp"
 
 namespace headgauge {
 namespace {
@@ -11,11 +12,6 @@ constexpr Index kPanel = kPrefixColumns;
 
 Index whole(Index count, Index unit) {
   return (count + unit - 1) / unit * unit;
-}
-
-template <class Vector>
-void grow(Vector& vector, Index size) {
-  if (std::ssize(vector) < size) vector.resize(size);
 }
 
 Index number(PrefixKind kind) {

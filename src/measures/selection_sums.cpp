@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "measures/grow.hpp"
+
 namespace headgauge {
 namespace {
 
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
-
-template <class Vector>
-void grow(Vector& vector, Index size) {
-  if (std::ssize(vector) < size) vector.resize(size);
-}
+constexpr float kInfiniteSquare = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -30,7 +27,7 @@ void SelectionSums::reserve() {
     for (Output& to : output_) {
       grow(to.lowest, rows * sizes_ * kPrefixLanes);
       grow(to.inside, rows * sizes_ * depth);
-      std::fill_n(to.lowest.begin(), rows * sizes_ * kPrefixLanes, kInfinite);
+      std::fill_n(to.lowest.begin(), rows * sizes_ * kPrefixLanes, kInfiniteSquare);
     }
   }
   if (plan.distance) grow(stored_, rows * sizes_ * block_->stride());

@@ -18,8 +18,8 @@ constexpr double kSmallBesideMass = 3e-4;
 // In float64: values of q that are equal in exact arithmetic, and an r that is 0.
 constexpr double kEqual = 1e-12;
 constexpr double kZeroRadius = 1e-14;
-constexpr Index kBits = 64;
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr Index kWordBits = 64;
+constexpr double kInfiniteRadius = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Separation Separator::separate(PrefixKind kind, int size) {
   const float lowest = *std::ranges::min_element(found.lowest.row(size));
   const auto weights = block().member_weights(line_, kind).first(count);
   const SelectionBlock::SetSums sums = block().set_sums(line_, kind, size);
-  bits_.resize((count + kBits - 1) / kBits);
+  bits_.resize((count + kWordBits - 1) / kWordBits);
   const MemberComparison compared =
       compare_members(found.inside.row(size).first(count), weights, lowest, kCloseToEachOther,
                       static_cast<float>(kCloseToProducts * sums.mass), bits_);
@@ -110,11 +110,11 @@ void Separator::add_up(PrefixKind kind, Index members) {
 Separator::Nearest Separator::find_nearest(PrefixKind kind, int size, double lowest, double slack) {
   const float* weight = block().column_weights(line_, kind);
   const auto sum = sums_->sums_again(line_, kind).row(size);
-  Nearest nearest{-1, kInfinite};
+  Nearest nearest{-1, kInfiniteRadius};
   const std::span<const std::int32_t> rank = line().rank;
   const Index count = members(size);
   // Every key outside that may be the nearest one; all of them where float32 lost sight of it.
-  for (double limit = lowest + 2.0 * slack; nearest.column < 0; limit = kInfinite) {
+  for (double limit = lowest + 2.0 * slack; nearest.column < 0; limit = kInfiniteRadius) {
     for (Index j = 0; j < std::ssize(sum); ++j) {
       if (rank[j] < count) continue;
       if (weight[j] * (weight[j] - 2.0f * sum[j]) > limit) continue;
@@ -150,7 +150,7 @@ int Separator::count_below(PrefixKind kind, int size, double radius, double near
                            ? radius > 0.0  // the member is the sum itself: X = 0
                            : nearest - q > kEqual * std::max(std::abs(q), std::abs(nearest));
     if (!apart) continue;
-    bits_[i / kBits] |= std::uint64_t{1} << (i % kBits);
+    bits_[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
     ++below;
   }
   return below;

@@ -10,8 +10,8 @@ namespace {
 constexpr double kNarrowest = 1.5;         // of an octave whose bins do not end at powers of two
 constexpr double kLeastGrowth = 0.1;       // of log n per unit of log position
 constexpr double kSinglePrecision = 1e-4;  // relative: what rounding may do to a mean
-constexpr std::size_t kFewestOctaves = 5;
-constexpr double kStandardErrors = 2.0;
+constexpr std::size_t kFewestTrendOctaves = 5;
+constexpr double kTrendErrors = 2.0;
 
 struct Step {
   double position = 0, keys = 0, value = 0;  // differences
@@ -102,7 +102,7 @@ std::vector<Index> octave_lengths(std::span<const double> lengths) {
 
 Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position) {
   Forecast forecast;
-  if (octaves.size() < kFewestOctaves) return forecast;
+  if (octaves.size() < kFewestTrendOctaves) return forecast;
   const Trend trend = fit_trend(octaves);
   if (std::isnan(trend.slope) || std::isnan(trend.next_step)) return forecast;
   const Octave &last = octaves.back(), &before = octaves[octaves.size() - 2];
@@ -123,7 +123,7 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
       forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position);
   if (std::isnan(forecast.value)) return std::nullopt;
   return std::abs(std::exp(last.value) - forecast.value) <=
-         kStandardErrors * forecast.standard_error;
+         kTrendErrors * forecast.standard_error;
 }
 
 }  // namespace headgauge

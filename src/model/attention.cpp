@@ -29,22 +29,21 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
   work.values.resize(work.keys.size());
   work.tiles.resize(static_cast<std::size_t>(pool.threads()));
   work.rows.resize(work.tiles.size());
-  pool.for_each(static_cast<Index>(distinct.size()), [&](Index i) {
-    const HeadInput& head = *distinct[static_cast<std::size_t>(i)];
-    pack_keys(head.keys, head.scale, takes_unit_norms(head),
-              work.keys[static_cast<std::size_t>(i)]);
-    work.values[static_cast<std::size_t>(i)].assign_rows(head.values);
+  pool.for_each(std::ssize(distinct), [&](Index i) {
+    const HeadInput& head = *distinct[i];
+    pack_keys(head.keys, head.scale, takes_unit_norms(head), work.keys[i]);
+    work.values[i].assign_rows(head.values);
   });
   const Index tiles = (length + kTileRows - 1) / kTileRows;
-  const auto count = static_cast<Index>(heads.size());
+  const auto count = std::ssize(heads);
   pool.for_each_slot(tiles * count, [&](Index i, int slot) {
-    const HeadInput& head = heads[static_cast<std::size_t>(i % count)];
-    const auto packed = static_cast<std::size_t>(packed_of[static_cast<std::size_t>(i % count)]);
+    const HeadInput& head = heads[i % count];
+    const auto packed = static_cast<std::size_t>(packed_of[i % count]);
     const Index first = (tiles - 1 - i / count) * kTileRows;  // longest rows first
     const Index rows = std::min(kTileRows, length - first);
     const Index begin = head.visibility.range(first, length).begin;
     const Index end = head.visibility.range(first + rows - 1, length).end;
-    Matrix<float>& buffer = work.tiles[static_cast<std::size_t>(slot)];
+    Matrix<float>& buffer = work.tiles[slot];
     if (buffer.cols() < length) buffer = Matrix<float>(kTileRows, length);
     const MatrixView<float> tile(buffer.data(), rows, end, buffer.cols());
     const bool unit = takes_unit_norms(head);
@@ -57,7 +56,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
           row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
       if (unit) divide_by_length(queries.row(r), visible);
       soft_cap(visible, head.softcap);
-      weigh_range(head, first + r, keys, visible, work.rows[static_cast<std::size_t>(slot)]);
+      weigh_range(head, first + r, keys, visible, work.rows[slot]);
       std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
       std::fill(row.begin() + keys.end, row.end(), 0.0f);
     }

@@ -64,7 +64,7 @@ struct BertConfig {
 };
 
 // Models with a head put "bert." before the names of BertModel.
-std::string tensor_prefix(const Checkpoint& checkpoint) {
+std::string bert_prefix(const Checkpoint& checkpoint) {
   const char* const with = "bert.embeddings.word_embeddings.weight";
   return checkpoint.find(with) != nullptr ? "bert." : "";
 }
@@ -88,7 +88,7 @@ class Bert final : public Transformer {
   explicit Bert(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(tensor_prefix(checkpoint_)) {
+        prefix_(bert_prefix(checkpoint_)) {
     require_tensors();
     info_.name = checkpoint_.model().name;
     info_.family = "bert";
@@ -174,7 +174,7 @@ class Bert final : public Transformer {
     const Index d = config_.width, f = config_.inner;
     scratch_.resize(static_cast<std::size_t>(pool.threads()));
     for_row_blocks(pool, residual.rows(), [&](Index first, Index rows, int slot) {
-      Matrix<float>& scratch = scratch_[static_cast<std::size_t>(slot)];
+      Matrix<float>& scratch = scratch_[slot];
       if (scratch.empty()) scratch = Matrix<float>(kForwardRows, f);
       const auto stream = residual.block(first, rows, 0, d);
       const auto inner = scratch.view().block(0, rows, 0, f);
@@ -243,7 +243,7 @@ class Bert final : public Transformer {
 ModelSummary summarize_bert(const Checkpoint& checkpoint) {
   const BertConfig config(checkpoint.config());
   ModelSummary summary;
-  summary.prefix = tensor_prefix(checkpoint);
+  summary.prefix = bert_prefix(checkpoint);
   refuse_further_layers(checkpoint, summary.prefix + "encoder.layer.", config.layers,
                         "num_hidden_layers");
   summary.family = "bert";

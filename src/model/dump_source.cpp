@@ -93,7 +93,9 @@ class DumpSource final : public HeadSource {
     if (length < dump_.length() && !said) info_.notices.push_back(notice);
   }
 
-  void intervene(const HeadInterventions& interventions) override { interventions_ = interventions; }
+  void intervene(const HeadInterventions& interventions) override {
+    interventions_ = interventions;
+  }
 
  private:
   void fill_info(const ResolvedModel& model) {
@@ -138,7 +140,7 @@ class DumpSource final : public HeadSource {
 
   void load(int layer) {
     if (layer == loaded_) return;
-    const DumpFile::Layer& tensors = dump_.layers()[static_cast<std::size_t>(layer)];
+    const DumpFile::Layer& tensors = dump_.layers()[layer];
     if (tensors.scores != nullptr) {
       scores_.load_scores(*tensors.scores);
     } else {
@@ -168,7 +170,7 @@ class DumpSource final : public HeadSource {
     if (info_.has_values) head.values = in_context(values_.matrix(head.kv_head));
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
     if (!interventions_.empty()) {
-      interventions_[static_cast<std::size_t>(layer * info_.heads + h)].apply(head);
+      interventions_[layer * info_.heads + h].apply(head);
     }
     return head;
   }

@@ -65,7 +65,7 @@ struct Gpt2Config {
 };
 
 // Hugging Face's GPT2LMHeadModel puts "transformer." before the names of GPT2Model.
-std::string tensor_prefix(const Checkpoint& checkpoint) {
+std::string gpt2_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("transformer.wte.weight") != nullptr ? "transformer." : "";
 }
 
@@ -79,7 +79,7 @@ class Gpt2 final : public Transformer {
   explicit Gpt2(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(tensor_prefix(checkpoint_)) {
+        prefix_(gpt2_prefix(checkpoint_)) {
     require_tensors();
     info_.name = checkpoint_.model().name;
     info_.family = "gpt2";
@@ -222,7 +222,7 @@ class Gpt2 final : public Transformer {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   const Gpt2Config config(checkpoint.config());
-  refuse_further_layers(checkpoint, tensor_prefix(checkpoint) + "h.", config.layers, "n_layer");
+  refuse_further_layers(checkpoint, gpt2_prefix(checkpoint) + "h.", config.layers, "n_layer");
   ModelSummary summary;
   summary.family = "gpt2";
   summary.layers = config.layers;
@@ -234,7 +234,7 @@ ModelSummary summarize_gpt2(const Checkpoint& checkpoint) {
   summary.activation = config.activation_name;
   summary.scaled_by_dimension = config.scale_weights;
   summary.scaled_by_layer = config.scale_by_layer;
-  summary.prefix = tensor_prefix(checkpoint);
+  summary.prefix = gpt2_prefix(checkpoint);
   const std::int64_t d = config.width, f = config.inner;
   const std::int64_t block = 4 * d * d + 2 * d * f + 9 * d + f;
   summary.parameters = config.layers * block + 2 * d +

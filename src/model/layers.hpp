@@ -36,7 +36,7 @@ class BlockScratch {
   void for_blocks(ThreadPool& pool, Index total, Index width, const Body& body) {
     blocks_.resize(static_cast<std::size_t>(pool.threads()));
     for_row_blocks(pool, total, [&](Index first, Index rows, int slot) {
-      Matrix<float>& block = blocks_[static_cast<std::size_t>(slot)];
+      Matrix<float>& block = blocks_[slot];
       if (block.cols() < width) block = Matrix<float>(kForwardRows, width);
       body(first, rows, MatrixView<float>(block.data(), rows, width, width));
     });

@@ -18,7 +18,7 @@ namespace headgauge {
 namespace {
 
 // Hugging Face's *ForCausalLM puts "model." before the names of the model without a head.
-std::string tensor_prefix(const Checkpoint& checkpoint) {
+std::string llama_prefix(const Checkpoint& checkpoint) {
   return checkpoint.find("model.embed_tokens.weight") != nullptr ? "model." : "";
 }
 
@@ -26,7 +26,7 @@ std::string tensor_prefix(const Checkpoint& checkpoint) {
 // a file that lacks it is not whole.
 bool has_head(const Checkpoint& checkpoint, const LlamaConfig& config) {
   return config.tied || checkpoint.find("lm_head.weight") != nullptr ||
-         !tensor_prefix(checkpoint).empty();
+         !llama_prefix(checkpoint).empty();
 }
 
 struct Expected {
@@ -36,7 +36,7 @@ struct Expected {
 
 // All tensors of the model, the output embedding excepted where it is tied.
 std::vector<Expected> expected_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
-  const std::string prefix = tensor_prefix(checkpoint);
+  const std::string prefix = llama_prefix(checkpoint);
   const Index d = config.width, f = config.inner, h = config.head_dim;
   const Index queries = config.heads * h, keys = config.kv_heads * h;
   std::vector<Expected> all = {{prefix + "embed_tokens.weight", {config.vocabulary, d}}};
@@ -83,7 +83,7 @@ void require_tensors(const Checkpoint& checkpoint, const LlamaConfig& config) {
     checkpoint.require(tensor.name, tensor.shape);
     known.insert(tensor.name);
   }
-  const std::string layers = tensor_prefix(checkpoint) + "layers.";
+  const std::string layers = llama_prefix(checkpoint) + "layers.";
   for (const std::string_view name : checkpoint.names()) {
     // Older checkpoints keep the frequencies, which follow from the config.
     if (!name.starts_with(layers) || name.ends_with(".rotary_emb.inv_freq")) continue;
@@ -114,7 +114,7 @@ class Llama final : public Transformer {
   explicit Llama(Checkpoint checkpoint)
       : checkpoint_(std::move(checkpoint)),
         config_(checkpoint_.config()),
-        prefix_(tensor_prefix(checkpoint_)) {
+        prefix_(llama_prefix(checkpoint_)) {
     require_tensors(checkpoint_, config_);
     const auto layers = static_cast<std::size_t>(config_.layers);
     info_.name = checkpoint_.model().name;
@@ -320,7 +320,7 @@ class Llama final : public Transformer {
 
 ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   const LlamaConfig config(checkpoint.config());
-  refuse_further_layers(checkpoint, tensor_prefix(checkpoint) + "layers.", config.layers,
+  refuse_further_layers(checkpoint, llama_prefix(checkpoint) + "layers.", config.layers,
                         "num_hidden_layers");
   ModelSummary summary;
   summary.family = config.family->model_type;
@@ -337,7 +337,7 @@ ModelSummary summarize_llama(const Checkpoint& checkpoint) {
   if (config.any_window()) summary.windows = config.windows;
   summary.score_cap = config.score_cap;
   summary.logit_cap = config.logit_cap;
-  summary.prefix = tensor_prefix(checkpoint);
+  summary.prefix = llama_prefix(checkpoint);
   for (const Expected& tensor : expected_tensors(checkpoint, config)) {
     std::int64_t elements = 1;
     for (const Index size : tensor.shape) elements *= size;

@@ -50,7 +50,7 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             float cap, ThreadPool& pool) {
   const Index vocabulary = weight.shape[0], width = weight.shape[1];
   const bool compares = !reference.empty();
-  const auto with_target = static_cast<Index>(targets.size());
+  const auto with_target = std::ssize(targets);
   const Index rows = compares ? reference.rows() : with_target;
   std::vector<std::vector<RowSums>> sums(hidden.size(),
                                          std::vector<RowSums>(static_cast<std::size_t>(rows)));
@@ -70,7 +70,7 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
       packed.put_panel(wide, panel);
     });
     for_row_blocks(pool, rows, [&](Index row, Index count, int slot) {
-      ChunkBuffers& buffer = buffers[static_cast<std::size_t>(slot)];
+      ChunkBuffers& buffer = buffers[slot];
       if (buffer.logits.empty()) {
         buffer.logits = Matrix<float>(kForwardRows, chunk.rows());
         if (compares) buffer.reference = buffer.probability = buffer.logits;
@@ -102,7 +102,7 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
         }
       }
       for (Index r = 0; compares && r < count; ++r) {
-        double& all = partition[static_cast<std::size_t>(row + r)];
+        double& all = partition[row + r];
         all = log_add(all, share[r]);
       }
     });

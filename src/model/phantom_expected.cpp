@@ -46,7 +46,7 @@ TwoLevelRow make_row(PhantomHead kind, std::span<const int> tokens, Index t, dou
       break;
     case PhantomHead::same_token:
       for (Index j = 0; j <= t; ++j) {
-        if (tokens[static_cast<std::size_t>(j)] == tokens[static_cast<std::size_t>(t)]) {
+        if (tokens[j] == tokens[t]) {
           row.keys.push_back(static_cast<double>(j));
         }
       }
@@ -192,7 +192,7 @@ class Expectations {
   Expectations(std::span<const int> tokens, double strength) {
     for (PhantomHead kind : kPhantomHeads) {
       auto& rows = rows_.emplace_back();
-      for (Index t = 0; t < static_cast<Index>(tokens.size()); ++t) {
+      for (Index t = 0; t < std::ssize(tokens); ++t) {
         rows.push_back(make_row(kind, tokens, t, strength));
       }
     }

@@ -255,12 +255,12 @@ void RotaryTable::prepare(const Rope& rope, Index length) {
   std::vector<double> frequencies = rope.frequencies(length);
   if (frequencies == frequencies_ && cosines_.rows() >= length) return;
   frequencies_ = std::move(frequencies);
-  const auto pairs = static_cast<Index>(frequencies_.size());
+  const auto pairs = std::ssize(frequencies_);
   cosines_ = Matrix<float>(length, pairs);
   sines_ = Matrix<float>(length, pairs);
   for (Index p = 0; p < length; ++p) {
     for (Index i = 0; i < pairs; ++i) {
-      const double angle = static_cast<double>(p) * frequencies_[static_cast<std::size_t>(i)];
+      const double angle = static_cast<double>(p) * frequencies_[i];
       cosines_(p, i) = static_cast<float>(std::cos(angle) * rope.attention_factor());
       sines_(p, i) = static_cast<float>(std::sin(angle) * rope.attention_factor());
     }

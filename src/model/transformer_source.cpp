@@ -53,7 +53,7 @@ class TransformerSource final : public ModelSource {
 
   std::span<const HeadInput> layer(int layer, int document) override {
     if (states_.empty()) embed();
-    DocumentState& state = states_[static_cast<std::size_t>(document)];
+    DocumentState& state = states_[document];
     if (state.tokens.empty()) return {};
     model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
@@ -84,7 +84,7 @@ class TransformerSource final : public ModelSource {
 
   void set_context(Index length) override {
     for (const Document& document : documents_) {
-      if (static_cast<Index>(document.size()) >= length) document.context(length);  // throws
+      if (std::ssize(document) >= length) document.context(length);  // throws
     }
     context_ = length;
     ++contexts_;
@@ -106,12 +106,12 @@ class TransformerSource final : public ModelSource {
   std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
 
   NextTokens next_tokens(int document) override {
-    return predict(document, states_[static_cast<std::size_t>(document)].reference);
+    return predict(document, states_[document].reference);
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
                                             std::span<const HeadInterventions> variants) override {
-    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    const DocumentState& state = states_[document];
     const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
     const std::size_t at_once = std::max<std::size_t>(1, variant_bytes_ / (stream * sizeof(float)));
     std::vector<NextTokens> found;
@@ -141,14 +141,14 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const int> targets(int document) const {
-    const auto& tokens = states_[static_cast<std::size_t>(document)].tokens;
+    const auto& tokens = states_[document].tokens;
     return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
   }
 
   // What the pass that was just finished says.
   NextTokens predict(int document, MatrixView<const float> reference) {
     if (!info_.has_loss) return {};
-    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    const DocumentState& state = states_[document];
     Matrix<float> hidden(state.residual.rows(), width());
     model_->leave(state.residual, hidden, pool_);
     const MatrixView<const float> intervention = std::as_const(hidden).view();
@@ -164,7 +164,7 @@ class TransformerSource final : public ModelSource {
     for (Document& document : documents_) {
       document.total = std::max(document.total, document.size());
       if (info_.max_length > 0) document.cut(static_cast<std::size_t>(info_.max_length));
-      const auto length = static_cast<Index>(document.size());
+      const auto length = std::ssize(document);
       info_.documents.push_back(length);
       longest = std::max(longest, length);
       total += length;
@@ -182,7 +182,7 @@ class TransformerSource final : public ModelSource {
   void embed() {
     for (const Document& document : documents_) {
       DocumentState& state = states_.emplace_back();
-      const auto longest = static_cast<Index>(document.size());
+      const auto longest = std::ssize(document);
       if (longest < context_) continue;
       state.tokens = document.context(context_ > 0 ? context_ : longest);
       std::unordered_map<int, std::uint32_t> row_of_token;
@@ -190,7 +190,7 @@ class TransformerSource final : public ModelSource {
         const auto next = static_cast<std::uint32_t>(row_of_token.size());
         state.row_of.push_back(row_of_token.emplace(token, next).first->second);
       }
-      state.distinct = Matrix<float>(static_cast<Index>(row_of_token.size()), width());
+      state.distinct = Matrix<float>(std::ssize(row_of_token), width());
       for (const auto& [token, row] : row_of_token)
         model_->embedding(token, state.distinct.row(row));
       enter(states_.size() - 1);
@@ -201,9 +201,9 @@ class TransformerSource final : public ModelSource {
   void enter(std::size_t document) {
     DocumentState& state = states_[document];
     state.next_layer = 0;
-    resize(state.residual, static_cast<Index>(state.row_of.size()), width());
+    resize(state.residual, std::ssize(state.row_of), width());
     for (Index t = 0; t < state.residual.rows(); ++t) {
-      const auto row = state.row_of[static_cast<std::size_t>(t)];
+      const auto row = state.row_of[t];
       std::ranges::copy(state.distinct.row(row), state.residual.row(t).begin());
     }
     model_->enter(state.residual);
@@ -228,26 +228,26 @@ class TransformerSource final : public ModelSource {
         break;
     }
     if (!interventions_.empty()) {
-      interventions_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
+      interventions_[head.layer * info_.heads + head.head].apply(head);
     }
   }
 
   // The heads of the loaded layer, from what entered it.
   void make_heads(int document) {
     model_->project(entered_, heads_, pool_);
-    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    const DocumentState& state = states_[document];
     for (HeadInput& head : heads_) complete(head, document, state);
   }
 
   // Only what the variants change is computed again in the layer itself: their heads' outputs.
   std::vector<NextTokens> try_some(int layer, int document,
                                    std::span<const HeadInterventions> variants) {
-    const DocumentState& state = states_[static_cast<std::size_t>(document)];
+    const DocumentState& state = states_[document];
     std::vector<Matrix<float>> streams(variants.size());
     for (std::size_t v = 0; v < variants.size(); ++v) {
       std::vector<HeadInput> changed;
       for (const HeadInput& head : heads_) {
-        const HeadIntervention& of_head = variants[v][static_cast<std::size_t>(head.head)];
+        const HeadIntervention& of_head = variants[v][head.head];
         if (!of_head.changes()) continue;
         changed.push_back(head);
         of_head.apply(changed.back());

@@ -15,7 +15,7 @@ constexpr double kSame = 1e-9;  // relative
 
 template <class T>
 const T& at(const std::vector<T>& list, Index i) {
-  return list[static_cast<std::size_t>(i)];
+  return list[i];
 }
 
 // From labels to places.
@@ -90,8 +90,19 @@ template <class T>
 void put_cells(const std::vector<T>& from, const std::vector<Index>& cells, std::vector<T>& to) {
   if (to.empty()) return;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (cells[i] >= 0) to[static_cast<std::size_t>(cells[i])] = from[i];
+    if (cells[i] >= 0) to[cells[i]] = from[i];
   }
+}
+
+// An undefined array of these dims that has the parts and the meaning of another.
+LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims) {
+  LabelledArray array(std::move(dims), other.unit);
+  array.none = other.none;
+  array.identifier = other.identifier;
+  array.change_of = other.change_of;
+  if (!other.standard_error.empty()) array.with_standard_errors();
+  if (!other.rows.empty()) array.with_rows();
+  return array;
 }
 
 }  // namespace
@@ -297,15 +308,8 @@ LabelledArray::Gather LabelledArray::everything() const {
   return all;
 }
 
-// An undefined array of these dims that has the parts and the meaning of this one.
 LabelledArray LabelledArray::like(std::vector<Dimension> dims) const {
-  LabelledArray array(std::move(dims), unit);
-  array.none = none;
-  array.identifier = identifier;
-  array.change_of = change_of;
-  if (!standard_error.empty()) array.with_standard_errors();
-  if (!rows.empty()) array.with_rows();
-  return array;
+  return undefined_like(*this, std::move(dims));
 }
 
 LabelledArray LabelledArray::gathered(Gather which) const {
@@ -417,7 +421,7 @@ void LabelledArray::put_labelled(const LabelledArray& from) {
         to.offsets.emplace_back(static_cast<std::size_t>(from.dims_[k].size()), Index{-1});
     const std::size_t own = require_axis(from.dims_[k].name());
     for (const SharedPlace& place : shared_places(dims_[own], from.dims_[k])) {
-      offsets[static_cast<std::size_t>(place.second)] = place.first * strides_[own];
+      offsets[place.second] = place.first * strides_[own];
     }
   }
   scatter(from, to);
@@ -440,8 +444,13 @@ LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim
   }
   std::size_t axis = 0;
   while (arrays.front().dims()[axis].name() != dim) ++axis;
-  const Dimension joined(std::string(dim), std::move(labels));
-  LabelledArray whole = arrays.front().isel(dim, 0).insert_dim(joined, axis);
+  std::vector<Dimension> dims = arrays.front().dims();
+  dims[axis] = Dimension(std::string(dim), std::move(labels));
+  LabelledArray whole = undefined_like(arrays.front(), std::move(dims));
+  for (const LabelledArray& array : arrays) {
+    if (!array.standard_error.empty()) whole.with_standard_errors();
+    if (!array.rows.empty()) whole.with_rows();
+  }
   Index place = 0;
   for (const LabelledArray& array : arrays) {
     for (Index i = 0; i < array.dim(dim).size(); ++i) whole.put(dim, place++, array.isel(dim, i));
@@ -454,10 +463,9 @@ LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimensio
     throw UsageError(fault("results", "a first array", "none", ""));
   }
   const LabelledArray& first = *arrays.front();
-  LabelledArray whole = first.insert_dim(dim, axis_after_heads(first));
-  std::ranges::fill(whole.values, kUndefined);
-  std::ranges::fill(whole.standard_error, kUndefined);
-  std::ranges::fill(whole.rows, 0);
+  std::vector<Dimension> dims = first.dims();
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis_after_heads(first)), dim);
+  LabelledArray whole = undefined_like(first, std::move(dims));
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     if (arrays[k] == nullptr || arrays[k]->dim_names() != first.dim_names()) continue;
     whole.put(dim.name(), static_cast<Index>(k), *arrays[k]);

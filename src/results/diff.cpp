@@ -144,14 +144,14 @@ class Difference {
       const auto it = object.find(key);
       return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
     };
-    Json json;
-    json["file"] = file;
-    json["command"] = command_text(results.command);
-    json["model"] = text_of(results.model, "name");
+    Json object;
+    object["file"] = file;
+    object["command"] = command_text(results.command);
+    object["model"] = text_of(results.model, "name");
     const auto names = results.text.find("names");
-    json["text"] = names != results.text.end() && names->is_array() ? *names : Json::array();
-    json["settings"] = different_settings(results, other);
-    return json;
+    object["text"] = names != results.text.end() && names->is_array() ? *names : Json::array();
+    object["settings"] = different_settings(results, other);
+    return object;
   }
 
   void describe() {
@@ -202,7 +202,6 @@ class Difference {
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
     if (after.identifier || (after.has_dim("position") && !asked_for(name))) return;
     LabelledArray change(after.dims(), after.unit);
-    change.none = after.none;
     change.change_of = name;
     if (errors) change.with_standard_errors();
     // Where a share is undefined, the metric that it is a share of says why.

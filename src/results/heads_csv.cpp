@@ -84,7 +84,7 @@ std::string heads_csv_text(const Results& results) {
       if (k > 0) text += ",";
       const Coordinate& labels = dims[k].labels();
       if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
-        append_number(text, (*numbers)[static_cast<std::size_t>(cell[k])]);
+        append_number(text, (*numbers)[cell[k]]);
       } else {
         text += quoted(dims[k].label(cell[k]));
       }

@@ -16,15 +16,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "headgauge.limits/";
 constexpr int kMajor = 1;
-constexpr const char* kAdvice = "correct the limits";
+constexpr const char* kLimitsAdvice = "correct the limits";
 
-[[noreturn]] void fail(const std::string& where, const std::string& expected,
+[[noreturn]] void fail_limit(const std::string& where, const std::string& expected,
                        const std::string& found) {
-  throw BadInputError(fault(where, expected, found, kAdvice));
+  throw BadInputError(fault(where, expected, found, kLimitsAdvice));
 }
 
 // What a value is, for a message: short, and fit for one line.
-std::string shown(const Json& json) {
+std::string shown_limit(const Json& json) {
   if (json.is_array()) return fmt::format("a list of {}", json.size());
   if (json.is_object()) return "an object";
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -34,7 +34,7 @@ std::string shown(const Json& json) {
 }
 
 std::string shown_key(const std::string& key) {
-  return shown(Json(key));
+  return shown_limit(Json(key));
 }
 
 // A plain parse takes the last of two keys of one name; here that is a fault.
@@ -44,18 +44,18 @@ Json parse_strictly(std::string_view text, const std::string& where) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      fail(where, "each key once", shown(value) + " twice");
+      fail_limit(where, "each key once", shown_limit(value) + " twice");
     }
     return true;
   };
   try {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::parse_error& error) {
-    fail(where, "JSON",
+    fail_limit(where, "JSON",
          error.byte > text.size() ? fmt::format("the end of the file at byte {}", text.size())
                                   : fmt::format("something else at byte {}", error.byte));
   } catch (const Json::exception&) {
-    fail(where, "numbers that fit float64", "a larger one");
+    fail_limit(where, "numbers that fit float64", "a larger one");
   }
 }
 
@@ -64,14 +64,14 @@ void refuse_other_keys(const Json& json, const std::string& where,
   std::string list;
   for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
   for (const auto& [key, value] : json.items()) {
-    if (!known.contains(key)) fail(where, "one of the keys " + list, shown_key(key));
+    if (!known.contains(key)) fail_limit(where, "one of the keys " + list, shown_key(key));
   }
 }
 
 void check_schema(const Json& root, const std::string& where) {
   const auto it = root.find("schema");
   const std::string expected = fmt::format("the key \"schema\" with \"{}{}\"", kFormat, kMajor);
-  if (it == root.end()) fail(where, expected, "no such key");
+  if (it == root.end()) fail_limit(where, expected, "no such key");
   const std::string schema = it->is_string() ? it->get<std::string>() : "";
   int major = 0;
   if (schema.starts_with(kFormat)) {
@@ -79,23 +79,23 @@ void check_schema(const Json& root, const std::string& where) {
     const auto [stop, error] = std::from_chars(schema.data() + kFormat.size(), end, major);
     if (error != std::errc{} || stop != end) major = 0;
   }
-  if (major < 1) fail(where, expected, shown(*it));
+  if (major < 1) fail_limit(where, expected, shown_limit(*it));
   if (major > kMajor) {
     throw UnsupportedError(fault(where, fmt::format("\"{}{}\" or older", kFormat, kMajor),
-                                 shown(*it), "read it with a newer headgauge"));
+                                 shown_limit(*it), "read it with a newer headgauge"));
   }
 }
 
 std::string text_at(const Json& json, const std::string& where) {
   if (!json.is_string() || json.get_ref<const std::string&>().empty()) {
-    fail(where, "some text", shown(json));
+    fail_limit(where, "some text", shown_limit(json));
   }
   return json.get<std::string>();
 }
 
 double amount_at(const Json& json, const std::string& where) {
   if (!json.is_number() || !(json.get<double>() >= 0) || !std::isfinite(json.get<double>())) {
-    fail(where, "a number of at least 0", shown(json));
+    fail_limit(where, "a number of at least 0", shown_limit(json));
   }
   return json.get<double>();
 }
@@ -109,7 +109,7 @@ Coordinate labels_at(const Json& json, const std::string& where) {
     items.push_back(json);
   }
   const std::string expected = "a label, or a list of labels, all numbers or all names";
-  if (items.empty()) fail(where, expected, "an empty list");
+  if (items.empty()) fail_limit(where, expected, "an empty list");
   std::vector<double> numbers;
   std::vector<std::string> names;
   for (const Json& item : items) {
@@ -118,16 +118,16 @@ Coordinate labels_at(const Json& json, const std::string& where) {
     } else if (item.is_string()) {
       names.push_back(item.get<std::string>());
     } else {
-      fail(where, expected, shown(item));
+      fail_limit(where, expected, shown_limit(item));
     }
   }
-  if (!numbers.empty() && !names.empty()) fail(where, expected, "both");
+  if (!numbers.empty() && !names.empty()) fail_limit(where, expected, "both");
   if (names.empty()) return numbers;
   return names;
 }
 
 Limit limit_at(const Json& json, const std::string& place) {
-  if (!json.is_object()) fail(place, "an object", shown(json));
+  if (!json.is_object()) fail_limit(place, "an object", shown_limit(json));
   refuse_other_keys(
       json, place,
       {"metric", "heads", "where", "max_increase", "max_decrease", "relative", "errors"});
@@ -139,11 +139,11 @@ Limit limit_at(const Json& json, const std::string& place) {
     return it != json.end();
   };
   if (!with("metric", [&](const Json& j, const std::string& w) { limit.metric = text_at(j, w); })) {
-    fail(place, "a key \"metric\"", "none");
+    fail_limit(place, "a key \"metric\"", "none");
   }
   with("heads", [&](const Json& j, const std::string& w) { limit.heads = text_at(j, w); });
   with("where", [&](const Json& j, const std::string& w) {
-    if (!j.is_object()) fail(w, "an object: dimension -> label", shown(j));
+    if (!j.is_object()) fail_limit(w, "an object: dimension -> label", shown_limit(j));
     for (const auto& [dim, labels] : j.items()) {
       limit.where.emplace_back(dim, labels_at(labels, w + ": " + shown_key(dim)));
     }
@@ -154,9 +154,9 @@ Limit limit_at(const Json& json, const std::string& place) {
   const bool down = with("max_decrease", [&](const Json& j, const std::string& w) {
     limit.max_decrease = amount_at(j, w);
   });
-  if (!up && !down) fail(place, "max_increase, max_decrease or both", "neither");
+  if (!up && !down) fail_limit(place, "max_increase, max_decrease or both", "neither");
   with("relative", [&](const Json& j, const std::string& w) {
-    if (!j.is_boolean()) fail(w, "true or false", shown(j));
+    if (!j.is_boolean()) fail_limit(w, "true or false", shown_limit(j));
     limit.relative = j.get<bool>();
   });
   with("errors", [&](const Json& j, const std::string& w) { limit.errors = amount_at(j, w); });
@@ -167,13 +167,13 @@ Limit limit_at(const Json& json, const std::string& place) {
 
 std::vector<Limit> parse_limits(std::string_view text, const std::string& where) {
   const Json root = parse_strictly(text, where);
-  if (!root.is_object()) fail(where, "an object", shown(root));
+  if (!root.is_object()) fail_limit(where, "an object", shown_limit(root));
   check_schema(root, where);
   refuse_other_keys(root, where, {"schema", "limits"});
   const auto list = root.find("limits");
   if (list == root.end() || !list->is_array() || list->empty()) {
-    fail(where, "a key \"limits\" with a list of at least one",
-         list == root.end() ? "none" : shown(*list));
+    fail_limit(where, "a key \"limits\" with a list of at least one",
+         list == root.end() ? "none" : shown_limit(*list));
   }
   std::vector<Limit> limits;
   for (std::size_t i = 0; i < list->size(); ++i) {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "headgauge/diff.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/diff.hpp"
 #include "results/pairs.hpp"
 #include "results/text.hpp"
 
@@ -88,7 +88,7 @@ class Checker {
         fail("where", fmt::format("labels of {} that both runs have", dim), labels_text(labels),
              "they share " + labels_text(it->labels()));
       }
-      auto& places = places_[static_cast<std::size_t>(it - metric.dims().begin())];
+      auto& places = places_[it - metric.dims().begin()];
       for (const SharedPlace& place : shared) places.insert(place.first);
     }
   }
@@ -109,8 +109,7 @@ class Checker {
     ++check_.values;
     const double change = pair.after - pair.before;
     const bool undefined = std::isnan(pair.after);
-    const bool one_side =
-        !undefined && metric.is_none(pair.before) != metric.is_none(pair.after);
+    const bool one_side = !undefined && metric.is_none(pair.before) != metric.is_none(pair.after);
     // "None found" is above every N.
     const bool increase = one_side ? metric.is_none(pair.after) : change > 0;
     const double most = increase ? limit_.max_increase : limit_.max_decrease;

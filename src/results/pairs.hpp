@@ -32,7 +32,7 @@ class MetricPairs {
   MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
               const std::string& dim, Index place)
       : name_(name),
-        none_(change.none),
+        none_(comparison.require_metric(name).none),
         before_(comparison.require_metric(name).isel(dim, 0)),
         after_(comparison.require_metric(name).isel(dim, place)),
         change_(change.isel(dim, place)),

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "headgauge/results.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge::summary {
 
@@ -28,12 +28,13 @@ class Line {
     return say("head ").say(line_.heads.back());
   }
   Line& number(const MetricCell& cell, double scale = 1) {
-    return fact({rounded(cell.value * scale), {Kind::cell, cell.metric, cell.index}, cell.value,
-                 scale});
+    return fact(
+        {rounded(cell.value * scale), {Kind::cell, cell.metric, cell.index}, cell.value, scale});
   }
   // The standard error of a cell.
   Line& error(const MetricCell& cell) {
-    return fact({rounded(cell.standard_error), {Kind::standard_error, cell.metric, cell.index},
+    return fact({rounded(cell.standard_error),
+                 {Kind::standard_error, cell.metric, cell.index},
                  cell.standard_error});
   }
   // A number that is whole by nature.
@@ -46,8 +47,7 @@ class Line {
   Line& derived(double value) { return whole({Kind::derived}, value); }
   // Label number `place` of a coordinate of whole numbers.
   Line& label(const Results& results, const std::string& coord, Index place) {
-    return whole({Kind::coordinate, coord, {place}},
-                 results.coord_numbers(coord)[static_cast<std::size_t>(place)]);
+    return whole({Kind::coordinate, coord, {place}}, results.coord_numbers(coord)[place]);
   }
   Line& longest(const Results& results) {
     return label(results, "length", results.coord_size("length") - 1);

@@ -1,4 +1,5 @@
-// The rank correlation of the two papers' figures over heads: does a head that selects poorly also need more context?
+// The rank correlation of the two papers' figures over heads: does a head that selects poorly also
+// need more context?
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,8 +8,8 @@
 
 #include "convergence/budget.hpp"
 #include "convergence/rank_correlation.hpp"
-#include "results/declared.hpp"
 #include "headgauge/cells.hpp"
+#include "results/declared.hpp"
 #include "scan/converge_output.hpp"
 
 namespace headgauge {
@@ -71,9 +72,9 @@ void write_correlations(const ConvergeOptions& options, Results& results) {
   int most = 0;
   unsigned key = 0;
   for (Index i = 0; i < std::ssize(a); ++i) {
-    const auto x = over_heads(results, a[static_cast<std::size_t>(i)]);
+    const auto x = over_heads(results, a[i]);
     for (Index j = 0; j < std::ssize(b); ++j) {
-      const auto y = over_heads(results, b[static_cast<std::size_t>(j)]);
+      const auto y = over_heads(results, b[j]);
       const RankCorrelation found = rank_correlation(x, y, options.scan.seed, key++);
       value.set({i, j}, {found.value, kUndefined, found.pairs});
       low({i, j}) = found.low;

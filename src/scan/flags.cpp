@@ -15,7 +15,7 @@ constexpr double kOverSelected = 0.06;
 constexpr double kSensitive = 0.25;
 constexpr double kRedundant = 0.8;
 constexpr double kSlow = 0.1;
-constexpr double kStandardErrors = 2.0;
+constexpr double kNullErrors = 2.0;
 
 // What a rule found; a flag is raised if `raised`.
 struct Finding {
@@ -64,7 +64,7 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
     return std::nullopt;
   }
   const double threshold =
-      null->value + kStandardErrors * std::hypot(ratio->standard_error, null->standard_error);
+      null->value + kNullErrors * std::hypot(ratio->standard_error, null->standard_error);
   return Finding{ratio->value <= threshold, ratio->value, threshold, std::nullopt};
 }
 

@@ -56,7 +56,7 @@ summary::MaybeLine largest_change(const Results& results, const Subject& subject
     line.label(results, "top_n", *top_n);
   }
   line.say(" changes most in ").head(*head).say(" under ");
-  line.say(names[static_cast<std::size_t>(intervention)]);
+  line.say(names[intervention]);
   line.say(": from ").number(*at(*head, 0)).say(" to ").number(*at(*head, intervention));
   return line.say(".").done();
 }
@@ -83,8 +83,7 @@ summary::MaybeLine largest_output_change(const Results& results) {
   if (!most) return {};
   summary::Line line;
   line.say("The output changes most in ").head(*head).say(" under ");
-  line.say(names[static_cast<std::size_t>(intervention)])
-      .say(": by ");
+  line.say(names[intervention]).say(": by ");
   return line.number(*most, 100).say(" % of its norm.").done();
 }
 

@@ -8,7 +8,6 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
   const LabelledArray& metric = merged.require_metric(name);
   const LabelledArray original = metric.isel(dim, 0);
   LabelledArray change(metric.dims(), metric.unit);
-  change.none = metric.none;
   change.change_of = name;
   const bool errors = !metric.standard_error.empty();
   if (errors) change.with_standard_errors();

@@ -42,7 +42,7 @@ void add_row(DocumentPlan& plan, Index query, double weight, Index bin) {
   Tile& tile = plan.tiles.back();
   if (tile.segments.empty() || tile.segments.back().block != block ||
       tile.segments.back().bin != bin) {
-    tile.segments.push_back({static_cast<Index>(tile.queries.size()), 0, block, bin});
+    tile.segments.push_back({std::ssize(tile.queries), 0, block, bin});
     ++plan.segments;
   }
   ++tile.segments.back().rows;

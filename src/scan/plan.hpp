@@ -42,7 +42,7 @@ class RowPlan {
   // Upper edges of the position bins: the lengths and the powers of two below the longest.
   const std::vector<int>& edges() const { return edges_; }
   // The number of bins that make up length `l`.
-  Index bins_of_length(Index l) const { return bins_of_length_[static_cast<std::size_t>(l)]; }
+  Index bins_of_length(Index l) const { return bins_of_length_[l]; }
   const std::vector<DocumentPlan>& documents() const { return documents_; }
   Index longest() const { return lengths_.back(); }
 

@@ -14,7 +14,7 @@
 namespace headgauge {
 namespace {
 
-constexpr double kStandardErrors = 2.0;
+constexpr double kGainErrors = 2.0;
 constexpr double kLeastGain = 1e-4;    // nats; less is rounding
 constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
@@ -198,7 +198,7 @@ std::vector<SummaryLine> recommendations(const Results& results) {
 }  // namespace
 
 bool lowers_loss(const MetricCell& change) {
-  return change.value < -kStandardErrors * change.standard_error && change.value < -kLeastGain;
+  return change.value < -kGainErrors * change.standard_error && change.value < -kLeastGain;
 }
 
 std::vector<HeadName> changed_heads(const Results& results) {
@@ -227,7 +227,7 @@ std::vector<Flag> recommend_heads(const Results& results) {
     flag.head = candidate.head->head;
     flag.length = longest_length(results).value_or(0);
     flag.value = candidate.change.value;
-    flag.threshold = -kStandardErrors * candidate.change.standard_error;
+    flag.threshold = -kGainErrors * candidate.change.standard_error;
     flag.source = "docs/mathematics.md 7a";
     flag.advice = recommendation(results, candidate);
     flags.push_back(std::move(flag));

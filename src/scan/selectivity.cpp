@@ -14,7 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 4;
-constexpr double kStandardErrors = 2.0;
+constexpr double kTrendErrors = 2.0;
 constexpr double kLeastDeficit = 0.05;  // nats
 constexpr double kLeastSeparability = 0.02;
 
@@ -22,8 +22,8 @@ struct Change {
   double before = 0, after = 0;  // means over the heads
   double mean = 0, standard_error = 0;
   double least = 0;  // a change smaller than that is none
-  bool falls() const { return mean < -std::max(least, kStandardErrors * standard_error); }
-  bool rises() const { return mean > std::max(least, kStandardErrors * standard_error); }
+  bool falls() const { return mean < -std::max(least, kTrendErrors * standard_error); }
+  bool rises() const { return mean > std::max(least, kTrendErrors * standard_error); }
 };
 
 using HeadValue = std::function<std::optional<double>(const HeadName&)>;
@@ -79,7 +79,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
   if (results.coord("pattern") == nullptr) return lines;
   const auto names = results.coord_names("pattern");
   const auto top_n = judged_top_n(results);
-  for (Index k = 1; k < static_cast<Index>(names.size()); ++k) {
+  for (Index k = 1; k < std::ssize(names); ++k) {
     const auto plain = [&](const char* metric, Index pattern) -> HeadValue {
       return [&results, metric, pattern](const HeadName& head) {
         return value_of(results, metric, head, pattern, std::nullopt);
@@ -103,15 +103,15 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     if (!keys || !deficit) continue;
     if (keys->after == keys->before) {
       lines.push_back(fmt::format("{} leaves all of {} keys: nothing is left out at this length.",
-                                  names[static_cast<std::size_t>(k)], rounded(keys->before)));
+                                  names[k], rounded(keys->before)));
       continue;
     }
     std::string line = fmt::format(
         "{} leaves {} of {} keys: entropy {:.2f} nats below that of equal weights, on as many "
         "random "
         "keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
-        names[static_cast<std::size_t>(k)], rounded(keys->after), rounded(keys->before),
-        deficit->after, deficit->before, deficit->mean, deficit->standard_error);
+        names[k], rounded(keys->after), rounded(keys->before), deficit->after, deficit->before,
+        deficit->mean, deficit->standard_error);
     if (separability) {
       line +=
           fmt::format(", separability above random vectors {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",

@@ -45,7 +45,7 @@ class HeadsUnder final : public HeadSource {
     const auto heads = source_.layer(layer, document);
     heads_.assign(heads.begin(), heads.end());
     for (HeadInput& head : heads_) {
-      interventions_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
+      interventions_[layer * info().heads + head.head].apply(head);
     }
     return heads_;
   }

@@ -56,15 +56,15 @@ Keys by_recency(Keys keys, Index query) {
   return keys;
 }
 
-struct Case {
+struct BudgetCase {
   const char* rule;
   Visibility visibility;
 };
 
-class BudgetOf : public testing::TestWithParam<Case> {};
+class BudgetOf : public testing::TestWithParam<BudgetCase> {};
 
 TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
-  const Case& of = GetParam();
+  const BudgetCase& of = GetParam();
   const Index length = 72;
   DrawnHead drawn(length, 20, 1.5, of.visibility);
   const auto rule = make_normalizer(of.rule);
@@ -139,12 +139,12 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, BudgetOf,
-                         testing::Values(Case{"softmax", Visibility::causal()},
-                                         Case{"softmax", Visibility::full()},
-                                         Case{"softmax", Visibility::sliding_window(30)},
-                                         Case{"pointwise:f=taylor2", Visibility::full()},
-                                         Case{"sparsemax", Visibility::causal()},
-                                         Case{"ssmax", Visibility::causal()}));
+                         testing::Values(BudgetCase{"softmax", Visibility::causal()},
+                                         BudgetCase{"softmax", Visibility::full()},
+                                         BudgetCase{"softmax", Visibility::sliding_window(30)},
+                                         BudgetCase{"pointwise:f=taylor2", Visibility::full()},
+                                         BudgetCase{"sparsemax", Visibility::causal()},
+                                         BudgetCase{"ssmax", Visibility::causal()}));
 
 // The bridge (docs/mathematics.md 5): n E||o_n - o||^2 / ||o||^2 tends to the constant.
 TEST(Budget, ErrorConstantIsThatOfDrawsWithReplacement) {

@@ -75,17 +75,17 @@ std::vector<Index> draws(const SubsampleOptions& options, std::size_t point, Ind
   return found;
 }
 
-struct Case {
+struct SubsampleCase {
   const char* rule;
   double sharpness;
   Visibility visibility;
   double tolerance;
 };
 
-class SubsampleErrorsOf : public testing::TestWithParam<Case> {};
+class SubsampleErrorsOf : public testing::TestWithParam<SubsampleCase> {};
 
 TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
-  const Case& of = GetParam();
+  const SubsampleCase& of = GetParam();
   const Index length = 80;
   DrawnHead drawn(length, 5, of.sharpness, of.visibility);
   drawn.head.document = 3;
@@ -144,16 +144,16 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, SubsampleErrorsOf,
     testing::Values(
-        Case{"softmax", 1.5, Visibility::full(), 2e-5},
-        Case{"softmax", 1.5, Visibility::causal(), 2e-5},
-        Case{"softmax", 1.5, Visibility::sliding_window(40), 2e-5},
+        SubsampleCase{"softmax", 1.5, Visibility::full(), 2e-5},
+        SubsampleCase{"softmax", 1.5, Visibility::causal(), 2e-5},
+        SubsampleCase{"softmax", 1.5, Visibility::sliding_window(40), 2e-5},
         // Keys drawn lie so far below the largest of all that their weights are 0 in float32.
-        Case{"softmax", 60, Visibility::full(), 3e-4},
-        Case{"pointwise:f=softplus", 1.5, Visibility::full(), 2e-5},
-        Case{"entmax", 1.5, Visibility::causal(), 2e-5},
-        Case{"ssmax", 1.5, Visibility::full(), 2e-5},
-        Case{"sigmoid", 1.5, Visibility::full(), 2e-5},
-        Case{"softpick", 1.5, Visibility::full(), 2e-5}));
+        SubsampleCase{"softmax", 60, Visibility::full(), 3e-4},
+        SubsampleCase{"pointwise:f=softplus", 1.5, Visibility::full(), 2e-5},
+        SubsampleCase{"entmax", 1.5, Visibility::causal(), 2e-5},
+        SubsampleCase{"ssmax", 1.5, Visibility::full(), 2e-5},
+        SubsampleCase{"sigmoid", 1.5, Visibility::full(), 2e-5},
+        SubsampleCase{"softpick", 1.5, Visibility::full(), 2e-5}));
 
 TEST(Subsamples, HaveTheSameBitsOnAnyNumberOfThreads) {
   DrawnHead drawn(100, 8, 1, Visibility::causal());

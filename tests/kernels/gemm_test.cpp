@@ -57,7 +57,7 @@ void expect_product(const Matrix<float>& a, const Matrix<float>& b, const Matrix
         sum += before(i, j);
         magnitude += std::abs(before(i, j));
       }
-      ASSERT_NEAR(c(i, j), sum, double(a.cols() + 2) * kRounding * magnitude)
+      ASSERT_NEAR(c(i, j), sum, double(a.cols() + 2) * kSingleRounding * magnitude)
           << a.rows() << "x" << a.cols() << "x" << b.cols() << " at " << i << "," << j;
     }
   }
@@ -235,7 +235,7 @@ TEST_P(Gemm, DotAgreesWithFloat64) {
       sum += double(x[i]) * y[i];
       magnitude += std::abs(double(x[i]) * y[i]);
     }
-    EXPECT_NEAR(dot(x, y), sum, double(n) * kRounding * magnitude) << n;
+    EXPECT_NEAR(dot(x, y), sum, double(n) * kSingleRounding * magnitude) << n;
   }
 }
 

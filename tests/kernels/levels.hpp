@@ -31,7 +31,7 @@ class EveryLevel : public testing::TestWithParam<std::string> {
                            [](const auto& level) { return level.param; })
 
 // Half the distance between 1 and the next float: the largest relative error of one rounding.
-inline constexpr double kRounding = 0x1p-24;
+inline constexpr double kSingleRounding = 0x1p-24;
 
 using Generator = std::mt19937_64;
 

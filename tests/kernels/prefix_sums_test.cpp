@@ -45,7 +45,7 @@ TEST_P(PrefixSums, AreThoseOfFloat64) {
           size += std::abs(term);
         }
         // One rounding for each key of sums no larger than the sum of the sizes.
-        const double bound = static_cast<double>(ends[p] + 1) * kRounding * size;
+        const double bound = static_cast<double>(ends[p] + 1) * kSingleRounding * size;
         ASSERT_NEAR(sums(static_cast<Index>(p), c), sum, bound) << columns << " " << p << " " << c;
       }
     }
@@ -71,7 +71,7 @@ TEST_P(Gather, TakesWhatHasAFactorAndAddsItUp) {
     const float found = gather(row, index, factors, std::span(out).first(expected.size()));
     out.resize(expected.size());
     EXPECT_EQ(out, expected);
-    EXPECT_NEAR(found, sum, static_cast<double>(size + 1) * kRounding * whole);
+    EXPECT_NEAR(found, sum, static_cast<double>(size + 1) * kSingleRounding * whole);
   }
 }
 

@@ -56,13 +56,13 @@ struct Reference {
 // |x| 2^-24; the product x log2(e) inside exp by about as much again, since float32 holds log2(e)
 // to 1.3e-8; the polynomial is good to 4.4e-7 and its evaluation to about two roundings.
 double exp_tolerance(double x) {
-  return 4.4e-7 + (3.0 + 2.0 * std::abs(x)) * kRounding;
+  return 4.4e-7 + (3.0 + 2.0 * std::abs(x)) * kSingleRounding;
 }
 
 // A weight is divided by the sum of all exp(x), which is off by their errors (where all x are the
 // same, all errors are the same) and by those of the float32 lanes; and it has a rounding more.
 double weight_tolerance(double x) {
-  return exp_tolerance(x) + 4.4e-7 + 5 * kRounding;
+  return exp_tolerance(x) + 4.4e-7 + 5 * kSingleRounding;
 }
 
 // A weighted mean of such errors, for sums: terms with large |x| have small weight, |x| e^x <= 0.4.
@@ -92,7 +92,7 @@ void expect_row(const std::vector<float>& logits) {
   EXPECT_NEAR(got.min, expected.min, weight_tolerance(got.min_logit - top) * expected.min + 2e-38)
       << at;
   EXPECT_NEAR(got.log_sum_exp, expected.log_sum_exp,
-              kSum + 2 * kRounding * std::abs(expected.log_sum_exp))
+              kSum + 2 * kSingleRounding * std::abs(expected.log_sum_exp))
       << at;
   // Near a one-hot row the entropy keeps five digits.
   EXPECT_NEAR(got.entropy, expected.entropy,

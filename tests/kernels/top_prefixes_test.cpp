@@ -140,7 +140,7 @@ TEST_P(TopPrefixes, PrefixesAgreeWithPlainSums) {
       compared.inside_stride = depth;
       sum_top_prefixes(w.gram, {&prefix, 1});
 
-      const double tolerance = 4.0 * members * kRounding;
+      const double tolerance = 4.0 * members * kSingleRounding;
       for (int k = 0; k < members; ++k) {
         const Index column = w.member_columns[static_cast<std::size_t>(k)];
         EXPECT_NEAR(before[static_cast<std::size_t>(k)], w.sum(w.first, k, column),

@@ -10,7 +10,7 @@ namespace {
 class WeightSumsTest : public EveryLevel {};
 HEADGAUGE_EVERY_LEVEL(WeightSumsTest);
 
-void expect_row(const std::vector<float>& weights) {
+void expect_sums(const std::vector<float>& weights) {
   const std::vector<float> logits = normals(static_cast<Index>(weights.size()), 9);
   const WeightSums got = sum_weights(weights, logits);
   const std::string at = "n = " + std::to_string(weights.size());
@@ -25,7 +25,7 @@ TEST_P(WeightSumsTest, AgreeWithFloat64OnWeightsOfBothSigns) {
   for_each_row([](const std::vector<float>& row) {
     // Subnormal weights count as none.
     if (std::abs(row[0]) < 1e-38f) return;
-    expect_row(row);
+    expect_sums(row);
   });
 }
 
@@ -34,7 +34,7 @@ TEST_P(WeightSumsTest, AgreeWithFloat64OnWeightsThatAreNotNegative) {
     if (std::abs(row[0]) < 1e-38f) return;
     const bool sparse = row.size() % 2 == 0;
     for (float& w : row) w = sparse ? std::max(w, 0.0f) : std::abs(w);
-    expect_row(row);
+    expect_sums(row);
   });
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-json read_golden(const std::string& name) {
+json read_bert_golden(const std::string& name) {
   std::ifstream file(testing::source_path("tests/golden/bert/" + name + "/golden.json"));
   return json::parse(file);
 }
@@ -67,7 +67,7 @@ void compare_statistics(const json& golden, const Results& results) {
   }
 }
 
-void compare(const json& golden, const std::string& folder) {
+void compare_bert(const json& golden, const std::string& folder) {
   const ResolvedModel model = resolve_model(folder);
   SourceOptions options;
   options.threads = 2;
@@ -91,7 +91,7 @@ class BertParity : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(BertParity, WithHuggingFace) {
   const std::string name = GetParam();
-  compare(read_golden(name), testing::source_path("tests/golden/bert/" + name));
+  compare_bert(read_bert_golden(name), testing::source_path("tests/golden/bert/" + name));
 }
 
 INSTANTIATE_TEST_SUITE_P(Switches, BertParity,
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Switches, BertParity,
 // x = embedding is the row of the word table as stored, x = value what the head adds up, with bias.
 TEST(Bert, GivesTheVectorsThatXNames) {
   const std::string folder = testing::source_path("tests/golden/bert/prefix");
-  const Document document = document_of(read_golden("prefix"));
+  const Document document = document_of(read_bert_golden("prefix"));
   const Checkpoint checkpoint = Checkpoint::open(folder);
   const auto words = checkpoint.find("bert.embeddings.word_embeddings.weight")->values();
   auto source = make_model_source(resolve_model(folder), {document}, {});
@@ -133,7 +133,7 @@ TEST(Bert, GivesTheVectorsThatXNames) {
 TEST(BertReal, MiniLm) {
   const std::string folder = testing::minilm_path();
   if (!testing::exists(folder)) GTEST_SKIP() << testing::kNoMiniLm;
-  const json golden = read_golden("minilm");
+  const json golden = read_bert_golden("minilm");
   const Tokenizer tokenizer = Tokenizer::load(folder);
   Tokenizer::Around around;
   const std::vector<int> tokens = tokenizer.encode(
@@ -143,7 +143,7 @@ TEST(BertReal, MiniLm) {
   const auto expected = golden["tokens"].get<std::vector<int>>();
   ASSERT_GE(tokens.size(), expected.size());
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), tokens.begin()));
-  compare(golden, folder);
+  compare_bert(golden, folder);
 }
 
 }  // namespace

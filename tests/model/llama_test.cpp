@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::expect_error;
 
-std::string golden_folder(const std::string& name) {
+std::string llama_folder(const std::string& name) {
   return fmt::format("{}/{}", testing::source_path("tests/golden/llama"), name);
 }
 
@@ -36,7 +36,7 @@ std::unique_ptr<ModelSource> open(const std::string& folder, std::vector<Documen
 class Changed {
  public:
   Changed(const std::string& golden, const json& changes) : folder_("llama") {
-    const std::string from = golden_folder(golden);
+    const std::string from = llama_folder(golden);
     json config = json::parse(testing::read_bytes(from + "/config.json"));
     for (const auto& [key, value] : changes.items()) {
       if (value.is_null()) {
@@ -56,7 +56,7 @@ class Changed {
 };
 
 TEST(Llama, GroupsShareKeysAndValues) {
-  const auto source = open(golden_folder("llama-plain"), {ids(40)});
+  const auto source = open(llama_folder("llama-plain"), {ids(40)});
   EXPECT_EQ(source->info().kv_heads, 2);
   EXPECT_EQ(source->info().max_length, 0);
   EXPECT_EQ(source->info().trained_length, 128);
@@ -75,7 +75,7 @@ TEST(Llama, GroupsShareKeysAndValues) {
 }
 
 TEST(Llama, UnrotatedVectorsMeetAsTheyDoAtTheSamePosition) {
-  const auto source = open(golden_folder("qwen3-plain"), {ids(40)});
+  const auto source = open(llama_folder("qwen3-plain"), {ids(40)});
   const auto meet = [](MatrixView<const float> q, Index t, MatrixView<const float> k, Index s) {
     double sum = 0;
     for (Index i = 0; i < q.cols(); ++i) sum += static_cast<double>(q(t, i)) * k(s, i);
@@ -100,7 +100,7 @@ TEST(Llama, UnrotatedVectorsMeetAsTheyDoAtTheSamePosition) {
 }
 
 TEST(Llama, HeadsCarryWindowsScalesAndCaps) {
-  const auto source = open(golden_folder("gemma2-plain"), {ids(40)});
+  const auto source = open(llama_folder("gemma2-plain"), {ids(40)});
   EXPECT_EQ(source->info().windows, (std::vector<Index>{21, 0, 21}));
   EXPECT_EQ(source->info().layer_types[0], "sliding_attention");
   EXPECT_EQ(source->info().layer_types[1], "full_attention");
@@ -117,7 +117,7 @@ TEST(Llama, HeadsCarryWindowsScalesAndCaps) {
 // The texts of the golden files are shorter than the default window.
 TEST(Llama, WindowsThatNoFieldStates) {
   const auto windows = [](const std::string& golden) {
-    return open(golden_folder(golden), {ids(4)})->info().windows;
+    return open(llama_folder(golden), {ids(4)})->info().windows;
   };
   EXPECT_EQ(windows("llama-tied"), (std::vector<Index>{0, 0}));
   EXPECT_EQ(windows("mistral-full"), (std::vector<Index>{0, 0}));  // null
@@ -128,8 +128,8 @@ TEST(Llama, WindowsThatNoFieldStates) {
 
 // The embedding is the table's row, whatever the family makes of it.
 TEST(Llama, TheEmbeddingIsNotScaled) {
-  const auto source = open(golden_folder("gemma-plain"), {ids(20)});
-  const Checkpoint checkpoint = Checkpoint::open(golden_folder("gemma-plain"));
+  const auto source = open(llama_folder("gemma-plain"), {ids(20)});
+  const Checkpoint checkpoint = Checkpoint::open(llama_folder("gemma-plain"));
   const Matrix<float> table = checkpoint.find("model.embed_tokens.weight")->matrix();
   const HeadInput& head = source->layer(0, 0).front();
   for (Index t = 0; t < 20; ++t) {
@@ -161,7 +161,7 @@ TEST(Llama, WithoutAHeadThereIsNoLoss) {
 TEST(Llama, LengthsMayExceedTheTrainedContext) {
   ScanOptions options;
   options.measures = {"weights", "model"};
-  const std::string folder = golden_folder("llama-beyond");  // trained on 24 positions
+  const std::string folder = llama_folder("llama-beyond");  // trained on 24 positions
   Results results = scan(*open(folder, {ids(64)}), options);
   EXPECT_EQ(results.coord_numbers("length").back(), 24);
   EXPECT_FALSE(has_notice(results, "was trained on"));
@@ -170,13 +170,13 @@ TEST(Llama, LengthsMayExceedTheTrainedContext) {
   EXPECT_TRUE(has_notice(results, "was trained on contexts of 24 tokens"));
   EXPECT_FALSE(has_notice(results, "RoPE scaling"));
   EXPECT_GT(results.at("loss", {1}), 0);
-  results = scan(*open(golden_folder("llama-dynamic-beyond"), {ids(64)}), options);
+  results = scan(*open(llama_folder("llama-dynamic-beyond"), {ids(64)}), options);
   EXPECT_TRUE(has_notice(results, "dynamic RoPE scaling takes other frequencies"));
 }
 
 // With dynamic scaling each document has the frequencies of its own length.
 TEST(Llama, DocumentsDoNotDisturbEachOther) {
-  const std::string folder = golden_folder("llama-dynamic-beyond");
+  const std::string folder = llama_folder("llama-dynamic-beyond");
   const auto both = open(folder, {ids(64), ids(20)});
   const auto alone = open(folder, {ids(20)});
   for (int layer = 0; layer < 2; ++layer) {

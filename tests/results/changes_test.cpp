@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headgauge/diff.hpp"
+#include "scan/merge.hpp"
 
 namespace headgauge {
 namespace {
@@ -152,6 +153,119 @@ TEST(Changes, EachInterventionHasALine) {
   ASSERT_EQ(list.measured.size(), 2u);
   EXPECT_EQ(list.measured[0].labels, (Labels{{"normalizer", "ssmax"}, {"length", "32"}}));
   EXPECT_EQ(list.measured[1].labels, (Labels{{"normalizer", "original"}, {"length", "64"}}));
+}
+
+// A comparison of two rules at two lengths, with errors that are smaller for changes: these pair
+// the rows.
+Results compared() {
+  Results r;
+  r.set_coord("layer", Numbers{5});
+  r.set_coord("head", Numbers{0, 3});
+  r.set_coord("normalizer", std::vector<std::string>{"original", "ssmax", "relu"});
+  r.set_coord("length", Numbers{32, 64});
+  r.command = Command::compare;
+  LabelledArray& loss = r.add_metric("loss", {"normalizer", "length"}, "nats");
+  loss.values = {2, 3, 2.5, 3.25, 2, 3.125};
+  loss.standard_error.assign(6, 10);
+  LabelledArray& change = r.add_metric("loss_change", {"normalizer", "length"}, "nats");
+  change.values = {0, 0, 0.5, 0.25, 0, 0.125};
+  change.standard_error = {0, 0, 0.125, 0.03125, 0.125, 0.125};
+  change.change_of = "loss";
+  return r;
+}
+
+TEST(ChangesOfAComparison, TakeTheErrorsOfTheChange) {
+  const ChangeList list = list_changes(compared());
+  ASSERT_EQ(list.measured.size(), 1u) << "the errors of the losses would hide it";
+  const Change& change = list.measured[0];
+  EXPECT_EQ(change.metric, "loss");
+  EXPECT_EQ(change.labels, (Labels{{"normalizer", "ssmax"}, {"length", "64"}}));
+  EXPECT_EQ(change.cell, std::vector<Index>{1});
+  EXPECT_EQ(change.before, 3);
+  EXPECT_EQ(change.after, 3.25);
+  EXPECT_EQ(change.change, 0.25);
+  EXPECT_EQ(change.standard_error, 0.03125);
+  EXPECT_EQ(change.errors, 8);
+  EXPECT_EQ(change.values, 2);
+  EXPECT_EQ(change.changed, 2);
+  // The original is not compared with itself: 4 values, not 6.
+  EXPECT_EQ(list.values, 4);
+  EXPECT_EQ(list.changed, 2);
+  EXPECT_EQ(list.unmeasured_values, 0);
+  EXPECT_NEAR(list.by_chance, 4 * 0.0455, 1e-3);
+  const ChangeList all = list_changes(compared(), 0.5);
+  ASSERT_EQ(all.measured.size(), 2u);
+  EXPECT_EQ(all.measured[1].labels, (Labels{{"normalizer", "relu"}, {"length", "64"}}));
+  EXPECT_EQ(all.measured[1].errors, 1);
+}
+
+TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
+  Results r = compared();
+  const std::vector<std::string> dims{"layer", "head", "normalizer", "length"};
+  r.add_metric("entropy", dims, "nats").values = {1, 1, 2, 3, 1, 1, 4, 4, 4, 5, 4, 4};
+  LabelledArray& change = r.add_metric("other_name", dims, "nats");
+  change.values = {0, 0, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0};
+  change.change_of = "entropy";
+  const ChangeList list = list_changes(r);
+  EXPECT_EQ(list.measured.size(), 1u);
+  ASSERT_EQ(list.unmeasured.size(), 2u);
+  EXPECT_EQ(list.unmeasured[0].labels,
+            (Labels{{"normalizer", "ssmax"}, {"layer", "5"}, {"head", "0"}, {"length", "64"}}));
+  EXPECT_EQ(list.unmeasured[0].relative, 0.4) << "of the largest value, 5";
+  EXPECT_EQ(list.unmeasured[0].changed, 2);
+  EXPECT_EQ(list.unmeasured[1].labels,
+            (Labels{{"normalizer", "ssmax"}, {"layer", "5"}, {"head", "3"}, {"length", "64"}}));
+  EXPECT_EQ(list.unmeasured_values, 8);
+  EXPECT_EQ(list.unmeasured_changed, 3);
+}
+
+TEST(ChangesOfAComparison, AreOfMetricsWithAChangeAlone) {
+  Results r = compared();
+  r.set_coord("position", Numbers{8, 16});
+  r.add_metric("entropy", {"normalizer", "length"}, "nats").values = {1, 1, 9, 9, 9, 9};
+  r.add_metric("by_position", {"normalizer", "position"}, "nats").values = {1, 1, 9, 9, 9, 9};
+  LabelledArray& change = r.add_metric("by_position_change", {"normalizer", "position"}, "nats");
+  change.values = {0, 0, 8, 8, 8, 8};
+  change.change_of = "by_position";
+  r.add_metric("gone_change", {"normalizer", "length"}, "nats").change_of = "gone";
+  const ChangeList list = list_changes(r);
+  EXPECT_EQ(list.measured.size(), 1u);
+  EXPECT_TRUE(list.unmeasured.empty());
+  EXPECT_EQ(list.unmeasured_values, 0);
+}
+
+// A critical N of -1 says that none was found; that it fell by 1 is a change like others.
+TEST(ChangesOfAComparison, NotFoundIsNoChangeButMinusOneIs) {
+  Results r = compared();
+  LabelledArray& critical = r.add_metric("critical_n", {"normalizer", "length"}, "keys");
+  critical.values = {5, -1, 4, 7, -1, -1};
+  ASSERT_EQ(critical.none, -1);
+  add_change("critical_n", "normalizer", r);
+  const LabelledArray& change = *r.metric("critical_n_change");
+  EXPECT_EQ(change.change_of, "critical_n");
+  EXPECT_EQ(change.none, std::nullopt);
+  EXPECT_EQ(change({1, 0}), -1);
+  for (const std::size_t i : {1, 3, 4, 5}) EXPECT_TRUE(std::isnan(change.values[i])) << i;
+  const ChangeList list = list_changes(r);
+  ASSERT_EQ(list.unmeasured.size(), 1u);
+  EXPECT_EQ(list.unmeasured[0].labels, (Labels{{"normalizer", "ssmax"}, {"length", "32"}}));
+  EXPECT_EQ(list.unmeasured[0].none, -1) << "of the metric";
+  EXPECT_EQ(list.unmeasured[0].change, -1);
+  EXPECT_EQ(list.unmeasured_values, 1);
+  // Two such files, whose changes alone are compared.
+  const Results d = diff(r, r, {.metrics = {"critical_n_change"}});
+  EXPECT_EQ(d.at("critical_n_change_change", {1, 0}), 0);
+}
+
+TEST(Changes, AreWrittenInTheOrderOfTheList) {
+  Results d = differing({{1}, {1}, {1}}, {{3}, {9}, {5}}, 0.5);
+  d.changes = list_changes(d);
+  const auto json = to_json(d)["changes"];
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["labels"]["head"], "1");
+  EXPECT_EQ(json[1]["labels"]["head"], "2");
+  EXPECT_EQ(json[2]["labels"]["head"], "0");
+  EXPECT_EQ(json[0]["after"], 9.0);
 }
 
 }  // namespace

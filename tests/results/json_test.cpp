@@ -211,8 +211,12 @@ TEST(ResultsJson, UnknownKeysAreIgnored) {
 TEST(ResultsJson, RefusesOtherSchemas) {
   Json json = to_json(made_results());
   const auto read = [&] { return thrown([&] { results_from_json(json, "r.json"); }); };
-  json["schema"] = "headgauge.results/2";
-  expect_thrown(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\" or older");
+  for (const char* later : {"headgauge.results/3", "headgauge.results/10.1"}) {
+    json["schema"] = later;
+    expect_thrown(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\" or older");
+  }
+  json["schema"] = "headgauge.results/0";
+  expect_thrown(read(), "bad input");
   json["schema"] = "othertool/1";
   expect_thrown(read(), "bad input: r.json: schema: expected \"headgauge.results/2\", found \"oth");
   json["schema"] = "headgauge.results/one";

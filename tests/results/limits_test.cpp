@@ -12,7 +12,7 @@ namespace {
 using Numbers = std::vector<double>;
 
 // One layer with heads 0, 1, 2 at lengths 32 and 64; a loss; a critical N for each head.
-Results run_of(const Numbers& m, const Numbers& critical = {4, 4, 4}) {
+Results limits_run(const Numbers& m, const Numbers& critical = {4, 4, 4}) {
   Results r;
   r.set_coord("layer", Numbers{0});
   r.set_coord("head", Numbers{0, 1, 2});
@@ -38,8 +38,8 @@ LimitCheck check(const std::string& limit, const Results& before, const Results&
 }
 
 TEST(Limits, IncreaseAndDecreaseAreApart) {
-  const Results up = run_of({1, 1.5, 1, 1, 1, 1}), down = run_of({1, 0.5, 1, 1, 1, 1});
-  const Results same = run_of(kOnes);
+  const Results up = limits_run({1, 1.5, 1, 1, 1, 1}), down = limits_run({1, 0.5, 1, 1, 1, 1});
+  const Results same = limits_run(kOnes);
   EXPECT_EQ(check(R"({"metric": "m", "max_increase": 0.4})", same, up).exceeded, 1);
   EXPECT_EQ(check(R"({"metric": "m", "max_increase": 0.5})", same, up).exceeded, 0);
   EXPECT_EQ(check(R"({"metric": "m", "max_increase": 0})", same, down).exceeded, 0);
@@ -48,7 +48,7 @@ TEST(Limits, IncreaseAndDecreaseAreApart) {
   EXPECT_EQ(check(R"({"metric": "m", "max_decrease": 0})", same, same).exceeded, 0);
   EXPECT_EQ(check(R"({"metric": "m", "max_decrease": 0})", same, same).values, 6);
   const LimitCheck worst = check(R"({"metric": "m", "max_increase": 0.1, "max_decrease": 0.25})",
-                                 same, run_of({1, 1.5, 0.2, 1, 1, 1.2}));
+                                 same, limits_run({1, 1.5, 0.2, 1, 1, 1.2}));
   EXPECT_EQ(worst.exceeded, 3);
   EXPECT_EQ(worst.worst.labels[1].second, "1") << "0.55 too low, where the others are 0.4 too high";
   EXPECT_EQ(worst.worst.labels[2].second, "32");
@@ -56,8 +56,8 @@ TEST(Limits, IncreaseAndDecreaseAreApart) {
 }
 
 TEST(Limits, RelativeIsOfTheOldValue) {
-  const Results before = run_of({10, 10, 10, 10, 10, -10}),
-                after = run_of({10, 12, 10, 10, 10, -8});
+  const Results before = limits_run({10, 10, 10, 10, 10, -10}),
+                after = limits_run({10, 12, 10, 10, 10, -8});
   EXPECT_EQ(
       check(R"({"metric": "m", "max_increase": 0.21, "relative": true})", before, after).exceeded,
       0);
@@ -71,7 +71,7 @@ TEST(Limits, RelativeIsOfTheOldValue) {
 }
 
 TEST(Limits, ErrorsGiveRoom) {
-  const Results before = run_of(kOnes), after = run_of({1, 2, 1, 1, 1, 1});  // 2.357 errors
+  const Results before = limits_run(kOnes), after = limits_run({1, 2, 1, 1, 1, 1});  // 2.357 errors
   EXPECT_EQ(check(R"({"metric": "m", "max_increase": 0, "errors": 2})", before, after).exceeded, 1);
   EXPECT_EQ(check(R"({"metric": "m", "max_increase": 0, "errors": 2.5})", before, after).exceeded,
             0);
@@ -85,7 +85,7 @@ TEST(Limits, ErrorsGiveRoom) {
 }
 
 TEST(Limits, HeadsAndWhereChooseTheValues) {
-  const Results before = run_of(kOnes), after = run_of({2, 2, 2, 2, 2, 2});
+  const Results before = limits_run(kOnes), after = limits_run({2, 2, 2, 2, 2, 2});
   const auto exceeded = [&](const std::string& more) {
     return check(fmt::format("{{\"metric\": \"m\", \"max_increase\": 0{}}}", more), before, after)
         .exceeded;
@@ -101,7 +101,7 @@ TEST(Limits, HeadsAndWhereChooseTheValues) {
 }
 
 TEST(Limits, ALimitForNothingIsAnError) {
-  const Results run = run_of(kOnes);
+  const Results run = limits_run(kOnes);
   const auto fault_of = [&](const std::string& limit) {
     return thrown<BadInputError>([&] { check(limit, run, run); });
   };
@@ -129,8 +129,8 @@ TEST(Limits, ALimitForNothingIsAnError) {
 }
 
 TEST(Limits, ValuesThatVanishExceedAndNewOnesAreNotChecked) {
-  const Results whole = run_of(kOnes);
-  const Results holed = run_of({1, kUndefined, 1, 1, 1, 1});
+  const Results whole = limits_run(kOnes);
+  const Results holed = limits_run({1, kUndefined, 1, 1, 1, 1});
   const LimitCheck lost = check(R"({"metric": "m", "max_increase": 9})", whole, holed);
   EXPECT_EQ(lost.exceeded, 1);
   EXPECT_TRUE(std::isnan(lost.worst.after));
@@ -139,12 +139,12 @@ TEST(Limits, ValuesThatVanishExceedAndNewOnesAreNotChecked) {
   EXPECT_EQ(come.values, 5);
   EXPECT_EQ(come.unchecked, 1);
   // A gate is never passed because nothing was checked.
-  const Results nothing = run_of(std::vector<double>(6, kUndefined));
+  const Results nothing = limits_run(std::vector<double>(6, kUndefined));
   EXPECT_THROW(check(R"({"metric": "m", "max_increase": 9})", nothing, whole), BadInputError);
 }
 
 TEST(Limits, CriticalNNotFoundIsAboveAll) {
-  const Results found = run_of(kOnes, {4, 4, 4}), lost = run_of(kOnes, {4, -1, -1});
+  const Results found = limits_run(kOnes, {4, 4, 4}), lost = limits_run(kOnes, {4, -1, -1});
   const std::string up = R"({"metric": "critical_n_head", "max_increase": 100})";
   const std::string down = R"({"metric": "critical_n_head", "max_decrease": 100})";
   EXPECT_EQ(check(up, found, lost).exceeded, 2);
@@ -154,7 +154,7 @@ TEST(Limits, CriticalNNotFoundIsAboveAll) {
   EXPECT_EQ(check(down, lost, found).exceeded, 2);
   EXPECT_EQ(check(up, lost, lost).exceeded, 0);
   EXPECT_EQ(
-      check(R"({"metric": "critical_n_head", "max_increase": 1})", found, run_of(kOnes, {4, 6, 4}))
+      check(R"({"metric": "critical_n_head", "max_increase": 1})", found, limits_run(kOnes, {4, 6, 4}))
           .exceeded,
       1);
 }

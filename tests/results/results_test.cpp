@@ -55,6 +55,64 @@ TEST(Results, MisuseIsAUsageErrorThatNamesWhatThereIs) {
   EXPECT_NE(message([&] { r.coord_numbers("layer_type"); }).find("names"), std::string::npos);
 }
 
+TEST(Results, SettingACoordinateRelabelsItsMetrics) {
+  Results r;
+  r.set_coord("layer", std::vector<double>{0, 1});
+  r.set_coord("length", std::vector<double>{8, 16, 32});
+  r.add_metric("m", {"layer", "length"}, "1").values = {1, 2, 3, 4, 5, 6};
+  r.add_metric("of_layers", {"layer"}, "1");
+  r.set_coord("length", std::vector<double>{10, 20, 30});
+  EXPECT_EQ(r.metric("m")->dim("length"), r.require_coord("length"));
+  EXPECT_EQ(r.metric("m")->sel("length", 20.0).values, (std::vector<double>{2, 5}));
+  r.set_coord("length", std::vector<std::string>{"short", "middle", "long"});
+  EXPECT_EQ(r.metric("m")->sel("length", "long").values, (std::vector<double>{3, 6}));
+  EXPECT_EQ(r.coords.size(), 2u);
+  try {
+    r.set_coord("length", std::vector<double>{10, 20});
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "results: expected 3 labels of \"length\", found 2");
+  }
+  EXPECT_EQ(r.coord_names("length")[2], "long") << "nothing changed";
+  EXPECT_EQ(r.metric("m")->dim("length").size(), 3);
+}
+
+TEST(Results, AnAddedArrayBringsItsCoordinates) {
+  Results r;
+  r.set_coord("layer", std::vector<double>{4, 9});
+  const Dimension layer = r.require_coord("layer"), rule("rule", std::vector<std::string>{"a"});
+  LabelledArray array({layer, rule}, "keys");
+  array.values = {1, 2};
+  const LabelledArray& added = r.add_metric("m", array);
+  EXPECT_EQ(&added, r.metric("m"));
+  EXPECT_EQ(added.unit, "keys");
+  EXPECT_EQ(r.require_coord("rule"), rule);
+  EXPECT_EQ(r.at("m", {1, 0}), 2);
+  const auto message = [&](const std::string& name, LabelledArray other) -> std::string {
+    try {
+      r.add_metric(name, std::move(other));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "nothing thrown";
+  };
+  EXPECT_EQ(message("m", LabelledArray({layer})),
+            "results: expected a metric not yet there, found \"m\" twice");
+  EXPECT_EQ(message("n", LabelledArray({{"layer", std::vector<double>{4, 8}}})),
+            "results: expected the labels of \"layer\" that are there, found others");
+  EXPECT_EQ(r.metric("n"), nullptr);
+  EXPECT_EQ(r.metrics.size(), 1u);
+  EXPECT_EQ(message("n", LabelledArray({layer.take(std::vector<Index>{0, 1})})), "nothing thrown");
+}
+
+TEST(Results, TheCatalogueGivesItsMetricsTheirMeaning) {
+  Results r;
+  r.set_coord("length", std::vector<double>{8});
+  EXPECT_EQ(r.add_metric("critical_n", {"length"}, "keys").none, -1);
+  EXPECT_TRUE(r.add_metric("top_overlap_partner", {"length"}, "1").identifier);
+  EXPECT_EQ(r.add_metric("mine", {"length"}, "1").none, std::nullopt);
+}
+
 TEST(Results, SettingACoordinateAgainReplacesIt) {
   Results r;
   r.set_coord("length", std::vector<double>{8});

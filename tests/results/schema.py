@@ -11,12 +11,14 @@ from pathlib import Path
 import jsonschema
 
 from tests.places import ROOT
+from tests.reference.catalogue import METRICS
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = {"dims", "unit", "values", "stderr", "rows"}
+METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr", "rows"}
 CELL_KEYS = ("values", "stderr", "rows")
 MOST_FAULTS = 10
+EXPERIMENTS = ("gaussian", "sphere", "model")  # of `reproduce tokens`
 
 
 class InvalidResults(AssertionError):
@@ -53,6 +55,7 @@ def faults_of(document: dict):
         yield f"{key}: not in the schema"
     for name, metric in document["metrics"].items():
         yield from _metric_faults(name, metric, document["coords"])
+        yield from _declaration_faults(name, metric)
     yield from _flag_faults(document)
 
 
@@ -102,6 +105,24 @@ def _metric_faults(name: str, metric: dict, coords: dict):
                 return
     if "stderr" in metric and any(e is not None and e < 0 for e in _flat(metric["stderr"])):
         yield f"{name}.stderr: negative"
+
+
+def _declaration_faults(name: str, metric: dict):
+    """A metric, or the one that it is a form of, is declared in catalogue/, with its unit."""
+    plain = name
+    if plain not in METRICS and "change_of" in metric:
+        plain = metric["change_of"]
+    if any(dim.endswith("position") for dim in metric["dims"]):
+        plain = plain.removesuffix("_by_position")
+    for experiment in EXPERIMENTS:
+        plain = plain.removeprefix(f"{experiment}_")
+    declared = METRICS.get(plain)
+    if declared is None:
+        yield f"{name}: not in the catalogue"
+    elif metric["unit"] != declared["unit"]:
+        yield f"{name}: the unit is {metric['unit']!r}, declared is {declared['unit']!r}"
+    elif name == plain and metric.get("none") != declared.get("none"):
+        yield f"{name}: none is {metric.get('none')!r}, declared is {declared.get('none')!r}"
 
 
 def _flag_faults(document: dict):

@@ -43,6 +43,20 @@ class Schema(unittest.TestCase):
             without = {name: value for name, value in self.made.items() if name != key}
             self.assertTrue(list(schema.faults_of(without)), key)
 
+    def test_every_metric_is_declared(self):
+        loss = self.made["metrics"]["loss"]
+        for name, metric, fault in (
+            ("surprise", loss, "surprise: not in the catalogue"),
+            ("loss", loss | {"unit": "bits"}, "the unit is 'bits', declared is 'nats'"),
+            ("loss", loss | {"none": -1}, "none is -1, declared is None"),
+            ("surprise_change", loss | {"change_of": "surprise"}, "not in the catalogue"),
+        ):
+            changed = self.made | {"metrics": {name: metric}}
+            self.assertTrue(any(fault in found for found in schema.faults_of(changed)), fault)
+        for name, of in (("loss_change", "loss"), ("gaussian_loss", None), ("entropy_change", "entropy")):
+            metric = loss | ({"change_of": of} if of else {})
+            self.assertEqual(list(schema.faults_of(self.made | {"metrics": {name: metric}})), [])
+
     def test_refuses_wrong_types_and_values(self):
         self.refused("schema", "headgauge.results/2", "does not match")
         self.refused("schema", "other/1", "does not match")

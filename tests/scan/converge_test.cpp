@@ -13,9 +13,9 @@ namespace headgauge {
 namespace {
 
 // Random heads in several documents; the first heads of a layer are the same in all layers.
-class MadeSource final : public HeadSource {
+class DocumentsSource final : public HeadSource {
  public:
-  MadeSource(std::vector<Index> documents, bool causal, Index window = 0) : window_(window) {
+  DocumentsSource(std::vector<Index> documents, bool causal, Index window = 0) : window_(window) {
     info_.name = "made";
     info_.family = "made";
     info_.layers = 2;
@@ -95,7 +95,7 @@ double value(const Results& results, const char* metric, std::initializer_list<P
 TEST(Converge, EveryNumberOfItsSentencesIsInTheResults) {
   ConvergeOptions options = quick();
   options.scan.measures = {"weights", "dispersion"};
-  MadeSource source({160}, true);
+  DocumentsSource source({160}, true);
   Results results = converge(source, options);
   const auto lines = summarize(results);
   EXPECT_GE(lines.size(), 4U);
@@ -105,7 +105,7 @@ TEST(Converge, EveryNumberOfItsSentencesIsInTheResults) {
 
 TEST(Converge, HasTheSameBitsOnAnyNumberOfThreads) {
   ConvergeOptions options = quick();
-  MadeSource source({160}, true);
+  DocumentsSource source({160}, true);
   options.scan.threads = 1;
   const Results one = converge(source, options);
   options.scan.threads = 3;
@@ -121,10 +121,10 @@ TEST(Converge, HasTheSameBitsOnAnyNumberOfThreads) {
 
 TEST(Converge, AveragesTheDocumentsThatReachTheContext) {
   const ConvergeOptions options = quick();
-  MadeSource both({160, 100, 160}, true), first({160}, true);
+  DocumentsSource both({160, 100, 160}, true), first({160}, true);
   const Results of_both = converge(both, options), of_first = converge(first, options);
   // The third document by itself: the same as the first of a source that has other tokens there.
-  MadeSource all({160, 160, 160}, true);
+  DocumentsSource all({160, 160, 160}, true);
   const Results of_all = converge(all, options);
   for (const char* metric : {"horizon", "error_constant"}) {
     const double a = value(of_first, metric, {{"layer", 1}, {"head", 3}});
@@ -145,7 +145,7 @@ TEST(Converge, AveragesTheDocumentsThatReachTheContext) {
 }
 
 TEST(Converge, HeadsThatShareKeysShareTheLargestBudget) {
-  MadeSource source({160}, true);
+  DocumentsSource source({160}, true);
   const Results results = converge(source, quick());
   for (Index group = 0; group < 2; ++group) {
     for (Index sampler = 0; sampler < 3; ++sampler) {
@@ -174,7 +174,7 @@ TEST(Converge, HeadsThatShareKeysShareTheLargestBudget) {
 }
 
 TEST(Converge, AWindowHoldsNoMoreThanItself) {
-  MadeSource source({160}, true, 64);
+  DocumentsSource source({160}, true, 64);
   const Results results = converge(source, quick());
   EXPECT_NEAR(value(results, "cache_bytes_by_layer", {{"layer", 0}, {"cache", 0}}),
               2.0 * 2 * 8 * 4 * 64 / 160, 1e-9);
@@ -190,7 +190,7 @@ TEST(Converge, AWindowHoldsNoMoreThanItself) {
 
 TEST(Converge, LooksAtTheLongestPassOfABidirectionalSource) {
   ConvergeOptions options = quick();
-  MadeSource source({160}, false);
+  DocumentsSource source({160}, false);
   const Results two = converge(source, options);
   options.scan.lengths = {160};
   const Results one = converge(source, options);
@@ -204,7 +204,7 @@ TEST(Converge, LooksAtTheLongestPassOfABidirectionalSource) {
 
 TEST(Converge, PredictsARateForScaledSoftmaxAlone) {
   ConvergeOptions options = quick();
-  MadeSource source({160}, true);
+  DocumentsSource source({160}, true);
   options.scan.normalizer = "softmax:t=0.5";
   const Results sharp = converge(source, options);
   const double horizon = value(sharp, "horizon", {{"layer", 0}, {"head", 1}});
@@ -218,7 +218,7 @@ TEST(Converge, PredictsARateForScaledSoftmaxAlone) {
 }
 
 TEST(Converge, RefusesWhatLeavesNothingToFit) {
-  MadeSource source({160}, true);
+  DocumentsSource source({160}, true);
   ConvergeOptions options = quick();
   options.scan.lengths = {63};
   EXPECT_THROW(converge(source, options), BadInputError);

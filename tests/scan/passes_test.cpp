@@ -286,7 +286,7 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
           std::ranges::none_of(whole.flags, [](const Flag& f) { return f.name == "recommended"; }));
       const LabelledArray& slope = *whole.metric("entropy_slope");
       const LabelledArray& change = *whole.metric("entropy_slope_change");
-      EXPECT_EQ(slope.dims, (std::vector<std::string>{"layer", "head", dimension}));
+      EXPECT_EQ(slope.dim_names(), (std::vector<std::string>{"layer", "head", dimension}));
       EXPECT_FALSE(std::isnan(slope.values[0]));
       // Under a window the number of keys does not grow, and there is no slope.
       EXPECT_EQ(std::isnan(slope.values[1]), patterns);

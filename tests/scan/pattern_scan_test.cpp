@@ -15,9 +15,9 @@ namespace {
 constexpr Index kLength = 150, kDimension = 8;
 
 // Two heads that share keys and values.
-class MadeSource : public HeadSource {
+class PatternSource : public HeadSource {
  public:
-  explicit MadeSource(Visibility visibility = Visibility::causal())
+  explicit PatternSource(Visibility visibility = Visibility::causal())
       : tensors_(kLength, 5 * kDimension) {
     std::mt19937 generator(3);
     std::normal_distribution<float> normal;
@@ -183,7 +183,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
   const auto late = [](Index i, Index j) { return i / 20 == j / 20 || j % 20 >= 17; };
   for (const Visibility& visibility :
        {Visibility::causal(), Visibility::full(), Visibility::sliding_window(60)}) {
-    MadeSource source(visibility);
+    PatternSource source(visibility);
     const Results results = scan(source, options_with("strided:stride=9"));
     for (Index h = 0; h < 2; ++h) {
       const HeadInput& head = source.heads()[static_cast<std::size_t>(h)];
@@ -192,7 +192,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
       EXPECT_NEAR(results.at("jacobian_frobenius", {0, h, 0}), mean.frobenius, 2e-5);
     }
   }
-  MadeSource source;
+  PatternSource source;
   compare(scan(source, options_with("sinks:sinks=2,window=12")), 1,
           expect_of(source.heads()[1], sinks));
   // The rule counts the keys that are left; before, all of them.
@@ -201,7 +201,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
 }
 
 TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
-  MadeSource source;
+  PatternSource source;
   const Results results = scan(source, options_with("fixed:stride=10,summary=1"));
   compare(results, 0, expect_of(source.heads()[0], [](Index i, Index j) {
             return i / 10 == j / 10 || j % 10 == 9;
@@ -211,7 +211,7 @@ TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
 }
 
 TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
-  MadeSource window(Visibility::sliding_window(40)), masked;
+  PatternSource window(Visibility::sliding_window(40)), masked;
   ScanOptions options = options_with("none");
   options.measure.expected_draws = 3;
   const Results a = scan(window, options);
@@ -226,7 +226,7 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
 }
 
 TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
-  MadeSource source;
+  PatternSource source;
   const Results plain = scan(source, options_with("none"));
   for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
     const Results results = scan(source, options_with(all));
@@ -247,7 +247,7 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
 TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
   for (const char* pattern :
        {"bigbird:window=9,random=9,global=2,seed=5", "lsh:buckets=8", "topk"}) {
-    MadeSource source;
+    PatternSource source;
     ScanOptions options = options_with(pattern);
     options.threads = 1;
     const Results one = scan(source, options);
@@ -257,21 +257,21 @@ TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
-  MadeSource source;
+  PatternSource source;
   ScanOptions options = options_with("strided:stride=9");
   options.queries = 100000;  // more than there are: every row, by the other way
   expect_same_bits(scan(source, options_with("strided:stride=9")), scan(source, options));
 }
 
 TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {
-  MadeSource source;
+  PatternSource source;
   const Results results = scan(source, options_with("topk:k=64"));
   const auto tells = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
   EXPECT_EQ(std::ranges::count_if(results.notices, tells), 1);
 }
 
 TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
-  MadeSource source;
+  PatternSource source;
   ScanOptions options = options_with("none");
   options.measures = {"counterfactual"};
   EXPECT_THROW(scan(source, options), UnsupportedError);
@@ -283,7 +283,7 @@ TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
 }
 
 TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
-  MadeSource source;
+  PatternSource source;
   for (HeadInput& head : source.heads()) head.values = {};
   const Results results = scan(source, options_with("window:size=20"));
   EXPECT_LT(results.at("kept_mass", {0, 0, 0}), 0.9);
@@ -292,7 +292,7 @@ TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
 
 // Scores that are all -Inf hide every key of a row: it has no weights without the pattern either.
 TEST(ScanPattern, RowsWithoutKeysAreLeftOut) {
-  MadeSource source;
+  PatternSource source;
   Matrix<float> scores(kLength, kLength);
   for (Index i = 0; i < kLength; ++i) {
     const bool hidden = i % 3 == 0 || i >= kLength - 30;
@@ -311,7 +311,7 @@ TEST(ScanPattern, RowsWithoutKeysAreLeftOut) {
 
 // Rows whose output is 0 have no relative change.
 TEST(ScanPattern, OutputsOfZeroAreLeftOut) {
-  MadeSource source;
+  PatternSource source;
   const Matrix<float> zero(kLength, kDimension);
   for (HeadInput& head : source.heads()) head.values = zero;
   const Results results = scan(source, options_with("window:size=20"));
@@ -329,7 +329,7 @@ class NoKeys final : public KeyMask {
 };
 
 TEST(ScanPattern, ARowWithoutKeysIsNamed) {
-  MadeSource source;
+  PatternSource source;
   HeadInput& head = source.heads()[1];
   head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
   try {
@@ -345,7 +345,7 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
 TEST(ScanRule, AHeadsOwnRuleIsObeyed) {
   for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
     const auto rule = make_normalizer(name);
-    MadeSource plain, mixed;
+    PatternSource plain, mixed;
     mixed.heads()[0].rule = rule.get();
     const Results all = scan(plain, options_with("none", name));
     const Results none = scan(plain, options_with("none"));

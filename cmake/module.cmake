@@ -1,0 +1,33 @@
+# headgauge_objects(TARGET SOURCE...): objects that see all headers of the library. They wait for no
+# other target, so that the C++ is compiled beside the Rust crates and the report page. Several
+# sources are compiled as one (a unity build); not those that Highway compiles once an instruction
+# set, whose foreach_target.h stands in a file once.
+option(HEADGAUGE_UNITY "Compile several sources as one: a third of the time for a whole build" ON)
+
+function(headgauge_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_definitions(${target} PRIVATE HEADGAUGE_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PRIVATE
+    nlohmann_json::nlohmann_json TBB::tbb fmt::fmt Eigen3::Eigen Boost::headers PkgConfig::HWY
+    headgauge_warnings)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADGAUGE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} per_target REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(per_target)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
+# headgauge_module(NAME [EXCEPT FILE...]): the sources of this folder, as a part of the library.
+function(headgauge_module name)
+  cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(TRANSFORM arg_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${arg_EXCEPT})
+  headgauge_objects(headgauge_${name} ${sources})
+  target_sources(headgauge PRIVATE $<TARGET_OBJECTS:headgauge_${name}>)
+endfunction()

@@ -1,0 +1,256 @@
+// One array: its cells, and parts of it.
+#include "headgauge/array.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/faults.hpp"
+#include "results/plain_array.hpp"
+
+namespace headgauge {
+namespace {
+
+TEST_F(ArrayTest, CellsAreRowMajorAndStartUndefined) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    LabelledArray array = plain.array();
+    EXPECT_EQ(array.size(), index(plain.count()));
+    const LabelledArray fresh(array.dims());
+    EXPECT_EQ(fresh.values.size(), plain.count());
+    EXPECT_TRUE(std::ranges::all_of(fresh.values, [](double v) { return std::isnan(v); }));
+    EXPECT_EQ(fresh.unit, "1");
+    EXPECT_TRUE(fresh.standard_error.empty() && fresh.rows.empty());
+    Plain expected = plain;
+    expected.fill([&](const Four& p) {
+      std::vector<Index> cell;
+      for (Size k = 0; k < plain.dims.size(); ++k) cell.push_back(index(p[k]));
+      const Estimate got = array.at(cell);
+      EXPECT_TRUE(same(got.value, plain.at(p).value));
+      EXPECT_TRUE(same(got.standard_error, plain.errors ? plain.at(p).standard_error : kUndefined));
+      EXPECT_EQ(got.rows, plain.rows ? plain.at(p).rows : 0);
+      const Estimate there = array.at_offset(static_cast<Size>(array.offset(cell)));
+      EXPECT_TRUE(same(there.value, got.value) && there.rows == got.rows);
+      EXPECT_TRUE(same(there.standard_error, got.standard_error));
+      const Estimate other = some_cell();
+      array.set(cell, other);
+      return other;
+    });
+    expect_array(array, expected);
+  }
+}
+
+TEST_F(ArrayTest, EachVisitsEveryCellOnceInOrder) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    std::vector<std::vector<Index>> expected, got;
+    Plain copy = plain;
+    copy.fill([&](const Four& p) {
+      std::vector<Index> cell;
+      for (Size k = 0; k < plain.dims.size(); ++k) cell.push_back(index(p[k]));
+      expected.push_back(cell);
+      return Estimate{};
+    });
+    plain.array().each([&](std::span<const Index> cell, Size offset) {
+      EXPECT_EQ(offset, got.size());
+      got.emplace_back(cell.begin(), cell.end());
+    });
+    EXPECT_EQ(got, expected);
+  }
+}
+
+TEST_F(ArrayTest, IselTakesOnePlaceFromEitherEnd) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    const LabelledArray array = plain.array();
+    for (Size k = 0; k < plain.dims.size(); ++k) {
+      const Index size = index(plain.sizes[k]);
+      for (Size place = 0; place < plain.sizes[k]; ++place) {
+        Plain expected = without_dim(plain, k);
+        expected.fill([&](const Four& p) { return plain.at(with(p, k, place)); });
+        expect_array(array.isel(plain.dims[k], index(place)), expected);
+        expect_array(array.isel(plain.dims[k], index(place) - size), expected);
+      }
+      EXPECT_THROW(array.isel(plain.dims[k], size), UsageError);
+      EXPECT_THROW(array.isel(plain.dims[k], -size - 1), UsageError);
+    }
+    EXPECT_THROW(array.isel("e", 0), UsageError);
+  }
+}
+
+TEST_F(ArrayTest, SelTakesTheLabel) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    const LabelledArray array = plain.array();
+    for (Size k = 0; k < plain.dims.size(); ++k) {
+      for (Size place = 0; place < plain.sizes[k]; ++place) {
+        Plain expected = without_dim(plain, k);
+        expected.fill([&](const Four& p) { return plain.at(with(p, k, place)); });
+        if (const auto* numbers = std::get_if<Numbers>(&plain.labels[k])) {
+          expect_array(array.sel(plain.dims[k], (*numbers)[place]), expected);
+          expect_array(array.sel(plain.dims[k], (*numbers)[place] * (1 + 5e-10)), expected);
+          EXPECT_THROW(array.sel(plain.dims[k], "n0"), UsageError);
+        } else {
+          expect_array(array.sel(plain.dims[k], std::get<Names>(plain.labels[k])[place]), expected);
+          EXPECT_THROW(array.sel(plain.dims[k], 0.0), UsageError);
+        }
+      }
+    }
+  }
+  const LabelledArray array({{"length", Numbers{32, 64}}, {"rule", Names{"relu"}}});
+  EXPECT_EQ(thrown<UsageError>([&] { array.sel("length", 33.0); }),
+            "results: expected a label of \"length\", found 33");
+  EXPECT_THROW(array.sel("length", 32 * (1 + 2e-9)), UsageError);
+  EXPECT_EQ(thrown<UsageError>([&] { array.sel("rule", "rel"); }),
+            "results: expected a label of \"rule\", found rel");
+}
+
+TEST_F(ArrayTest, TakeKeepsTheOrderAndRepeats) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    for (Size k = 0; k < plain.dims.size(); ++k) {
+      std::vector<Size> places(plain.sizes[k] == 0 ? 0 : below(5));
+      for (Size& place : places) place = below(plain.sizes[k]);
+      Plain expected = plain;
+      expected.sizes[k] = places.size();
+      expected.labels[k] = std::visit(
+          [&](const auto& all) -> Coordinate {
+            auto chosen = all;
+            chosen.clear();
+            for (const Size place : places) chosen.push_back(all[place]);
+            return chosen;
+          },
+          plain.labels[k]);
+      expected.fill([&](Four p) {
+        p[k] = places[p[k]];
+        return plain.at(p);
+      });
+      const std::vector<Index> indices(places.begin(), places.end());
+      expect_array(plain.array().take(plain.dims[k], indices), expected);
+    }
+  }
+}
+
+TEST_F(ArrayTest, TransposedNamesTheDimsInAnyOrder) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    const std::vector<Size> order = shuffled(plain.dims.size());
+    Plain expected = plain;
+    for (Size k = 0; k < order.size(); ++k) {
+      expected.sizes[k] = plain.sizes[order[k]];
+      expected.dims[k] = plain.dims[order[k]];
+      expected.labels[k] = plain.labels[order[k]];
+    }
+    expected.fill([&](const Four& p) {
+      Four from{};
+      for (Size k = 0; k < order.size(); ++k) from[order[k]] = p[k];
+      return plain.at(from);
+    });
+    expect_array(plain.array().transposed(expected.dims), expected);
+    if (plain.dims.empty()) continue;
+    Names fewer(expected.dims.begin() + 1, expected.dims.end());
+    EXPECT_THROW(plain.array().transposed(fewer), UsageError);
+    fewer.push_back("e");
+    EXPECT_THROW(plain.array().transposed(fewer), UsageError);
+  }
+}
+
+TEST_F(ArrayTest, InsertDimRepeatsTheCells) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain(3);
+    for (Size k = 0; k <= plain.dims.size(); ++k) {
+      const Coordinate labels = some_labels(below(4), k);
+      const Size count = std::visit([](const auto& list) { return list.size(); }, labels);
+      Plain expected = plain;
+      expected.sizes = with(plain.sizes, k, count);
+      expected.dims.insert(expected.dims.begin() + index(k), "run");
+      expected.labels.insert(expected.labels.begin() + index(k), labels);
+      expected.fill([&](const Four& p) { return plain.at(without(p, k)); });
+      expect_array(plain.array().insert_dim({"run", labels}, k), expected);
+    }
+  }
+}
+
+TEST_F(ArrayTest, RenamedAndRelabelledKeepTheCells) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    const LabelledArray array = plain.array();
+    for (Size k = 0; k < plain.dims.size(); ++k) {
+      Plain expected = plain;
+      expected.dims[k] = "other";
+      expect_array(array.renamed(plain.dims[k], "other"), expected);
+      expected = plain;
+      expected.labels[k] = some_labels(plain.sizes[k], below(2));
+      LabelledArray relabelled = array;
+      relabelled.relabel({plain.dims[k], expected.labels[k]});
+      expect_array(relabelled, expected);
+      EXPECT_THROW(relabelled.relabel({plain.dims[k], some_labels(plain.sizes[k] + 1, 0)}),
+                   UsageError);
+      expect_array(relabelled, expected);
+    }
+    LabelledArray unchanged = array;
+    unchanged.relabel({"other", Numbers{1}});
+    expect_array(unchanged, plain);
+    EXPECT_THROW(array.renamed("e", "f"), UsageError);
+  }
+}
+
+TEST_F(ArrayTest, MapLeavesValuesAlone) {
+  for (int shape = 0; shape < kShapes; ++shape) {
+    const Plain plain = some_plain();
+    Plain expected = plain;
+    expected.fill([&](const Four& p) { return Estimate{3 * plain.at(p).value + 1}; });
+    expect_array(plain.array().map([](double value) { return 3 * value + 1; }), expected, false,
+                 false);
+  }
+}
+
+TEST(LabelledArrayErrors, SayWhichIndexAlongWhichDim) {
+  LabelledArray array({{"layer", Numbers{4, 9}}, {"length", Numbers{8, 16, 32}}});
+  array({1, 2}) = 4;
+  EXPECT_EQ(array.values[5], 4);
+  EXPECT_EQ(thrown<UsageError>([&] { array({0}); }), "results: expected 2 indices, found 1");
+  EXPECT_EQ(thrown<UsageError>([&] { array({0, 0, 0}); }), "results: expected 2 indices, found 3");
+  EXPECT_EQ(thrown<UsageError>([&] {
+              array({0, 3});
+            }),
+            "results: expected an index below 3 along \"length\", found 3");
+  EXPECT_EQ(thrown<UsageError>([&] {
+              array({-1, 0});
+            }),
+            "results: expected an index below 2 along \"layer\", found -1");
+  EXPECT_EQ(thrown<UsageError>([&] { array.dim("head"); }),
+            "results: expected a dim \"head\", found none");
+  EXPECT_EQ(thrown<UsageError>([&] { array.isel("layer", -3); }),
+            "results: expected an index below 2 along \"layer\", found -3");
+}
+
+TEST(LabelledArrayParts, AreAddedUndefined) {
+  LabelledArray array({{"layer", Numbers{0, 1}}});
+  array.set({1}, {2.5, 0.5, 7});
+  EXPECT_TRUE(array.standard_error.empty() && array.rows.empty()) << "sets the parts it has";
+  EXPECT_EQ(array({1}), 2.5);
+  array.with_standard_errors().with_rows();
+  ASSERT_EQ(array.standard_error.size(), 2u);
+  EXPECT_TRUE(std::isnan(array.standard_error[1]));
+  EXPECT_EQ(array.rows, (std::vector<std::int64_t>{0, 0}));
+  array.set({0}, {1, 0.25, 3});
+  array.with_standard_errors().with_rows();
+  EXPECT_EQ(array.at({0}).standard_error, 0.25);
+  EXPECT_EQ(array.at({0}).rows, 3);
+  EXPECT_TRUE(array.has_dim("layer") && !array.has_dim("head"));
+}
+
+TEST(LabelledArrayParts, OfHeadsBeginsWithLayerAndHead) {
+  const Dimension layer("layer", Numbers{0}), head("head", Numbers{0}),
+      length("length", Numbers{8});
+  EXPECT_TRUE(LabelledArray({layer, head}).of_heads());
+  EXPECT_TRUE(LabelledArray({layer, head, length}).of_heads());
+  EXPECT_FALSE(LabelledArray({head, layer}).of_heads());
+  EXPECT_FALSE(LabelledArray({length, layer, head}).of_heads());
+  EXPECT_FALSE(LabelledArray({layer}).of_heads());
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,215 @@
+// What results.json says beyond numbers: the command, what metrics mean, what changed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "headgauge/results.hpp"
+#include "results/faults.hpp"
+#include "results/made_results.hpp"
+#include "results/schema.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+TEST(ResultsMeaning, EveryCommandIsReadBack) {
+  const std::pair<Command, const char*> commands[] = {
+      {Command::scan, "scan"},
+      {Command::compare, "compare"},
+      {Command::converge, "converge"},
+      {Command::simulate, "converge --synthetic"},
+      {Command::reproduce_limits, "reproduce limits"},
+      {Command::reproduce_tokens, "reproduce tokens"},
+      {Command::diff, "diff"},
+  };
+  Results r = made_results();
+  for (const auto& [command, text] : commands) {
+    r.command = command;
+    EXPECT_EQ(to_json(r)["command"], text);
+    EXPECT_EQ(parse_results(results_text(r), "r").command, command) << text;
+  }
+  r.command = Command::unknown;
+  EXPECT_FALSE(to_json(r).contains("command"));
+  EXPECT_EQ(parse_results(results_text(r), "r").command, Command::unknown);
+  for (const char* text : {"scam", ""}) {
+    Json json = to_json(r);
+    json["command"] = text;
+    expect_part(
+        thrown<BadInputError>([&] { results_from_json(json, "r"); }),
+        "r: command: expected a command that writes results, found \"" + std::string(text) + "\"");
+  }
+}
+
+TEST(ResultsMeaning, OfMetricsIsReadBack) {
+  Results r = made_results();
+  LabelledArray& found = r.add_metric("found", {"length"}, "keys");
+  found.none = -2.5;
+  r.add_metric("partner", {"layer", "head"}, "1").identifier = true;
+  r.add_metric("other_name", {"length"}, "keys").change_of = "found";
+  const Json metrics = to_json(r)["metrics"];
+  EXPECT_EQ(metrics["found"]["none"], -2.5);
+  EXPECT_EQ(metrics["partner"]["identifier"], true);
+  EXPECT_EQ(metrics["other_name"]["change_of"], "found");
+  for (const char* key : {"none", "identifier", "change_of"}) {
+    EXPECT_FALSE(metrics["loss"].contains(key)) << key;
+  }
+  const Results back = parse_results(results_text(r), "r");
+  EXPECT_EQ(back.metric("found")->none, -2.5);
+  EXPECT_FALSE(back.metric("found")->identifier);
+  EXPECT_TRUE(back.metric("partner")->identifier);
+  EXPECT_EQ(back.metric("partner")->none, std::nullopt);
+  EXPECT_EQ(back.metric("other_name")->change_of, "found");
+  EXPECT_EQ(back.metric("found")->change_of, "");
+}
+
+// Schema 2 says it or means it not to be so: names decide nothing.
+TEST(ResultsMeaning, NamesMeanNothingInSchema2) {
+  Results r = made_results();
+  LabelledArray& critical = r.add_metric("critical_n", {"length"}, "keys");
+  EXPECT_EQ(critical.none, -1) << "the catalogue says so of a new metric";
+  critical.none.reset();
+  r.add_metric("critical_n_change", {"length"}, "keys");
+  const Results back = parse_results(results_text(r), "r");
+  EXPECT_EQ(back.metric("critical_n")->none, std::nullopt);
+  EXPECT_EQ(back.metric("critical_n_change")->change_of, "");
+}
+
+TEST(ResultsMeaning, EveryKindOfSourceIsReadBack) {
+  Results r = made_results();
+  for (int k = 0; k <= static_cast<int>(FactSource::Kind::length_limit); ++k) {
+    Fact fact{std::to_string(k), {static_cast<FactSource::Kind>(k), "", {}}, 0.5 * k, 1};
+    if (k % 2 == 0) fact.source.name = "name" + std::to_string(k);
+    if (k % 3 == 0) fact.source.cell = {k, 0};
+    r.summary[0].facts.push_back(fact);
+  }
+  const Json facts = to_json(r)["summary"][0]["facts"];
+  EXPECT_EQ(facts[2].dump(),
+            R"({"text":"0","kind":"cell","name":"name0","cell":[0,0],"value":0.0,"scale":1.0})");
+  EXPECT_EQ(facts[3].dump(), R"({"text":"1","kind":"standard_error","value":0.5,"scale":1.0})");
+  const Results back = parse_results(results_text(r), "r");
+  ASSERT_EQ(back.summary[0].facts.size(), facts.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const Fact &expected = r.summary[0].facts[i], &got = back.summary[0].facts[i];
+    EXPECT_EQ(got.source.kind, expected.source.kind) << i;
+    EXPECT_EQ(got.source.name, expected.source.name) << i;
+    EXPECT_EQ(got.source.cell, expected.source.cell) << i;
+    EXPECT_EQ(got.value, expected.value) << i;
+  }
+  Json json = to_json(r);
+  json["summary"][0]["facts"][3]["kind"] = "sell";
+  expect_part(thrown<BadInputError>([&] { results_from_json(json, "r"); }),
+              "r: summary[0]: facts[3]: kind: expected the kind of a number's source");
+}
+
+Change some_change(int k, double standard_error) {
+  Change change;
+  change.metric = "entropy";
+  change.labels = {{"layer", std::to_string(k)}, {"length", "64"}};
+  change.cell = {k, 1};
+  change.before = 0.1 * k;
+  change.after = 0.3 * k;
+  change.change = 0.2 * k;
+  change.standard_error = standard_error;
+  if (!std::isnan(standard_error)) change.errors = change.change / standard_error;
+  change.relative = 1.0 / (k + 3);
+  change.values = k + 2;
+  change.changed = k + 1;
+  return change;
+}
+
+void expect_same_changes(const std::vector<Change>& got, const std::vector<Change>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const Change &a = got[i], &b = expected[i];
+    EXPECT_EQ(a.metric, b.metric);
+    EXPECT_EQ(a.labels, b.labels);
+    EXPECT_EQ(a.cell, b.cell);
+    EXPECT_TRUE(same(a.before, b.before) && same(a.after, b.after) && same(a.change, b.change));
+    EXPECT_TRUE(same(a.standard_error, b.standard_error)) << i;
+    EXPECT_TRUE(same(a.errors, b.errors)) << i << ": " << a.errors;
+    EXPECT_EQ(a.relative, b.relative);
+    EXPECT_EQ(a.values, b.values);
+    EXPECT_EQ(a.changed, b.changed);
+  }
+}
+
+TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
+  Results r = made_results();
+  EXPECT_FALSE(to_json(r).contains("changes"));
+  EXPECT_FALSE(parse_results(results_text(r), "r").changes);
+  ChangeList list;
+  list.threshold = 2.5;
+  list.measured = {some_change(2, 0), some_change(5, 0.125)};
+  list.unmeasured = {some_change(7, kUndefined)};
+  list.unmeasured[0].after = kUndefined;
+  list.values = 11;
+  list.changed = 2;
+  list.by_chance = 0.4375;
+  list.unmeasured_values = 6;
+  list.unmeasured_changed = 1;
+  list.too_few = 4;
+  r.changes = list;
+  EXPECT_EQ(list.measured[0].errors, kInfinite);
+  const Json json = to_json(r);
+  EXPECT_TRUE(json["changes"][0]["errors"].is_null());
+  EXPECT_EQ(json["changes"][0]["stderr"], 0.0);
+  EXPECT_TRUE(json["changes"][2]["stderr"].is_null());
+  EXPECT_EQ(json["changes"][1]["labels"].dump(), R"({"layer":"5","length":"64"})");
+  EXPECT_EQ(json["change_counts"]["listed"], 3);
+  EXPECT_EQ(json["change_counts"]["found"], 3);
+  const std::optional<ChangeList> back = parse_results(results_text(r), "r").changes;
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->threshold, 2.5);
+  EXPECT_EQ(back->values, 11);
+  EXPECT_EQ(back->changed, 2);
+  EXPECT_EQ(back->by_chance, 0.4375);
+  EXPECT_EQ(back->unmeasured_values, 6);
+  EXPECT_EQ(back->unmeasured_changed, 1);
+  EXPECT_EQ(back->too_few, 4);
+  expect_same_changes(back->measured, list.measured);
+  expect_same_changes(back->unmeasured, list.unmeasured);
+}
+
+TEST(ResultsChanges, ListTheFirstOfEitherKind) {
+  Results r;
+  r.changes.emplace();
+  const int most = static_cast<int>(kMostChanges);
+  for (int k = 0; k < most + 3; ++k) r.changes->measured.push_back(some_change(k, 0.5));
+  for (int k = 0; k < most + 1; ++k) r.changes->unmeasured.push_back(some_change(k, kUndefined));
+  const Json json = to_json(r);
+  ASSERT_EQ(json["changes"].size(), 2 * kMostChanges);
+  EXPECT_EQ(json["change_counts"]["listed"], 2 * kMostChanges);
+  EXPECT_EQ(json["change_counts"]["found"], 2 * kMostChanges + 4);
+  EXPECT_EQ(json["changes"][kMostChanges - 1]["labels"]["layer"], std::to_string(most - 1));
+  EXPECT_EQ(json["changes"][kMostChanges]["labels"]["layer"], "0");
+  EXPECT_TRUE(json["changes"][kMostChanges]["stderr"].is_null());
+}
+
+TEST(ResultsChanges, FaultsSayWhere) {
+  Results r = made_results();
+  r.changes.emplace();
+  r.changes->measured = {some_change(2, 0.5)};
+  const auto broken = [&](const char* pointer, const Json& value) {
+    Json json = to_json(r);
+    json[Json::json_pointer(pointer)] = value;
+    return thrown<BadInputError>([&] { results_from_json(json, "r"); });
+  };
+  expect_part(broken("/changes/0/labels", 3), "r: changes[0]: labels: expected an object, found 3");
+  expect_part(broken("/changes/0/labels/layer", 3),
+              "r: changes[0]: labels: layer: expected a string, found 3");
+  expect_part(broken("/changes/0/cell/1", "x"), "r: changes[0]: cell[1]: expected a whole number");
+  expect_part(broken("/change_counts/values", 1.5),
+              "r: change_counts: values: expected a whole number");
+  Json json = to_json(r);
+  json.erase("change_counts");
+  expect_part(thrown<BadInputError>([&] { results_from_json(json, "r"); }),
+              "r: expected a key \"change_counts\", found none");
+}
+
+}  // namespace
+}  // namespace headgauge
