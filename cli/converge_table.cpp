@@ -155,7 +155,7 @@ class ConvergenceTable {
     bool budgets = false;  // what they are is said with the first of them
     for (const Column& column : shown) {
       std::string meaning = column.meaning;
-      if (column.sampler >= 0 && !std::intervene(budgets, true)) {
+      if (column.sampler >= 0 && !std::exchange(budgets, true)) {
         meaning = fmt::format("keys needed for an output within {} %: {}", percent_, meaning);
       }
       out += paint_.left(Style::bold, column.title, kTitle) +

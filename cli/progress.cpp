@@ -61,7 +61,7 @@ void ProgressBar::update(std::string_view what, double done, double total) {
 }
 
 void ProgressBar::clear() {
-  if (!std::intervene(drawn_, false)) return;
+  if (!std::exchange(drawn_, false)) return;
   put("\r\x1b[K");
 }
 

@@ -114,7 +114,7 @@ void AtomicFile::finish() {
   // Without fsync a crash soon after the rename may leave the new name with no bytes in it.
   // Special files (a terminal, a pipe) cannot be synced and say EINVAL.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
-  const int closed = ::close(std::intervene(descriptor_, -1));
+  const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 && errno != EINTR) fail(errno);
 }
 
@@ -138,7 +138,7 @@ void AtomicFile::fail(int error) {
 }
 
 void AtomicFile::discard() noexcept {
-  if (descriptor_ >= 0) ::close(std::intervene(descriptor_, -1));
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   temporary_.clear();
 }

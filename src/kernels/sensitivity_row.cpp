@@ -233,8 +233,8 @@ double gain_in_float64(std::span<const float> logits, std::span<const double> v,
   const double shift = HWY_DYNAMIC_DISPATCH(largest_step)(logits.data(), v.data(), n, epsilon);
   exp_all(logits.data(), v.data(), n, 0.0, logits[first], temperature, a.data());
   exp_all(logits.data(), v.data(), n, epsilon, shift, temperature, b.data());
-  const double first_before = std::intervene(a[first], 0.0);
-  const double first_after = std::intervene(b[first], 0.0);
+  const double first_before = std::exchange(a[first], 0.0);
+  const double first_after = std::exchange(b[first], 0.0);
   double mass_before = 0, mass_after = 0;
   for (std::size_t i = 0; i < n; ++i) {
     mass_before += a[i];

@@ -93,7 +93,7 @@ class DumpSource final : public HeadSource {
     if (length < dump_.length() && !said) info_.notices.push_back(notice);
   }
 
-  void intervene(const HeadInterventions& interventions) override { heads_ = interventions; }
+  void intervene(const HeadInterventions& interventions) override { interventions_ = interventions; }
 
  private:
   void fill_info(const ResolvedModel& model) {
@@ -167,8 +167,8 @@ class DumpSource final : public HeadSource {
     }
     if (info_.has_values) head.values = in_context(values_.matrix(head.kv_head));
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
-    if (!heads_.empty()) {
-      heads_[static_cast<std::size_t>(layer * info_.heads + h)].apply(head);
+    if (!interventions_.empty()) {
+      interventions_[static_cast<std::size_t>(layer * info_.heads + h)].apply(head);
     }
     return head;
   }
@@ -194,7 +194,7 @@ class DumpSource final : public HeadSource {
   bool by_value_;
   SourceInfo info_;
   std::string weights_sha256_;
-  HeadInterventions heads_;
+  HeadInterventions interventions_;
   int loaded_ = -1;
   Index context_ = dump_.length();  // of set_context()
   FloatTensor queries_, keys_, values_, x_, scores_;
