@@ -43,9 +43,6 @@ std::vector<int> default_grid(int length, int points);
 Results converge(HeadSource& source, const ConvergeOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});
 
-// The metrics of converge(), declared once; those of paper A are all_metrics().
-const std::vector<MetricInfo>& convergence_metrics();
-
 // Sentences on what was found: horizons, rates, budgets, the cache, and where the papers meet.
 std::vector<SummaryLine> summarize_convergence(const Results& results);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "headgauge/base.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"

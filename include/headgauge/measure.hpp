@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
 
@@ -17,28 +18,6 @@ namespace headgauge {
 
 class ThreadPool;
 struct Results;
-
-// How a metric comes to be.
-enum class MetricKind {
-  row_mean,     // mean over rows: dims layer, head, length, then `dims`
-  row_longest,  // mean over rows at the longest length only: dims layer, head, then `dims`
-  hidden,       // as row_mean, but kept for derive() and never written out
-  passed_on,    // as hidden, but in the results of a pass, for what is derived over all lengths
-  derived,      // filled in by derive(); `dims` are all of its dims
-};
-
-// Declares a metric once: the engine, the help, the results and the docs all use this.
-struct MetricInfo {
-  std::string name;
-  std::string group;  // weights, distance, separability, sensitivity, ...
-  MetricKind kind = MetricKind::row_mean;
-  std::vector<std::string> dims;  // see MetricKind
-  std::string unit;               // "nats", "keys", "1" ...
-  std::string formula;
-  std::string source;        // "paper A, Thm 1.1; docs/mathematics.md 2"
-  std::string meaning;       // one line for a user: how to read it
-  bool by_position = false;  // has a NAME_by_position twin
-};
 
 // One query row of one head.
 struct Row {
@@ -166,10 +145,6 @@ class Measure {
     static_cast<void>(results);
   }
 };
-
-// The groups of measures, and every metric that they can give, in the order of the groups.
-const std::vector<std::string>& measure_groups();
-std::vector<MetricInfo> all_metrics();
 
 // Every measure of the named groups ("weights", "distance", ...; empty: all) for this source.
 // Groups that the source cannot serve (no x) are left out. Throws UsageError for unknown groups.

@@ -9,36 +9,6 @@
 #include "measures/weights.hpp"
 
 namespace headgauge {
-const std::vector<std::string>& measure_groups() {
-  static const std::vector<std::string> groups = {"weights",        "distance", "separability",
-                                                  "sensitivity",    "coverage", "dispersion",
-                                                  "counterfactual", "model"};
-  return groups;
-}
-
-std::vector<MetricInfo> all_metrics() {
-  SourceInfo source;  // that has everything
-  MeasureOptions options;
-  options.expected_draws = 1;  // everything that an option can add
-  options.masked = true;
-  std::vector<MetricInfo> metrics;
-  for (const auto& measure : make_measures({}, options, source, 1)) {
-    for (const MetricInfo& metric : measure->metrics()) {
-      if (metric.kind != MetricKind::hidden) metrics.push_back(metric);
-    }
-  }
-  MetricInfo loss;
-  loss.name = "loss";
-  loss.group = "model";
-  loss.kind = MetricKind::derived;
-  loss.dims = {"length"};
-  loss.unit = "nats";
-  loss.formula = "mean of -log p(x_{t+1} | x_1..x_t) over t = 1..L-1";
-  loss.source = "docs/mathematics.md 7a";
-  loss.meaning = "how well the model predicts this text: a sanity figure";
-  metrics.push_back(loss);
-  return metrics;
-}
 
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,

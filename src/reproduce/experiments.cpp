@@ -1,7 +1,6 @@
 // Several experiments in one file: each under a name of its own.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "headgauge/reproduce.hpp"
@@ -12,9 +11,8 @@ namespace {
 // Of a scan with paper A's metrics beside it only those that paper B is about.
 bool wanted(const Results& experiment, const std::string& metric) {
   if (experiment.coord("layer") == nullptr) return true;
-  return std::ranges::any_of(convergence_metrics(), [&](const MetricInfo& info) {
-    return info.name == metric && info.group == "convergence";
-  });
+  const MetricInfo* info = find_metric_info(metric);
+  return info != nullptr && info->group == "convergence";
 }
 
 std::string renamed(const std::string& dim, const std::string& name) {

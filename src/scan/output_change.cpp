@@ -32,7 +32,7 @@ class OutputChange final : public Measure {
  public:
   OutputChange(std::vector<const HeadInterventions*> interventions, const std::string& dimension,
                const SourceInfo& source, int slots, std::uint64_t seed)
-      : heads_(std::move(interventions)),
+      : heads_under_(std::move(interventions)),
         heads_(source.heads),
         seed_(seed),
         work_(static_cast<std::size_t>(slots)) {
@@ -63,7 +63,7 @@ class OutputChange final : public Measure {
     interventions_.clear();
     const auto at = static_cast<std::size_t>(head.layer * heads_ + head.head);
     bool unit = false;
-    for (const HeadInterventions* interventions : heads_) {
+    for (const HeadInterventions* interventions : heads_under_) {
       const HeadIntervention& of_head = (*interventions)[at];
       Intervention intervention{of_head.changes(), head};
       if (intervention.changes) of_head.apply(intervention.head);
@@ -131,7 +131,7 @@ class OutputChange final : public Measure {
     std::vector<float> drawn;
   };
 
-  Index interventions() const { return static_cast<Index>(heads_.size()); }
+  Index interventions() const { return static_cast<Index>(heads_under_.size()); }
 
   // The weights of the block's rows under intervention `k`, and the mass that it keeps.
   void weigh(const RowBlock& block, Index k, MatrixView<float> weights, Work& work,
@@ -221,7 +221,7 @@ class OutputChange final : public Measure {
     return std::sqrt(square);
   }
 
-  std::vector<const HeadInterventions*> heads_;
+  std::vector<const HeadInterventions*> heads_under_;
   int heads_;
   std::uint64_t seed_;
   std::vector<MetricInfo> metrics_;

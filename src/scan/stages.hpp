@@ -38,14 +38,14 @@ class StageProgress final : public Progress {
 class HeadsUnder final : public HeadSource {
  public:
   HeadsUnder(HeadSource& source, const HeadInterventions& interventions)
-      : source_(source), heads_(interventions) {}
+      : source_(source), interventions_(interventions) {}
   const SourceInfo& info() const override { return source_.info(); }
   void describe(Results& results) const override { source_.describe(results); }
   std::span<const HeadInput> layer(int layer, int document) override {
     const auto heads = source_.layer(layer, document);
     heads_.assign(heads.begin(), heads.end());
     for (HeadInput& head : heads_) {
-      heads_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
+      interventions_[static_cast<std::size_t>(layer * info().heads + head.head)].apply(head);
     }
     return heads_;
   }
@@ -54,7 +54,7 @@ class HeadsUnder final : public HeadSource {
 
  private:
   HeadSource& source_;
-  const HeadInterventions& heads_;
+  const HeadInterventions& interventions_;
   std::vector<HeadInput> heads_;
 };
 

@@ -29,8 +29,8 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"measure": "heads", "patterns": "heads", "compare": "scan", "converge": "scan",
-           "diff": "results", "synthetic": "convergence", "headgauge": "report"}
+HEADERS = {"catalogue": "results", "measure": "heads", "patterns": "heads", "compare": "scan",
+           "converge": "scan", "diff": "results", "synthetic": "convergence", "headgauge": "report"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}

@@ -1,0 +1,209 @@
+#include "headgauge/catalogue.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "results/catalogue_text.hpp"
+
+namespace headgauge {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string& place, const std::string& what) {
+  throw std::logic_error(fmt::format("catalogue: {}: {}", place, what));
+}
+
+// Takes the keys of an object one by one; none may be left at the end.
+class Keys {
+ public:
+  Keys(json object, std::string place) : left_(std::move(object)), place_(std::move(place)) {
+    if (!left_.is_object()) refuse(place_, "expected an object");
+  }
+
+  template <class T>
+  std::optional<T> find(const char* key) {
+    const auto at = left_.find(key);
+    if (at == left_.end()) return std::nullopt;
+    try {
+      T value = at->get<T>();
+      left_.erase(at);
+      return value;
+    } catch (const json::exception&) {
+      refuse(place_, fmt::format("\"{}\" has a wrong type", key));
+    }
+  }
+  template <class T>
+  T take(const char* key) {
+    auto value = find<T>(key);
+    if (!value) refuse(place_, fmt::format("\"{}\" is missing", key));
+    return std::move(*value);
+  }
+  std::string text(const char* key) {
+    auto value = take<std::string>(key);
+    if (value.empty()) refuse(place_, fmt::format("\"{}\" is empty", key));
+    return value;
+  }
+  // One of the names, by its place among them.
+  template <class Enum>
+  Enum one_of(const char* key, std::initializer_list<std::pair<const char*, Enum>> names) {
+    const std::string name = text(key);
+    for (const auto& [known, value] : names) {
+      if (name == known) return value;
+    }
+    refuse(place_, fmt::format("\"{}\" is \"{}\"", key, name));
+  }
+  void done() const {
+    if (!left_.empty()) refuse(place_, fmt::format("unknown key \"{}\"", left_.begin().key()));
+  }
+  bool has(const char* key) const { return left_.contains(key); }
+
+ private:
+  json left_;
+  std::string place_;
+};
+
+MetricInfo read_metric(const json& object, const MetricGroup& group, std::size_t number) {
+  const auto name = object.find("name");
+  Keys keys(object, name != object.end() && name->is_string()
+                        ? name->get<std::string>()
+                        : fmt::format("metric {} of {}", number, group.name));
+  using enum MetricKind;
+  MetricInfo info;
+  info.name = keys.text("name");
+  info.group = group.name;
+  info.kind = keys.one_of<MetricKind>("kind", {{"row_mean", row_mean},
+                                               {"row_longest", row_longest},
+                                               {"hidden", hidden},
+                                               {"derived", derived}});
+  info.dims = keys.take<std::vector<std::string>>("dims");
+  info.unit = keys.text("unit");
+  info.formula = keys.text("formula");
+  if (info.kind != hidden) {
+    info.title = keys.text("title");
+    info.tex = keys.text("tex");
+    info.meaning = keys.text("meaning");
+    info.source = keys.text("source");
+  }
+  info.none = keys.find<double>("none");
+  info.identifier = keys.find<bool>("identifier").value_or(false);
+  info.flags = keys.find<std::vector<std::string>>("flags").value_or(std::vector<std::string>());
+  info.by_position = keys.find<bool>("by_position").value_or(false);
+  info.command = keys.has("command") ? keys.text("command") : group.command;
+  if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
+  info.bound = keys.find<bool>("bound").value_or(false);
+  keys.done();
+  return info;
+}
+
+void read_group(const json& file, std::size_t number, Catalogue& catalogue) {
+  Keys keys(file, fmt::format("group {}", number));
+  MetricGroup group;
+  group.name = keys.text("group");
+  group.command = keys.text("command");
+  if (keys.has("needs")) {
+    using enum MetricGroup::Needs;
+    group.needs =
+        keys.one_of<MetricGroup::Needs>("needs", {{"x", x}, {"loss", loss}, {"pattern", pattern}});
+  }
+  const auto metrics = keys.take<std::vector<json>>("metrics");
+  keys.done();
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    catalogue.metrics.push_back(read_metric(metrics[i], group, i + 1));
+  }
+  catalogue.groups.push_back(std::move(group));
+}
+
+void require_names(const Catalogue& catalogue) {
+  std::set<std::string> groups, metrics, flags;
+  for (const MetricGroup& group : catalogue.groups) {
+    if (!groups.insert(group.name).second) refuse(group.name, "the group stands twice");
+  }
+  for (const MetricInfo& metric : catalogue.metrics) {
+    if (!metrics.insert(metric.name).second) refuse(metric.name, "the metric stands twice");
+    for (const std::string& flag : metric.flags) {
+      if (!flags.insert(flag).second) refuse(metric.name, "\"" + flag + "\" is judged twice");
+    }
+  }
+  for (const MetricInfo& metric : catalogue.metrics) {
+    if (metric.fraction_of.empty() || metrics.contains(metric.fraction_of)) continue;
+    refuse(metric.name, "there is no metric \"" + metric.fraction_of + "\"");
+  }
+}
+
+const Catalogue& catalogue() {
+  static const Catalogue read = read_catalogue(catalogue_text());
+  return read;
+}
+
+}  // namespace
+
+Catalogue read_catalogue(std::string_view text) {
+  Catalogue catalogue;
+  std::istringstream files{std::string(text)};
+  try {
+    for (std::size_t number = 1; (files >> std::ws).peek() != EOF; ++number) {
+      json file;
+      files >> file;
+      read_group(file, number, catalogue);
+    }
+  } catch (const json::parse_error& error) {
+    refuse(fmt::format("group {}", catalogue.groups.size() + 1), error.what());
+  }
+  require_names(catalogue);
+  return catalogue;
+}
+
+std::vector<std::string> MetricInfo::all_dims() const {
+  std::vector<std::string> all;
+  if (kind != MetricKind::derived) all = {"layer", "head"};
+  if (kind != MetricKind::derived && kind != MetricKind::row_longest) all.emplace_back("length");
+  all.insert(all.end(), dims.begin(), dims.end());
+  return all;
+}
+
+const std::vector<MetricGroup>& metric_groups() {
+  return catalogue().groups;
+}
+
+const std::vector<MetricInfo>& all_metrics() {
+  return catalogue().metrics;
+}
+
+const std::vector<std::string>& measure_groups() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const MetricGroup& group : metric_groups()) {
+      if (group.command == "scan") list.push_back(group.name);
+    }
+    return list;
+  }();
+  return names;
+}
+
+const MetricInfo* find_metric_info(std::string_view name) {
+  const auto found = std::ranges::find(all_metrics(), name, &MetricInfo::name);
+  return found == all_metrics().end() ? nullptr : &*found;
+}
+
+const MetricInfo& metric_info(std::string_view name) {
+  const MetricInfo* info = find_metric_info(name);
+  if (info == nullptr) refuse(std::string(name), "the metric is not declared");
+  return *info;
+}
+
+const MetricInfo* metric_of_flag(std::string_view flag) {
+  const auto found = std::ranges::find_if(all_metrics(), [&](const MetricInfo& metric) {
+    return std::ranges::find(metric.flags, flag) != metric.flags.end();
+  });
+  return found == all_metrics().end() ? nullptr : &*found;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,119 @@
+#include "headgauge/catalogue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "results/catalogue_text.hpp"
+
+namespace headgauge {
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr const char* kGroup = R"({"group": "g", "command": "scan", "metrics": [)";
+
+// The declaration of a metric with all that it needs, and `more` keys.
+std::string metric(const std::string& name, const std::string& more = "") {
+  return R"({"name": ")" + name + R"(", "title": "t", "kind": "row_mean", "dims": ["top_n"],)" +
+         R"("unit": "keys", "formula": "f", "tex": "x", "meaning": "m", "source": "s")" + more +
+         "}";
+}
+
+std::string group_of(const std::string& metrics) {
+  return kGroup + metrics + "]}";
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    read_catalogue(text);
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool refuses(const std::string& text, const std::string& why) {
+  return refusal(text).find(why) != std::string::npos;
+}
+
+TEST(Catalogue, ReadsEveryField) {
+  const Catalogue found = read_catalogue(
+      group_of(metric("a", R"(, "none": -1, "flags": ["p", "q"], "by_position": true)") + "," +
+               metric("b", R"(, "command": "compare", "identifier": true, "bound": true,
+                               "fraction_of": "a")")) +
+      R"( {"group": "h", "command": "converge", "needs": "x", "metrics": []})");
+  ASSERT_EQ(found.metrics.size(), 2u);
+  const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
+  EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.tex + a.meaning + a.source,
+            "gatkeysfxms");
+  EXPECT_EQ(a.kind, MetricKind::row_mean);
+  EXPECT_EQ(a.all_dims(), (Names{"layer", "head", "length", "top_n"}));
+  EXPECT_EQ(a.none, -1);
+  EXPECT_EQ(a.flags, (Names{"p", "q"}));
+  EXPECT_TRUE(a.by_position);
+  EXPECT_FALSE(a.identifier || a.bound);
+  EXPECT_EQ(a.command, "scan");
+  EXPECT_EQ(b.command, "compare");
+  EXPECT_EQ(b.fraction_of, "a");
+  EXPECT_TRUE(b.identifier && b.bound && !b.none && !b.by_position);
+  ASSERT_EQ(found.groups.size(), 2u);
+  EXPECT_EQ(found.groups[0].needs, MetricGroup::Needs::nothing);
+  EXPECT_EQ(found.groups[1].needs, MetricGroup::Needs::x);
+}
+
+TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
+  EXPECT_EQ(refusal(group_of(metric("a"))), "");
+  EXPECT_TRUE(refuses(group_of(metric("a", R"(, "colour": "red")")), "a: unknown key \"colour\""));
+  EXPECT_TRUE(refuses(R"({"group": "g", "command": "scan", "metric": []})",
+                      "group 1: \"metrics\" is missing"));
+  for (const char* key :
+       {"name", "title", "kind", "dims", "unit", "formula", "tex", "meaning", "source"}) {
+    std::string text = group_of(metric("a"));
+    text.replace(text.find(std::string("\"") + key + "\""), 2, "\"z");
+    EXPECT_TRUE(refuses(text, "is missing")) << key;
+  }
+  EXPECT_TRUE(refuses(group_of(metric("a", R"(, "bound": 1)")), "wrong type"));
+  EXPECT_TRUE(
+      refuses(group_of(metric("a", R"(, "fraction_of": "b")")), "a: there is no metric \"b\""));
+  EXPECT_TRUE(refuses(group_of(metric("")), "\"name\" is empty"));
+  EXPECT_TRUE(refuses(group_of("{\"name\": \"a\", \"kind\": \"sum\"}"), "a: \"kind\" is \"sum\""));
+  EXPECT_TRUE(refuses("{\"group\": ", "group 1: "));
+}
+
+TEST(Catalogue, RefusesNamesThatStandTwice) {
+  EXPECT_TRUE(refuses(group_of(metric("a") + "," + metric("a")), "a: the metric stands twice"));
+  EXPECT_TRUE(refuses(group_of(metric("a")) + group_of(metric("b")), "g: the group stands twice"));
+  EXPECT_TRUE(refuses(
+      group_of(metric("a", R"(, "flags": ["p"])") + "," + metric("b", R"(, "flags": ["p"])")),
+      "b: \"p\" is judged twice"));
+}
+
+TEST(Catalogue, HasTheMetricsOfEveryCommand) {
+  std::set<std::string> commands;
+  for (const MetricInfo& info : all_metrics()) commands.insert(info.command);
+  EXPECT_EQ(commands, (std::set<std::string>{"compare", "converge", "converge --synthetic",
+                                             "reproduce limits", "scan"}));
+  const Names& groups = measure_groups();
+  EXPECT_EQ(groups.front(), "weights");
+  EXPECT_EQ(std::ranges::count(groups, "convergence"), 0);
+  EXPECT_EQ(metric_info("critical_n_head").none, -1);
+  EXPECT_EQ(metric_info("critical_fraction_head").fraction_of, "critical_n_head");
+  EXPECT_EQ(metric_of_flag("collapsed"), &metric_info("entropy_normalized"));
+  EXPECT_EQ(metric_of_flag("no such flag"), nullptr);
+  EXPECT_EQ(find_metric_info("own_metric"), nullptr);
+  EXPECT_THROW(metric_info("own_metric"), std::logic_error);
+}
+
+TEST(Catalogue, DerivedMetricsNameAllOfTheirDims) {
+  EXPECT_EQ(metric_info("loss").all_dims(), (Names{"length"}));
+  EXPECT_EQ(metric_info("sensitivity").all_dims(),
+            (Names{"layer", "head", "temperature", "epsilon"}));
+}
+
+}  // namespace
+}  // namespace headgauge
