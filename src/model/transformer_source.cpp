@@ -69,10 +69,10 @@ class TransformerSource final : public ModelSource {
   }
 
   void intervene(const HeadInterventions& interventions) override {
-    heads_ = interventions;
+    interventions_ = interventions;
     first_layer_ = 0;
-    const auto first = std::ranges::find_if(heads_, &HeadIntervention::changes);
-    const auto from = static_cast<int>(first - heads_.begin()) / info_.heads;
+    const auto first = std::ranges::find_if(interventions_, &HeadIntervention::changes);
+    const auto from = static_cast<int>(first - interventions_.begin()) / info_.heads;
     const bool kept = kept_layer_ > 0 && !states_.empty() && !states_.front().kept.empty();
     if (kept && from >= kept_layer_) {
       first_layer_ = kept_layer_;
@@ -227,8 +227,8 @@ class TransformerSource final : public ModelSource {
                   (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
         break;
     }
-    if (!heads_.empty()) {
-      heads_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
+    if (!interventions_.empty()) {
+      interventions_[static_cast<std::size_t>(head.layer * info_.heads + head.head)].apply(head);
     }
   }
 
@@ -283,7 +283,7 @@ class TransformerSource final : public ModelSource {
   std::size_t variant_bytes_;
   ThreadPool pool_;
   SourceInfo info_;
-  HeadInterventions heads_;
+  HeadInterventions interventions_;
   int first_layer_ = 0;
   int kept_layer_ = -1;
 
