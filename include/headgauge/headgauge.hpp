@@ -12,6 +12,7 @@
 #include "headgauge/measure.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/options.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/report.hpp"
 #include "headgauge/reproduce.hpp"

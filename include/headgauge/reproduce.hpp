@@ -22,6 +22,8 @@ struct LimitsOptions {
   std::uint64_t seed = 0;
 };
 
+std::vector<Option> options_of(LimitsOptions& options);
+
 // One scan with paper A's settings, all groups; its five algorithms timed one by one, as
 // cost_seconds and cost_paper_seconds over the coordinate `algorithm`; the claims. Interrupted, the
 // layers that were finished, marked partial; the claims only where all of them were. Throws what
@@ -58,6 +60,8 @@ struct TokensOptions {
   // is kept.
   std::string folder;
 };
+
+std::vector<Option> options_of(TokensOptions& options);
 
 // Paper B's experiments, in one: the metrics of each as gaussian_NAME, sphere_NAME and model_NAME,
 // their coordinates likewise (the model's layer and head as they are), and the claims. Interrupted,

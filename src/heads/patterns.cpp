@@ -22,7 +22,7 @@ const std::vector<PatternRule>& rules() {
 std::unique_ptr<Pattern> make_pattern(std::string_view spec) {
   std::vector<std::string> known;
   for (const PatternRule& rule : rules()) known.push_back(rule.info.name);
-  RuleParameters parameters = parse_rule({"--pattern", "pattern", "patterns"}, spec, known);
+  RuleParameters parameters = parse_rule({"ScanOptions::pattern", "pattern", "patterns"}, spec, known);
   const auto rule = std::ranges::find(rules(), parameters.rule(),
                                       [](const PatternRule& r) { return r.info.name; });
   auto made = rule->make(rule->info, parameters);

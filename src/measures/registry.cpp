@@ -17,7 +17,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
     std::string known;
     for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
-    throw UsageError(fault("--measures", "groups among " + known, "\"" + group + "\"",
+    throw UsageError(fault("ScanOptions::measures", "groups among " + known, "\"" + group + "\"",
                            "`headgauge measures` lists them"));
   }
   const auto wanted = [&](const char* group) {

@@ -10,7 +10,7 @@ std::vector<int> Document::context(Index length) const {
   const auto around = static_cast<Index>(before.size() + after.size());
   if (length < around) {
     throw BadInputError(
-        fault("--lengths",
+        fault("ScanOptions::lengths",
               fmt::format("at least {}, for {} special tokens stand around a text", around, around),
               std::to_string(length), "ask for longer ones, or give token ids"));
   }

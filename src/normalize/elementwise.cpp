@@ -126,7 +126,7 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters
   const double power = p.number("power", 1, {.lowest = 0, .above = true});
   parts.power = p.number("alpha", 1, {.lowest = 0, .highest = 1});
   if (h != "relu" && power != 1) {
-    throw UsageError(fault("--normalizer relu, parameter power", "1 unless h=relu",
+    throw UsageError(fault("ScanOptions::normalizer relu, parameter power", "1 unless h=relu",
                            fmt::format("{} with h={}", power, h), "leave one of them out"));
   }
   filled.parameters =

@@ -150,7 +150,7 @@ RuleParameters parse_rule(const RuleOption& option, std::string_view spec,
 std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
   std::vector<std::string> known;
   for (const Rule& rule : rules()) known.push_back(rule.info.name);
-  RuleParameters parameters = parse_rule({"--normalizer", "rule", "normalizers"}, spec, known);
+  RuleParameters parameters = parse_rule({"ScanOptions::normalizer", "rule", "normalizers"}, spec, known);
   const auto rule =
       std::ranges::find(rules(), parameters.rule(), [](const Rule& r) { return r.info.name; });
   auto made = rule->make(rule->info, parameters);

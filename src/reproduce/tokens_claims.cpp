@@ -33,7 +33,7 @@ Estimate estimate_at(const MetricArray& metric, std::size_t at) {
 
 std::string not_measured(std::string_view experiment) {
   return experiment == "model"
-             ? "There are no rates of a model: give MODEL and --text (a dump needs values)."
+             ? "There are no rates of a model: give TokensOptions::model (a dump needs values)."
              : fmt::format("The experiment on {} tokens is not there.", experiment);
 }
 

@@ -129,7 +129,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
                     "old file and {} in the new",
                     longest(before_), longest(after_)));
   }
-  list(times, "left out, for a clock never shows the same twice (--metrics names them)");
+  list(times, "left out, for a clock never shows the same twice (DiffOptions::metrics names them)");
   list(following, "left out, for they follow from the metrics that they are named after");
   count(undefined_old, "undefined in the old file alone, and without a change");
   count(undefined_new, "undefined in the new file alone, and without a change");

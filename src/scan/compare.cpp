@@ -20,34 +20,50 @@
 namespace headgauge {
 namespace {
 
+// The dimension along which the results have the interventions.
+const char* dimension_of(std::span<const Intervention> interventions) {
+  const auto pattern = [](const HeadIntervention& of_head) { return of_head.pattern != nullptr; };
+  return std::ranges::any_of(interventions,
+                             [&](const Intervention& intervention) {
+                               return std::ranges::any_of(intervention.heads, pattern);
+                             })
+             ? "pattern"
+             : "normalizer";
+}
+
+// Layers and heads choose what is changed; all are measured, for what comes later changes too.
+ScanPlan plan_comparison(const CompareOptions& options, std::span<const Intervention> interventions,
+                         const SourceInfo& source) {
+  ScanOptions scan = options.scan;
+  scan.layers.clear();
+  scan.heads.clear();
+  if (!scan.measures.empty() && source.has_loss) scan.measures.emplace_back("model");
+  // What is measured on some rows under one intervention is measured on the same ones everywhere.
+  for (const Intervention& intervention : interventions) {
+    for (const HeadIntervention& of_head : intervention.heads) {
+      if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
+        scan.measure.sampled_sensitivity = true;
+      }
+    }
+  }
+  return plan_scan(scan, source);
+}
+
 class Comparison {
  public:
   Comparison(HeadSource& source, const CompareOptions& options,
-             std::span<const Intervention> interventions, Progress* progress,
+             std::span<const Intervention> interventions, const ScanPlan& plan, Progress* progress,
              const std::stop_token& stop)
       : source_(source),
         model_(dynamic_cast<ModelSource*>(&source)),
         predicts_(model_ != nullptr && source.info().has_loss),
         options_(options),
+        dimension_(dimension_of(interventions)),
         interventions_(interventions),
+        plan_(plan),
         progress_(progress,
                   static_cast<int>(interventions.size()) + (options.each == Each::none ? 1 : 2)),
-        stop_(stop) {
-    // Layers and heads choose what is changed; all are measured, for what comes later changes
-    // too.
-    scan_ = options.scan;
-    scan_.layers.clear();
-    scan_.heads.clear();
-    if (!scan_.measures.empty() && source.info().has_loss) scan_.measures.emplace_back("model");
-    // What is measured on some rows under one intervention is measured on the same ones everywhere.
-    for (const Intervention& intervention : interventions) {
-      for (const HeadIntervention& of_head : intervention.heads) {
-        if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
-          scan_.measure.sampled_sensitivity = true;
-        }
-      }
-    }
-  }
+        stop_(stop) {}
 
   Results run() {
     measure_original();
@@ -68,33 +84,29 @@ class Comparison {
   }
 
   void measure_original() {
-    ScanExtras extras = without_loss();
-    const SourceInfo& info = source_.info();
-    if (info.has_values) {
-      std::vector<const HeadInterventions*> interventions;
-      for (const Intervention& intervention : interventions_)
-        interventions.push_back(&intervention.heads);
-      const int slots = resolve_options(scan_, info).threads;
-      extras.measures.push_back(make_output_change(std::move(interventions), options_.dimension,
-                                                   info, slots, scan_.seed));
+    ScanPart part = {.loss = false, .kept = &tables_};
+    ScanPlan original = plan_;
+    if (source_.info().has_values) {
+      original.options.own_measures.push_back(
+          [&](const MeasureOptions& measure, const SourceInfo& info, int slots) {
+            std::vector<const HeadInterventions*> interventions;
+            for (const Intervention& intervention : interventions_) {
+              interventions.push_back(&intervention.heads);
+            }
+            return make_output_change(std::move(interventions), dimension_, info, slots,
+                                      measure.seed);
+          });
       std::vector<std::string> names = {"original"};
       for (const Intervention& intervention : interventions_) names.push_back(intervention.label);
-      extras.coords.emplace_back(options_.dimension, std::move(names));
+      part.coords.emplace_back(dimension_, std::move(names));
     }
-    extras.kept = &tables_;
     progress_.begin(0, "original");
     if (model_ != nullptr) model_->keep_entering(first_changed());
     source_.intervene({});
-    runs_.push_back(scan_with(source_, scan_, std::move(extras), &progress_, stop_));
+    runs_.push_back(run_scan(source_, original, part, &progress_, stop_));
     if (stopped() || !predicts_) return;
     model_->set_reference();
     predicted_.push_back(predictions());
-  }
-
-  ScanExtras without_loss() const {
-    ScanExtras extras;
-    extras.loss = false;
-    return extras;
   }
 
   // The first layer that any intervention changes; the layers before it stay as they are.
@@ -144,10 +156,9 @@ class Comparison {
   void intervene_everywhere() {
     each_intervention([&](std::size_t k) {
       source_.intervene(interventions_[k].heads);
-      ScanExtras extras = without_loss();
-      if (model_ != nullptr) extras.first_layer = model_->first_layer();
-      extras.before = &tables_;
-      Results run = scan_with(source_, scan_, std::move(extras), &progress_, stop_);
+      ScanPart part = {.loss = false, .before = &tables_};
+      if (model_ != nullptr) part.first_layer = model_->first_layer();
+      Results run = run_scan(source_, plan_, part, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       take_over(run, model_ != nullptr ? model_->first_layer() : 0);
       if (predicts_) predicted_.push_back(predictions());
@@ -162,7 +173,7 @@ class Comparison {
     each_intervention([&](std::size_t k) {
       source_.intervene({});
       HeadsUnder under(source_, interventions_[k].heads);
-      Results run = scan_with(under, scan_, without_loss(), &progress_, stop_);
+      Results run = run_scan(under, plan_, {.loss = false}, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       runs_.push_back(std::move(run));
       return true;
@@ -231,23 +242,22 @@ class Comparison {
     results.model = original.model;
     results.text = original.text;
     results.settings = original.settings;
-    results.settings["layers"] = options_.scan.layers.empty() ? "all" : options_.scan.layers;
-    results.settings["heads"] = options_.scan.heads.empty() ? "all" : options_.scan.heads;
+    write_own_settings(results);
     results.notices = original.notices;
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;
     for (const auto& [name, values] : original.coords) results.set_coord(name, values);
-    results.set_coord(options_.dimension, labels());
+    results.set_coord(dimension_, labels());
     write_predictions(results);
     write_output_change(results);
     write_fitted(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) runs.push_back(&run);
     merge_runs(
-        runs, options_.dimension,
+        runs, dimension_,
         [&](const MetricArray& metric) {
           const auto has = [&](std::string_view dim) { return has_dim(metric, dim); };
-          if (has(options_.dimension)) return false;
+          if (has(dimension_)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
           if (metric.dims.empty()) return true;
           // What is of several heads together is nobody's where one is changed at a time.
@@ -265,9 +275,24 @@ class Comparison {
     return results;
   }
 
+  void write_own_settings(Results& results) const {
+    CompareOptions written = options_;
+    written.scan = plan_.options;
+    written.scan.layers = options_.scan.layers;
+    written.scan.heads = options_.scan.heads;
+    std::vector<std::string> labels;
+    for (const Intervention& intervention : interventions_) labels.push_back(intervention.label);
+    const bool patterns = dimension_ == "pattern";
+    written.normalizers = patterns ? std::vector<std::string>() : labels;
+    written.patterns = patterns ? labels : std::vector<std::string>();
+    results.settings["command"] = "compare";
+    results.settings.erase("normalizer");
+    write_settings(options_of(written), results.settings);
+  }
+
   void write_predictions(Results& results) {
     if (predicted_.empty()) return;
-    const std::string& dim = options_.dimension;
+    const std::string& dim = dimension_;
     if (options_.each == Each::none) {
       NextTokenMetrics metrics({dim}, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
@@ -305,7 +330,7 @@ class Comparison {
       const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
       const std::size_t all = interventions_.size() + 1, kept = finished_.size() + 1;
       MetricArray& to =
-          add_means(results, name, {"layer", "head", options_.dimension, "length"}, from->unit);
+          add_means(results, name, {"layer", "head", dimension_, "length"}, from->unit);
       for (std::size_t i = 0; i < to.values.size(); ++i) {
         const std::size_t length = i % lengths, place = i / lengths % kept;
         const std::size_t intervention = place == 0 ? 0 : finished_[place - 1] + 1;
@@ -325,7 +350,7 @@ class Comparison {
       if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
         fitted =
-            &results.add_metric("fitted_parameter", {"layer", "head", options_.dimension}, "1");
+            &results.add_metric("fitted_parameter", {"layer", "head", dimension_}, "1");
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
       for (std::size_t h = 0; h < intervention.fitted.size(); ++h) {
@@ -370,10 +395,11 @@ class Comparison {
   ModelSource* model_;  // null: a dump
   bool predicts_;       // the next token, so that there is a loss
   const CompareOptions& options_;
+  std::string dimension_;  // of the interventions, in the results
   std::span<const Intervention> interventions_;
+  const ScanPlan& plan_;
   StageProgress progress_;
   std::stop_token stop_;
-  ScanOptions scan_;
   ScanTables tables_;                        // of the original
   std::vector<Results> runs_;                // the original, then the interventions finished
   std::vector<std::size_t> finished_;        // the interventions of these
@@ -387,13 +413,12 @@ class Comparison {
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress,
                 std::stop_token stop) {
-  const auto pass = [&](const ScanOptions& scan, Progress* part) {
-    CompareOptions compared = options;
-    compared.scan = scan;
-    return Comparison(source, compared, interventions, part, stop).run();
+  const ScanPlan whole = plan_comparison(options, interventions, source.info());
+  const auto pass = [&](const ScanPlan& plan, Progress* part) {
+    return Comparison(source, options, interventions, plan, part, stop).run();
   };
-  return source.info().causal ? pass(options.scan, progress)
-                              : pass_over_lengths(source, options.scan, pass, progress);
+  return source.info().causal ? pass(whole, progress)
+                              : pass_over_lengths(source, whole, pass, progress);
 }
 
 }  // namespace headgauge

@@ -75,9 +75,9 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
                     Results& results) {
   PerHead horizon(results, "horizon"), paper(results, "horizon_paper");
   PerHead rate(results, "rate_predicted"), constant(results, "error_constant");
-  const auto rule = make_normalizer(options.scan.normalizer);
+  const Normalizer& rule = *options.scan.own_normalizer;
   const auto length = static_cast<Index>(options.scan.lengths.back());
-  const std::optional<double> scale = logit_scale(*rule, length);
+  const std::optional<double> scale = logit_scale(rule, length);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
     horizon.array().values[horizon.at(found.name)] = head.horizon;
@@ -208,8 +208,8 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
   if (windows) {
     say("layers with a sliding window: their errors are those of the last tokens that fit into it");
   }
-  const auto rule = make_normalizer(options.scan.normalizer);
-  if (!logit_scale(*rule, length)) {
+  const Normalizer& rule = *options.scan.own_normalizer;
+  if (!logit_scale(rule, length)) {
     say(fmt::format("{} is not softmax(c <q, k>): paper B predicts no rate for it (rate_predicted)",
                     options.scan.normalizer));
   }
@@ -280,13 +280,9 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
   results.set_coord("tolerance", options.tolerances);
   results.set_coord("sampler",
                     std::vector<std::string>(std::begin(kSamplerNames), std::end(kSamplerNames)));
-  auto& settings = results.settings;
-  settings["command"] = "converge";
-  settings["grid"] = options.grid;
-  settings["points"] = options.points;
-  settings["replicates"] = options.replicates;
-  settings["draws"] = options.draws;
-  settings["tolerances"] = options.tolerances;
+  results.settings["command"] = "converge";
+  ConvergeOptions written = options;
+  write_settings(options_of(written), results.settings);
   write_horizons(heads, options, results);
   if (info.has_values) {
     write_curve("mean", heads, &HeadConvergence::mean, options, results);

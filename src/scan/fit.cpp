@@ -80,7 +80,7 @@ std::shared_ptr<const Normalizer> rule_at(const std::string& spec, const FitRang
 using Candidates = std::vector<std::vector<double>>;
 
 // Mean output change at the longest length: [candidate][head]; undefined where there is none.
-std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOptions& scan,
+std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanPlan& plan,
                                                 const Intervention& intervention,
                                                 const FitRange& range, const Candidates& candidates,
                                                 Progress* progress, const std::stop_token& stop) {
@@ -105,13 +105,14 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
     views.push_back(&e);
     numbers.push_back(static_cast<double>(numbers.size()));
   }
-  ScanExtras extras;
-  extras.alone = true;
-  extras.measures.push_back(
-      make_output_change(views, "candidate", source.info(), scan.threads, scan.seed));
-  extras.coords.emplace_back("candidate", numbers);
+  ScanPlan trial = plan;
+  trial.options.own_measures = {
+      [&](const MeasureOptions& measure, const SourceInfo& info, int slots) {
+        return make_output_change(views, "candidate", info, slots, measure.seed);
+      }};
   source.intervene({});
-  const Results results = scan_with(source, scan, std::move(extras), progress, stop);
+  const Results results =
+      run_scan(source, trial, {.coords = {{"candidate", numbers}}}, progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
   const MetricArray& change = *results.metric("output_change");
   const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
@@ -143,7 +144,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::vector<Intervention>& interventions, Progress* progress,
                        std::stop_token stop) {
   if (!source.info().has_values) {
-    throw UnsupportedError(fault("--fit", "a source that holds values",
+    throw UnsupportedError(fault("fit_interventions()", "a source that holds values",
                                  source.info().name + ", which has none",
                                  "the change of a head's output is what is fitted"));
   }
@@ -151,9 +152,10 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
   scan.layers.clear();
   scan.heads.clear();
   scan.measures = {"weights"};
-  scan = resolve_options(scan, source.info());
-  scan.lengths = {scan.lengths.back()};
-  if (!source.info().causal) source.set_context(scan.lengths.back());
+  ScanPlan plan = plan_scan(scan, source.info());
+  plan = plan.at_length(plan.options.lengths.back());
+  plan.options.measures.clear();  // the change of the output alone
+  if (!source.info().causal) source.set_context(plan.longest());
   for (Intervention& intervention : interventions) {
     const FitRange* known = range_of(intervention.label);
     if (known == nullptr) {
@@ -166,7 +168,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
     FitRange range = *known;
     // No row has more keys.
     if (range.rule == std::string_view("topk")) {
-      range.high = std::min(range.high, static_cast<double>(scan.lengths.back()));
+      range.high = std::min(range.high, static_cast<double>(plan.longest()));
     }
     Candidates candidates(intervention.heads.size());
     for (std::size_t h = 0; h < candidates.size(); ++h) {
@@ -177,7 +179,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
     intervention.fitted_key = range.key;
     for (int pass = 0; pass < kPasses; ++pass) {
       const auto changes =
-          try_candidates(source, scan, intervention, range, candidates, progress, stop);
+          try_candidates(source, plan, intervention, range, candidates, progress, stop);
       for (std::size_t h = 0; h < candidates.size(); ++h) {
         std::vector<double>& values = candidates[h];
         const int best = best_candidate(changes, h, values.size());

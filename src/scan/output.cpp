@@ -16,18 +16,6 @@ std::vector<double> numbers(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-const char* x_name(XSource x) {
-  switch (x) {
-    case XSource::embedding:
-      return "embedding";
-    case XSource::hidden:
-      return "hidden";
-    case XSource::value:
-      return "value";
-  }
-  return "";
-}
-
 MetricArray& add(Results& results, const std::string& name, const MetricInfo& info,
                  const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
@@ -171,33 +159,10 @@ std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
   return beyond;
 }
 
-void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {
-  static_cast<void>(source);
-  auto& settings = results.settings;
-  settings["command"] = "scan";
-  settings["lengths"] = options.lengths;
-  settings["top_n"] = options.measure.top_n;
-  settings["x"] = x_name(options.x);
-  settings["direction"] =
-      options.measure.direction == MeasureOptions::Direction::random ? "random" : "top2";
-  settings["normalizer"] = options.normalizer;
-  settings["pattern"] = options.pattern;
-  settings["layers"] = options.layers.empty() ? "all" : options.layers;
-  settings["heads"] = options.heads.empty() ? "all" : options.heads;
-  settings["measures"] = options.measures;
-  settings["critical_max"] = options.measure.critical_max;
-  settings["critical_level"] = options.measure.critical_level;
-  settings["temperatures"] = options.measure.temperatures;
-  settings["epsilons"] = options.measure.epsilons;
-  settings["unit_sphere"] = options.measure.unit_sphere;
-  settings["expected_draws"] = options.measure.expected_draws;
-  if (*options.queries == 0) {
-    settings["queries"] = "all";
-  } else {
-    settings["queries"] = *options.queries;
-  }
-  settings["threads"] = options.threads;
-  settings["seed"] = options.seed;
+void write_settings(const ScanOptions& options, Results& results) {
+  ScanOptions written = options;
+  results.settings["command"] = "scan";
+  write_settings(options_of(written), results.settings);
 }
 
 }  // namespace headgauge

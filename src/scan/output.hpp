@@ -47,7 +47,7 @@ std::string untrained_notice(Index longest, const SourceInfo& source);
 // The set sizes that no row can have, for a set leaves at least one key out.
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest);
 
-// What `settings` of results.json says of the options that scan() knows.
-void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results);
+// What `settings` of results.json says of a scan; the options are those of its plan.
+void write_settings(const ScanOptions& options, Results& results);
 
 }  // namespace headgauge
