@@ -309,9 +309,10 @@ def main() -> None:
         engine(level, 24 if args.quick else 144, "1024" if args.quick else "1024,4096")
     if not (args.model / "model.safetensors").exists():
         subprocess.run(
-            [sys.executable, ROOT / "tests/golden/random_checkpoint.py", args.model, "--size",
+            [sys.executable, "-m", "tests.golden.random_checkpoint", args.model.resolve(), "--size",
              "small", "--layers", "12", "--vocab", "50257", "--positions", str(LONGEST)],
             check=True,
+            cwd=ROOT,
         )
     tokens = BUILD / "tokens.txt"
     write_tokens(tokens, LONGEST)

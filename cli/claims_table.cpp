@@ -44,10 +44,10 @@ std::string seconds(double value) {
 }
 
 std::string costs(const Results& results, const Painter& paint) {
-  const MetricArray* cost = results.metric("cost_seconds");
-  const MetricArray* paper = results.metric("cost_paper_seconds");
+  const LabelledArray* cost = results.metric("cost_seconds");
+  const LabelledArray* paper = results.metric("cost_paper_seconds");
   if (cost == nullptr || paper == nullptr) return "";
-  const auto& names = std::get<std::vector<std::string>>(*results.coord("algorithm"));
+  const auto names = results.coord_names("algorithm");
   std::string text = paint.left(Style::bold, "cost of", kName) +
                      paint.right(Style::bold, "here", kTime) +
                      paint.right(Style::bold, "in paper A", kTime) + "\n";

@@ -9,7 +9,7 @@
 #include "cli/compare_table.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -75,9 +75,7 @@ int run(CompareCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return measure(options, source, progress, stop);
   };
-  steps.complete = [&](Results& results) {
-    write_settings(fit_option(options), results.settings);
-  };
+  steps.complete = [&](Results& results) { write_settings(fit_option(options), results.settings); };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {
     const Index interventions = results.coord_size(intervention_dimension(results)) - 1;
@@ -91,8 +89,8 @@ int run(CompareCommand& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("compare",
-                                     "Change the rule or pattern of attention, and measure again");
+  auto* command =
+      app.add_subcommand("compare", "Change the rule or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   const std::vector<Option> all = options_of(options->compare);
   const std::vector<std::string> first = {"normalizers", "pattern", "each"};

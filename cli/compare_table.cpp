@@ -9,8 +9,8 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
-#include "scan/recommend.hpp"
+#include "headgauge/cells.hpp"
+#include "headgauge/compare.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -30,7 +30,7 @@ class ComparisonTable {
         paint_(options.color),
         width_(options.width),
         dim_(intervention_dimension(results)),
-        names_(std::get<std::vector<std::string>>(*results.coord(dim_))),
+        names_(results.coord_names(dim_).begin(), results.coord_names(dim_).end()),
         changed_(changed_heads(results)) {
     const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
     for (const std::string& name : names_) {
@@ -39,9 +39,9 @@ class ComparisonTable {
   }
 
   std::string text() const {
-    const MetricArray* change = results_.metric("loss_change");
-    if (change != nullptr && has_dim(*change, "layer")) {
-      return one_at_a_time(has_dim(*change, "head"));
+    const LabelledArray* change = results_.metric("loss_change");
+    if (change != nullptr && change->has_dim("layer")) {
+      return one_at_a_time(change->has_dim("head"));
     }
     return all_at_once();
   }
@@ -58,21 +58,21 @@ class ComparisonTable {
     double scale = 1;
   };
 
-  std::optional<Cell> cell(const char* metric, std::initializer_list<Pick> picks) const {
+  std::optional<MetricCell> cell(const char* metric, std::initializer_list<Pick> picks) const {
     return find_cell(results_, metric, picks);
   }
 
   // The mean over all heads that have the metric under this intervention.
   std::optional<double> over_heads(const char* metric, Index intervention) const {
-    const MetricArray* array = results_.metric(metric);
+    const LabelledArray* array = results_.metric(metric);
     if (array == nullptr) return std::nullopt;
     double sum = 0;
     int count = 0;
     for (const HeadName& head : changed_) {
       const Pick layer{"layer", head.layer_index}, at{"head", head.head_index},
           of{dim_, intervention};
-      std::optional<Cell> found;
-      if (has_dim(*array, "top_n")) {
+      std::optional<MetricCell> found;
+      if (array->has_dim("top_n")) {
         const auto top_n = judged_top_n(results_);
         if (top_n) found = cell(metric, {layer, at, of, {"top_n", *top_n}});
       } else {
@@ -170,10 +170,10 @@ class ComparisonTable {
     return out + legend(columns, critical);
   }
 
-  static std::string change_text(const std::optional<Cell>& change) {
+  static std::string change_text(const std::optional<MetricCell>& change) {
     return change ? with_error(*change) : "-";
   }
-  static Style change_style(const std::optional<Cell>& change) {
+  static Style change_style(const std::optional<MetricCell>& change) {
     return change && lowers_loss(*change) ? Style::warning : Style::plain;
   }
 
@@ -207,7 +207,7 @@ class ComparisonTable {
     out += "\n";
     for (const HeadName& head : measured_heads(results_)) {
       if (!by_head && head.head_index > 0) continue;
-      std::optional<Cell> best;
+      std::optional<MetricCell> best;
       Index intervention = 0;
       for (Index k = 1; k < static_cast<Index>(names_.size()); ++k) {
         const auto change = of(by_head, "loss_change", head, k);
@@ -242,8 +242,8 @@ class ComparisonTable {
     return out + "\n";
   }
 
-  std::optional<Cell> of(bool by_head, const char* metric, const HeadName& head,
-                         Index intervention) const {
+  std::optional<MetricCell> of(bool by_head, const char* metric, const HeadName& head,
+                               Index intervention) const {
     if (by_head) {
       return cell(metric,
                   {{"layer", head.layer_index}, {"head", head.head_index}, {dim_, intervention}});

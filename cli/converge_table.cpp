@@ -11,7 +11,7 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -50,14 +50,14 @@ class ConvergenceTable {
     int sampler = -1;
   };
 
-  std::optional<Cell> cell(const Column& column, const HeadName& head) const {
+  std::optional<MetricCell> cell(const Column& column, const HeadName& head) const {
     const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
     if (column.sampler >= 0) {
       return find_cell(results_, column.metric,
                        {layer, at, {"tolerance", tolerance_}, {"sampler", column.sampler}});
     }
-    const MetricArray* metric = results_.metric(column.metric);
-    if (metric != nullptr && has_dim(*metric, "top_n")) {
+    const LabelledArray* metric = results_.metric(column.metric);
+    if (metric != nullptr && metric->has_dim("top_n")) {
       if (!top_n_) return std::nullopt;
       return find_cell(results_, column.metric, {layer, at, {"top_n", *top_n_}});
     }
@@ -165,15 +165,13 @@ class ConvergenceTable {
   }
 
   std::string correlations() const {
-    const MetricArray* value = results_.metric("rank_correlation");
+    const LabelledArray* value = results_.metric("rank_correlation");
     if (value == nullptr ||
         std::ranges::none_of(value->values, [](double v) { return std::isfinite(v); })) {
       return "";
     }
-    const auto names = [&](const char* coord) {
-      return std::get<std::vector<std::string>>(*results_.coord(coord));
-    };
-    const auto rows = names("capacity_metric"), columns = names("convergence_metric");
+    const auto rows = results_.coord_names("capacity_metric");
+    const auto columns = results_.coord_names("convergence_metric");
     std::string out =
         paint_(Style::bold, "where the papers meet") +
         paint_(Style::faint, ": rank correlation over heads, 95 % interval by bootstrap") + "\n";
@@ -181,8 +179,8 @@ class ConvergenceTable {
     for (const std::string& name : columns) out += paint_.right(Style::faint, plain(name), kCell);
     out += "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::span<const double> line(value->values.data() + i * columns.size(), columns.size());
-      if (std::ranges::none_of(line, [](double v) { return std::isfinite(v); })) continue;
+      const LabelledArray line = value->isel("capacity_metric", static_cast<Index>(i));
+      if (std::ranges::none_of(line.values, [](double v) { return std::isfinite(v); })) continue;
       out += paint_.left(Style::plain, plain(rows[i]), kNames);
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const auto at = static_cast<Index>(j), row = static_cast<Index>(i);
@@ -214,7 +212,7 @@ class ConvergenceTable {
   }
 
   std::string cache() const {
-    const MetricArray* bytes = results_.metric("cache_bytes_by_layer");
+    const LabelledArray* bytes = results_.metric("cache_bytes_by_layer");
     if (bytes == nullptr) return "";
     std::string out =
         paint_(Style::bold, "key-value cache") +
@@ -238,7 +236,7 @@ class ConvergenceTable {
     for (std::size_t l = 0; l < layers.size(); ++l) {
       line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);
     }
-    if (const MetricArray* all = results_.metric("cache_bytes")) {
+    if (const LabelledArray* all = results_.metric("cache_bytes")) {
       line("all", all->values[0], all->values[1]);
     }
     return out + "\n";

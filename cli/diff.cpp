@@ -17,7 +17,7 @@
 #include "cli/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
-#include "kernels/simd.hpp"
+#include "headgauge/kernels.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -36,27 +36,28 @@ struct DiffCommand {
 
 // Beside those of DiffOptions and OutputOptions.
 std::vector<Option> own_options(DiffCommand& o) {
-  return {{.member = "DiffCommand::errors",
-           .value = &o.errors,
-           .form = "K",
-           .group = option_group::compared,
-           .help = "List what changed by more than this many standard errors (default {})",
-           .details = "As for flags. About 5 % of what did not change passes 2, and 0.3 % passes 3; "
-                      "how many that makes is said"},
-          {.member = "DiffCommand::limits",
-           .value = &o.limits,
-           .form = "FILE",
-           .group = option_group::compared,
-           .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
-           .details = "[formats.md](formats.md#limits). There is a line for each that is exceeded",
-           .expects = "a file"},
-          {.member = "DiffCommand::top",
-           .value = &o.top,
-           .form = "K|all",
-           .group = option_group::output,
-           .help = "Show only the first K lines of a table (default {})",
-           .least = 1,
-           .none = "all"}};
+  return {
+      {.member = "DiffCommand::errors",
+       .value = &o.errors,
+       .form = "K",
+       .group = option_group::compared,
+       .help = "List what changed by more than this many standard errors (default {})",
+       .details = "As for flags. About 5 % of what did not change passes 2, and 0.3 % passes 3; "
+                  "how many that makes is said"},
+      {.member = "DiffCommand::limits",
+       .value = &o.limits,
+       .form = "FILE",
+       .group = option_group::compared,
+       .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
+       .details = "[formats.md](formats.md#limits). There is a line for each that is exceeded",
+       .expects = "a file"},
+      {.member = "DiffCommand::top",
+       .value = &o.top,
+       .form = "K|all",
+       .group = option_group::output,
+       .help = "Show only the first K lines of a table (default {})",
+       .least = 1,
+       .none = "all"}};
 }
 
 void complete(DiffCommand& command, Results& results) {
@@ -122,8 +123,8 @@ void add_diff(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->options));
   add_options(*command, without(own_options(*options), {"top"}));
   add_options(*command,
-              options_of(options->output,
-                         "Folder for results.json and heads.csv; made if need be", "No notices"));
+              options_of(options->output, "Folder for results.json and heads.csv; made if need be",
+                         "No notices"));
   add_options(*command, only(own_options(*options), {"top"}));
   command->footer(
       "Example: headgauge diff before/results.json after/results.json\n"

@@ -8,8 +8,7 @@
 #include <map>
 
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
-#include "results/overlap.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -147,7 +146,7 @@ class DiffTable {
     std::string compared;
     for (const char* coord : {"layer", "head", "length"}) {
       if (diff_.coord(coord) == nullptr) continue;
-      compared += fmt::format("{}s {}; ", coord, labels_text(*diff_.coord(coord)));
+      compared += fmt::format("{}s {}; ", coord, labels_text(diff_.coord(coord)->labels()));
     }
     std::size_t metrics = 0;
     for (const auto& [name, metric] : diff_.metrics) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.hpp"
 #include "cli/options.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
@@ -15,10 +14,6 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
-
-std::string sha256_of(const std::string& bytes) {
-  return sha256_hex(std::as_bytes(std::span(bytes)));
-}
 
 // The first tokens of the texts, as many as are asked for; auto goes no further than the model was
 // trained for.
@@ -29,31 +24,17 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      // Read once: a pipe has nothing left for a second time.
-      const std::string bytes = read_text(path);
-      Tokenizer::Around around;
-      Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
-      document.before = std::move(around.before);
-      // A causal text that is cut has not ended; what is said at its end is one token more.
-      std::vector<int>& end = summary.causal ? document.tokens : document.after;
-      end.insert(end.end(), around.after.begin(), around.after.end());
-      documents.push_back(std::move(document));
+      documents.push_back(read_document(path, tokenizer, summary.causal));
     }
   }
-  for (const std::string& path : options.tokens) {
-    const std::string bytes = read_text(path);
-    documents.push_back({path, parse_token_ids(bytes, path), sha256_of(bytes)});
-  }
+  for (const std::string& path : options.tokens) documents.push_back(read_ids(path));
   const std::size_t longest_auto =
       trained > 0 ? std::min(kLongestAuto, static_cast<std::size_t>(trained)) : kLongestAuto;
   const auto longest =
       options.lengths.empty()
           ? longest_auto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
-  for (Document& document : documents) {
-    document.total = document.size();
-    document.cut(longest);
-  }
+  for (Document& document : documents) document.cut(longest);
   return documents;
 }
 

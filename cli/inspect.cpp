@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/memory.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/tokenize.hpp"
 

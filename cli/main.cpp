@@ -11,13 +11,13 @@
 #include <system_error>
 #include <utility>
 
-#include "base/memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/memory.hpp"
 
 namespace {
 

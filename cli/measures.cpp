@@ -2,45 +2,56 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
-#include "scan/catalogue.hpp"
 
 namespace headgauge::cli {
 namespace {
 
-int list_measures(bool json, const std::string& group) {
-  const nlohmann::ordered_json all = metrics_catalogue();
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  std::vector<std::string> groups;
-  for (const auto& metric : all) {
-    const auto text = [&](const char* key) { return metric[key].get<std::string>(); };
-    const bool first = groups.empty() || groups.back() != text("group");
-    if (first) groups.push_back(text("group"));
-    if (!group.empty() && group != text("group")) continue;
-    const bool top = list.empty();
-    list.push_back(metric);
-    if (json) continue;
-    if (first) {
-      print("{}{}{}\n", top ? "" : "\n", text("group"),
-            text("command") == "scan" ? "" : " (headgauge converge)");
+void print_metric(const MetricInfo& metric, const MetricGroup& group) {
+  print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
+        fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
+        metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
+        metric.meaning, metric.formula, metric.source);
+}
+
+int list_measures(bool json, const std::string& chosen) {
+  const std::vector<MetricGroup>& groups = metric_groups();
+  if (!chosen.empty() && std::ranges::find(groups, chosen, &MetricGroup::name) == groups.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(groups, std::back_inserter(names), &MetricGroup::name);
+    throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(names, ", ")),
+                           "\"" + chosen + "\"", "correct the name"));
+  }
+  if (json) {
+    nlohmann::ordered_json list = catalogue_to_json();
+    std::erase_if(list.get_ref<nlohmann::ordered_json::array_t&>(),
+                  [&](const auto& metric) { return !chosen.empty() && metric["group"] != chosen; });
+    print("{}\n", list.dump(2));
+    return 0;
+  }
+  bool first = true;
+  for (const MetricGroup& group : groups) {
+    if (!chosen.empty() && group.name != chosen) continue;
+    print("{}{}{}\n", std::exchange(first, false) ? "" : "\n", group.name,
+          group.command == "scan" ? "" : " (headgauge " + group.command + ")");
+    for (const MetricInfo& metric : all_metrics()) {
+      if (metric.group == group.name && metric.kind != MetricKind::hidden) {
+        print_metric(metric, group);
+      }
     }
-    print("  {} [{}] ({}){}\n      {}\n      = {}\n      {}\n", text("name"), text("unit"),
-          text("dims"), metric["by_position"] ? " + _by_position" : "", text("meaning"),
-          text("formula"), text("source"));
   }
-  if (list.empty()) {
-    throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(groups, ", ")),
-                           "\"" + group + "\"", "correct the name"));
-  }
-  if (json) print("{}\n", list.dump(2));
   return 0;
 }
 
@@ -57,16 +68,36 @@ std::string traits_text(const NormalizerTraits& traits) {
   return text;
 }
 
+// The declared parameters: [{"key": "t", "default": 1, "takes": "a number above 0", "fit": {...}}].
+nlohmann::ordered_json parameters_json(const Parameters& parameters) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Parameter& parameter : parameters.declared()) {
+    nlohmann::ordered_json entry = {{"key", parameter.key}};
+    std::visit([&](const auto& initial) { entry["default"] = initial; }, parameter.initial);
+    entry["takes"] = parameter.takes();
+    entry["words"] = parameter.words;
+    entry["fit"] = nullptr;
+    if (parameter.fit) {
+      entry["fit"] = {{"low", parameter.fit->low},
+                      {"high", parameter.fit->high},
+                      {"geometric", parameter.fit->geometric}};
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 int list_normalizers(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NormalizerInfo& info : normalizers()) {
-    const NormalizerTraits traits = make_normalizer(info.name)->traits();
+    const auto normalizer = make_normalizer(info);
+    const NormalizerTraits traits = normalizer->traits();
     if (json) {
       nlohmann::ordered_json lipschitz = traits.lipschitz;
       if (std::isinf(traits.lipschitz)) lipschitz = nullptr;
       list.push_back({{"name", info.name},
                       {"formula", info.formula},
-                      {"parameters", info.parameters},
+                      {"parameters", info.parameters.text()},
                       {"source", info.source},
                       {"simplex", traits.simplex},
                       {"increasing", traits.increasing},
@@ -75,13 +106,15 @@ int list_normalizers(bool json) {
                       {"sparse", traits.sparse},
                       {"pointwise", traits.pointwise},
                       {"signed", traits.is_signed},
+                      {"scaled_softmax", normalizer->softmax_scale({1, 0}).has_value()},
                       {"lipschitz", lipschitz},
                       {"bound", info.bound},
-                      {"lemma1", info.lemma1}});
+                      {"lemma1", info.lemma1},
+                      {"accepts", parameters_json(info.parameters)}});
     } else {
       print("{}{}{}\n    {}\n    {}; sup ||J||_2: {}\n    Lemma 1 {}\n    {}\n", info.name,
-            info.parameters.empty() ? "" : ":", info.parameters, info.formula, traits_text(traits),
-            info.bound, info.lemma1, info.source);
+            info.parameters.empty() ? "" : ":", info.parameters.text(), info.formula,
+            traits_text(traits), info.bound, info.lemma1, info.source);
     }
   }
   if (json) print("{}\n", list.dump(2));
@@ -94,10 +127,12 @@ int list_patterns(bool json) {
     if (json) {
       list.push_back({{"name", info.name},
                       {"formula", info.formula},
-                      {"parameters", info.parameters},
-                      {"source", info.source}});
+                      {"parameters", info.parameters.text()},
+                      {"source", info.source},
+                      {"accepts", parameters_json(info.parameters)}});
     } else {
-      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters, info.formula, info.source);
+      print("{}:{}\n    {}\n    {}\n", info.name, info.parameters.text(), info.formula,
+            info.source);
     }
   }
   if (json) print("{}\n", list.dump(2));
@@ -113,7 +148,7 @@ void add_measures(CLI::App& app, Action& action) {
   add_options(*command, {{.member = "MeasuresCommand::group",
                           .value = group.get(),
                           .form = "GROUP",
-                          .group = option_group::output,
+                          .group = "",
                           .help = "Only the metrics of this group"},
                          json_option(*json)});
   command->footer("Example: headgauge measures --group weights");

@@ -43,9 +43,8 @@ const Names& names() {
     add<LimitsOptions>(names);
     add<TokensOptions>(names);
     add<DiffOptions>(names);
-    std::ranges::stable_sort(names, [](const auto& a, const auto& b) {
-      return a.first.size() > b.first.size();
-    });
+    std::ranges::stable_sort(
+        names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     return names;
   }();
   return all;

@@ -64,10 +64,7 @@ bool has_none(const Option& option) {
 class Adder {
  public:
   Adder(CLI::App& command, const Option& option)
-      : command_(command),
-        option_(option),
-        name_("--" + option.name()),
-        help_(help_text(option)) {}
+      : command_(command), option_(option), name_("--" + option.name()), help_(help_text(option)) {}
 
   static std::string help_text(const Option& option) {
     std::string help = option.help;
@@ -110,9 +107,8 @@ class Adder {
   }
   CLI::Option* operator()(std::vector<double>* value) const {
     if (option_.form.ends_with(kRange)) {
-      return parsed([=, name = name_](const std::string& text) {
-        *value = parse_numbers(text, name);
-      });
+      return parsed(
+          [=, name = name_](const std::string& text) { *value = parse_numbers(text, name); });
     }
     return add(*value)->delimiter(',')->check(positive_number(option_.below));
   }
@@ -186,7 +182,7 @@ std::string full_name(const CLI::App& command) {
 void add_options(CLI::App& command, const std::vector<Option>& options) {
   for (const Option& option : options) {
     CLI::Option* added = std::visit(Adder(command, option), option.value);
-    added->group(option.group);
+    if (!option.group.empty()) added->group(option.group);
     if (!option.form.empty()) added->option_text(option.form);
     if (!option.expects.empty()) added->check(some_text(option.expects));
     if (!option.excludes.empty()) added->excludes(command.get_option("--" + option.excludes));
@@ -212,7 +208,7 @@ Option json_option(bool& json) {
   return {.member = "OutputOptions::json",
           .value = &json,
           .form = "",
-          .group = option_group::output,
+          .group = "",
           .help = "Print JSON"};
 }
 

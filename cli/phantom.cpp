@@ -19,7 +19,7 @@ void add_phantom(CLI::App& app, Action& action) {
   add_options(*command, {{.member = "PhantomCommand::strength",
                           .value = strength.get(),
                           .form = "S",
-                          .group = option_group::output,
+                          .group = "",
                           .help = "Logit of the key that a head prefers (default {}); all others "
                                   "have logit 0"}});
   command->footer(

@@ -10,12 +10,12 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -33,14 +33,14 @@ std::vector<Option> own_options(ReportCommand& o) {
   return {{.member = "ReportCommand::format",
            .value = &o.format,
            .form = "html|svg",
-           .group = option_group::output,
+           .group = "",
            .help = "html (the default): one page with everything in it, that opens offline; svg: "
                    "the standard figures as a file each",
            .details = "No browser is needed for `svg`"},
           {.member = "ReportCommand::out",
            .value = &o.out,
            .form = "PATH",
-           .group = option_group::output,
+           .group = "",
            .help = "Where to write: a file for html (default report.html beside RESULTS), a folder "
                    "for svg (default figures beside RESULTS)",
            .details = "For `html` a folder will do, too",
@@ -48,7 +48,7 @@ std::vector<Option> own_options(ReportCommand& o) {
           {.member = "ReportCommand::quiet",
            .value = &o.quiet,
            .form = "",
-           .group = option_group::output,
+           .group = "",
            .help = "Say nothing but errors"}};
 }
 

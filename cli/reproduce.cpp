@@ -11,12 +11,12 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file.hpp"
 #include "cli/claims_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/run.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/report.hpp"
 
 namespace headgauge::cli {
@@ -101,7 +101,7 @@ struct TokensCommand {
 std::string finished_experiments(const Results& results) {
   std::string text;
   for (const char* name : {"gaussian", "sphere"}) {
-    const MetricArray* error = results.metric(fmt::format("{}_error_mean", name));
+    const LabelledArray* error = results.metric(fmt::format("{}_error_mean", name));
     if (error == nullptr) continue;
     const auto done = std::ranges::count_if(error->values, [](double v) { return !std::isnan(v); });
     if (done == 0) continue;

@@ -71,8 +71,8 @@ void SyntheticCommand::refuse_idle(const CLI::App& command, bool grid) const {
   only("points", !grid, "the default grid", "--grid");
 }
 
-int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
-                          const std::string& grid, const ConvergeOptions& shared) {
+int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const std::string& grid,
+                          const ConvergeOptions& shared) {
   if (command.get_option("MODEL")->count() > 0) {
     throw UsageError(fault("converge", "a model or --synthetic", "both", "leave one out"));
   }
@@ -105,10 +105,9 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run,
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
     return headgauge::simulate(options, progress, std::move(stop));
   };
-  steps.complete = [](Results& results) { results.settings["command"] = "converge"; };
   steps.table = render_simulation;
   steps.finished = [](const Results& results) {
-    const MetricArray* error = results.metric("error_mean");
+    const LabelledArray* error = results.metric("error_mean");
     const auto done = std::ranges::count_if(error->values, [](double v) { return !std::isnan(v); });
     return done == 0 ? std::string()
                      : fmt::format("{} of {} points were finished", done, error->values.size());

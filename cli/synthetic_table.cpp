@@ -16,11 +16,11 @@ std::string number(double value, int digits = 3) {
 }
 
 // "0.493 +- 0.012"; without the second where there is none.
-std::string with_error(const MetricArray& metric, std::size_t at) {
-  if (!std::isfinite(metric.values[at])) return "-";
-  const bool known = !metric.standard_error.empty() && std::isfinite(metric.standard_error[at]);
-  return known ? fmt::format("{:.3f} ±{:.3f}", metric.values[at], metric.standard_error[at])
-               : fmt::format("{:.3f}", metric.values[at]);
+std::string with_error(const Estimate& estimate) {
+  if (!std::isfinite(estimate.value)) return "-";
+  return std::isfinite(estimate.standard_error)
+             ? fmt::format("{:.3f} ±{:.3f}", estimate.value, estimate.standard_error)
+             : fmt::format("{:.3f}", estimate.value);
 }
 
 class Rows {
@@ -47,21 +47,20 @@ class Rows {
 
 std::string scales_table(const Results& results, const TableOptions& options) {
   const auto scales = results.coord_numbers("scale"), tokens = results.coord_numbers("tokens");
-  const MetricArray& mean = *results.metric("error_mean");
-  const MetricArray& covariance = *results.metric("error_covariance");
+  const LabelledArray& mean = *results.metric("error_mean");
+  const LabelledArray& covariance = *results.metric("error_covariance");
   Rows rows(options, {9, 9, 9, 13, 13, 8, 8, 8, 8});
   const std::string first = fmt::format("n={}", tokens.front());
   const std::string last = fmt::format("n={}", tokens.back());
   rows.head({"scale", "horizon", "rate", "rate of", "rate of", "mean", "mean", "cov.", "cov."});
   rows.head({"", "H", "predicted", "mean", "covariance", first, last, first, last});
-  for (std::size_t s = 0; s < scales.size(); ++s) {
-    const std::size_t begin = s * tokens.size(), end = begin + tokens.size() - 1;
-    rows.row({number(scales[s]), number(results.metric("horizon")->values[s]),
-              number(results.metric("rate_predicted")->values[s]),
-              with_error(*results.metric("rate_mean"), s),
-              with_error(*results.metric("rate_covariance"), s), number(mean.values[begin]),
-              number(mean.values[end]), number(covariance.values[begin]),
-              number(covariance.values[end])});
+  const Index end = results.coord_size("tokens") - 1;
+  for (Index s = 0; s < results.coord_size("scale"); ++s) {
+    const auto of = [&](const char* metric) { return results.require_metric(metric).at({s}); };
+    rows.row({number(scales[static_cast<std::size_t>(s)]), number(of("horizon").value),
+              number(of("rate_predicted").value), with_error(of("rate_mean")),
+              with_error(of("rate_covariance")), number(mean({s, 0})), number(mean({s, end})),
+              number(covariance({s, 0})), number(covariance({s, end}))});
   }
   return rows.take();
 }
@@ -71,15 +70,14 @@ std::string scales_table(const Results& results, const TableOptions& options) {
 std::string reference_line(const Results& results) {
   std::string text;
   for (const char* kind : {"mean", "covariance"}) {
-    const MetricArray& own = *results.metric(fmt::format("reference_error_{}", kind));
-    const MetricArray& errors = *results.metric(fmt::format("error_{}", kind));
-    const std::size_t points = errors.values.size() / own.values.size();
+    const LabelledArray& own = *results.metric(fmt::format("reference_error_{}", kind));
+    const LabelledArray& errors = *results.metric(fmt::format("error_{}", kind));
     double share = 0;
-    for (std::size_t at = 0; at < errors.values.size(); ++at) {
+    errors.each([&](std::span<const Index> cell, std::size_t at) {
       if (std::isfinite(errors.values[at])) {
-        share = std::max(share, own.values[at / points] / errors.values[at]);
+        share = std::max(share, own({cell[0]}) / errors.values[at]);
       }
-    }
+    });
     if (!(share > 0)) continue;
     text += fmt::format("{}{:.2g} % of the smallest error of the {}", text.empty() ? "" : ", ",
                         100 * share, kind);
@@ -93,7 +91,7 @@ std::string balls_table(const Results& results, const TableOptions& options) {
   Rows rows(options, {9, 13, 14, 11});
   rows.head({"radius R", "rate", "error*sqrt(n)", "predicted"});
   for (std::size_t r = 0; r < radii.size(); ++r) {
-    rows.row({number(radii[r]), with_error(*results.metric("uniform_rate"), r),
+    rows.row({number(radii[r]), with_error(results.require_metric("uniform_rate").at({static_cast<Index>(r)})),
               number(results.metric("uniform_constant")->values[r]),
               number(results.metric("uniform_constant_predicted")->values[r])});
   }
@@ -107,7 +105,7 @@ std::string hardmax_table(const Results& results, const TableOptions& options) {
   Rows rows(options, {9, 13, 11});
   rows.head({"tokens", "error", "its law"});
   for (std::size_t p = 0; p < tokens.size(); ++p) {
-    rows.row({number(tokens[p], 6), with_error(*results.metric("hardmax_error"), p),
+    rows.row({number(tokens[p], 6), with_error(results.require_metric("hardmax_error").at({static_cast<Index>(p)})),
               fmt::format("{:.3f}", results.metric("hardmax_error_predicted")->values[p])});
   }
   return fmt::format("\nHardmax limit: the token with the largest score, over sqrt(2 log n)\n{}",

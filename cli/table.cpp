@@ -11,8 +11,8 @@
 
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
-#include "results/longest.hpp"
-#include "scan/flags.hpp"
+#include "headgauge/cells.hpp"
+#include "headgauge/flags.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -30,8 +30,8 @@ struct Column {
   const char* flags = "";    // names of the flags that speak of this value
 };
 
-std::optional<Cell> value_of(const Results& results, const std::string& metric,
-                             const HeadName& head) {
+std::optional<MetricCell> value_of(const Results& results, const std::string& metric,
+                                   const HeadName& head) {
   const auto top_n = judged_top_n(results);
   return find_cell(
       results, metric,

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -111,26 +111,28 @@ struct LengthLine {
 
 // The mean over all heads at each length; nothing of a metric that is not there.
 std::vector<double> means_over_heads(const Results& results, const char* name) {
-  const MetricArray* metric = results.metric(name);
-  if (metric == nullptr || metric->dims != std::vector<std::string>{"layer", "head", "length"}) {
+  const LabelledArray* metric = results.metric(name);
+  if (metric == nullptr || metric->dim_names() != std::vector<std::string>{"layer", "head", "length"}) {
     return {};
   }
-  const std::size_t lengths = results.coord_numbers("length").size();
-  std::vector<double> means(lengths), counts(lengths);
-  for (std::size_t i = 0; i < metric->values.size(); ++i) {
-    if (!std::isfinite(metric->values[i])) continue;
-    means[i % lengths] += metric->values[i];
-    counts[i % lengths] += 1;
+  std::vector<double> means;
+  for (Index l = 0; l < results.coord_size("length"); ++l) {
+    double sum = 0, count = 0;
+    for (const double value : metric->isel("length", l).values) {
+      if (!std::isfinite(value)) continue;
+      sum += value;
+      count += 1;
+    }
+    means.push_back(sum / count);
   }
-  for (std::size_t l = 0; l < lengths; ++l) means[l] /= counts[l];
   return means;
 }
 
 // What there is once a length: the loss, and what a pattern costs.
 std::string length_lines(const Results& results, const Painter& paint, std::size_t width) {
   std::vector<LengthLine> lines;
-  const MetricArray* loss = results.metric("loss");
-  if (loss != nullptr && loss->dims == std::vector<std::string>{"length"}) {
+  const LabelledArray* loss = results.metric("loss");
+  if (loss != nullptr && loss->dim_names() == std::vector<std::string>{"length"}) {
     lines.push_back({"loss, nats", loss->values});
     lines.push_back({"perplexity", loss->values});
     for (double& value : lines.back().values) value = std::exp(value);

@@ -157,7 +157,7 @@ class Session:
         name = str(folder.relative_to(ROOT))
         print(f"== unittest ({name})", flush=True)
         start = time.monotonic()
-        status, output = run([sys.executable, "-m", "unittest", "discover", "-s", name])
+        status, output = run([sys.executable, "-m", "unittest", "discover", "-s", name, "-t", "."])
         self.record(f"unittest ({name})", *self._timed(judge(parse_unittest(output), status), start))
 
     def check_types(self) -> None:

@@ -6,5 +6,5 @@ import { formulasPlugin } from "./src/methods/plugin";
 export default defineConfig({
   plugins: [formulasPlugin(), viteSingleFile()],
   build: { outDir: "dist", emptyOutDir: true, target: "es2020", modulePreload: false },
-  test: { include: ["test/**/*.test.ts"], testTimeout: 60_000 },
+  test: { include: ["test/unit/*.test.ts"], testTimeout: 60_000 },
 });

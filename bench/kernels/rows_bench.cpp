@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/top.hpp"
 
@@ -76,6 +77,25 @@ BENCHMARK(softmax_in_cache)
     ->Args({1, 2})
     ->Args({1, 20})
     ->Args({1, 60});
+
+// c tanh(l / c) of a row of scores: cap_row() or, for the ratio, std::tanh on each.
+void soft_cap(benchmark::State& state) {
+  const bool kernel = state.range(0) != 0;
+  const Rows rows(state.range(1), 20.0);
+  const auto row = rows.row(rows.length() - 1);
+  std::vector<float> out(row.size());
+  for (auto _ : state) {
+    if (kernel) {
+      cap_row(row, 50.0f, out);
+    } else {
+      std::ranges::transform(row, out.begin(), [](float l) { return 50 * std::tanh(l / 50); });
+    }
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * rows.length());
+}
+BENCHMARK(soft_cap)->ArgNames({"kernel", "length"})->ArgsProduct({{0, 1}, {64, 1024, 2016}});
 
 void top(benchmark::State& state) {
   Rows rows(1024, static_cast<double>(state.range(1)) * 0.1);

@@ -7,19 +7,19 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "headgauge/measure.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/top.hpp"
 #include "measures/selection_measure.hpp"
+#include "scan/statistics.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr Index kBlockRows = 64;
 
 // One head with everything that a measure is given, made once.
 class PreparedHead {
@@ -99,26 +99,21 @@ void run(benchmark::State& state, SelectionGroups groups, int critical_max) {
   options.critical_max = critical_max;
   options.lengths = {static_cast<int>(length)};
   ThreadPool pool(1);
-  const auto measure = make_selection_measure(options, SourceInfo{}, groups, 1);
-  const PreparedHead prepared(length, state.range(1), state.range(2), measure->needs().top);
+  std::vector<std::unique_ptr<Measure>> measures;
+  measures.push_back(make_selection_measure(options, SourceInfo{}, groups, 1));
+  const CellLayout layout(measures);
+  Measure& measure = *measures.front();
+  const PreparedHead prepared(length, state.range(1), state.range(2), measure.needs().top);
   const HeadInput head = prepared.input();
   const auto softmax = make_normalizer("softmax");
-  Index cells = 0;
-  for (const MetricInfo& metric : measure->metrics()) {
-    if (metric.kind != MetricKind::derived) cells += measure->dim_size(metric.dims.front());
-  }
-  Matrix<double> values(kBlockRows, cells);
-  measure->begin_head(head, pool);
+  Matrix<double> values(kBlockRows, layout.cells());
+  measure.begin_head(head, pool);
   for (auto _ : state) {
     for (Index first = 0; first < length; first += kBlockRows) {
       const Index count = std::min(kBlockRows, length - first);
-      const RowBlock block{
-          &head,
-          softmax.get(),
-          prepared.rows().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-          {}};
-      RowSink sink(values, 0);
-      measure->observe(block, 0, sink);
+      const RowBlock block{&head, softmax.get(), prepared.rows().subspan(first, count)};
+      RowSink sink(values);
+      measure.observe(block, 0, sink);
     }
   }
   state.counters["ns_per_score"] =

@@ -31,33 +31,34 @@ constexpr Index kDistinct = 4;  // heads with data of their own; more would only
 // keys, if wanted.
 class EntropySet final : public Measure {
  public:
-  explicit EntropySet(int top, bool mass_90) : top_(top), mass_90_(mass_90) {
-    for (const char* name : {"mass", "entropy", "effective_tokens", "participation_ratio",
-                             "max_weight", "jacobian_frobenius", "logit_range", "mass_90"}) {
-      MetricInfo info;
-      info.name = name;
-      metrics_.push_back(info);
-    }
+  explicit EntropySet(int top, bool mass_90) : top_(top), mass_90_(mass_90) {}
+  void declare(MetricRegistry& metrics) override {
+    mass_ = metrics.add("mass");
+    entropy_ = metrics.add("entropy");
+    effective_tokens_ = metrics.add("effective_tokens");
+    participation_ratio_ = metrics.add("participation_ratio");
+    max_weight_ = metrics.add("max_weight");
+    jacobian_frobenius_ = metrics.add("jacobian_frobenius");
+    logit_range_ = metrics.add("logit_range");
+    mass_90_metric_ = metrics.add("mass_90");
   }
-  const std::vector<MetricInfo>& metrics() const override { return metrics_; }
   MeasureNeeds needs() const override { return {.weights = top_ > 0 || mass_90_, .top = top_}; }
-  Index dim_size(std::string_view) const override { return 1; }
   void observe(const RowBlock& block, int, RowSink& sink) override {
-    for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
-      const WeightSums& sums = block.rows[static_cast<std::size_t>(r)].sums;
+    for (Index r = 0; r < block.size(); ++r) {
+      const WeightSums& sums = block.rows[r].sums;
       const double a = sums.max, q2 = sums.rest_square;
-      sink.set(r, 0, sums.mass);
-      sink.set(r, 1, sums.entropy);
-      sink.set(r, 2, std::exp(sums.entropy));
-      sink.set(r, 3, 1 / sums.square);
-      sink.set(r, 4, a);
-      sink.set(r, 5,
+      sink.set(r, mass_, sums.mass);
+      sink.set(r, entropy_, sums.entropy);
+      sink.set(r, effective_tokens_, std::exp(sums.entropy));
+      sink.set(r, participation_ratio_, 1 / sums.square);
+      sink.set(r, max_weight_, a);
+      sink.set(r, jacobian_frobenius_,
                std::sqrt(std::max(0.0, a * a * sums.rest_mass * sums.rest_mass +
                                            q2 * (1 + 2 * a * a + q2) - 2 * sums.rest_cube)));
-      sink.set(r, 6, sums.max_logit - sums.min_logit);
+      sink.set(r, logit_range_, sums.max_logit - sums.min_logit);
       if (!mass_90_) continue;
-      const auto weights = block.rows[static_cast<std::size_t>(r)].weights;
-      sink.set(r, 7, static_cast<double>(mass_quantile(weights, 0.9, select_)));
+      const auto weights = block.rows[r].weights;
+      sink.set(r, mass_90_metric_, static_cast<double>(mass_quantile(weights, 0.9, select_)));
     }
   }
 
@@ -65,7 +66,8 @@ class EntropySet final : public Measure {
   int top_;
   bool mass_90_;
   thread_local static inline TopWorkspace select_;
-  std::vector<MetricInfo> metrics_;
+  MetricHandle mass_, entropy_, effective_tokens_, participation_ratio_, max_weight_,
+      jacobian_frobenius_, logit_range_, mass_90_metric_;
 };
 
 struct Heads {
@@ -117,8 +119,7 @@ double seconds_of(const Heads& made, Index count, int threads,
   const RowPlan plan(lengths, documents, 0, 0);
   const CellLayout layout(measures);
   ThreadPool pool(threads);
-  const auto normalizer = make_normalizer("softmax");
-  HeadScanner scanner(*normalizer, measures, layout, plan, pool);
+  HeadScanner scanner(measures, layout, plan, pool);
   HeadAccumulator accumulator(plan, layout.cells());
   const auto start = std::chrono::steady_clock::now();
   for (Index i = 0; i < count; ++i) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <span>
@@ -13,6 +14,9 @@
 
 namespace headgauge {
 
+// Every size and index. It is signed, so that differences are what they look like; it goes into []
+// and into the sizes of containers and spans as it is, and std::ssize() gives the size of one. A
+// cast therefore says something: that a number becomes a float, or must fit into fewer bits.
 using Index = std::ptrdiff_t;
 
 // A number that does not exist: null in results files.
@@ -76,7 +80,7 @@ class MatrixView {
   Index stride() const { return stride_; }
   bool empty() const { return rows_ == 0 || cols_ == 0; }
   T& operator()(Index row, Index col) const { return data_[row * stride_ + col]; }
-  std::span<T> row(Index r) const { return {data_ + r * stride_, static_cast<std::size_t>(cols_)}; }
+  std::span<T> row(Index r) const { return std::span<T>(data_ + r * stride_, cols_); }
   MatrixView block(Index row, Index rows, Index col, Index cols) const {
     return {data_ + row * stride_ + col, rows, cols, stride_};
   }
@@ -109,17 +113,14 @@ template <class T>
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(Index rows, Index cols)
-      : data_(static_cast<std::size_t>(rows * cols)), rows_(rows), cols_(cols) {}
+  Matrix(Index rows, Index cols) : data_(rows * cols), rows_(rows), cols_(cols) {}
   T* data() { return data_.data(); }
   const T* data() const { return data_.data(); }
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
   bool empty() const { return data_.empty(); }
-  T& operator()(Index r, Index c) { return data_[static_cast<std::size_t>(r * cols_ + c)]; }
-  const T& operator()(Index r, Index c) const {
-    return data_[static_cast<std::size_t>(r * cols_ + c)];
-  }
+  T& operator()(Index r, Index c) { return data_[r * cols_ + c]; }
+  const T& operator()(Index r, Index c) const { return data_[r * cols_ + c]; }
   MatrixView<T> view() { return {data_.data(), rows_, cols_}; }
   MatrixView<const T> view() const { return {data_.data(), rows_, cols_}; }
   operator MatrixView<T>() { return view(); }

@@ -3,6 +3,7 @@
 // sources, from which the program, the report page, the docs and the tests read them.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,5 +67,9 @@ const MetricInfo& metric_info(std::string_view name);
 
 // The metric that a flag is judged by; null for an unknown flag.
 const MetricInfo* metric_of_flag(std::string_view flag);
+
+// The metrics that are written, as a list of objects: the fields of MetricInfo, with all dims as
+// one text.
+nlohmann::ordered_json catalogue_to_json();
 
 }  // namespace headgauge

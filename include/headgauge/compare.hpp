@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
@@ -57,14 +58,23 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::stop_token stop = {});
 
 // Measures the source as it is, then under every intervention. The metrics of scan() get the
-// dimension "normalizer" or, where interventions are patterns, "pattern" after layer and head, whose
-// first entry is "original", and those by length a twin NAME_change; new are loss_change, kl and output_change (docs/mathematics.md 7a).
-// With options.each, loss, loss_change and kl are those of the model with one head or layer
-// changed, and the metrics of a head those that it then has. When `stop` is requested, the
-// interventions finished so far are returned with Results::partial set.
+// dimension "normalizer" or, where interventions are patterns, "pattern" after layer and head,
+// whose first entry is "original", and those by length a twin NAME_change; new are loss_change, kl
+// and output_change (docs/mathematics.md 7a). With options.each, loss, loss_change and kl are those
+// of the model with one head or layer changed, and the metrics of a head those that it then has.
+// When `stop` is requested, the interventions finished so far are returned with Results::partial
+// set.
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress = nullptr,
                 std::stop_token stop = {});
+
+// The heads that some intervention changes: those with an output_change, or all where there is
+// none.
+std::vector<HeadName> changed_heads(const Results& results);
+
+// Whether a change of the loss is a gain: below -2 standard errors (over blocks of the text) and by
+// more than 1e-4 nats, what rounding could do.
+bool lowers_loss(const MetricCell& change);
 
 // Sentences on what was found, most important first: which intervention lowers the loss by more
 // than two standard errors, for the model, its layers or its heads.

@@ -32,38 +32,12 @@ std::vector<Option> options_of(DiffOptions& options);
 // metrics and heads that are not there.
 Results diff(const Results& before, const Results& after, const DiffOptions& options = {});
 
-// One value that changed: the one of its metric and head (and intervention) that stands out most.
-struct Change {
-  std::string metric;
-  std::vector<std::pair<std::string, std::string>> labels;  // dimension -> label
-  std::vector<Index> cell;                                  // along the dims of NAME_change
-  double before = kUndefined;
-  double after = kUndefined;
-  double change = kUndefined;
-  double standard_error = kUndefined;
-  double errors = kUndefined;  // |change| in standard errors; infinite where these are 0
-  double relative = 0;         // |change| over the largest |value| of the metric, in list_changes()
-  std::int64_t values = 0;     // of this metric and head
-  std::int64_t changed = 0;    // how many of them changed
-};
-
-struct ChangeList {
-  std::vector<Change> measured;    // with standard errors, most errors first
-  std::vector<Change> unmeasured;  // of metrics and heads without any, by their relative change
-  std::int64_t values = 0;         // that have standard errors
-  std::int64_t changed = 0;        // by more than `errors` of these
-  double by_chance = 0;            // how many would if nothing had changed
-  std::int64_t unmeasured_values = 0;
-  std::int64_t unmeasured_changed = 0;
-  std::int64_t too_few =
-      0;  // left out: without errors, where others of the metric and head have some
-};
-
 // What float32 rounds away, relative to the value: no change.
 inline constexpr double kRounding = 1e-6;
 
-// The values of diff() that changed: by more than `errors` standard errors where they have some.
-ChangeList list_changes(const Results& diff, double errors = 2);
+// The values of diff() or compare() that changed: by more than `errors` standard errors where they
+// have some. The commands keep the list in Results::changes.
+ChangeList list_changes(const Results& results, double errors = 2);
 
 // What changed, in sentences; `list` is that of list_changes(diff, errors).
 std::vector<SummaryLine> summarize_changes(const Results& diff, const ChangeList& list,

@@ -17,6 +17,7 @@ namespace headgauge {
 
 class Pattern;
 struct Results;
+struct SourceInfo;
 
 // The keys [begin, end) that a query sees.
 struct KeyRange {
@@ -89,10 +90,8 @@ struct Vectors {
   std::uint64_t key = 0;
   bool empty() const { return rows.empty(); }
   Index dimension() const { return rows.cols(); }
-  Index size() const { return row_of.empty() ? rows.rows() : static_cast<Index>(row_of.size()); }
-  Index row_index(Index i) const {
-    return row_of.empty() ? i : static_cast<Index>(row_of[static_cast<std::size_t>(i)]);
-  }
+  Index size() const { return row_of.empty() ? rows.rows() : std::ssize(row_of); }
+  Index row_index(Index i) const { return row_of.empty() ? i : row_of[i]; }
   std::span<const float> operator[](Index i) const { return rows.row(row_index(i)); }
 };
 
@@ -129,6 +128,8 @@ struct HeadIntervention {
   std::shared_ptr<const Pattern> pattern;
   // Sets rule and visibility of a head whose queries and keys are there.
   void apply(HeadInput& head) const;
+  // What a reader of the numbers must know, at a context of `longest` tokens.
+  std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
   bool changes() const { return rule != nullptr || pattern != nullptr; }
 };
 

@@ -1,23 +1,27 @@
-// A measure turns one row of attention (a query and the keys it sees) into numbers. The engine
-// (scan) does the rest for all of them alike: averages over rows, standard errors, lengths,
-// position bins, documents. A measure therefore never sums over rows itself.
+// A measure turns one row of attention (a query and the keys that it sees) into numbers. The scan
+// does the rest for all measures alike: averages over rows, standard errors, lengths, position
+// bins, documents. A measure therefore never sums over rows itself.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "headgauge/base.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 
-class ThreadPool;
 struct Results;
+using Coordinate = std::variant<std::vector<double>, std::vector<std::string>>;
 
 // One query row of one head.
 struct Row {
@@ -34,34 +38,60 @@ struct Row {
   // unless there is a mask and some measure needs them.
   KeyRange unmasked_keys;
   std::span<const float> unmasked;
-  Index n() const { return positions.empty() ? keys.size() : static_cast<Index>(positions.size()); }
+  Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }
   // The position of key number `i` of the n.
-  Index key(Index i) const {
-    return positions.empty() ? keys.begin + i
-                             : static_cast<Index>(positions[static_cast<std::size_t>(i)]);
-  }
+  Index key(Index i) const { return positions.empty() ? keys.begin + i : positions[i]; }
 };
 
 // A block of query rows of one head, scored once and shared by all measures.
 struct RowBlock {
   const HeadInput* head = nullptr;
-  const Normalizer* normalizer = nullptr;
+  const Normalizer* normalizer = nullptr;  // the rule that the head is measured under
   std::span<const Row> rows;
-  MatrixView<const float> weights;  // rows x (longest n), zero beyond each row's n; only where
-                                    // all rows begin at key 0, no mask hides keys and a measure
-                                    // needs weights
+  Index size() const { return std::ssize(rows); }
 };
 
-// Where observe() puts the values of a block: one row of cells a row of the block. A cell left
-// alone is undefined for that row and does not enter the mean.
+// Where the values of one metric stand among all values of a row. A measure gets one for each
+// metric that it declares and hands it on. Empty for derived metrics, which have no values of rows,
+// and for metrics that were never declared.
+struct MetricHandle {
+  Index first = -1;
+  Index count = 0;  // the product of the sizes of the metric's own dims
+  explicit operator bool() const { return first >= 0; }
+};
+
+// Takes the declarations of a measure.
+class MetricRegistry {
+ public:
+  virtual ~MetricRegistry() = default;
+  // Names a dim of the metrics that follow, and its entries: numbers (set sizes, temperatures) or
+  // labels. Not for layer, head, length and position, which the scan adds itself. Throws UsageError
+  // where the dim is there with other entries.
+  virtual void coord(std::string_view dim, Coordinate entries) = 0;
+  // Adds a metric. Throws UsageError where there is one of that name, or a dim of row values that
+  // coord() did not name.
+  virtual MetricHandle add(const MetricInfo& metric) = 0;
+  // Adds a metric of headgauge's own, as the catalogue declares it.
+  MetricHandle add(std::string_view name) { return add(metric_info(name)); }
+};
+
+// Where observe() puts the values of a block of rows. A value that is not set is undefined for that
+// row and does not enter the mean.
 class RowSink {
  public:
-  RowSink(MatrixView<double> values, Index first_cell) : values_(values), first_cell_(first_cell) {}
-  void set(Index row, Index cell, double value) { values_(row, first_cell_ + cell) = value; }
+  // `values`: rows of the block x values of a row, all of them undefined (NaN).
+  explicit RowSink(MatrixView<double> values) : values_(values) {}
+  // Sets the value of row number `row` of the block, at the flat index `inner` along the metric's
+  // own dims (row-major, as MetricInfo::dims). Does nothing for an empty handle.
+  void set(Index row, MetricHandle metric, Index inner, double value) {
+    if (!metric) return;
+    assert(row >= 0 && row < values_.rows() && inner >= 0 && inner < metric.count);
+    values_(row, metric.first + inner) = value;
+  }
+  void set(Index row, MetricHandle metric, double value) { set(row, metric, 0, value); }
 
  private:
   MatrixView<double> values_;
-  Index first_cell_;
 };
 
 // Options of a scan that measures depend on; defaults are paper A's.
@@ -83,7 +113,7 @@ struct MeasureOptions {
 };
 
 struct MeasureNeeds {
-  bool weights = false;   // Row::weights and RowBlock::weights
+  bool weights = false;   // Row::weights
   int top = 0;            // size of Row::top
   bool unmasked = false;  // Row::unmasked
 };
@@ -95,59 +125,72 @@ struct CellStatistics {
   std::int64_t rows = 0;
 };
 
-// What the engine knows after a layer: the statistics of every row metric of every head.
+// The statistics of every metric of row values of every head of a layer, known when all its rows
+// have been observed.
 class LayerStatistics {
  public:
   virtual ~LayerStatistics() = default;
-  // `metric` is the name of a row metric, `inner` the flat index along its own dims.
-  virtual CellStatistics at(std::string_view metric, Index head, Index length,
-                            Index inner) const = 0;
-  // The same over one position bin, for a metric that is kept by position.
-  virtual CellStatistics at_position(std::string_view metric, Index head, Index bin,
+  // Over the rows of number `length` of the lengths; `inner` as RowSink::set() takes it.
+  virtual CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const = 0;
+  // Over the rows of one position bin, for a metric that is kept by position.
+  virtual CellStatistics at_position(MetricHandle metric, Index head, Index bin,
                                      Index inner) const = 0;
   virtual Index heads() const = 0;
 };
 
+// What a measure must have: declare(), needs() and observe(). The scan calls, in this order,
+//   declare(), needs(), bytes()                   once;
+//   begin_head(), then observe() for its blocks   for every head of every document of a layer;
+//   end_layer()                                   when the heads of a layer are done;
+//   derive()                                      once, at the end.
+// observe() is called from several threads at the same time, all others from one.
 class Measure {
  public:
   virtual ~Measure() = default;
-  // Row metrics take their cells in this order, each the product of the sizes of its `dims`.
-  virtual const std::vector<MetricInfo>& metrics() const = 0;
+  // Names the dims of its metrics and adds the metrics; keeps the handles that it gets.
+  virtual void declare(MetricRegistry& metrics) = 0;
   virtual MeasureNeeds needs() const = 0;
-  // Size of the dimension `dim` for this measure's metrics ("top_n", "temperature", ...).
-  virtual Index dim_size(std::string_view dim) const = 0;
 
-  // Memory that the measure will hold at its peak for texts of this length, estimated.
+  // Estimates the memory that the measure holds at its peak, in bytes, for texts of `longest`
+  // tokens.
   virtual std::size_t bytes(const SourceInfo& source, Index longest) const {
     static_cast<void>(source);
     static_cast<void>(longest);
     return 0;
   }
 
-  // Called before the rows of a head are observed, from one thread; `slots` is the number of
-  // threads that observe() will be called from. Shared state (a Gram matrix) is built here.
+  // Builds what all rows of a head share (a Gram matrix), on the threads of `pool`.
   virtual void begin_head(const HeadInput& head, ThreadPool& pool) {
     static_cast<void>(head);
     static_cast<void>(pool);
   }
-  // Called for every block of the head, from several threads; `slot` names the workspace.
+  // Sets the values of the rows of a block. `slot`, from 0 to ThreadPool::threads() - 1, names a
+  // workspace that no other call uses at the same time.
   virtual void observe(const RowBlock& block, int slot, RowSink& sink) = 0;
-  // Called when all heads and documents of a layer are done.
+  // Computes what needs the means of all heads of a layer.
   virtual void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
     static_cast<void>(layer);
     static_cast<void>(statistics);
     static_cast<void>(pool);
   }
-  // Called once at the end: adds the derived metrics. `layers` lists the layers that were
-  // measured, in the order of coords.layer, with their statistics.
+  // Adds the derived metrics to the results. `layers` has the statistics of the layers that were
+  // measured, in the order of the coordinate "layer".
   virtual void derive(std::span<const LayerStatistics* const> layers, Results& results) {
     static_cast<void>(layers);
     static_cast<void>(results);
   }
 };
 
-// Every measure of the named groups ("weights", "distance", ...; empty: all) for this source.
-// Groups that the source cannot serve (no x) are left out. Throws UsageError for unknown groups.
+// Whether a group can be measured: x and the next token's prediction come from the source, patterns
+// from the options.
+bool can_measure(const MetricGroup& group, const MeasureOptions& options, const SourceInfo& source);
+
+// What the measures declare, in order, hidden and derived metrics too.
+std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure>> measures);
+
+// Makes every measure of the named groups ("weights", "distance", ...; empty: all) for this source,
+// for observe() from `slots` threads. Leaves out groups that cannot be measured. Throws UsageError
+// for unknown groups.
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,
                                                     const SourceInfo& source, int slots);

@@ -1,5 +1,5 @@
-// Normalisers: the rule that turns a row of logits into attention weights (docs/mathematics.md
-// section 6). Later rules plug in through the registry: one file, one line.
+// Normalizers turn a row of logits into attention weights (docs/mathematics.md, section 6). Another
+// one is an entry in the list of its family in src/normalize.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,11 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/kernels.hpp"
+#include "headgauge/parameters.hpp"
 
 namespace headgauge {
 
-// What a rule may look at besides the logits.
+// What a normalizer may look at besides the logits.
 struct RowContext {
   Index visible = 0;   // n, the number of visible keys
   Index position = 0;  // 0-based position of the query in its document
@@ -27,12 +28,12 @@ struct NormalizerTraits {
   bool simplex = true;        // weights are non-negative and sum to 1
   bool increasing = true;     // a larger logit never has a smaller weight
   bool length_aware = false;  // depends on n beyond the sum
-  bool by_position = false;   // depends on where the query stands: a rule for causal heads
+  bool by_position = false;   // depends on the query's position: for causal heads only
   bool sparse = false;        // gives exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
-  // sup ||J||_2 over all rows of any length; infinite: none, the rule is not Lipschitz or its
+  // sup ||J||_2 over all rows of any length; infinite: none, it is not Lipschitz or its
   // constant grows with n (then see Normalizer::lipschitz).
   double lipschitz = std::numeric_limits<double>::infinity();
 };
@@ -40,14 +41,16 @@ struct NormalizerTraits {
 struct NormalizerInfo {
   std::string name;
   std::string formula;
-  std::string parameters;  // "t=1", as accepted by make_normalizer
+  // What a spec may give: with their initial values in normalizers(), with those that were chosen
+  // in parse_normalizer() and Normalizer::info().
+  Parameters parameters;
   std::string source;
   std::string bound;   // sup ||J||_2 in words: "1/(2t)", "none: not Lipschitz where ..."
   std::string lemma1;  // "applies", or "does not apply: why"
 };
 
-// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every rule here has,
-// with at most four terms.
+// An exact Jacobian da_i/dl_j = diag(diagonal) + sum_k left_k right_k^T, which every normalizer
+// here has, with at most four terms.
 struct Jacobian {
   struct Term {
     std::vector<double> left, right;
@@ -64,7 +67,7 @@ struct Jacobian {
 
 // Lemma 1 of paper A (docs/mathematics.md L1): logits in [-range, range] give weights in
 // [lower / n, upper / n] with constants that do not depend on n.
-struct CapacityConstants {
+struct Lemma1Constants {
   double lower = 0;  // C1
   double upper = 0;  // C2
 };
@@ -86,7 +89,7 @@ class Normalizer {
              std::span<double> weights) const;
 
   // The exact Jacobian at these logits, every dependence of a scale on them included
-  // (docs/mathematics.md 6). Where the rule has a kink, that of one side.
+  // (docs/mathematics.md 6). Where there is a kink, that of one side.
   virtual void jacobian(std::span<const double> logits, const RowContext& context,
                         Jacobian& out) const = 0;
   // out = J v (jvp) and out = J^T v (vjp).
@@ -98,11 +101,11 @@ class Normalizer {
   // sup ||J||_2 over all logits of a row of n keys; infinite where there is none.
   virtual double lipschitz(const RowContext& context) const;
   // Lemma 1 for logits in [-range, range], range > 0; nothing where it does not apply.
-  virtual std::optional<CapacityConstants> capacity(double range) const;
-  // The scale c of a rule that is softmax(c l) with c depending on the row's length and position
-  // only; nothing for other rules.
+  virtual std::optional<Lemma1Constants> lemma1_constants(double range) const;
+  // The scale c of softmax(c l), where c depends on the row's length and position
+  // only; nothing for other normalizers.
   virtual std::optional<double> softmax_scale(const RowContext& context) const;
-  // What a reader must know of the rule on texts of up to `longest` tokens; mostly nothing.
+  // What a reader must know of it on texts of up to `longest` tokens; mostly nothing.
   virtual std::string notice(Index longest) const {
     static_cast<void>(longest);
     return {};
@@ -153,13 +156,14 @@ struct ScalarFunction {
 // BadInputError where F is negative or not finite.
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f);
 
-// Makes the rule named by "name" or "name:key=value,..."; throws UsageError that lists what is
-// known. normalizers() lists every rule with its defaults.
-std::unique_ptr<Normalizer> make_normalizer(std::string_view spec);
+// Every normalizer that a spec can name, with the initial values of its parameters.
 const std::vector<NormalizerInfo>& normalizers();
-
-// Largest eigenvalue of diag(r) - r r^T / sum r for r >= 0: the root of sum r_i/(r_i - lam) = 0
-// between the two largest r, to 1e-12 (docs/mathematics.md 7a).
-double ridge_spectral_norm(std::span<const float> r);
+// Reads "name" or "name:key=value,..."; throws UsageError that says what is known.
+NormalizerInfo parse_normalizer(std::string_view spec);
+// Makes the normalizer of that name with the values of its parameters. To vary one of them, set it
+// in a copy of info().
+std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info);
+// make_normalizer(parse_normalizer(spec)).
+std::unique_ptr<Normalizer> make_normalizer(std::string_view spec);
 
 }  // namespace headgauge

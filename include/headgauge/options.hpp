@@ -52,7 +52,7 @@ struct Option {
   // What is typed: "N" or "random|top2", for a list "N,N..." or, as words of their own, "FILE...".
   // Empty: a flag that takes no value.
   std::string form;
-  std::string group;         // see option_group
+  std::string group;         // see option_group; empty: none
   std::string help;          // {} stands for the default
   std::string details = {};  // what the documentation says beyond the help
   // What is accepted: of whole numbers `least` to `most`, of others those above 0 and below

@@ -1,4 +1,4 @@
-// Sparse patterns: rules that leave a query only some of the keys that its head shows it
+// Sparse patterns leave a query only some of the keys that its head shows it
 // (docs/patterns.md). A key that is left out is removed: it has no score, and the number n of
 // visible keys does not count it.
 #pragma once
@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "headgauge/heads.hpp"
+#include "headgauge/parameters.hpp"
 
 namespace headgauge {
 
 struct PatternInfo {
   std::string name;
   std::string formula;
-  std::string parameters;  // "size=128,global=0", as accepted by make_pattern
+  Parameters parameters;  // with their initial values in patterns(), else those that were chosen
   std::string source;
 };
 

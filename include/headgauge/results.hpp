@@ -1,5 +1,5 @@
-// Labelled arrays: what every analysis returns and every file holds. In the manner of xarray:
-// named coordinates, and metrics whose dimensions are names of coordinates.
+// What every analysis returns and every file holds: named coordinates, metrics that are labelled
+// arrays over them, and what they say in flags, sentences and claims.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,27 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "headgauge/array.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/changes.hpp"
 
 namespace headgauge {
 
-// The values along one dimension: numbers, or names.
-using Coordinate = std::variant<std::vector<double>, std::vector<std::string>>;
-
-// One metric over the product of its dimensions, row-major in the order of `dims`. An undefined
-// cell is NaN in memory and null in JSON. `standard_error` and `rows` are empty where a metric has
-// none.
-struct MetricArray {
-  std::vector<std::string> dims;
-  std::string unit;
-  std::vector<double> values;
-  std::vector<double> standard_error;
-  std::vector<std::int64_t> rows;
+// What the numbers are of.
+enum class Command {
+  unknown,
+  scan,
+  compare,
+  converge,
+  simulate,  // converge --synthetic
+  reproduce_limits,
+  reproduce_tokens,
+  diff,
 };
+// As the command line has it: "scan", "converge --synthetic", "reproduce limits"; empty: unknown.
+std::string_view command_text(Command command);
 
 // Something about one head worth a user's attention, at the longest length.
 struct Flag {
@@ -47,19 +48,34 @@ struct Flag {
   std::string change = {};     // of diff(): "gained" or "lost"
 };
 
-// A number in a sentence, and where it comes from, so that every one can be checked.
+// Where a number in a sentence comes from.
+struct FactSource {
+  enum class Kind {
+    cell,            // a metric `name` at `cell`
+    standard_error,  // the standard error of that cell
+    coordinate,      // label cell[0] of the coordinate `name`
+    setting,         // the setting `name`
+    flags,           // the number of flags called `name`
+    heads,           // the number of heads that were measured
+    heads_with,      // the number of heads whose value of the metric `name` is at least 1
+    constant,        // a fixed number that the sentence states
+    derived,         // computed from others
+    critical_range,  // the largest N searched for critical N
+    length_limit,    // the largest whole number below 6 % of the longest length
+  };
+  Kind kind = Kind::derived;
+  std::string name = {};
+  std::vector<Index> cell = {};  // along the metric's dims
+};
+// "cell", "standard_error", ...: as in results.json.
+std::string_view kind_text(FactSource::Kind kind);
+
+// A number in a sentence, so that every one can be checked.
 struct Fact {
   std::string text;  // as it stands in the sentence
-  // The name of a metric; "stderr.NAME" (its standard error); "coords.NAME" (cell: the index);
-  // "settings.NAME"; "flags.NAME" (how many of that name there are); "heads" (how many were
-  // measured); "heads.NAME" (how many of them have a value of at least 1 in that metric); "rule" (a
-  // fixed number of the rule that the sentence states); "derived" (computed from others);
-  // "searched" (the largest N searched for critical N); "limit" (the largest whole number below 6 %
-  // of the longest length).
-  std::string metric;
-  std::vector<Index> cell;  // along the metric's dims
-  double value = 0;         // unrounded
-  double scale = 1;         // text = rounded value * scale (100 for a percentage)
+  FactSource source;
+  double value = 0;  // unrounded
+  double scale = 1;  // text = rounded value * scale (100 for a percentage)
 };
 
 // What was found, for people.
@@ -93,37 +109,52 @@ struct Claim {
 };
 
 struct Results {
+  Command command = Command::unknown;
   nlohmann::ordered_json tool = nlohmann::ordered_json::object();
   nlohmann::ordered_json model = nlohmann::ordered_json::object();
   nlohmann::ordered_json text = nlohmann::ordered_json::object();
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();
-  std::vector<std::pair<std::string, Coordinate>> coords;  // in order of insertion
+  std::vector<Dimension> coords;  // in order of insertion
   // In order of insertion. A deque, so that a reference to a metric outlives the next addition.
-  std::deque<std::pair<std::string, MetricArray>> metrics;
+  std::deque<std::pair<std::string, LabelledArray>> metrics;
   std::vector<Flag> flags;
-  std::vector<SummaryLine> summary;  // see summarize() in scan.hpp
-  std::vector<Claim> claims;         // of a paper that was reproduced
-  std::vector<std::string> notices;  // what a reader must know to read the numbers
+  std::vector<SummaryLine> summary;   // see summarize() in scan.hpp
+  std::vector<Claim> claims;          // of a paper that was reproduced
+  std::optional<ChangeList> changes;  // of a diff or a comparison; see list_changes() in diff.hpp
+  std::vector<std::string> notices;   // what a reader must know to read the numbers
   nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in
   int layers_done = 0;
 
-  // Adds a coordinate or replaces the values of one.
-  void set_coord(const std::string& name, Coordinate values);
-  const Coordinate* coord(std::string_view name) const;
-  // The number of values along a coordinate; UsageError if there is none of that name.
-  Index coord_size(std::string_view name) const;
-  // The values of a coordinate of numbers; UsageError if it is not one.
-  std::span<const double> coord_numbers(std::string_view name) const;
+  // Adds a coordinate or replaces the labels of one; UsageError if a metric has other labels there.
+  void set_coord(const std::string& name, Coordinate labels);
+  const Dimension* coord(std::string_view name) const;
+  // The coordinate of that name; UsageError if there is none.
+  const Dimension& require_coord(std::string_view name) const;
+  Index coord_size(std::string_view name) const { return require_coord(name).size(); }
+  // Its labels; UsageError if they are not numbers, or names.
+  std::span<const double> coord_numbers(std::string_view name) const {
+    return require_coord(name).numbers();
+  }
+  std::span<const std::string> coord_names(std::string_view name) const {
+    return require_coord(name).names();
+  }
 
   // Adds a metric of the given dims, all cells undefined. UsageError if a dim has no coordinate,
   // or if there is a metric of that name already. The reference stays valid.
-  MetricArray& add_metric(const std::string& name, std::vector<std::string> dims, std::string unit);
-  const MetricArray* metric(std::string_view name) const;
-  MetricArray* metric(std::string_view name);
+  LabelledArray& add_metric(const std::string& name, const std::vector<std::string>& dims,
+                            std::string unit);
+  // Adds an array as a metric, and those of its dims that are no coordinates yet; UsageError if one
+  // is a coordinate with other labels.
+  LabelledArray& add_metric(const std::string& name, LabelledArray array);
+  const LabelledArray* metric(std::string_view name) const;
+  LabelledArray* metric(std::string_view name);
+  // The metric of that name; UsageError if there is none.
+  const LabelledArray& require_metric(std::string_view name) const;
   // One cell, by indices along dims (not by labels); UsageError if there is no such cell.
-  double at(std::string_view name, std::initializer_list<Index> cell) const;
-  Index flat_index(const MetricArray& metric, std::span<const Index> cell) const;
+  double at(std::string_view name, std::initializer_list<Index> cell) const {
+    return require_metric(name)(cell);
+  }
 };
 
 // A choice of layers and heads: `layers` as "0-3,5", `heads` as "3.5,7.*"; empty means all. A head
@@ -140,7 +171,7 @@ class HeadSelection {
   std::vector<std::vector<bool>> chosen_;  // empty: all
 };
 
-// results.json, schema "headgauge.results/1" (docs/formats.md). An infinite value is written as
+// results.json, schema "headgauge.results/2" (docs/formats.md). An infinite value is written as
 // undefined. Reading ignores keys it does not know, and throws BadInputError for what is not a
 // results file and UnsupportedError for one of a later schema; `where` names the file in messages.
 nlohmann::ordered_json to_json(const Results& results);

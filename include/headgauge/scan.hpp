@@ -21,12 +21,12 @@ namespace headgauge {
 
 // Makes a measure for one pass over a source: with the options as they are used, and for `slots`
 // threads that call its observe().
-using MeasureMaker = std::function<std::unique_ptr<Measure>(
-    const MeasureOptions& options, const SourceInfo& source, int slots)>;
+using MeasureMaker = std::function<std::unique_ptr<Measure>(const MeasureOptions& options,
+                                                            const SourceInfo& source, int slots)>;
 
 struct ScanOptions {
-  std::vector<int> lengths;           // empty: auto
-  std::vector<std::string> measures;  // groups; empty: all that the source allows
+  std::vector<int> lengths;                     // empty: auto
+  std::vector<std::string> measures;            // groups; empty: all that the source allows
   std::vector<MeasureMaker> own_measures = {};  // of the caller, measured beside the groups
   std::string normalizer = "softmax";           // what make_normalizer() takes
   std::shared_ptr<const Normalizer> own_normalizer = {};  // in place of `normalizer`

@@ -1,5 +1,5 @@
 // The mean resultant length of the von Mises-Fisher law, which attention over tokens uniform on a
-// sphere is made of (math O1).
+// sphere is made of (docs/mathematics.md O1).
 #pragma once
 
 #include <vector>

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

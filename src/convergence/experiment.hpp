@@ -7,12 +7,12 @@
 #include <stop_token>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "convergence/attention.hpp"
 #include "convergence/moments.hpp"
 #include "convergence/reference.hpp"
 #include "convergence/token_law.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

@@ -1,11 +1,12 @@
-// The limit of an infinite attention parameter: the one token with the largest score (math T5.3).
+// The limit of an infinite attention parameter: the one token with the largest score
+// (docs/mathematics.md T5.3).
 #pragma once
 
 #include <cstdint>
 #include <stop_token>
 #include <vector>
 
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

@@ -1,5 +1,6 @@
-// What attention over n tokens tends to as n grows: the map Gamma of a population (math D5.1), in
-// closed form for softmax (O1, O4), by quadrature for any a_i = F(l_i) / sum F(l_j) (the bridge).
+// What attention over n tokens tends to as n grows: the map Gamma of a population
+// (docs/mathematics.md D5.1), in closed form for softmax (O1, O4), by quadrature for any a_i =
+// F(l_i) / sum F(l_j) (the bridge).
 #pragma once
 
 #include <memory>

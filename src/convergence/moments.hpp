@@ -1,4 +1,5 @@
-// Mean and covariance of the outputs of attention (math D5.2), and how far they are off.
+// Mean and covariance of the outputs of attention (docs/mathematics.md D5.2), and how far they are
+// off.
 #pragma once
 
 #include <Eigen/Dense>

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {

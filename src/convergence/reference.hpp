@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "convergence/limit_map.hpp"
 #include "convergence/moments.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

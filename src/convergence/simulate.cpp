@@ -14,6 +14,7 @@
 #include "convergence/uniform.hpp"
 #include "headgauge/synthetic.hpp"
 #include "kernels/simd.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -173,9 +174,9 @@ class Simulation {
   };
 
   void write_sweep(Results& out) {
-    MetricArray& horizon = out.add_metric("horizon", {"scale"}, "1");
-    MetricArray& paper = out.add_metric("horizon_paper", {"scale"}, "1");
-    MetricArray& predicted = out.add_metric("rate_predicted", {"scale"}, "1");
+    LabelledArray& horizon = add_declared(out, "horizon", {"scale"});
+    LabelledArray& paper = add_declared(out, "horizon_paper", {"scale"});
+    LabelledArray& predicted = add_declared(out, "rate_predicted", {"scale"});
     for (std::size_t s = 0; s < scales(); ++s) {
       const double h = plan_.horizons[s];
       horizon.values[s] = h;
@@ -195,16 +196,13 @@ class Simulation {
 
   void write_kind(Results& out, const Kind& kind) {
     const std::string name = kind.name;
-    MetricArray& rate = out.add_metric("rate_" + name, {"scale"}, "1");
-    MetricArray& under = out.add_metric("points_under_floor_" + name, {"scale"}, "points");
-    MetricArray& own = out.add_metric("reference_error_" + name, {"scale"}, "1");
-    MetricArray& relative = out.add_metric("error_" + name, {"scale", "tokens"}, "1");
-    MetricArray& absolute = out.add_metric("error_" + name + "_absolute", {"scale", "tokens"}, "1");
-    rate.standard_error.assign(scales(), kUndefined);
-    rate.rows.assign(scales(), 0);
-    for (MetricArray* metric : {&relative, &absolute}) {
-      metric->standard_error.assign(metric->values.size(), kUndefined);
-      metric->rows.assign(metric->values.size(), 0);
+    LabelledArray& rate = add_declared(out, "rate_" + name, {"scale"});
+    LabelledArray& under = add_declared(out, "points_under_floor_" + name, {"scale"});
+    LabelledArray& own = add_declared(out, "reference_error_" + name);
+    LabelledArray& relative = add_declared(out, "error_" + name, {"scale", "tokens"});
+    LabelledArray& absolute = add_declared(out, "error_" + name + "_absolute", {"scale", "tokens"});
+    for (LabelledArray* metric : {&rate, &relative, &absolute}) {
+      metric->with_standard_errors().with_rows();
     }
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
     int floored = 0, coarse = 0;
@@ -217,23 +215,18 @@ class Simulation {
       double smallest = std::numeric_limits<double>::infinity();
       for (std::size_t p = 0; p < points(); ++p) {
         if (!state_.cells[s][p]) continue;
-        const std::size_t at = s * points() + p;
+        const auto cell = {static_cast<Index>(s), static_cast<Index>(p)};
         const Spread spread = spread_of(*state_.cells[s][p].*kind.errors);
         means[p] = spread.mean;
         deviations[p] = spread.deviation;
         smallest = std::min(smallest, spread.mean);
-        absolute.values[at] = spread.mean;
-        absolute.standard_error[at] = spread.standard_error;
-        relative.values[at] = spread.mean / unit;
-        relative.standard_error[at] = spread.standard_error / unit;
-        absolute.rows[at] = relative.rows[at] = options_.replicates;
+        absolute.set(cell, {spread.mean, spread.standard_error, options_.replicates});
+        relative.set(cell, {spread.mean / unit, spread.standard_error / unit, options_.replicates});
       }
       // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
       const RateFit fit =
           fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
-      rate.values[s] = fit.rate;
-      rate.standard_error[s] = fit.standard_error;
-      rate.rows[s] = fit.points;
+      rate.set({static_cast<Index>(s)}, {fit.rate, fit.standard_error, fit.points});
       under.values[s] = fit.under_floor;
       floored += fit.under_floor;
       if (plan_.exact_reference() && error > smallest / kReferenceShare) ++coarse;
@@ -257,36 +250,33 @@ class Simulation {
   }
 
   void write_balls(Results& out) const {
-    MetricArray& error = out.add_metric("uniform_error", {"tokens", "radius"}, "1");
-    MetricArray& rate = out.add_metric("uniform_rate", {"radius"}, "1");
-    MetricArray& constant = out.add_metric("uniform_constant", {"radius"}, "1");
-    MetricArray& predicted = out.add_metric("uniform_constant_predicted", {"radius"}, "1");
-    error.standard_error = error.values;
-    rate.standard_error = constant.standard_error = rate.values;
-    rate.rows.assign(rate.values.size(), 0);
+    LabelledArray& error = add_declared(out, "uniform_error");
+    LabelledArray& rate = add_declared(out, "uniform_rate");
+    LabelledArray& constant = add_declared(out, "uniform_constant");
+    LabelledArray& predicted = add_declared(out, "uniform_constant_predicted");
+    for (LabelledArray* metric : {&error, &rate, &constant}) metric->with_standard_errors();
+    rate.with_rows();
     const std::vector<double> tokens(options_.grid.begin(), options_.grid.end());
     for (std::size_t r = 0; r < options_.radii.size(); ++r) {
       std::vector<double> means, errors;
       for (std::size_t p = 0; p < points(); ++p) {
-        const std::size_t at = p * options_.radii.size() + r;
-        means.push_back(error.values[at] = balls_.error[p][r]);
-        error.standard_error[at] = balls_.standard_error[p][r];
-        const double single = std::isnan(error.standard_error[at]) ? 0 : error.standard_error[at];
-        errors.push_back(single);
+        const Estimate estimate{balls_.error[p][r], balls_.standard_error[p][r]};
+        error.set({static_cast<Index>(p), static_cast<Index>(r)}, estimate);
+        means.push_back(estimate.value);
+        errors.push_back(std::isnan(estimate.standard_error) ? 0 : estimate.standard_error);
       }
       const RateFit fit = fit_rate(tokens, means, errors, 1);
-      rate.values[r] = fit.rate;
-      rate.standard_error[r] = fit.standard_error;
-      rate.rows[r] = fit.points;
-      constant.values[r] = std::sqrt(tokens.back()) * means.back();
-      constant.standard_error[r] = std::sqrt(tokens.back()) * balls_.standard_error.back()[r];
+      const auto ball = {static_cast<Index>(r)};
+      rate.set(ball, {fit.rate, fit.standard_error, fit.points});
+      const double root = std::sqrt(tokens.back());
+      constant.set(ball, {root * means.back(), root * balls_.standard_error.back()[r]});
       predicted.values[r] = balls_.constant[r];
     }
   }
 
   void write_hardmax(Results& out) const {
-    MetricArray& error = out.add_metric("hardmax_error", {"tokens"}, "1");
-    MetricArray& law = out.add_metric("hardmax_error_predicted", {"tokens"}, "1");
+    LabelledArray& error = add_declared(out, "hardmax_error");
+    LabelledArray& law = add_declared(out, "hardmax_error_predicted");
     error.values = hardmax_.error;
     error.standard_error = hardmax_.standard_error;
     for (std::size_t p = 0; p < points(); ++p) {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "convergence/population.hpp"
 #include "convergence/spread.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

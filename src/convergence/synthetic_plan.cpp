@@ -54,21 +54,22 @@ void fill_in(SyntheticOptions& o) {
   check(o.dimension >= 1 && o.dimension <= kMostDimension, "SyntheticOptions::dimension",
         "a whole number from 1 to 1024", std::to_string(o.dimension), "choose another");
   if (!o.variance) o.variance = defaults.variance;
-  check(o.tokens == "sphere" || positive(*o.variance), "SyntheticOptions::variance", "a finite number above 0",
-        fmt::format("{}", *o.variance), "choose another");
-  check(positive(o.radius), "SyntheticOptions::radius", "a finite number above 0", fmt::format("{}", o.radius),
-        "choose another");
-  check(o.components >= 1, "SyntheticOptions::components", "at least 1", std::to_string(o.components),
-        "choose another");
-  check(o.values == "identity" || o.values == "random", "SyntheticOptions::values", "identity or random", o.values,
-        "choose one of them");
-  check(o.scales.empty() || o.horizons.empty(), "SyntheticOptions::scales", "scales or SyntheticOptions::horizons", "both",
-        "leave one out");
+  check(o.tokens == "sphere" || positive(*o.variance), "SyntheticOptions::variance",
+        "a finite number above 0", fmt::format("{}", *o.variance), "choose another");
+  check(positive(o.radius), "SyntheticOptions::radius", "a finite number above 0",
+        fmt::format("{}", o.radius), "choose another");
+  check(o.components >= 1, "SyntheticOptions::components", "at least 1",
+        std::to_string(o.components), "choose another");
+  check(o.values == "identity" || o.values == "random", "SyntheticOptions::values",
+        "identity or random", o.values, "choose one of them");
+  check(o.scales.empty() || o.horizons.empty(), "SyntheticOptions::scales",
+        "scales or SyntheticOptions::horizons", "both", "leave one out");
   if (o.scales.empty() && o.horizons.empty()) {
     o.scales = geometric(defaults.first_scale, defaults.last_scale, kScales);
   }
   check_list(o.scales, "SyntheticOptions::scales", "ascending finite numbers above 0", positive);
-  check_list(o.horizons, "SyntheticOptions::horizons", "ascending finite numbers above 0", positive);
+  check_list(o.horizons, "SyntheticOptions::horizons", "ascending finite numbers above 0",
+             positive);
   check_list(o.radii, "SyntheticOptions::radii", "ascending finite numbers above 0", positive);
   check(!o.radii.empty(), "SyntheticOptions::radii", "at least one", "none", "give one");
   if (o.points == 0) o.points = o.full ? 12 : 8;
@@ -112,19 +113,21 @@ void choose_rule(SyntheticPlan& plan) {
           o.normalizer));
     }
   }
-  check(o.reference == "exact" || o.reference == "sample", "SyntheticOptions::reference", "exact or sample",
-        o.reference, "choose one of them");
+  check(o.reference == "exact" || o.reference == "sample", "SyntheticOptions::reference",
+        "exact or sample", o.reference, "choose one of them");
   if (o.reference == "exact" && !plan.exact) {
-    throw UnsupportedError(fault("SyntheticOptions::reference = exact", "a rule of the form F(l) / sum F(l)",
-                                 o.normalizer, "use SyntheticOptions::reference = sample"));
+    throw UnsupportedError(fault("SyntheticOptions::reference = exact",
+                                 "a rule of the form F(l) / sum F(l)", o.normalizer,
+                                 "use SyntheticOptions::reference = sample"));
   }
   check(o.reference == "sample" || o.reference_tokens == 0, "SyntheticOptions::reference_tokens",
         "SyntheticOptions::reference = sample", "the exact reference", "leave it out");
   if (o.reference == "sample") {
     const int rows = static_cast<int>(std::min<long long>(4LL * o.grid.back(), kMostTokens));
     if (o.reference_tokens == 0) o.reference_tokens = plan.softmax ? kPaperReference : rows;
-    check(o.reference_tokens >= 4 && o.reference_tokens <= kMostTokens, "SyntheticOptions::reference_tokens",
-          "a whole number from 4 to 1000000", std::to_string(o.reference_tokens), "choose another");
+    check(o.reference_tokens >= 4 && o.reference_tokens <= kMostTokens,
+          "SyntheticOptions::reference_tokens", "a whole number from 4 to 1000000",
+          std::to_string(o.reference_tokens), "choose another");
   }
 }
 

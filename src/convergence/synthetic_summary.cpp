@@ -12,8 +12,8 @@ using summary::MaybeLine;
 // How many scales have a fitted rate of this kind, and how many of them are at least the predicted
 // one less 3 standard errors.
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
-  const MetricArray* rate = results.metric("rate_" + kind);
-  const MetricArray* predicted = results.metric("rate_predicted");
+  const LabelledArray* rate = results.metric("rate_" + kind);
+  const LabelledArray* predicted = results.metric("rate_predicted");
   int fitted = 0, above = 0;
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
     if (std::isnan(rate->values[s]) || std::isnan(predicted->values[s])) continue;
@@ -23,13 +23,13 @@ MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   if (fitted == 0) return {};
   Line line;
   line.say("The ").say(kind).say(" converges at least as fast as 1 / (2 (1 + H^2)) says at ");
-  line.whole("derived", above).say(" of ").whole("derived", fitted);
+  line.derived(above).say(" of ").derived(fitted);
   return line.say(" scales.").done();
 }
 
 // The first and the last cell of a metric over one dim.
 struct Ends {
-  std::optional<Cell> first, last;
+  std::optional<MetricCell> first, last;
 };
 
 Ends ends(const Results& results, const char* metric, const char* dim) {
@@ -41,7 +41,7 @@ void label(const Results& results, const char* dim, bool last, Line& line) {
   const auto labels = results.coord_numbers(dim);
   const double value = last ? labels.back() : labels.front();
   const Index index = last ? results.coord_size(dim) - 1 : 0;
-  line.fact({fmt::format("{}", value), fmt::format("coords.{}", dim), {index}, value, 1});
+  line.fact({fmt::format("{}", value), {Line::Kind::coordinate, dim, {index}}, value});
 }
 
 MaybeLine hardmax_sentence(const Results& results) {

@@ -27,7 +27,7 @@ struct TokenLaw {
 void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
                  MatrixView<float> out);
 
-// H = ||Sigma^{1/2} A Sigma^{1/2}||_2 (math D5.3).
+// H = ||Sigma^{1/2} A Sigma^{1/2}||_2 (docs/mathematics.md D5.3).
 double map_horizon(const Eigen::MatrixXd& covariance, const Eigen::MatrixXd& map);
 
 // Sigma^{1/2}, symmetric.

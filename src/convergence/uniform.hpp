@@ -1,4 +1,5 @@
-// How far attention over n tokens is from its limit at the worst query of a ball (math T5.1).
+// How far attention over n tokens is from its limit at the worst query of a ball
+// (docs/mathematics.md T5.1).
 #pragma once
 
 #include <stop_token>

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random.hpp"
-#include "heads/pattern_rules.hpp"
+#include "heads/pattern_families.hpp"
 #include "kernels/top.hpp"
 
 namespace headgauge {
@@ -150,35 +150,34 @@ class TopKeys final : public Pattern {
 
 }  // namespace
 
-std::vector<PatternRule> content_patterns() {
+PatternEntries content_patterns() {
   return {
       {{"lsh",
         "the keys that share the query's bucket, argmax [xR; -xR] of a random R, in any of "
         "`rounds` rounds, and the query's own",
-        "buckets=16,rounds=4,seed=0", "Reformer; Kitaev et al. 2020"},
-       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
-         PatternInfo filled = info;
-         // One bucket is all keys; more come in pairs, x and -x.
-         const double buckets =
-             p.is("buckets", "1")
-                 ? 1
-                 : p.number("buckets", 16,
-                            {.lowest = 2, .highest = 65536, .whole = true, .even = true});
-         const double rounds = p.number("rounds", 4, {.lowest = 1, .highest = 64, .whole = true});
-         const double seed = p.number("seed", 0, {.lowest = 0, .highest = 0x1p53, .whole = true});
-         filled.parameters = fmt::format("buckets={},rounds={},seed={}", buckets, rounds, seed);
-         return std::make_unique<Lsh>(filled, static_cast<Index>(buckets), static_cast<int>(rounds),
-                                      static_cast<std::uint64_t>(seed));
+        // One bucket is all keys; more come in pairs, x and -x.
+        {{.key = "buckets",
+          .initial = 16.0,
+          .domain = NumberDomain{.lowest = 2, .highest = 65536, .whole = true, .even = true},
+          .words = {"1"}},
+         {.key = "rounds",
+          .initial = 4.0,
+          .domain = NumberDomain{.lowest = 1, .highest = 64, .whole = true}},
+         {.key = "seed", .initial = 0.0, .domain = kSeed}},
+        "Reformer; Kitaev et al. 2020"},
+       [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
+         const Parameters& p = info.parameters;
+         const Index buckets = p.is_number("buckets") ? p.whole("buckets") : 1;
+         return std::make_unique<Lsh>(info, buckets, static_cast<int>(p.whole("rounds")),
+                                      static_cast<std::uint64_t>(p.whole("seed")));
        }},
       {{"topk",
         "the `k` keys of largest logit, the lower of equal ones: an oracle, since it takes "
         "all logits to find them",
-        "k=64", "upper limit of what k keys can do; docs/patterns.md"},
-       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
-         PatternInfo filled = info;
-         const double k = p.number("k", 64, {.lowest = 1, .highest = 1e9, .whole = true});
-         filled.parameters = fmt::format("k={}", k);
-         return std::make_unique<TopKeys>(filled, static_cast<Index>(k));
+        {{.key = "k", .initial = 64.0, .domain = kPositiveCount}},
+        "upper limit of what k keys can do; docs/patterns.md"},
+       [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
+         return std::make_unique<TopKeys>(info, info.parameters.whole("k"));
        }},
   };
 }

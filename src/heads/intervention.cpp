@@ -10,6 +10,14 @@ void HeadIntervention::apply(HeadInput& head) const {
   if (pattern != nullptr) head.visibility = head.visibility.masked(pattern->mask(head));
 }
 
+std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Index longest) const {
+  std::vector<std::string> notices;
+  if (rule != nullptr) notices.push_back(rule->notice(longest));
+  if (pattern != nullptr) notices.push_back(pattern->notice(source, longest));
+  std::erase(notices, "");
+  return notices;
+}
+
 void HeadSource::intervene(const HeadInterventions& interventions) {
   if (interventions.empty()) return;
   throw UnsupportedError(fault(info().name, "a source whose attention can be changed",

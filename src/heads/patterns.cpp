@@ -1,42 +1,26 @@
-// Which patterns there are.
 #include "headgauge/patterns.hpp"
 
-#include "heads/pattern_rules.hpp"
+#include "heads/pattern_families.hpp"
 
 namespace headgauge {
 namespace {
 
-const std::vector<PatternRule>& rules() {
-  static const std::vector<PatternRule> all = [] {
-    std::vector<PatternRule> rules;
-    for (const auto& family : {window_patterns(), strided_patterns(), content_patterns()}) {
-      rules.insert(rules.end(), family.begin(), family.end());
-    }
-    return rules;
-  }();
+using PatternRegistry = Registry<PatternInfo, Pattern>;
+
+const PatternRegistry& registry() {
+  static const PatternRegistry all({"ScanOptions::pattern", "pattern", "patterns"},
+                                   {window_patterns(), strided_patterns(), content_patterns()});
   return all;
 }
 
 }  // namespace
 
 std::unique_ptr<Pattern> make_pattern(std::string_view spec) {
-  std::vector<std::string> known;
-  for (const PatternRule& rule : rules()) known.push_back(rule.info.name);
-  RuleParameters parameters = parse_rule({"ScanOptions::pattern", "pattern", "patterns"}, spec, known);
-  const auto rule = std::ranges::find(rules(), parameters.rule(),
-                                      [](const PatternRule& r) { return r.info.name; });
-  auto made = rule->make(rule->info, parameters);
-  parameters.finish(rule->info.parameters);
-  return made;
+  return registry().make(registry().parse(spec));
 }
 
 const std::vector<PatternInfo>& patterns() {
-  static const std::vector<PatternInfo> all = [] {
-    std::vector<PatternInfo> infos;
-    for (const PatternRule& rule : rules()) infos.push_back(rule.info);
-    return infos;
-  }();
-  return all;
+  return registry().infos();
 }
 
 }  // namespace headgauge

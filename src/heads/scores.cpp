@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/pointwise.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -38,8 +40,7 @@ bool takes_unit_norms(const HeadInput& head) {
 }
 
 void soft_cap(std::span<float> logits, float cap) {
-  if (cap <= 0) return;
-  for (float& l : logits) l = cap * std::tanh(l / cap);
+  if (cap > 0) cap_row(logits, cap, logits);
 }
 
 }  // namespace headgauge

@@ -1,8 +1,7 @@
 // The factorised patterns of the Sparse Transformer (Child et al. 2019); the paper gives each of
 // its two sets to a head of its own or merges them, here they are merged.
-#include <fmt/format.h>
 
-#include "heads/pattern_rules.hpp"
+#include "heads/pattern_families.hpp"
 
 namespace headgauge {
 namespace {
@@ -57,30 +56,26 @@ class PositionPattern final : public Pattern {
 
 }  // namespace
 
-std::vector<PatternRule> strided_patterns() {
+PatternEntries strided_patterns() {
+  const Parameter stride = {.key = "stride", .initial = 64.0, .domain = kPositiveCount};
   return {
-      {{"strided", "the last `stride` keys, and those at a distance that `stride` divides",
-        "stride=64", "Sparse Transformer; Child et al. 2019"},
-       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
-         PatternInfo filled = info;
-         const double stride = p.number("stride", 64, {.lowest = 1, .highest = 1e9, .whole = true});
-         filled.parameters = fmt::format("stride={}", stride);
+      {{"strided",
+        "the last `stride` keys, and those at a distance that `stride` divides",
+        {stride},
+        "Sparse Transformer; Child et al. 2019"},
+       [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
          return std::make_unique<PositionPattern>(
-             filled, std::make_shared<StridedMask>(static_cast<Index>(stride)));
+             info, std::make_shared<StridedMask>(info.parameters.whole("stride")));
        }},
       {{"fixed",
         "the query's own block of `stride` positions, and the last `summary` positions of every "
         "other block",
-        "stride=64,summary=4", "Sparse Transformer; Child et al. 2019"},
-       [](const PatternInfo& info, RuleParameters& p) -> std::unique_ptr<Pattern> {
-         PatternInfo filled = info;
-         const double stride = p.number("stride", 64, {.lowest = 1, .highest = 1e9, .whole = true});
-         const double summary = p.number("summary", std::min(4.0, stride),
-                                         {.lowest = 1, .highest = stride, .whole = true});
-         filled.parameters = fmt::format("stride={},summary={}", stride, summary);
+        {stride, {.key = "summary", .initial = 4.0, .domain = kPositiveCount, .at_most = "stride"}},
+        "Sparse Transformer; Child et al. 2019"},
+       [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
          return std::make_unique<PositionPattern>(
-             filled,
-             std::make_shared<FixedMask>(static_cast<Index>(stride), static_cast<Index>(summary)));
+             info, std::make_shared<FixedMask>(info.parameters.whole("stride"),
+                                               info.parameters.whole("summary")));
        }},
   };
 }

@@ -1,15 +1,10 @@
 // Patterns around a local window: sliding window with global keys, attention sinks, BigBird.
-#include <fmt/format.h>
 
 #include "base/random.hpp"
-#include "heads/pattern_rules.hpp"
+#include "heads/pattern_families.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr RuleParameters::Domain kCount{.lowest = 0, .highest = 1e9, .whole = true};
-constexpr RuleParameters::Domain kSize{.lowest = 1, .highest = 1e9, .whole = true};
-constexpr RuleParameters::Domain kSeed{.lowest = 0, .highest = 0x1p53, .whole = true};
 
 // The first `shown` keys are seen by all; the first `seeing` queries see all.
 struct WindowShape {
@@ -121,55 +116,53 @@ class BigBird final : public Pattern {
   std::uint64_t seed_;
 };
 
-std::unique_ptr<Pattern> make_window(const PatternInfo& info, RuleParameters& p) {
-  PatternInfo filled = info;
-  const double size = p.number("size", 128, kSize), global = p.number("global", 0, kCount);
-  filled.parameters = fmt::format("size={},global={}", size, global);
+std::unique_ptr<Pattern> make_window(const PatternInfo& info) {
   WindowShape shape;
-  shape.window.size = static_cast<Index>(size);
-  shape.shown = shape.seeing = static_cast<Index>(global);
-  return std::make_unique<WindowPattern>(filled, shape);
+  shape.window.size = info.parameters.whole("size");
+  shape.shown = shape.seeing = info.parameters.whole("global");
+  return std::make_unique<WindowPattern>(info, shape);
 }
 
-std::unique_ptr<Pattern> make_sinks(const PatternInfo& info, RuleParameters& p) {
-  PatternInfo filled = info;
-  const double sinks = p.number("sinks", 4, kCount), window = p.number("window", 124, kSize);
-  filled.parameters = fmt::format("sinks={},window={}", sinks, window);
+std::unique_ptr<Pattern> make_sinks(const PatternInfo& info) {
   WindowShape shape;
-  shape.window.size = static_cast<Index>(window);
-  shape.shown = static_cast<Index>(sinks);
-  return std::make_unique<WindowPattern>(filled, shape);
+  shape.window.size = info.parameters.whole("window");
+  shape.shown = info.parameters.whole("sinks");
+  return std::make_unique<WindowPattern>(info, shape);
 }
 
-std::unique_ptr<Pattern> make_bigbird(const PatternInfo& info, RuleParameters& p) {
-  PatternInfo filled = info;
-  const double window = p.number("window", 48, kSize), random = p.number("random", 48, kCount);
-  const double global = p.number("global", 32, kCount), seed = p.number("seed", 0, kSeed);
-  filled.parameters =
-      fmt::format("window={},random={},global={},seed={}", window, random, global, seed);
+std::unique_ptr<Pattern> make_bigbird(const PatternInfo& info) {
   WindowShape shape;
-  shape.window.size = static_cast<Index>(window);
-  shape.shown = shape.seeing = static_cast<Index>(global);
-  return std::make_unique<BigBird>(filled, shape, static_cast<Index>(random),
-                                   static_cast<std::uint64_t>(seed));
+  shape.window.size = info.parameters.whole("window");
+  shape.shown = shape.seeing = info.parameters.whole("global");
+  return std::make_unique<BigBird>(info, shape, info.parameters.whole("random"),
+                                   static_cast<std::uint64_t>(info.parameters.whole("seed")));
 }
 
 }  // namespace
 
-std::vector<PatternRule> window_patterns() {
+PatternEntries window_patterns() {
   return {
       {{"window",
         "the last `size` keys (bidirectional: size/2 on either side), and the first `global` "
         "positions, which every query sees and whose queries see every key",
-        "size=128,global=0", "Longformer; Beltagy et al. 2020"},
+        {{.key = "size", .initial = 128.0, .domain = kPositiveCount},
+         {.key = "global", .initial = 0.0, .domain = kAnyCount}},
+        "Longformer; Beltagy et al. 2020"},
        make_window},
-      {{"sinks", "the first `sinks` keys and the last `window` ones", "sinks=4,window=124",
+      {{"sinks",
+        "the first `sinks` keys and the last `window` ones",
+        {{.key = "sinks", .initial = 4.0, .domain = kAnyCount},
+         {.key = "window", .initial = 124.0, .domain = kPositiveCount}},
         "StreamingLLM; Xiao et al. 2023"},
        make_sinks},
       {{"bigbird",
         "window and global keys as in `window`, and `random` keys drawn anew for every query from "
         "the others",
-        "window=48,random=48,global=32,seed=0", "BigBird; Zaheer et al. 2020"},
+        {{.key = "window", .initial = 48.0, .domain = kPositiveCount},
+         {.key = "random", .initial = 48.0, .domain = kAnyCount},
+         {.key = "global", .initial = 32.0, .domain = kAnyCount},
+         {.key = "seed", .initial = 0.0, .domain = kSeed}},
+        "BigBird; Zaheer et al. 2020"},
        make_bigbird},
   };
 }

@@ -1,5 +1,5 @@
-// How far a softmax moves when its logits take a step (math D4.2), for one row at many temperatures
-// and step sizes.
+// How far a softmax moves when its logits take a step (docs/mathematics.md D4.2), for one row at
+// many temperatures and step sizes.
 #pragma once
 
 #include <cstddef>

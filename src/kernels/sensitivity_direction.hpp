@@ -1,4 +1,4 @@
-// The directions v, |v|_2 = 1, in which a row's logits are moved (math D4.2, 7a).
+// The directions v, |v|_2 = 1, in which a row's logits are moved (docs/mathematics.md D4.2, 7a).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From sums over a row to the gain of a step (math D4.2).
+// From sums over a row to the gain of a step (docs/mathematics.md D4.2).
 //
 // One key, `first`, the largest logit, is kept apart from all sums, and the others are weighed
 // against the largest among themselves: G_i = exp((l_i - l_second)/T), a_i = beta G_i / Z with

@@ -1,4 +1,5 @@
-// What is worked out for every member of a top set, once its prefix sums are there (math 3, 7a).
+// What is worked out for every member of a top set, once its prefix sums are there
+// (docs/mathematics.md 3, 7a).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ MemberComparison compare_members(std::span<const float> inside, std::span<const 
                                  float lowest, float relative, float products,
                                  std::span<std::uint64_t> bits);
 
-// Sums over the members of the bounds of math 3, from their weights.
+// Sums over the members of the bounds of docs/mathematics.md 3, from their weights.
 struct MemberBounds {
   double xi = 0;           // sum xi_i
   double lower = 0;        // #{xi_i < r}

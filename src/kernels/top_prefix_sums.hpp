@@ -1,5 +1,5 @@
 // Sums over the columns of a row that complete the prefix sums: distances of the keys outside a
-// set, expected distances, and what a row is laid out with (math 2, 7a).
+// set, expected distances, and what a row is laid out with (docs/mathematics.md 2, 7a).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ ScaledSums scale_weights(std::span<const float> weight, std::span<const float> n
 double sum_distances(std::span<const float> weight, std::span<const std::int32_t> rank,
                      std::span<const float> product, int size, float set_square);
 
-// Sums of T1.2 over the columns, with y = w_j and z = <u_j, Y>: (math 2)
+// Sums of T1.2 over the columns, with y = w_j and z = <u_j, Y>: (docs/mathematics.md 2)
 //   main:    sqrt(y1 (y1 - main_linear z) + main_constant),  y1 = main_scale y
 //   upper:   sqrt(max of that radicand and upper_square y^2 + upper_linear y z + upper_constant)
 //   context: sqrt(t (t - 2 z) + total_square),  t = y + spread |x_j|

@@ -2,7 +2,7 @@
 // keys of the row. With the unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) cut into panels of
 // 48 columns (keys), <s_N, x_j> / |x_j| = sum over i in I_N of w_i c_ij gains one row of a panel
 // with every N, and ||w_j x_j - s_N||^2 = w_j (w_j - 2 <s_N, x_j>/|x_j|) + |s_N|^2 in units where
-// w_j is the length of the weighted vector (math 2, 3, 7a).
+// w_j is the length of the weighted vector (docs/mathematics.md 2, 3, 7a).
 #pragma once
 
 #include <cstdint>

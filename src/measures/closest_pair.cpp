@@ -6,10 +6,9 @@
 namespace headgauge {
 
 std::vector<double> nearest_positions(const Gram& gram, bool unit_sphere, ThreadPool& pool) {
-  std::vector<double> nearest(static_cast<std::size_t>(gram.columns()),
-                              std::numeric_limits<double>::infinity());
+  std::vector<double> nearest(gram.columns(), std::numeric_limits<double>::infinity());
   pool.for_each(gram.columns(), [&](Index i) {
-    double& best = nearest[static_cast<std::size_t>(i)];
+    double& best = nearest[i];
     for (Index j = 0; j < gram.columns() && best > 0.0; ++j) {
       if (j != i)
         best = std::min(best, squared_distance(gram, std::max(i, j), std::min(i, j), unit_sphere));
@@ -20,9 +19,9 @@ std::vector<double> nearest_positions(const Gram& gram, bool unit_sphere, Thread
 
 double ClosestPair::find(const Gram& gram, std::span<const double> nearest, const Row& row,
                          bool unit_sphere) {
-  keys_.resize(static_cast<std::size_t>(row.n()));
+  keys_.resize(row.n());
   for (Index i = 0; i < row.n(); ++i) {
-    keys_[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(row.key(i));
+    keys_[i] = static_cast<std::uint32_t>(row.key(i));
   }
   std::ranges::sort(keys_, {}, [&](std::uint32_t key) { return nearest[key]; });
   double best = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// delta^2 of Assumption 2 (math 3) for rows whose mask hides keys: the smallest squared distance
-// between two of the keys that are left, which no table by position can hold.
+// delta^2 of Assumption 2 (docs/mathematics.md 3) for rows whose mask hides keys: the smallest
+// squared distance between two of the keys that are left, which no table by position can hold.
 #pragma once
 
 #include <span>

@@ -12,11 +12,9 @@ namespace headgauge {
 // The values of a coordinate such as "head"; empty if it is absent or holds names.
 inline std::vector<int> coordinate_numbers(const Results& results, const std::string& name) {
   std::vector<int> numbers;
-  const Coordinate* values = results.coord(name);
-  if (values == nullptr || !std::holds_alternative<std::vector<double>>(*values)) return numbers;
-  for (const double value : std::get<std::vector<double>>(*values)) {
-    numbers.push_back(static_cast<int>(value));
-  }
+  const Dimension* dim = results.coord(name);
+  if (dim == nullptr || !std::holds_alternative<std::vector<double>>(dim->labels())) return numbers;
+  for (const double value : dim->numbers()) numbers.push_back(static_cast<int>(value));
   return numbers;
 }
 

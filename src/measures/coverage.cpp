@@ -2,312 +2,277 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <tuple>
+#include <optional>
 
+#include "headgauge/results.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/layer_rows.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr Index kChunk = 64;  // groups of rows that one task handles
-constexpr std::size_t kBits = 64;
-constexpr float kTie = 1e-4f;  // weights nearer than this share of them are tied (math 7a)
+constexpr Index kChunk = 64;  // rows of the layer that one task handles
 
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
-std::size_t words_for(int size) {
-  return (at(size) + kBits - 1) / kBits;
-}
-
-// Keys of a text, each with what was noted about it for the row at hand.
-class KeyNotes {
+// The keys that the heads of one row select.
+class KeyUnion {
  public:
-  explicit KeyNotes(Index keys) : seen_(at(keys), 0), miss_(at(keys)), told_(at(keys)) {}
+  // `keys`: positions of the text.
+  explicit KeyUnion(Index keys) : row_(keys, 0), entries_(keys) {}
+  struct Entry {
+    double miss = 1.0;  // the probability that no head distinguishes the key, were they independent
+    bool distinguishable = false;
+  };
   void clear() {
-    ++round_;
-    found_.clear();
+    ++current_;
+    keys_.clear();
   }
-  // True the first time since clear().
-  bool add(std::uint32_t key) {
-    if (seen_[key] == round_) return false;
-    seen_[key] = round_;
-    miss_[key] = 1.0;
-    told_[key] = 0;
-    found_.push_back(key);
-    return true;
+  Entry& add(std::uint32_t key) {
+    if (row_[key] != current_) {
+      row_[key] = current_;
+      entries_[key] = {};
+      keys_.push_back(key);
+    }
+    return entries_[key];
   }
-  bool has(std::uint32_t key) const { return seen_[key] == round_; }
-  double& miss(std::uint32_t key) { return miss_[key]; }
-  std::uint8_t& told(std::uint32_t key) { return told_[key]; }
-  const std::vector<std::uint32_t>& found() const { return found_; }
+  bool has(std::uint32_t key) const { return row_[key] == current_; }
+  // The share of the keys that some head distinguishes, and the share that independent heads would.
+  double distinguishable() const {
+    double sum = 0;
+    for (const std::uint32_t key : keys_) sum += entries_[key].distinguishable;
+    return sum / static_cast<double>(keys_.size());
+  }
+  double independent() const {
+    double sum = 0;
+    for (const std::uint32_t key : keys_) sum += 1.0 - entries_[key].miss;
+    return sum / static_cast<double>(keys_.size());
+  }
 
  private:
-  std::uint32_t round_ = 0;
-  std::vector<std::uint32_t> seen_;
-  std::vector<double> miss_;
-  std::vector<std::uint8_t> told_;
-  std::vector<std::uint32_t> found_;
+  std::uint32_t current_ = 0;
+  std::vector<std::uint32_t> row_;  // by key: the last row that it was added in
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> keys_;  // in the order that they were added
 };
 
-}  // namespace
-
-// How many of the leading keys of a row lie above the first one left out, not tied with it.
-int count_clear(const Row& row, int size) {
-  if (row.n() <= size) return 0;
-  const auto weight = [&](int rank) { return std::abs(row.weights[row.top[at(rank)]]); };
-  const float limit = (1 + kTie) * weight(size);
-  int clear = 0;
-  while (clear < size && weight(clear) > limit) ++clear;
-  return clear;
-}
-
-// What one row of the layer gives, and where a task works it out.
-struct Coverage::RowValues {
-  std::span<double> coverage;     // by size
-  std::span<double> independent;  // length x size
-  std::span<double> overlap;      // by pair of heads, added to; empty: not wanted
-  KeyNotes* notes = nullptr;
-};
-
-Coverage::Coverage(const MeasureOptions& options, std::vector<int> sizes, int slots)
-    : options_(options), sizes_(std::move(sizes)), shelves_(at(std::max(slots, 1))) {
-  for (const int size : sizes_) {
-    places_.push_back(
-        static_cast<int>(std::ranges::find(options_.top_n, size) - options_.top_n.begin()));
-    first_word_.push_back(words_);
-    words_ += words_for(size);
-  }
-}
-
-std::size_t Coverage::row_bytes(std::span<const int> sizes) {
-  std::size_t words = 0;
-  for (const int size : sizes) words += words_for(size);
-  const int largest = sizes.empty() ? 0 : sizes.back();
-  return sizeof(Kept) + at(std::max(largest, kOverlapSize)) * sizeof(std::uint32_t) +
-         words * sizeof(std::uint64_t);
-}
-
-void Coverage::begin_head(const HeadInput& head, Index length) {
-  document_ = head.document;
-  head_ = head.head;
-  document_lengths_[head.document] = length;
-}
-
-void Coverage::begin_row(int slot, const Row& row) {
-  Shelf& shelf = shelves_[at(slot)];
-  Kept kept;
-  kept.document = document_;
-  kept.query = row.query;
-  kept.head = head_;
-  kept.slot = slot;
-  kept.n = row.n();
-  kept.members = shelf.members.size();
-  kept.flags = shelf.flags.size();
-  kept.clear = count_clear(row, kOverlapSize);
-  std::size_t wanted = at(kOverlapSize);
-  for (const int size : sizes_) {
-    if (size < row.n()) wanted = std::max(wanted, at(size));
-  }
-  for (const std::uint32_t offset : row.top.first(std::min(wanted, row.top.size()))) {
-    shelf.members.push_back(static_cast<std::uint32_t>(row.key(offset)));
-  }
-  shelf.flags.resize(shelf.flags.size() + words_, 0);
-  shelf.rows.push_back(kept);
-}
-
-void Coverage::add_set(int slot, int size, std::span<const std::uint64_t> members) {
-  Shelf& shelf = shelves_[at(slot)];
-  const std::size_t first = shelf.rows.back().flags + first_word_[at(size)];
-  std::ranges::copy(members, shelf.flags.begin() + static_cast<std::ptrdiff_t>(first));
-}
-
-std::span<const std::uint32_t> Coverage::members_of(const Kept& kept, int size) const {
-  return std::span(shelves_[at(kept.slot)].members).subspan(kept.members, at(size));
-}
-
-bool Coverage::is_distinguishable(const Kept& kept, int size, int rank) const {
-  const std::uint64_t* words =
-      shelves_[at(kept.slot)].flags.data() + kept.flags + first_word_[at(size)];
-  return (words[at(rank) / kBits] >> (at(rank) % kBits) & 1) != 0;
-}
+using RowSets = std::span<const TopSet>;  // the heads of one row
 
 // A mask may leave the heads of a row different numbers of keys: a row has sets of a size where
 // every head has.
-Index Coverage::fewest_keys(Group group) {
-  return std::ranges::min_element(group, {}, &Kept::n)->n;
+Index fewest_keys(RowSets row) {
+  return std::ranges::min_element(row, {}, &TopSet::n)->n;
 }
 
-void Coverage::observe_group(Group group, std::span<const double> ratios,
-                             std::span<const int> heads, RowValues& out) const {
-  KeyNotes& notes = *out.notes;
-  const Kept& row = group.front();
-  const Index fewest = fewest_keys(group);
-  for (std::size_t s = 0; s < sizes_.size(); ++s) {
-    if (fewest <= sizes_[s]) break;
-    for (Index l = 0; l < count_lengths(); ++l) {
-      if (options_.lengths[at(l)] <= row.query) continue;
-      notes.clear();
-      double told = 0;
-      for (const Kept& head : group) {
-        const auto number = std::ranges::lower_bound(heads, head.head) - heads.begin();
-        const double p = ratios[at((number * count_lengths() + l) * count_sizes()) + s];
-        const auto members = members_of(head, sizes_[s]);
-        for (std::size_t k = 0; k < members.size(); ++k) {
-          notes.add(members[k]);
-          notes.miss(members[k]) *= 1.0 - p;
-          if (notes.told(members[k]) == 0 &&
-              is_distinguishable(head, static_cast<int>(s), static_cast<int>(k))) {
-            notes.told(members[k]) = 1;
-            told += 1.0;
-          }
-        }
-      }
-      double covered = 0;
-      for (const std::uint32_t key : notes.found()) covered += 1.0 - notes.miss(key);
-      const auto keys = static_cast<double>(notes.found().size());
-      out.coverage[s] = told / keys;
-      out.independent[at(l * count_sizes()) + s] = covered / keys;
-    }
-  }
-  if (out.overlap.empty()) return;
-  std::size_t pair = 0;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    notes.clear();
-    for (const std::uint32_t key : members_of(group[i], group[i].clear)) notes.add(key);
-    for (std::size_t j = i + 1; j < group.size(); ++j) {
-      double both = 0;
-      for (const std::uint32_t key : members_of(group[j], group[j].clear)) both += notes.has(key);
-      const double either = group[i].clear + group[j].clear - both;
-      // Heads that put no key above the rest agree on none.
-      out.overlap[pair++] += either > 0 ? both / either : 0.0;
-    }
-  }
-}
-
-// Separability of every head: head x length x size.
-std::vector<double> Coverage::ratios(const LayerStatistics& statistics) const {
-  std::set<int> heads;
-  for (const Shelf& shelf : shelves_) {
-    for (const Kept& kept : shelf.rows) heads.insert(kept.head);
-  }
-  std::vector<double> all;
-  for (const int head : heads) {
-    for (Index l = 0; l < count_lengths(); ++l) {
-      for (const int place : places_) {
-        all.push_back(statistics.at("separability", head, l, place).mean);
-      }
-    }
-  }
-  return all;
-}
-
-void Coverage::end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
-  std::vector<Kept> kept;
-  for (const Shelf& shelf : shelves_) {
-    kept.insert(kept.end(), shelf.rows.begin(), shelf.rows.end());
-  }
-  std::ranges::sort(kept, {},
-                    [](const Kept& k) { return std::tuple(k.document, k.query, k.head); });
-  std::vector<Group> groups;
-  for (std::size_t first = 0; first < kept.size();) {
-    std::size_t last = first;
-    while (last < kept.size() && kept[last].document == kept[first].document &&
-           kept[last].query == kept[first].query) {
+std::vector<RowSets> split_rows(std::span<const TopSet> sets) {
+  std::vector<RowSets> rows;
+  for (Index first = 0; first < std::ssize(sets);) {
+    Index last = first;
+    while (last < std::ssize(sets) && sets[last].document == sets[first].document &&
+           sets[last].query == sets[first].query) {
       ++last;
     }
-    groups.push_back(std::span<const Kept>(kept).subspan(first, last - first));
+    rows.push_back(sets.subspan(first, last - first));
     first = last;
   }
+  return rows;
+}
+
+std::vector<int> heads_of(std::span<const TopSet> sets) {
   std::vector<int> heads;
-  for (const Kept& k : kept) heads.push_back(k.head);
+  for (const TopSet& set : sets) heads.push_back(set.head);
   std::ranges::sort(heads);
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  const std::vector<double> ratio = ratios(statistics);
+  return heads;
+}
 
-  std::vector<LayerRow> rows;
-  for (const Group& group : groups) {
-    rows.push_back({group.front().document, group.front().query, fewest_keys(group)});
-  }
-  const LayerRows means(rows, options_.lengths, document_lengths_);
+Index count_chunks(Index rows) {
+  return (rows + kChunk - 1) / kChunk;
+}
 
-  const Index sizes = count_sizes(), lengths = count_lengths();
-  Matrix<double> coverage(static_cast<Index>(groups.size()), sizes);
-  Matrix<double> independent(static_cast<Index>(groups.size()), lengths * sizes);
-  const Index chunks = (static_cast<Index>(groups.size()) + kChunk - 1) / kChunk;
-  const auto pairs = static_cast<Index>(heads.size() * (heads.size() - 1) / 2);
-  Matrix<double> overlaps(chunks, pairs + 1);  // the last column counts rows
-  Index keys = 0;
-  for (const auto& [document, length] : document_lengths_) keys = std::max(keys, length);
-  pool.for_each(chunks, [&](Index c) {
-    KeyNotes notes(keys);
-    const Index last = std::min<Index>((c + 1) * kChunk, static_cast<Index>(groups.size()));
-    std::vector<double> overlap(at(pairs));
-    for (Index g = c * kChunk; g < last; ++g) {
-      const Group& group = groups[at(g)];
-      RowValues out{coverage.row(g), independent.row(g), {}, &notes};
-      const double weight = means.weight(at(g), lengths - 1);
-      const bool compare = weight > 0 && fewest_keys(group) > kOverlapSize &&
-                           group.size() == heads.size() && pairs > 0;
-      if (compare) {
-        std::ranges::fill(overlap, 0.0);
-        out.overlap = overlap;
+// For every head the largest of its means over pairs, and the other head of that pair.
+std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> heads,
+                                                       std::span<const double> means) {
+  std::map<int, std::pair<double, int>> largest;
+  if (means.empty()) return largest;
+  Index pair = 0;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    for (std::size_t j = i + 1; j < heads.size(); ++j) {
+      const double mean = means[pair++];
+      for (const auto& [own, other] : {std::pair(i, j), std::pair(j, i)}) {
+        const auto found = largest.find(heads[own]);
+        if (found == largest.end() || mean > found->second.first) {
+          largest[heads[own]] = {mean, heads[other]};
+        }
       }
-      observe_group(group, ratio, heads, out);
-      if (!compare) continue;
-      for (Index p = 0; p < pairs; ++p) overlaps(c, p) += weight * overlap[at(p)];
-      overlaps(c, pairs) += weight;
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+// The rows of a layer and what is known of its heads.
+struct Coverage::Layer {
+  std::vector<TopSet> sets;
+  std::vector<RowSets> rows;
+  std::vector<int> heads;
+  std::vector<double> ratios;  // separability: head x length x size
+  std::optional<LayerRows> means;
+  Index keys = 0;  // of the longest text
+  Index pairs() const { return std::ssize(heads) * (std::ssize(heads) - 1) / 2; }
+};
+
+// Values of the rows of a layer.
+struct Coverage::Unions {
+  Matrix<double> coverage;     // row x size
+  Matrix<double> independent;  // row x (length x size)
+};
+
+Coverage::Coverage(std::vector<int> lengths, std::vector<int> sizes, int slots)
+    : lengths_(std::move(lengths)), sizes_(std::move(sizes)), sets_(sizes_, slots) {}
+
+void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
+  separability_ = separability;
+  for (const char* derived : {"union_coverage", "union_coverage_independent",
+                              "union_coverage_paper", "top_overlap", "top_overlap_partner"}) {
+    metrics.add(derived);
+  }
+}
+
+void Coverage::begin_head(const HeadInput& head, Index length) {
+  sets_.begin_head(head);
+  document_lengths_[head.document] = length;
+}
+
+Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
+  Layer layer;
+  layer.sets = sets_.sorted();
+  layer.rows = split_rows(layer.sets);
+  layer.heads = heads_of(layer.sets);
+  for (const int head : layer.heads) {
+    for (Index l = 0; l < lengths(); ++l) {
+      for (Index s = 0; s < sizes(); ++s) {
+        layer.ratios.push_back(statistics.at(separability_, head, l, s).mean);
+      }
+    }
+  }
+  std::vector<LayerRow> rows;
+  for (const RowSets& row : layer.rows) {
+    rows.push_back({row.front().document, row.front().query, fewest_keys(row)});
+  }
+  layer.means.emplace(rows, lengths_, document_lengths_);
+  for (const auto& [document, length] : document_lengths_) {
+    layer.keys = std::max(layer.keys, length);
+  }
+  return layer;
+}
+
+Coverage::Unions Coverage::unite(const Layer& layer, ThreadPool& pool) const {
+  const Index rows = std::ssize(layer.rows);
+  Unions unions{Matrix<double>(rows, sizes()), Matrix<double>(rows, lengths() * sizes())};
+  const auto unite_row = [&](Index r, Index length, int size, KeyUnion& keys) {
+    keys.clear();
+    for (const TopSet& set : layer.rows[r]) {
+      const Index head = std::ranges::lower_bound(layer.heads, set.head) - layer.heads.begin();
+      const double p = layer.ratios[head * lengths() * sizes() + cell(length, size)];
+      const auto members = sets_.members(set, sizes_[size]);
+      for (Index k = 0; k < std::ssize(members); ++k) {
+        KeyUnion::Entry& key = keys.add(members[k]);
+        key.miss *= 1.0 - p;
+        key.distinguishable = key.distinguishable || sets_.is_distinguishable(set, size, k);
+      }
+    }
+    unions.coverage(r, size) = keys.distinguishable();
+    unions.independent(r, cell(length, size)) = keys.independent();
+  };
+  pool.for_each(count_chunks(rows), [&](Index c) {
+    KeyUnion keys(layer.keys);
+    for (Index r = c * kChunk; r < std::min(rows, (c + 1) * kChunk); ++r) {
+      const RowSets& row = layer.rows[r];
+      const Index fewest = fewest_keys(row);
+      for (int s = 0; s < sizes() && sizes_[s] < fewest; ++s) {
+        for (Index l = 0; l < lengths(); ++l) {
+          if (lengths_[l] > row.front().query) unite_row(r, l, s, keys);
+        }
+      }
     }
   });
+  return unions;
+}
 
-  LayerResult result;
-  result.layer = layer;
-  for (Index l = 0; l < lengths; ++l) {
-    for (Index s = 0; s < sizes; ++s) {
-      const auto of_size = sizes_[at(s)];
-      result.coverage.push_back(means.mean(
-          l, of_size, [&](std::size_t g) { return coverage(static_cast<Index>(g), s); }));
+void Coverage::average(const Layer& layer, const Unions& unions, LayerResult& result) const {
+  const auto heads = static_cast<double>(layer.heads.size());
+  for (Index l = 0; l < lengths(); ++l) {
+    for (Index s = 0; s < sizes(); ++s) {
+      result.coverage.push_back(
+          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.coverage(r, s); }));
       double sum = 0;
-      for (std::size_t h = 0; h < heads.size(); ++h) {
-        sum += ratio[(h * at(lengths) + at(l)) * at(sizes) + at(s)];
+      for (Index h = 0; h < std::ssize(layer.heads); ++h) {
+        sum += layer.ratios[h * lengths() * sizes() + cell(l, s)];
       }
       CellStatistics alone;
       if (!std::isnan(sum)) {
-        alone = means.mean(l, of_size, [&](std::size_t g) {
-          return independent(static_cast<Index>(g), l * sizes + s);
-        });
+        alone = layer.means->mean(l, sizes_[s],
+                                  [&](Index r) { return unions.independent(r, cell(l, s)); });
       }
       result.independent.push_back(alone);
-      const auto count = static_cast<double>(heads.size());
-      result.paper.push_back(alone.rows > 0 ? 1.0 - std::pow(1.0 - sum / count, count)
+      result.paper.push_back(alone.rows > 0 ? 1.0 - std::pow(1.0 - sum / heads, heads)
                                             : kUndefined);
     }
   }
-  std::vector<double> total(at(pairs) + 1, 0.0);
-  for (Index c = 0; c < chunks; ++c) {
-    for (Index p = 0; p <= pairs; ++p) total[at(p)] += overlaps(c, p);
-  }
-  std::size_t pair = 0;
-  for (std::size_t i = 0; i < heads.size() && total.back() > 0; ++i) {
-    for (std::size_t j = i + 1; j < heads.size(); ++j) {
-      const double mean = total[pair++] / total.back();
-      for (const auto& [own, other] : {std::pair(i, j), std::pair(j, i)}) {
-        const auto found = result.overlap.find(heads[own]);
-        if (found == result.overlap.end() || mean > found->second.first) {
-          result.overlap[heads[own]] = {mean, heads[other]};
+}
+
+// The mean Jaccard overlap of the clear top keys for every pair of heads, at the longest length;
+// empty where no row counts.
+std::vector<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) const {
+  const Index rows = std::ssize(layer.rows), pairs = layer.pairs();
+  if (pairs == 0) return {};
+  Matrix<double> sums(count_chunks(rows), pairs + 1);  // the last column adds up weights
+  pool.for_each(sums.rows(), [&](Index c) {
+    KeyUnion keys(layer.keys);
+    const std::span<double> sum = sums.row(c);
+    for (Index r = c * kChunk; r < std::min(rows, (c + 1) * kChunk); ++r) {
+      const RowSets& row = layer.rows[r];
+      const double weight = layer.means->weight(r, lengths() - 1);
+      if (weight == 0 || fewest_keys(row) <= TopSets::kOverlapSize ||
+          row.size() != layer.heads.size()) {
+        continue;
+      }
+      Index pair = 0;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        keys.clear();
+        for (const std::uint32_t key : sets_.members(row[i], row[i].clear)) keys.add(key);
+        for (std::size_t j = i + 1; j < row.size(); ++j) {
+          double both = 0;
+          for (const std::uint32_t key : sets_.members(row[j], row[j].clear)) {
+            both += keys.has(key);
+          }
+          const double either = row[i].clear + row[j].clear - both;
+          // Heads that put no key above the rest agree on none.
+          sum[pair++] += weight * (either > 0 ? both / either : 0.0);
         }
       }
+      sum[pairs] += weight;
     }
+  });
+  std::vector<double> total(pairs + 1, 0.0);
+  for (Index c = 0; c < sums.rows(); ++c) {
+    for (Index p = 0; p <= pairs; ++p) total[p] += sums(c, p);
   }
-  layers_.push_back(std::move(result));
-  for (Shelf& shelf : shelves_) {
-    shelf.rows.clear();
-    shelf.members.clear();
-    shelf.flags.clear();
-  }
+  const double weight = total.back();
+  total.pop_back();
+  if (weight == 0) return {};
+  for (double& mean : total) mean /= weight;
+  return total;
+}
+
+void Coverage::end_layer(int number, const LayerStatistics& statistics, ThreadPool& pool) {
+  const Layer layer = collect(statistics);
+  LayerResult result;
+  result.layer = number;
+  average(layer, unite(layer, pool), result);
+  result.overlap = largest_overlaps(layer.heads, overlap(layer, pool));
+  results_.push_back(std::move(result));
+  sets_.clear();
 }
 
 void Coverage::derive(Results& results) const {
@@ -315,40 +280,32 @@ void Coverage::derive(Results& results) const {
   // Layers may be missing from those that were observed here.
   const std::vector<int> layers = coordinate_numbers(results, "layer");
   const auto place_of = [&](const LayerResult& result) {
-    return at(std::ranges::find(layers, result.layer) - layers.begin());
+    return std::ranges::find(layers, result.layer) - layers.begin();
   };
-  const std::vector<std::string> dims{"layer", "length", "top_n"};
-  const auto each_cell = [&](const char* name, auto CellOf) {
-    MetricArray& metric = results.add_metric(name, dims, "1");
+  const auto each_cell = [&](const char* name, auto value_of) {
+    LabelledArray& metric = results.add_metric(name, {"layer", "length", "top_n"}, "1");
     metric.standard_error.assign(metric.values.size(), kUndefined);
     metric.rows.assign(metric.values.size(), 0);
-    for (const LayerResult& result : layers_) {
-      const std::size_t layer = place_of(result);
-      for (Index l = 0; l < count_lengths(); ++l) {
-        for (std::size_t place = 0; place < options_.top_n.size(); ++place) {
-          const auto size =
-              std::ranges::lower_bound(sizes_, options_.top_n[place]) - sizes_.begin();
-          const auto from = at(l * count_sizes() + size);
-          const auto cell = (layer * at(count_lengths()) + at(l)) * options_.top_n.size() + place;
-          const CellStatistics statistics = CellOf(result, from);
-          metric.values[cell] = statistics.mean;
-          metric.standard_error[cell] = statistics.standard_error;
-          metric.rows[cell] = statistics.rows;
-        }
+    for (const LayerResult& result : results_) {
+      const Index first = place_of(result) * lengths() * sizes();
+      for (Index c = 0; c < lengths() * sizes(); ++c) {
+        const CellStatistics statistics = value_of(result, c);
+        metric.values[first + c] = statistics.mean;
+        metric.standard_error[first + c] = statistics.standard_error;
+        metric.rows[first + c] = statistics.rows;
       }
     }
   };
-  each_cell("union_coverage",
-            [](const LayerResult& layer, std::size_t c) { return layer.coverage[c]; });
+  each_cell("union_coverage", [](const LayerResult& layer, Index c) { return layer.coverage[c]; });
   each_cell("union_coverage_independent",
-            [](const LayerResult& layer, std::size_t c) { return layer.independent[c]; });
-  each_cell("union_coverage_paper", [](const LayerResult& layer, std::size_t c) {
+            [](const LayerResult& layer, Index c) { return layer.independent[c]; });
+  each_cell("union_coverage_paper", [](const LayerResult& layer, Index c) {
     return CellStatistics{layer.paper[c], kUndefined, layer.independent[c].rows};
   });
   for (const bool partner : {false, true}) {
-    MetricArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
-                                             {"layer", "head"}, partner ? "head" : "1");
-    for (const LayerResult& result : layers_) {
+    LabelledArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
+                                               {"layer", "head"}, partner ? "head" : "1");
+    for (const LayerResult& result : results_) {
       const std::size_t layer = place_of(result);
       for (std::size_t h = 0; h < heads.size(); ++h) {
         const auto found = result.overlap.find(heads[h]);

@@ -17,17 +17,17 @@ struct Found {
   double p = kUndefined;
 };
 
-// The first N of 1..depth at which the test does not reject; else the largest p.
-Found find_critical(std::span<const LayerStatistics* const> layers, std::span<const int> heads,
-                    Index length, int depth, double level) {
+// The first N of 1..last at which the test does not reject; else the largest p.
+Found find_critical(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
+                    std::span<const int> heads, Index length, int last, double level) {
   Found best;
-  for (int n = 1; n <= depth; ++n) {
+  for (int n = 1; n <= last; ++n) {
     std::vector<double> distances, contexts;
     for (const LayerStatistics* layer : layers) {
       for (const int head : heads) {
-        const CellStatistics distance = layer->at("distance_at_n", head, length, n - 1);
+        const CellStatistics distance = layer->at(metrics.distance, head, length, n - 1);
         if (distance.rows == 0) continue;
-        const CellStatistics excess = layer->at("context_excess_at_n", head, length, n - 1);
+        const CellStatistics excess = layer->at(metrics.excess, head, length, n - 1);
         distances.push_back(distance.mean);
         contexts.push_back(distance.mean - excess.mean);
       }
@@ -44,10 +44,11 @@ Found find_critical(std::span<const LayerStatistics* const> layers, std::span<co
 }
 
 // The first N at which the two means of a head meet; -1 if none, undefined without standard errors.
-double find_critical_of_head(const LayerStatistics& layer, int head, Index length, int depth) {
+double find_critical_of_head(const LayerStatistics& layer, const CriticalMetrics& metrics, int head,
+                             Index length, int last) {
   bool known = false;
-  for (int n = 1; n <= depth; ++n) {
-    const CellStatistics excess = layer.at("context_excess_at_n", head, length, n - 1);
+  for (int n = 1; n <= last; ++n) {
+    const CellStatistics excess = layer.at(metrics.excess, head, length, n - 1);
     if (std::isnan(excess.standard_error)) continue;
     known = true;
     if (std::abs(excess.mean) < kStandardErrors * excess.standard_error) return n;
@@ -95,8 +96,8 @@ double ks_probability(double d, std::size_t n, std::size_t m) {
   return kolmogorov_tail(d * std::sqrt(a * b / (a + b)));
 }
 
-void derive_critical(std::span<const LayerStatistics* const> layers, const MeasureOptions& options,
-                     int depth, Results& results) {
+void derive_critical(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
+                     const MeasureOptions& options, Results& results) {
   const std::vector<int> heads = coordinate_numbers(results, "head");
   const auto add = [&](const char* name, std::vector<std::string> dims, const char* unit) {
     results.add_metric(name, std::move(dims), unit);
@@ -112,18 +113,17 @@ void derive_critical(std::span<const LayerStatistics* const> layers, const Measu
   const auto n_head = add("critical_n_head", {"layer", "head", "length"}, "keys");
   const auto fraction_head = add("critical_fraction_head", {"layer", "head", "length"}, "1");
 
-  for (std::size_t l = 0; l < options.lengths.size(); ++l) {
+  for (Index l = 0; l < std::ssize(options.lengths); ++l) {
     const int length = options.lengths[l];
-    const int last = std::min(length - 1, depth);
-    const auto index = static_cast<Index>(l);
-    const Found found = find_critical(layers, heads, index, last, options.critical_level);
+    const auto last = static_cast<int>(std::min<Index>(length - 1, metrics.excess.count));
+    const Found found = find_critical(layers, metrics, heads, l, last, options.critical_level);
     values(n)[l] = found.n;
     values(fraction)[l] = found.n > 0 ? found.n / length : kUndefined;
     values(d)[l] = found.d;
     values(p)[l] = found.p;
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
       for (std::size_t h = 0; h < heads.size(); ++h) {
-        const double own = find_critical_of_head(*layers[layer], heads[h], index, last);
+        const double own = find_critical_of_head(*layers[layer], metrics, heads[h], l, last);
         const std::size_t cell = (layer * heads.size() + h) * options.lengths.size() + l;
         values(n_head)[cell] = own;
         values(fraction_head)[cell] = own > 0 ? own / length : kUndefined;

@@ -1,5 +1,5 @@
-// Critical N (paper A, Fig. 2c and Alg. 3; math 2, 7a): the first N at which the heads' mean
-// distances and mean expected distances cannot be told apart.
+// Critical N (paper A, Fig. 2c and Alg. 3; docs/mathematics.md 2, 7a): the first N at which a test
+// finds no difference between the heads' mean distances and their mean expected distances.
 #pragma once
 
 #include <span>
@@ -16,10 +16,15 @@ double kolmogorov_tail(double x);
 // The asymptotic p of D for samples of n and m, without correction.
 double ks_probability(double d, std::size_t n, std::size_t m);
 
+// The hidden metrics that critical N is found from, for N = 1..count.
+struct CriticalMetrics {
+  MetricHandle distance;  // distance_at_n
+  MetricHandle excess;    // context_excess_at_n
+};
+
 // Adds critical_n, critical_fraction, critical_ks_d, critical_ks_p and, by head, critical_n_head
-// and critical_fraction_head, from the hidden row metrics distance_at_n and context_excess_at_n,
-// which hold N = 1..depth.
-void derive_critical(std::span<const LayerStatistics* const> layers, const MeasureOptions& options,
-                     int depth, Results& results);
+// and critical_fraction_head.
+void derive_critical(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
+                     const MeasureOptions& options, Results& results);
 
 }  // namespace headgauge

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -10,71 +11,38 @@
 namespace headgauge {
 namespace {
 
-// Cells in the order of metrics(). Rows without weight have none of the first five, rows whose
-// weights are all 0 or negative none of the last three.
-constexpr const char* kPosition = "octave_position";
-constexpr const char* kLogKeys = "octave_log_keys";
-constexpr const char* kKeys = "octave_keys";
-constexpr const char* kEntropy = "octave_entropy";
-constexpr const char* kEffective = "octave_effective_tokens";
-constexpr const char* kLogMax = "octave_log_max_weight";
-constexpr const char* kLogKeysOfMax = "octave_log_keys_of_max_weight";
-constexpr const char* kPositionOfMax = "octave_position_of_max_weight";
+// What is followed along octaves of position. Rows without weight have none of the first five, rows
+// whose weights are all 0 or negative none of the last three.
+enum OctaveValue {
+  kPosition,
+  kLogKeys,
+  kKeys,
+  kEntropy,
+  kEffective,
+  kLogMax,
+  kLogKeysOfMax,
+  kPositionOfMax,
+};
+constexpr std::array kOctaveMetrics = {
+    "octave_position",
+    "octave_log_keys",
+    "octave_keys",
+    "octave_entropy",
+    "octave_effective_tokens",
+    "octave_log_max_weight",
+    "octave_log_keys_of_max_weight",
+    "octave_position_of_max_weight",
+};
+using OctaveHandles = std::array<MetricHandle, kOctaveMetrics.size()>;
 
 constexpr std::size_t kSlopeOctaves = 4;
 constexpr std::size_t kFewestOctaves = 3;
 constexpr std::array kForecasts = {2, 4, 8};  // times the longest length
 constexpr double kReliable = 0.8;
 
-// `per_row`: what becomes of the metrics of rows.
-std::vector<MetricInfo> dispersion_metrics(MetricKind per_row) {
-  std::vector<MetricInfo> metrics;
-  for (const char* name :
-       {kPosition, kLogKeys, kKeys, kEntropy, kEffective, kLogMax, kLogKeysOfMax, kPositionOfMax}) {
-    MetricInfo info;
-    info.name = name;
-    info.group = "dispersion";
-    info.kind = per_row;
-    info.unit = std::string("1");
-    info.by_position = per_row == MetricKind::hidden;
-    metrics.push_back(std::move(info));
-  }
-  const auto derived = [&](std::string name, std::vector<std::string> dims, std::string unit,
-                           std::string formula, std::string source, std::string meaning) {
-    MetricInfo info;
-    info.name = std::move(name);
-    info.group = "dispersion";
-    info.kind = MetricKind::derived;
-    info.dims = std::move(dims);
-    info.unit = std::move(unit);
-    info.formula = std::move(formula);
-    info.source = std::move(source);
-    info.meaning = std::move(meaning);
-    metrics.push_back(std::move(info));
-  };
-  derived("entropy_slope", {"layer", "head"}, "1",
-          "drift of the entropy per unit of log n, over the last four octaves of position",
-          "docs/mathematics.md G6, 7b",
-          "1: it spreads over all new keys (disperses); 0: it keeps selecting");
-  derived("max_weight_slope", {"layer", "head"}, "1",
-          "drift of log max_j a_j per unit of log n, over the last four octaves of position",
-          "docs/mathematics.md G6, 7b",
-          "-1: the largest weight falls as 1/n; 0: it keeps its size");
-  derived("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys",
-          "e^y, y = log effective_tokens of the last octave + drift per octave; rows F/2 < t <= F",
-          "docs/mathematics.md 7b",
-          "effective tokens of the last half of a longer text; see forecast_coverage");
-  derived("forecast_coverage", {}, "1",
-          "share of heads whose forecast from all octaves but the last one holds there, within 2 "
-          "standard errors",
-          "docs/mathematics.md 7b", "below 0.8 the forecasts are unreliable");
-  return metrics;
-}
-
-using Statistics = const LayerStatistics&;
-
 // The mean over the rows of an octave.
-double octave_mean(Statistics layer, const char* metric, Index head, const OctaveBins& bins) {
+double octave_mean(const LayerStatistics& layer, MetricHandle metric, Index head,
+                   const OctaveBins& bins) {
   double sum = 0, rows = 0;
   for (Index bin = bins.first; bin < bins.last; ++bin) {
     const CellStatistics cell = layer.at_position(metric, head, bin, 0);
@@ -92,24 +60,26 @@ double logarithm(double mean) {
   return std::log(mean);
 }
 
-// A value along the octaves: hidden metrics over the same rows, and what is done to their means.
+// A value along the octaves: means over the same rows, and what is done to them.
 struct Along {
-  const char* position;
-  const char* keys;
-  const char* value;
+  OctaveValue position;
+  OctaveValue keys;
+  OctaveValue value;
   double (*transform)(double);
 };
 constexpr Along kAlongEntropy{kPosition, kLogKeys, kEntropy, unchanged};
 constexpr Along kAlongMax{kPositionOfMax, kLogKeysOfMax, kLogMax, unchanged};
 constexpr Along kAlongEffective{kPosition, kKeys, kEffective, logarithm};
 
-std::vector<Octave> octaves_of(Statistics layer, Index head, std::span<const OctaveBins> bins,
-                               const Along& along) {
+std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles& handles,
+                               Index head, std::span<const OctaveBins> bins, const Along& along) {
   std::vector<Octave> octaves;
   for (const OctaveBins& octave : bins) {
-    const Octave found{std::log(octave_mean(layer, along.position, head, octave)),
-                       along.transform(octave_mean(layer, along.keys, head, octave)),
-                       along.transform(octave_mean(layer, along.value, head, octave))};
+    const auto mean = [&](OctaveValue value) {
+      return octave_mean(layer, handles[value], head, octave);
+    };
+    const Octave found{std::log(mean(along.position)), along.transform(mean(along.keys)),
+                       along.transform(mean(along.value))};
     if (!std::isnan(found.value)) octaves.push_back(found);  // undefined without rows
   }
   return octaves;
@@ -167,21 +137,20 @@ class TrendMetrics {
       if (share >= kReliable) continue;
       results_.notices.push_back(fmt::format(
           "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its error "
-          "bars hold "
-          "what was measured up to {:.0f} for only {} of {} heads",
+          "bars hold what was measured up to {:.0f} for only {} of {} heads",
           intervention == 0 ? "" : labels[intervention] + ": ", fitted, measured,
           held_[intervention], judged_[intervention]));
     }
   }
 
  private:
-  MetricArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
-    MetricArray& metric = results_.add_metric(name, std::move(dims), unit);
+  LabelledArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
+    LabelledArray& metric = results_.add_metric(name, std::move(dims), unit);
     metric.standard_error.assign(metric.values.size(), kUndefined);
     return metric;
   }
 
-  static void put_slope(std::span<const Octave> octaves, std::size_t cell, MetricArray& metric) {
+  static void put_slope(std::span<const Octave> octaves, std::size_t cell, LabelledArray& metric) {
     if (octaves.size() < kFewestOctaves) return;
     const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
     if (std::isnan(trend.standard_error)) return;
@@ -191,34 +160,46 @@ class TrendMetrics {
 
   Results& results_;
   std::vector<double> lengths_;
-  MetricArray *entropy_, *largest_, *forecasts_, *coverage_;
+  LabelledArray *entropy_, *largest_, *forecasts_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
 class DispersionMeasure final : public Measure {
  public:
-  explicit DispersionMeasure(bool causal)
-      : causal_(causal),
-        metrics_(dispersion_metrics(causal ? MetricKind::hidden : MetricKind::passed_on)) {}
-  const std::vector<MetricInfo>& metrics() const override { return metrics_; }
+  explicit DispersionMeasure(bool causal) : causal_(causal) {}
+
+  void declare(MetricRegistry& metrics) override {
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      MetricInfo metric = metric_info(kOctaveMetrics[i]);
+      if (!causal_) {
+        metric.kind = MetricKind::passed_on;
+        metric.by_position = false;
+      }
+      handles_[i] = metrics.add(metric);
+    }
+    for (const char* derived :
+         {"entropy_slope", "max_weight_slope", "effective_tokens_forecast", "forecast_coverage"}) {
+      metrics.add(derived);
+    }
+  }
+
   MeasureNeeds needs() const override { return {}; }
-  Index dim_size(std::string_view) const override { return 1; }
 
   void observe(const RowBlock& block, int, RowSink& sink) override {
-    for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
-      const Row& row = block.rows[static_cast<std::size_t>(r)];
-      const auto n = static_cast<double>(row.n());
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      const auto position = static_cast<double>(row.query + 1), n = static_cast<double>(row.n());
       if (row.sums.abs_mass > 0) {
-        sink.set(r, 0, static_cast<double>(row.query + 1));
-        sink.set(r, 1, std::log(n));
-        sink.set(r, 2, n);
-        sink.set(r, 3, row.sums.entropy);
-        sink.set(r, 4, std::exp(row.sums.entropy));
+        sink.set(r, handles_[kPosition], position);
+        sink.set(r, handles_[kLogKeys], std::log(n));
+        sink.set(r, handles_[kKeys], n);
+        sink.set(r, handles_[kEntropy], row.sums.entropy);
+        sink.set(r, handles_[kEffective], std::exp(row.sums.entropy));
       }
       if (row.sums.max > 0) {
-        sink.set(r, 5, std::log(static_cast<double>(row.sums.max)));
-        sink.set(r, 6, std::log(n));
-        sink.set(r, 7, static_cast<double>(row.query + 1));
+        sink.set(r, handles_[kLogMax], std::log(row.sums.max));
+        sink.set(r, handles_[kLogKeysOfMax], std::log(n));
+        sink.set(r, handles_[kPositionOfMax], position);
       }
     }
   }
@@ -235,19 +216,19 @@ class DispersionMeasure final : public Measure {
     for (std::size_t l = 0; l < layers.size(); ++l) {
       for (std::size_t h = 0; h < heads.size(); ++h) {
         const auto along = [&](const Along& what) {
-          return octaves_of(*layers[l], heads[h], bins, what);
+          return octaves_of(*layers[l], handles_, heads[h], bins, what);
         };
         metrics.put(l * heads.size() + h,
                     {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
       }
     }
     if (bins.empty()) return;
-    metrics.finish(edges[static_cast<std::size_t>(bins.back().first - 1)], edges.back(), {});
+    metrics.finish(edges[bins.back().first - 1], edges.back(), {});
   }
 
  private:
   bool causal_;
-  std::vector<MetricInfo> metrics_;
+  OctaveHandles handles_;
 };
 
 // A cell's values at the lengths that take the place of octaves.
@@ -256,11 +237,11 @@ std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
   const auto lengths = results.coord_numbers("length");
   std::vector<Octave> octaves;
   for (const Index l : taken) {
-    const auto of = [&](const char* metric) {
-      return results.metric(metric)->values[cell * lengths.size() + static_cast<std::size_t>(l)];
+    const auto of = [&](OctaveValue value) {
+      return results.metric(kOctaveMetrics[value])->values[cell * lengths.size() + l];
     };
-    const Octave octave{std::log(lengths[static_cast<std::size_t>(l)]),
-                        along.transform(of(along.keys)), along.transform(of(along.value))};
+    const Octave octave{std::log(lengths[l]), along.transform(of(along.keys)),
+                        along.transform(of(along.value))};
     if (!std::isnan(octave.value)) octaves.push_back(octave);
   }
   return octaves;
@@ -269,9 +250,10 @@ std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
 }  // namespace
 
 void derive_over_lengths(Results& results) {
-  const MetricArray* keys = results.metric(kKeys);
+  const LabelledArray* keys = results.metric(kOctaveMetrics[kKeys]);
   if (keys == nullptr) return;
-  std::vector<std::string> dims(keys->dims.begin(), keys->dims.end() - 1);
+  std::vector<std::string> dims = keys->dim_names();
+  dims.pop_back();
   const auto lengths = results.coord_numbers("length");
   const std::vector<Index> taken = octave_lengths(lengths);
   const std::size_t cells = keys->values.size() / lengths.size();
@@ -284,12 +266,15 @@ void derive_over_lengths(Results& results) {
   }
   if (taken.size() > 1) {
     std::vector<std::string> labels;
-    if (dims.size() > 2) labels = std::get<std::vector<std::string>>(*results.coord(dims[2]));
-    metrics.finish(lengths[static_cast<std::size_t>(taken[taken.size() - 2])], lengths.back(),
-                   labels);
+    if (dims.size() > 2) {
+      const auto names = results.coord_names(dims[2]);
+      labels.assign(names.begin(), names.end());
+    }
+    metrics.finish(lengths[taken[taken.size() - 2]], lengths.back(), labels);
   }
-  std::erase_if(results.metrics,
-                [](const auto& entry) { return entry.first.starts_with("octave_"); });
+  std::erase_if(results.metrics, [](const auto& entry) {
+    return std::ranges::find(kOctaveMetrics, entry.first) != kOctaveMetrics.end();
+  });
 }
 
 std::unique_ptr<Measure> make_dispersion_measure(bool causal) {

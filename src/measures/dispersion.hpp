@@ -1,5 +1,6 @@
-// The capacity group: how a head's entropy and largest weight move with the number of keys (math
-// G6), and over how many keys it will spread at longer contexts (math 7b).
+// The dispersion group: how a head's entropy and largest weight move with the number of keys
+// (docs/mathematics.md G6), and over how many keys it will spread at longer contexts
+// (docs/mathematics.md 7b).
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ struct Octave {
   double value = 0;     // what moves with it
 };
 
-// How a value moves along octaves: a random walk in log n whose drift is the slope (math 7b).
+// How a value moves along octaves: a random walk in log n whose drift is the slope
+// (docs/mathematics.md 7b).
 struct Trend {
   double slope = kUndefined;
   double standard_error = kUndefined;  // undefined with fewer than 2 steps
@@ -60,7 +62,7 @@ std::unique_ptr<Measure> make_dispersion_measure(bool causal);
 
 // Slopes and forecasts of a bidirectional source: each length of the results is a pass of its own,
 // and takes the place of an octave of positions. Whatever dims stand between head and length stay.
-// Nothing without the group capacity.
+// Does nothing where the group dispersion was not measured.
 void derive_over_lengths(Results& results);
 
 }  // namespace headgauge

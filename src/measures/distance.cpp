@@ -14,10 +14,6 @@ namespace {
 // the find are the same number, rounded differently.
 constexpr float kNoMore = 1.0f + 1e-6f;
 
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
 }  // namespace
 
 double distance_bound(const DistanceFacts& facts) {
@@ -45,7 +41,7 @@ CrossDistance::CrossDistance(const Gram& gram, ThreadPool& pool)
     square_.push_back(static_cast<float>(norm) * static_cast<float>(norm));
   }
   pool.for_each(gram.rows(), [&](Index i) {
-    const auto norm = static_cast<float>(gram.row_norms()[at(i)]);
+    const auto norm = static_cast<float>(gram.row_norms()[i]);
     float most = -std::numeric_limits<float>::infinity();
     for (Index p = 0; p < gram.panels(); ++p) {
       const Index column = p * kPrefixColumns;
@@ -64,24 +60,23 @@ void CrossDistance::begin_row(std::span<const std::uint32_t> members, Index firs
   scratch.first_panel = first_panel;
   scratch.member.assign(members.begin(), members.end());
   scratch.promise.resize(members.size());
-  if (scratch.seen.size() < at(gram_->rows())) scratch.seen.assign(at(gram_->rows()), 0);
+  if (std::ssize(scratch.seen) < gram_->rows()) scratch.seen.assign(gram_->rows(), 0);
   const float* promised = prefix_.data() + first_panel + panels - 1;
   for (std::size_t k = 0; k < members.size(); ++k) {
-    scratch.promise[k] = square_[members[k]] + promised[members[k] * at(prefix_.cols())];
+    scratch.promise[k] = square_[members[k]] + promised[members[k] * prefix_.cols()];
   }
 }
 
 double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
                               Scratch& scratch) const {
-  const Index panels = static_cast<Index>(rank.size()) / kPrefixColumns;
+  const Index panels = std::ssize(rank) / kPrefixColumns;
   const PackedMatrix& products = gram_->products();
   const std::uint32_t mark = ++scratch.search;
   float best = 0.0f;
   const auto search = [&](std::uint32_t row) {
     if (scratch.seen[row] == mark) return;
     scratch.seen[row] = mark;
-    const auto promise =
-        farthest_.row(static_cast<Index>(row)).subspan(at(scratch.first_panel), at(panels));
+    const auto promise = farthest_.row(row).subspan(scratch.first_panel, panels);
     const float found = search_farthest(
         products.panel(scratch.first_panel) + row * kPrefixColumns,
         products.rows() * kPrefixColumns,
@@ -90,8 +85,8 @@ double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
     best = std::max(best, square_[row] + found);
   };
   // The most promising member first, so that most others need not be searched.
-  const std::span promise(scratch.promise.data(), at(size));
-  search(scratch.member[at(std::ranges::max_element(promise) - promise.begin())]);
+  const std::span promise(scratch.promise.data(), size);
+  search(scratch.member[std::ranges::max_element(promise) - promise.begin()]);
   for (std::size_t k = 0; k < promise.size(); ++k) {
     if (promise[k] > best * kNoMore) search(scratch.member[k]);
   }
@@ -100,7 +95,7 @@ double CrossDistance::largest(int size, std::span<const std::int32_t> rank,
 
 std::size_t CrossDistance::bytes(Index rows, Index columns) {
   const Index panels = (columns + kPrefixColumns - 1) / kPrefixColumns;
-  return at(2 * rows * panels) * sizeof(float);
+  return 2 * rows * panels * sizeof(float);
 }
 
 }  // namespace headgauge

@@ -1,11 +1,12 @@
-// The distance of weighted keys from the sum of the selected ones, and its bounds (math 2).
+// The distance of weighted keys from the sum of the selected ones, and its bounds
+// (docs/mathematics.md 2).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 #include "measures/gram.hpp"
 
 namespace headgauge {

@@ -12,34 +12,51 @@ namespace {
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
 template <class Vector>
 void grow(Vector& vector, Index size) {
-  if (vector.size() < at(size)) vector.resize(at(size));
+  if (std::ssize(vector) < size) vector.resize(size);
 }
 
 }  // namespace
 
-void DistanceRows::measure(const RowBlock& rows, const SelectionBlock& block,
-                           const SelectionSpace& space, const SelectionPlan& plan,
-                           const CrossDistance& cross, const DistanceCells& cells,
-                           SizedSink& sink) {
-  project(rows, block, *space.gram);
+void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionPlan& plan) {
+  selected_mass = metrics.add("selected_mass");
+  distance = metrics.add("distance");
+  bound = metrics.add("distance_bound");
+  bound_paper = metrics.add("distance_bound_paper");
+  expected = metrics.add("expected_distance");
+  expected_upper = metrics.add("expected_distance_upper");
+  expected_context = metrics.add("expected_distance_context");
+  margin = metrics.add("margin");
+  if (plan.draws > 0) {
+    sampled = metrics.add("expected_distance_sampled");
+    sampled_variance = metrics.add("expected_distance_sampled_variance");
+    metrics.add("expected_distance_sampled_error");
+  }
+  critical.distance = metrics.add("distance_at_n");
+  critical.excess = metrics.add("context_excess_at_n");
+  for (const char* derived : {"critical_n", "critical_fraction", "critical_ks_d", "critical_ks_p",
+                              "critical_n_head", "critical_fraction_head"}) {
+    metrics.add(derived);
+  }
+}
+
+void DistanceRows::measure(const RowBlock& rows, const SelectionSums& sums,
+                           const CrossDistance& cross, const DistanceMetrics& metrics,
+                           RowSink& sink) {
+  const SelectionBlock& block = sums.block();
+  project(rows, block, *block.space().gram);
   const bool is_signed = rows.normalizer->traits().is_signed;
   for (Index r = 0; r < block.rows(); ++r) {
-    measure_sizes(r, is_signed, block, *space.gram, plan, cross, cells, sink);
+    measure_sizes(r, is_signed, sums, cross, metrics, sink);
   }
-  if (!space.gram->has_products()) return;
-  if (plan.critical > 0) measure_critical(block, *space.gram, plan.critical, cells, sink);
-  if (plan.draws > 0) measure_sampled(rows, block, *space.gram, plan, cells, sink);
+  if (!block.space().gram->has_products()) return;
+  if (block.plan().critical > 0) measure_critical(sums, metrics.critical, sink);
+  if (block.plan().draws > 0) measure_sampled(rows, block, metrics, sink);
 }
 
 std::span<float> DistanceRows::projection(const SelectionBlock::Line& line, Index row) {
-  return {projection_.data() + row * stride_ + line.first_panel * kPrefixColumns,
-          line.scaled.size()};
+  return {projection_.data() + row * stride_ + line.first_column(), line.scaled.size()};
 }
 
 // <x_j, Y> / |x_j| = sum over i of a_i |x_i| c_ij for all columns, and |Y|^2.
@@ -49,11 +66,11 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   for (const Row& row : rows.rows) end = std::max(end, row.keys.end);
   stride_ = (end + kPrefixColumns - 1) / kPrefixColumns * kPrefixColumns;
   const Index inner = gram.rows_before(end);
-  gathered_.assign(at(count * inner), 0.0f);
+  gathered_.assign(count * inner, 0.0f);
   grow(projection_, count * stride_);
   for (Index r = 0; r < count; ++r) {
     const auto& line = block.line(r);
-    const Index first = line.first_panel * kPrefixColumns;
+    const Index first = line.first_column();
     float* to = gathered_.data() + r * inner;
     const std::uint32_t* row_of = gram.row_of().data() + first;
     if (gram.all_distinct() && line.positions.empty()) {
@@ -62,7 +79,7 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
     }
     for (Index i = 0; i < line.n; ++i) {
       const Index column = line.column(i);
-      to[row_of[column]] += line.scaled[at(column)];
+      to[row_of[column]] += line.scaled[column];
     }
   }
   GemmOptions options;
@@ -77,36 +94,37 @@ void DistanceRows::project(const RowBlock& rows, const SelectionBlock& block, co
   } else {
     gemm(weights, gram.products(), projected, options);
   }
-  total_square_.assign(at(count), 0.0);
+  total_square_.assign(count, 0.0);
   for (Index r = 0; r < count; ++r) {
     const auto& line = block.line(r);
     const std::span<float> to = projection(line, r);
-    const auto keys = to.subspan(at(line.lead), at(line.span));
-    const auto scaled = line.scaled.subspan(at(line.lead), at(line.span));
+    const auto keys = to.subspan(line.lead, line.span);
+    const auto scaled = line.scaled.subspan(line.lead, line.span);
     if (!line.positions.empty()) {
       // What is between the keys adds nothing to the product and is no key from then on.
       for (Index j = 0; j < line.span; ++j) {
-        if (line.rank[at(line.lead + j)] == kNoKey) keys[at(j)] = 0.0f;
+        if (line.rank[line.lead + j] == kNoKey) keys[j] = 0.0f;
       }
     }
-    total_square_[at(r)] = std::max(dot(scaled, keys), 0.0f);
+    total_square_[r] = std::max(dot(scaled, keys), 0.0f);
     std::fill(to.begin(), to.begin() + line.lead, kInfinite);
     std::fill(to.begin() + line.lead + line.span, to.end(), kInfinite);
     if (line.positions.empty()) continue;
     for (Index j = 0; j < line.span; ++j) {
-      if (line.rank[at(line.lead + j)] == kNoKey) keys[at(j)] = kInfinite;
+      if (line.rank[line.lead + j] == kNoKey) keys[j] = kInfinite;
     }
   }
 }
 
-void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock& block,
-                                 const Gram& gram, const SelectionPlan& plan,
-                                 const CrossDistance& cross, const DistanceCells& cells,
-                                 SizedSink& sink) {
+void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums& sums,
+                                 const CrossDistance& cross, const DistanceMetrics& metrics,
+                                 RowSink& sink) {
+  const SelectionBlock& block = sums.block();
+  const Gram& gram = *block.space().gram;
   const auto& line = block.line(row);
   if (line.sizes == 0) return;
-  const auto products = block.products(row);
-  const ContextFacts context{line.n, total_square_[at(row)], line.scaled_square};
+  const auto products = sums.products(row);
+  const ContextFacts context{line.n, total_square_[row], line.scaled_square};
   const std::span<const float> projected = projection(line, row);
   DistanceFacts facts;
   facts.n = line.n;
@@ -116,13 +134,12 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock
   int member = 0;
   const auto attention = block.member_weights(row, PrefixKind::null);
   for (int s = 0; s < line.sizes; ++s) {
-    const int size = plan.sizes[at(s)];
+    const int size = block.plan().sizes[s];
     for (; member < size; ++member) {
-      facts.selected += attention[at(member)];
-      facts.largest_norm =
-          std::max(facts.largest_norm, gram.row_norms()[line.member_row[at(member)]]);
+      facts.selected += attention[member];
+      facts.largest_norm = std::max(facts.largest_norm, gram.row_norms()[line.member_row[member]]);
     }
-    const double set_square = block.set_square(row, s);
+    const double set_square = sums.set_square(row, s);
     facts.size = size;
     facts.rest = line.mass - facts.selected;
     facts.scaled_rest =
@@ -133,42 +150,43 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionBlock
                                           static_cast<float>(set_square));
     const ExpectedSums expected =
         expected_distances(line.scaled, projected, line.norm, context, size);
-    sink.set(row, cells.selected_mass, s, facts.selected);
-    sink.set(row, cells.distance, s, distance);
-    sink.set(row, cells.bound, s, distance_bound(facts));
-    sink.set(row, cells.bound_paper, s, distance_bound_paper(facts));
-    sink.set(row, cells.expected, s, expected.main);
-    sink.set(row, cells.expected_upper, s, expected.upper);
-    sink.set(row, cells.expected_context, s, expected.context);
-    sink.set(row, cells.margin, s, distance / static_cast<double>(line.n - size));
+    sink.set(row, metrics.selected_mass, s, facts.selected);
+    sink.set(row, metrics.distance, s, distance);
+    sink.set(row, metrics.bound, s, distance_bound(facts));
+    sink.set(row, metrics.bound_paper, s, distance_bound_paper(facts));
+    sink.set(row, metrics.expected, s, expected.main);
+    sink.set(row, metrics.expected_upper, s, expected.upper);
+    sink.set(row, metrics.expected_context, s, expected.context);
+    sink.set(row, metrics.margin, s, distance / static_cast<double>(line.n - size));
   }
 }
 
 void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& block,
-                                   const Gram& gram, const SelectionPlan& plan,
-                                   const DistanceCells& cells, SizedSink& sink) {
+                                   const DistanceMetrics& metrics, RowSink& sink) {
   const HeadInput& head = *rows.head;
+  const SelectionPlan& plan = block.plan();
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
     if (line.sizes == 0) continue;
     const RandomStream random(
         plan.seed, RandomDomain::monte_carlo_subset,
         static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-        static_cast<std::uint32_t>(rows.rows[at(r)].query + (Index{head.document} << 20)));
-    const auto sizes = std::span(plan.sizes).first(at(line.sizes));
-    const auto estimates = sampled_.draw(line, gram, sizes, plan.draws, random);
+        static_cast<std::uint32_t>(rows.rows[r].query + (Index{head.document} << 20)));
+    const auto estimates =
+        sampled_.draw(line, *block.space().gram, block.sizes_of(r), plan.draws, random);
     for (int s = 0; s < line.sizes; ++s) {
-      sink.set(r, cells.sampled, s, estimates[at(s)].mean);
-      sink.set(r, cells.sampled_variance, s, estimates[at(s)].variance);
+      sink.set(r, metrics.sampled, s, estimates[s].mean);
+      sink.set(r, metrics.sampled_variance, s, estimates[s].variance);
     }
   }
 }
 
-void DistanceRows::measure_critical(const SelectionBlock& block, const Gram& gram, int depth,
-                                    const DistanceCells& cells, SizedSink& sink) {
-  const Index lanes = depth * kPrefixLanes;
-  distance_.assign(at(block.rows() * lanes), 0.0f);
-  context_.assign(at(block.rows() * lanes), 0.0f);
+void DistanceRows::measure_critical(const SelectionSums& sums, const CriticalMetrics& metrics,
+                                    RowSink& sink) {
+  const SelectionBlock& block = sums.block();
+  const Index lanes = block.plan().critical * kPrefixLanes;
+  distance_.assign(block.rows() * lanes, 0.0f);
+  context_.assign(block.rows() * lanes, 0.0f);
   prefixes_.clear();
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
@@ -180,14 +198,14 @@ void DistanceRows::measure_critical(const SelectionBlock& block, const Gram& gra
     prefix.weight = line.scaled.data();
     prefix.projection = projection(line, r).data();
     prefix.norm = line.norm.data();
-    prefix.set_square = block.critical_squares(r).data();
-    prefix.total_square = static_cast<float>(total_square_[at(r)]);
+    prefix.set_square = sums.critical_squares(r).data();
+    prefix.total_square = static_cast<float>(total_square_[r]);
     prefix.spread = static_cast<float>(1.0 / static_cast<double>(line.n - 1));
     prefix.distance = distance_.data() + r * lanes;
     prefix.context = context_.data() + r * lanes;
     prefixes_.push_back(prefix);
   }
-  sum_prefix_distances(gram.products(), prefixes_);
+  sum_prefix_distances(block.space().gram->products(), prefixes_);
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
     const auto n = static_cast<double>(line.n);
@@ -199,8 +217,8 @@ void DistanceRows::measure_critical(const SelectionBlock& block, const Gram& gra
         distance += first[lane];
         context += second[lane];
       }
-      sink.set_cell(r, cells.distance_at_n + k, distance);
-      sink.set_cell(r, cells.context_excess_at_n + k, distance - (n - (k + 1)) / n * context);
+      sink.set(r, metrics.distance, k, distance);
+      sink.set(r, metrics.excess, k, distance - (n - (k + 1)) / n * context);
     }
   }
 }

@@ -8,7 +8,8 @@ ExpectedSums expected_distances(std::span<const float> scaled, std::span<const f
   const auto n = static_cast<double>(facts.n);
   const auto chosen = static_cast<double>(size);
   const double k = chosen / (n - 1.0);
-  // v_i = f (sum |y_j|^2 - |y_i|^2 - (|Y|^2 - 2 <y_i, Y> + |y_i|^2) / (n - 1)), math 7a.
+  // v_i = f (sum |y_j|^2 - |y_i|^2 - (|Y|^2 - 2 <y_i, Y> + |y_i|^2) / (n - 1)), docs/mathematics.md
+  // 7a.
   const double f = n > 2.0 ? chosen * (n - 1.0 - chosen) / ((n - 1.0) * (n - 2.0)) : 0.0;
   ExpectedCoefficients c;
   c.main_scale = static_cast<float>(1.0 + k);

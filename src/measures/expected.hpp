@@ -1,4 +1,4 @@
-// The expected distance of a uniformly random set of N keys (math 2, T1.2).
+// The expected distance of a uniformly random set of N keys (docs/mathematics.md 2, T1.2).
 #pragma once
 
 #include <span>

@@ -32,17 +32,17 @@ Gram::Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool) 
   pool.for_each(rows(), [&](Index r) {
     const auto from = x.rows.row(source_row(r));
     const double norm = norm_of(from);
-    row_norms_[static_cast<std::size_t>(r)] = norm;
+    row_norms_[r] = norm;
     if (norm == 0.0) return;
     const auto to = units_.row(r);
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(from[i] / norm);
   });
   has_zero_ = std::ranges::find(row_norms_, 0.0) != row_norms_.end();
-  norms_.assign(static_cast<std::size_t>(padded(length)), 0.0f);
+  norms_.assign(padded(length), 0.0f);
   for (std::size_t j = 0; j < row_of_.size(); ++j) {
     norms_[j] = static_cast<float>(row_norms_[row_of_[j]]);
   }
-  const auto size = static_cast<std::size_t>(rows() * padded(length)) * sizeof(float);
+  const std::size_t size = rows() * padded(length) * sizeof(float);
   has_products_ = size <= limit;
   if (has_products_) {
     products_ = PackedMatrix(rows(), columns());
@@ -56,13 +56,13 @@ Gram::Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool) 
 }
 
 void Gram::number_rows(const Vectors& x, Index length) {
-  std::vector<std::uint32_t> number(static_cast<std::size_t>(x.rows.rows()), kUnseen);
-  row_of_.reserve(static_cast<std::size_t>(length));
-  rows_before_.reserve(static_cast<std::size_t>(length) + 1);
+  std::vector<std::uint32_t> number(x.rows.rows(), kUnseen);
+  row_of_.reserve(length);
+  rows_before_.reserve(length + 1);
   for (Index j = 0; j < length; ++j) {
     rows_before_.push_back(rows());
     const Index from = x.row_index(j);
-    std::uint32_t& row = number[static_cast<std::size_t>(from)];
+    std::uint32_t& row = number[from];
     if (row == kUnseen) {
       row = static_cast<std::uint32_t>(source_row_.size());
       source_row_.push_back(from);
@@ -99,13 +99,13 @@ float Gram::product(Index row, Index position) const {
 }
 
 std::size_t Gram::bytes(Index rows, Index columns, Index dimension, std::size_t limit) {
-  const auto products = static_cast<std::size_t>(rows * padded(columns)) * sizeof(float);
+  const std::size_t products = rows * padded(columns) * sizeof(float);
   const bool kept = products <= limit;
   Index floats = rows * dimension + 4 * columns;
   if (!kept || rows * columns > (rows + columns) * dimension) {
     floats += (rows + columns) * dimension;
   }
-  return (kept ? products : 0) + static_cast<std::size_t>(floats) * sizeof(float);
+  return (kept ? products : 0) + floats * sizeof(float);
 }
 
 namespace {
@@ -121,7 +121,7 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
   const Index first = panel * kPanel;
   const Index width = std::min(kPanel, gram.columns() - first);
   const auto norm_of_row = [&](Index row) {
-    const double norm = gram.row_norms()[static_cast<std::size_t>(row)];
+    const double norm = gram.row_norms()[row];
     return static_cast<float>(unit_sphere && norm > 0.0 ? 1.0 : norm);
   };
   float norm[kPanel] = {}, nearest[kPanel];
@@ -144,25 +144,25 @@ void nearest_before(const Gram& gram, Index panel, const float* products, bool u
   for (Index j = 0; j < width; ++j) {
     const Index position = first + j;
     const bool repeated = gram.row_of(position) < gram.rows_before(position);
-    closest[static_cast<std::size_t>(position) + 1] = repeated ? 0.0 : std::max(0.0f, nearest[j]);
+    closest[position + 1] = repeated ? 0.0 : std::max(0.0f, nearest[j]);
   }
 }
 
 // The same for windows: pairs among the last `window` positions.
 std::vector<double> closest_in_window(const Gram& gram, Index window, bool unit_sphere) {
   const Index length = gram.columns();
-  std::vector<double> closest(static_cast<std::size_t>(length) + 1, kInfinite);
+  std::vector<double> closest(length + 1, kInfinite);
   // nearest[i]: the smallest distance from i to a later position so far.
-  std::vector<double> nearest(static_cast<std::size_t>(length), kInfinite);
+  std::vector<double> nearest(length, kInfinite);
   for (Index j = 0; j < length; ++j) {
     double best = kInfinite;
     for (Index i = std::max<Index>(0, j + 1 - window); i < j; ++i) {
       const double square = squared_distance(gram, j, i, unit_sphere);
-      double& near = nearest[static_cast<std::size_t>(i)];
+      double& near = nearest[i];
       near = std::min(near, square);
       best = std::min(best, near);
     }
-    closest[static_cast<std::size_t>(j) + 1] = best;
+    closest[j + 1] = best;
   }
   return closest;
 }
@@ -179,13 +179,13 @@ double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere) {
 std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
                                   ThreadPool& pool) {
   if (window > 0 && window < gram.columns()) return closest_in_window(gram, window, unit_sphere);
-  std::vector<double> closest(static_cast<std::size_t>(gram.columns()) + 1, kInfinite);
+  std::vector<double> closest(gram.columns() + 1, kInfinite);
   pool.for_each(gram.panels(), [&](Index p) {
     if (gram.has_products()) {
       nearest_before(gram, p, gram.products().panel(p), unit_sphere, closest);
       return;
     }
-    AlignedVector<float> panel(static_cast<std::size_t>(gram.rows() * kPanel));
+    AlignedVector<float> panel(gram.rows() * kPanel);
     gram.compute_panel(p, panel.data());
     nearest_before(gram, p, panel.data(), unit_sphere, closest);
   });
@@ -198,7 +198,7 @@ std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphe
 Matrix<float> sphere_points(std::uint64_t seed, Index dimension, Index count, ThreadPool& pool) {
   Matrix<float> points(count, dimension);
   pool.for_each(count, [&](Index j) {
-    std::vector<double> z(static_cast<std::size_t>(dimension));
+    std::vector<double> z(dimension);
     const RandomStream random(seed, RandomDomain::separability_null,
                               static_cast<std::uint32_t>(dimension), static_cast<std::uint32_t>(j));
     random.normals(z);

@@ -1,15 +1,15 @@
 // The unit Gram matrix c_ij = <x_i, x_j> / (|x_i| |x_j|) between the distinct vectors (rows) and
 // the positions of a text (columns), in panels of 48 columns: the products that distances and
-// separability are made of, computed once for all heads that share x (math 2, 3). Where it would
-// not fit in memory there are the unit vectors alone, to project sums onto.
+// separability are made of, computed once for all heads that share x (docs/mathematics.md 2, 3).
+// Where it would not fit in memory there are the unit vectors alone, to project sums onto.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {
@@ -21,8 +21,8 @@ class Gram {
   // `limit` bytes.
   Gram(const Vectors& x, Index length, std::size_t limit, ThreadPool& pool);
 
-  Index rows() const { return static_cast<Index>(source_row_.size()); }
-  Index columns() const { return static_cast<Index>(row_of_.size()); }
+  Index rows() const { return std::ssize(source_row_); }
+  Index columns() const { return std::ssize(row_of_); }
   Index dimension() const { return units_.cols(); }
   Index panels() const { return (columns() + PackedMatrix::kPanel - 1) / PackedMatrix::kPanel; }
   bool has_products() const { return has_products_; }
@@ -34,11 +34,9 @@ class Gram {
   const PackedMatrix& unit_columns() const { return unit_columns_; }
 
   // Rows are numbered by first appearance: the first `rows_before(p)` are those of positions < p.
-  std::uint32_t row_of(Index position) const { return row_of_[static_cast<std::size_t>(position)]; }
+  std::uint32_t row_of(Index position) const { return row_of_[position]; }
   std::span<const std::uint32_t> row_of() const { return row_of_; }
-  Index rows_before(Index position) const {
-    return rows_before_[static_cast<std::size_t>(position)];
-  }
+  Index rows_before(Index position) const { return rows_before_[position]; }
   // |x_j| by position, zero beyond the last as far as the last panel reaches; and by row.
   std::span<const float> norms() const { return norms_; }
   std::span<const double> row_norms() const { return row_norms_; }
@@ -52,7 +50,7 @@ class Gram {
   std::span<const float> unit(Index row) const { return units_.row(row); }
   MatrixView<const float> units() const { return units_.view(); }
   // The row of Vectors::rows that a row stands for.
-  Index source_row(Index row) const { return source_row_[static_cast<std::size_t>(row)]; }
+  Index source_row(Index row) const { return source_row_[row]; }
 
   // Bytes of such a matrix.
   static std::size_t bytes(Index rows, Index columns, Index dimension, std::size_t limit);
@@ -78,9 +76,10 @@ class Gram {
 // are; exactly 0 for the same vector.
 double squared_distance(const Gram& gram, Index i, Index j, bool unit_sphere);
 
-// delta^2 of Assumption 2 (math 3) by the number of positions: entry e is the smallest squared
-// distance between two of the last `window` positions before e (window 0: all of them), infinite
-// where there are fewer than two. On the unit sphere, or between the vectors as they are.
+// delta^2 of Assumption 2 (docs/mathematics.md 3) by the number of positions: entry e is the
+// smallest squared distance between two of the last `window` positions before e (window 0: all of
+// them), infinite where there are fewer than two. On the unit sphere, or between the vectors as
+// they are.
 std::vector<double> closest_pairs(const Gram& gram, Index window, bool unit_sphere,
                                   ThreadPool& pool);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 namespace headgauge {
+
 LayerRows::LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths,
                      const std::map<int, Index>& document_lengths)
     : rows_(std::move(rows)),
@@ -26,8 +27,8 @@ LayerRows::LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths,
   }
 }
 
-double LayerRows::weight(std::size_t r, Index length) const {
-  const Index edge = lengths_[static_cast<std::size_t>(length)];
+double LayerRows::weight(Index r, Index length) const {
+  const Index edge = lengths_[length];
   const LayerRow& row = rows_[r];
   return row.query < edge && document_lengths_.at(row.document) >= edge ? weights_[r] : 0.0;
 }

@@ -1,4 +1,4 @@
-// Means over the rows of a layer, at every length: as the engine takes them over rows of a head.
+// Means over the rows of a layer, at every length: as the scan takes them over rows of a head.
 #pragma once
 
 #include <map>
@@ -25,13 +25,13 @@ class LayerRows {
             const std::map<int, Index>& document_lengths);
 
   // Weight of row `r` in the mean at number `length` of the lengths; 0: not part of it.
-  double weight(std::size_t r, Index length) const;
+  double weight(Index r, Index length) const;
 
   // Mean of value(r) over the rows with more than `size` keys.
   template <class Value>
   CellStatistics mean(Index length, int size, const Value& value) const {
     BatchMeans means;
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (Index r = 0; r < std::ssize(rows_); ++r) {
       const double w = weight(r, length);
       if (w == 0 || rows_[r].n <= size) continue;
       means.add(rows_[r].document, rows_[r].query / kBlockRows, w * value(r), w, 1);

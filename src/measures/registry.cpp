@@ -1,39 +1,77 @@
 // Which measures there are: one line each.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "headgauge/measure.hpp"
-#include "measures/counterfactual.hpp"
 #include "measures/dispersion.hpp"
+#include "measures/output_change.hpp"
 #include "measures/selection_measure.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/weights.hpp"
 
 namespace headgauge {
 
+namespace {
+
+class DeclaredMetrics final : public MetricRegistry {
+ public:
+  void coord(std::string_view, Coordinate) override {}
+  MetricHandle add(const MetricInfo& metric) override {
+    list.push_back(metric);
+    return {};
+  }
+  std::vector<MetricInfo> list;
+};
+
+}  // namespace
+
+std::vector<MetricInfo> declared_metrics(std::span<const std::unique_ptr<Measure>> measures) {
+  DeclaredMetrics declared;
+  for (const auto& measure : measures) measure->declare(declared);
+  return declared.list;
+}
+
+bool can_measure(const MetricGroup& group, const MeasureOptions& options,
+                 const SourceInfo& source) {
+  using enum MetricGroup::Needs;
+  switch (group.needs) {
+    case nothing:
+      return true;
+    case x:
+      return source.has_x;
+    case loss:
+      return source.has_loss;
+    case pattern:
+      return options.masked;
+  }
+  return false;
+}
+
 std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string> groups,
                                                     const MeasureOptions& options,
                                                     const SourceInfo& source, int slots) {
   for (const std::string& group : groups) {
     if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
-    std::string known;
-    for (const std::string& name : measure_groups()) known += (known.empty() ? "" : ", ") + name;
-    throw UsageError(fault("ScanOptions::measures", "groups among " + known, "\"" + group + "\"",
-                           "`headgauge measures` lists them"));
+    throw UsageError(fault("ScanOptions::measures",
+                           fmt::format("groups among {}", fmt::join(measure_groups(), ", ")),
+                           "\"" + group + "\"", "`headgauge measures` lists them"));
   }
-  const auto wanted = [&](const char* group) {
-    return groups.empty() || std::ranges::find(groups, group) != groups.end();
+  const auto wanted = [&](std::string_view name) {
+    const auto group = std::ranges::find(metric_groups(), name, &MetricGroup::name);
+    return (groups.empty() || std::ranges::find(groups, name) != groups.end()) &&
+           can_measure(*group, options, source);
   };
   std::vector<std::unique_ptr<Measure>> measures;
   if (wanted("weights")) measures.push_back(make_weights_measure(slots));
   const SelectionGroups selection{wanted("distance"), wanted("separability"), wanted("coverage")};
-  if (source.has_x && (selection.distance || selection.separability || selection.coverage)) {
+  if (selection.distance || selection.separability || selection.coverage) {
     measures.push_back(make_selection_measure(options, source, selection, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
-  if (wanted("counterfactual") && options.masked) {
-    measures.push_back(make_counterfactual_measure(slots));
-  }
+  if (wanted("counterfactual")) measures.push_back(make_pattern_change(slots));
   return measures;
 }
 

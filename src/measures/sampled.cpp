@@ -9,33 +9,29 @@ namespace {
 
 constexpr int kBatch = 16;  // draws that pass the Gram matrix together
 
-std::size_t at(Index i) {
-  return static_cast<std::size_t>(i);
-}
-
 }  // namespace
 
 // The first `largest` of a random order of the row's keys (Fisher and Yates).
 void SampledDistances::shuffle(const SelectionBlock::Line& line, const Gram& gram, int largest,
                                std::uint32_t number, const RandomStream& random, Draw& to) {
-  order_.resize(at(line.n));
-  for (Index i = 0; i < line.n; ++i) order_[at(i)] = static_cast<std::uint32_t>(line.column(i));
-  to.columns.resize(at(largest));
-  to.rows.resize(at(largest));
-  to.weights.resize(at(largest));
+  order_.resize(line.n);
+  for (Index i = 0; i < line.n; ++i) order_[i] = static_cast<std::uint32_t>(line.column(i));
+  to.columns.resize(largest);
+  to.rows.resize(largest);
+  to.weights.resize(largest);
   to.rank.assign(line.rank.size(), kNoKey);
   for (const std::uint32_t column : order_) to.rank[column] = kUnranked;
   const auto blocks = static_cast<std::uint32_t>((largest + 1) / 2);
-  const Index first = line.first_panel * kPrefixColumns;
+  const Index first = line.first_column();
   for (int k = 0; k < largest; ++k) {
     const auto uniforms = random.uniforms(number * blocks + static_cast<std::uint32_t>(k / 2));
     const auto left = static_cast<double>(line.n - k);
-    const auto pick = static_cast<Index>(uniforms[at(k % 2)] * left);
-    std::swap(order_[at(k)], order_[at(k + std::min(pick, line.n - k - 1))]);
-    const std::uint32_t column = order_[at(k)];
-    to.columns[at(k)] = column;
-    to.rows[at(k)] = gram.row_of(first + column);
-    to.weights[at(k)] = line.scaled[column];
+    const auto pick = static_cast<Index>(uniforms[k % 2] * left);
+    std::swap(order_[k], order_[k + std::min(pick, line.n - k - 1)]);
+    const std::uint32_t column = order_[k];
+    to.columns[k] = column;
+    to.rows[k] = gram.row_of(first + column);
+    to.weights[k] = line.scaled[column];
     to.rank[column] = k;
   }
 }
@@ -45,17 +41,17 @@ std::span<const SampledDistances::Estimate> SampledDistances::draw(const Selecti
                                                                    std::span<const int> sizes,
                                                                    int draws,
                                                                    const RandomStream& random) {
-  const auto columns = static_cast<Index>(line.scaled.size());
-  const auto count = static_cast<Index>(sizes.size());
+  const Index columns = line.columns();
+  const Index count = std::ssize(sizes);
   batch_.resize(kBatch);
-  stored_.resize(at(kBatch * count * columns));
-  no_events_.assign(at(line.panels + 1), 0);
+  stored_.resize(kBatch * count * columns);
+  no_events_.assign(line.panels + 1, 0);
   std::vector<double> sums(sizes.size(), 0.0), squares(sizes.size(), 0.0);
   for (int first = 0; first < draws; first += kBatch) {
     const int drawn = std::min(kBatch, draws - first);
     prefixes_.clear();
     for (int b = 0; b < drawn; ++b) {
-      Draw& one = batch_[at(b)];
+      Draw& one = batch_[b];
       shuffle(line, gram, sizes.back(), static_cast<std::uint32_t>(first + b), random, one);
       PrefixSums prefix;
       prefix.row = {line.first_panel, line.panels,       one.rows.data(),
@@ -68,17 +64,17 @@ std::span<const SampledDistances::Estimate> SampledDistances::draw(const Selecti
     }
     sum_top_prefixes(gram.products(), prefixes_);
     for (int b = 0; b < drawn; ++b) {
-      const Draw& one = batch_[at(b)];
+      const Draw& one = batch_[b];
       for (Index s = 0; s < count; ++s) {
-        const std::span<const float> sum(stored_.data() + (b * count + s) * columns, at(columns));
+        const std::span<const float> sum(stored_.data() + (b * count + s) * columns, columns);
         double square = 0;
-        for (int k = 0; k < sizes[at(s)]; ++k) {
-          square += static_cast<double>(one.weights[at(k)]) * sum[one.columns[at(k)]];
+        for (int k = 0; k < sizes[s]; ++k) {
+          square += static_cast<double>(one.weights[k]) * sum[one.columns[k]];
         }
-        const double distance = sum_distances(line.scaled, one.rank, sum, sizes[at(s)],
+        const double distance = sum_distances(line.scaled, one.rank, sum, sizes[s],
                                               static_cast<float>(std::max(square, 0.0)));
-        sums[at(s)] += distance;
-        squares[at(s)] += distance * distance;
+        sums[s] += distance;
+        squares[s] += distance * distance;
       }
     }
   }

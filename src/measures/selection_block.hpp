@@ -1,5 +1,5 @@
 // What the distance and separability of a block of rows have in common: the members of the top
-// sets, weights laid out beside the panels of the Gram matrix, and the prefix sums over N.
+// sets, and weights laid out beside the panels of the Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -69,89 +69,84 @@ class SelectionBlock {
     double mass = 0;                            // sum a
     double scaled_mass = 0;                     // sum |a| |x|
     double scaled_square = 0;                   // sum (a |x|)^2
+    Index first_column() const { return first_panel * kPrefixColumns; }
+    Index columns() const { return panels * kPrefixColumns; }
     // The column of key number `i` of the n.
     Index column(Index i) const {
-      if (positions.empty()) return lead + i;
-      return static_cast<Index>(positions[static_cast<std::size_t>(i)]) -
-             first_panel * kPrefixColumns;
+      return positions.empty() ? lead + i : positions[i] - first_column();
     }
   };
-  // q of every set of a row (see PrefixSum).
-  struct Separations {
-    MatrixView<const float> lowest;  // sizes x kPrefixLanes: minima outside the set
-    MatrixView<const float> inside;  // sizes x depth: the members
-  };
 
-  // Lays out the rows of `block`; the space must outlive their use.
+  // Lays out the rows of `block`; space and plan must outlive their use.
   void begin(const RowBlock& block, const SelectionSpace& space, const SelectionPlan& plan);
-  // Sums all prefixes of all rows, panel by panel.
-  void sum_prefixes();
 
-  Index rows() const { return static_cast<Index>(lines_.size()); }
-  const Line& line(Index row) const { return lines_[static_cast<std::size_t>(row)]; }
-  // By rank, and by column. kind unit means scaled where separability is measured as it is.
+  const SelectionSpace& space() const { return *space_; }
+  const SelectionPlan& plan() const { return *plan_; }
+  Index rows() const { return std::ssize(lines_); }
+  const Line& line(Index row) const { return lines_[row]; }
+  // Columns from one row to the next, and room for the members of a row: whole vectors.
+  Index stride() const { return stride_; }
+  Index depth() const { return depth_; }
+  // The sizes of the plan that a row has sets of.
+  std::span<const int> sizes_of(Index row) const {
+    return std::span(plan_->sizes).first(line(row).sizes);
+  }
+
+  // Where separability is measured on the vectors as they are, kind unit means kind scaled.
+  PrefixKind resolve(PrefixKind kind) const {
+    return kind == PrefixKind::unit && !plan_->unit_sphere ? PrefixKind::scaled : kind;
+  }
+  // By rank, and by column.
   std::span<const float> member_weights(Index row, PrefixKind kind) const;
   const float* column_weights(Index row, PrefixKind kind) const;
   SetSums set_sums(Index row, PrefixKind kind, int size) const;
-
-  // <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
-  MatrixView<const float> products(Index row) const;
-  // |s_N|^2 of the vectors as they are: at each size, and for N = 1..critical.
-  double set_square(Index row, int size) const;
-  std::span<const float> critical_squares(Index row) const;
-  // Kinds unit and null, if separability is wanted.
-  Separations separations(Index row, PrefixKind kind) const;
-
-  // The prefix sums of one row at each of its sizes, by column: for a second look at a row.
-  // Overwritten by the next call.
-  MatrixView<const float> sums_again(Index row, PrefixKind kind);
   PrefixRow prefix_row(Index row) const;
 
  private:
-  struct PrefixOutput {
-    AlignedVector<float> lowest;  // rows x sizes x lanes
-    AlignedVector<float> inside;  // rows x sizes x depth
+  static constexpr int kKinds = 3;
+  // rows x stride
+  struct Columns {
+    AlignedVector<float> attention, scaled;
+    AlignedVector<float> unit;  // attention without vectors of length 0, where there are any
+    AlignedVector<std::int32_t> rank;
   };
+  // rows x depth
+  struct Members {
+    std::vector<std::uint32_t> position, row;
+    std::array<AlignedVector<float>, kKinds> weight;
+    std::vector<PrefixEvent> events;  // by panel, then rank
+  };
+  // The keys of a row with gaps.
+  struct Gathered {
+    std::vector<float> norm, scaled;
+  };
+
+  void reserve(Index rows);
   void lay_out(const Row& row, Index r);
-  // The columns of a row between whose keys there are others.
-  void lay_out_gaps(const Row& row, Line& line, std::span<float> attention, std::span<float> scaled,
-                    std::span<std::int32_t> rank);
+  void lay_out_keys(const Row& row, Line& line);
+  void lay_out_gaps(const Row& row, Line& line);
+  void lay_out_members(const Row& row, Index r, int count);
   void sort_events(Index r);
   void add_up_members(Index r);
-  void square_critical();
-  // The sums of a kind at every size, by projection: `to` is rows x sizes x columns.
-  void project_sums(PrefixKind kind, Index first, Index count, float* to, Index to_stride);
-  void project_separations(PrefixKind kind);
-  // Kind unit stands for the vectors as they are where that is asked for.
-  PrefixKind resolve(PrefixKind kind) const;
-  const PrefixOutput& output(PrefixKind kind) const {
-    return output_[kind == PrefixKind::null ? 1 : 0];
+
+  // The columns of `line` in `columns`, to be written.
+  template <class T>
+  std::span<T> of(const Line& line, AlignedVector<T>& columns) {
+    return {columns.data() + (line.attention.data() - columns_.attention.data()),
+            line.attention.size()};
   }
-  PrefixSum sum_of(Index row, PrefixKind kind);
-  std::span<const int> captures(Index row) const;
 
   const SelectionSpace* space_ = nullptr;
   const SelectionPlan* plan_ = nullptr;
-  Index stride_ = 0;  // columns of a row
-  Index depth_ = 0;   // room for the members of a row: whole vectors
+  Index stride_ = 0;
+  Index depth_ = 0;
   Index sizes_ = 0;
   std::vector<Line> lines_;
-  AlignedVector<float> attention_, scaled_;
-  AlignedVector<float> unit_weight_;  // attention without vectors of length 0, where there are any
-  AlignedVector<std::int32_t> rank_;
-  std::vector<std::uint32_t> member_, member_row_;
-  std::array<AlignedVector<float>, 3> member_weight_;  // by kind: rows x depth
-  std::array<std::vector<SetSums>, 3> set_sums_;       // by kind: rows x sizes
-  std::vector<PrefixEvent> events_;                    // rows x depth, by panel, then rank
+  Columns columns_;
+  Members members_;
+  std::array<std::vector<SetSums>, kKinds> set_sums_;  // rows x sizes
   std::vector<int> first_event_;                       // rows x (panels + 1)
-  std::array<PrefixOutput, 2> output_;                 // unit, null
-  AlignedVector<float> before_;                        // rows x depth, kind scaled
-  AlignedVector<float> critical_square_;               // rows x depth
-  AlignedVector<float> stored_;                        // rows x sizes x columns
-  AlignedVector<float> again_;
-  AlignedVector<float> set_vectors_;  // rows x sizes x dimension
-  std::vector<PrefixSums> prefix_;
-  std::vector<float> gathered_norm_, gathered_scaled_;  // of the keys of a row with gaps
+  Gathered gathered_;
 };
 
 }  // namespace headgauge

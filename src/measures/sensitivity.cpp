@@ -16,56 +16,6 @@
 namespace headgauge {
 namespace {
 
-const std::vector<MetricInfo>& sensitivity_metrics() {
-  static const std::vector<MetricInfo> all = [] {
-    const auto metric = [](std::string name, MetricKind kind, std::vector<std::string> dims,
-                           std::string formula, std::string source, std::string meaning) {
-      MetricInfo info;
-      info.name = std::move(name);
-      info.group = "sensitivity";
-      info.kind = kind;
-      info.dims = std::move(dims);
-      info.unit = std::string("1");  // assigning the literal trips a false warning of GCC 12
-      info.formula = std::move(formula);
-      info.source = std::move(source);
-      info.meaning = std::move(meaning);
-      return info;
-    };
-    const std::vector<std::string> grid = {"temperature", "epsilon"};
-    const std::vector<std::string> heads = {"layer", "head", "temperature", "epsilon"};
-    using enum MetricKind;
-    return std::vector<MetricInfo>{
-        metric("sensitivity", row_longest, grid,
-               "g = ||w((l + eps v)/T) - w(l/T)||_2 / eps, |v|_2 = 1, rows n >= 2",
-               "paper A, Algorithm 5; docs/mathematics.md D4.2",
-               "how strongly the weights answer to a step of size eps at temperature T"),
-        metric("sensitivity_top2", row_longest, {},
-               "g at T = 1, eps = 1e-3, v = (e_1 - e_2)/sqrt 2 on the two largest logits",
-               "docs/mathematics.md D4.2",
-               "the same where it matters most: between the two best keys"),
-        metric("jacobian_frobenius", row_mean, {}, "||J||_F = sqrt(Q2 - 2 Q3 + Q2^2), Qk = sum a^k",
-               "paper A, Corollary 3; docs/mathematics.md C3",
-               "size of the whole gradient of a row"),
-        metric("jacobian_spectral", row_mean, {},
-               "||J||_2: root of sum a_i/(a_i - lam) = 0 between the two largest weights",
-               "docs/mathematics.md D4.1, 7a",
-               "the largest change of the weights per unit change of the logits"),
-        metric("jacobian_bound", row_mean, {},
-               "G min{1/2, 2 max a_i(1 - a_i), max a_i, max a_i sqrt(n) ||a||}",
-               "docs/mathematics.md L2v", "valid upper bound on jacobian_spectral"),
-        metric("jacobian_bound_paper", row_mean, {}, "max|F'| (1/S + sqrt(n) ||F||_2 / S^2)",
-               "paper A, Lemma 2; docs/mathematics.md L2", "the printed bound, as reconstructed"),
-        metric("sensitivity_bound", derived, heads, "min{1/(2T), sqrt 2 / eps}",
-               "docs/mathematics.md C-7", "valid upper bound on sensitivity"),
-        metric("sensitivity_bound_paper", derived, heads, "min{1/(4T), sqrt 2}",
-               "paper A, Corollary 3", "the printed bound; does not hold"),
-        metric("sensitivity_max", derived, grid, "max over heads of sensitivity",
-               "paper A, Algorithm 5", "the most sensitive head at each temperature"),
-    };
-  }();
-  return all;
-}
-
 // Far beyond anything of use, and within what float32 can hold.
 void require_in_range(const char* option, std::span<const double> values) {
   for (double value : values) {
@@ -105,7 +55,7 @@ class SensitivityMeasure final : public Measure {
         direction_(options.direction),
         seed_(options.seed),
         sampled_(options.sampled_sensitivity),
-        work_(static_cast<std::size_t>(slots)) {
+        work_(slots) {
     if (temperatures_.empty()) {
       for (int i = 0; i < 31; ++i) temperatures_.push_back(std::pow(10.0, -2 + 0.1 * i));
     }
@@ -113,39 +63,46 @@ class SensitivityMeasure final : public Measure {
     require_in_range("MeasureOptions::epsilons", epsilons_);
   }
 
-  const std::vector<MetricInfo>& metrics() const override { return sensitivity_metrics(); }
-  MeasureNeeds needs() const override { return {.weights = true}; }
-  Index dim_size(std::string_view dim) const override {
-    if (dim == "temperature") return static_cast<Index>(temperatures_.size());
-    if (dim == "epsilon") return static_cast<Index>(epsilons_.size());
-    return 1;
+  void declare(MetricRegistry& metrics) override {
+    metrics.coord("temperature", temperatures_);
+    metrics.coord("epsilon", epsilons_);
+    sensitivity_ = metrics.add("sensitivity");
+    sensitivity_top2_ = metrics.add("sensitivity_top2");
+    frobenius_ = metrics.add("jacobian_frobenius");
+    spectral_ = metrics.add("jacobian_spectral");
+    bound_ = metrics.add("jacobian_bound");
+    bound_paper_ = metrics.add("jacobian_bound_paper");
+    for (const char* derived :
+         {"sensitivity_bound", "sensitivity_bound_paper", "sensitivity_max"}) {
+      metrics.add(derived);
+    }
   }
 
+  MeasureNeeds needs() const override { return {.weights = true}; }
+
   std::size_t bytes(const SourceInfo&, Index longest) const override {
-    return work_.size() * static_cast<std::size_t>(longest) * kBytesPerKey;
+    return work_.size() * longest * kBytesPerKey;
   }
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
-    Workspace& work = work_[static_cast<std::size_t>(slot)];
+    Workspace& work = work_[slot];
     const Normalizer& rule = *block.normalizer;
     Envelope& envelope = work.envelopes[{block.head->layer, block.head->head}];
     envelope.simplex = rule.traits().simplex;
-    const auto cells = static_cast<Index>(temperatures_.size() * epsilons_.size());
-    work.gains.resize(static_cast<std::size_t>(cells));
-    for (Index r = 0; r < static_cast<Index>(block.rows.size()); ++r) {
-      const Row& row = block.rows[static_cast<std::size_t>(r)];
+    work.gains.resize(sensitivity_.count);
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
       const RowContext context{row.n(), row.query};
       const std::optional<double> scale = rule.softmax_scale(context);
       envelope.lipschitz = std::max(envelope.lipschitz, rule.lipschitz(context));
       const bool sampled = sampled_ || !scale;
       if (sampled) work.sampled = true;
       if (sampled && row.query % kSampledRow != kSampledRow - 1) continue;
-      // Cells in the order of metrics().
       const auto norms = rule.jacobian_norms(row.logits, row.weights, row.sums, context);
-      sink.set(r, cells + 1, norms.frobenius);
-      sink.set(r, cells + 2, norms.spectral);
-      sink.set(r, cells + 3, norms.bound);
-      sink.set(r, cells + 4, norms.bound_paper);
+      sink.set(r, frobenius_, norms.frobenius);
+      sink.set(r, spectral_, norms.spectral);
+      sink.set(r, bound_, norms.bound);
+      sink.set(r, bound_paper_, norms.bound_paper);
       if (row.n() < 2) continue;
       const bool softmax = scale.has_value() && *scale > 0;
       const bool plain = softmax && *scale == 1;
@@ -160,7 +117,7 @@ class SensitivityMeasure final : public Measure {
         rule_sensitivity(rule, context, row.logits, work.direction, std::array{1.0},
                          std::array{kTop2Epsilon}, {&top2, 1});
       }
-      sink.set(r, cells, top2);
+      sink.set(r, sensitivity_top2_, top2);
       if (direction_ == MeasureOptions::Direction::random) {
         const HeadInput& head = *block.head;
         random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
@@ -177,7 +134,9 @@ class SensitivityMeasure final : public Measure {
         rule_sensitivity(rule, context, row.logits, work.direction, temperatures_, epsilons_,
                          work.gains);
       }
-      for (Index c = 0; c < cells; ++c) sink.set(r, c, work.gains[static_cast<std::size_t>(c)]);
+      for (Index c = 0; c < sensitivity_.count; ++c) {
+        sink.set(r, sensitivity_, c, work.gains[c]);
+      }
     }
   }
 
@@ -186,10 +145,10 @@ class SensitivityMeasure final : public Measure {
       results.notices.push_back(
           "sensitivity and the norms of the Jacobian are those of every 16th row");
     }
-    const MetricArray& mean = *results.metric("sensitivity");
-    MetricArray& bound = results.add_metric("sensitivity_bound", mean.dims, "1");
-    MetricArray& paper = results.add_metric("sensitivity_bound_paper", mean.dims, "1");
-    MetricArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
+    const LabelledArray& mean = *results.metric("sensitivity");
+    LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");
+    LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dim_names(), "1");
+    LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
     const std::size_t cells = temperatures_.size() * epsilons_.size();
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     for (std::size_t i = 0; i < mean.values.size(); ++i) {
@@ -211,7 +170,8 @@ class SensitivityMeasure final : public Measure {
   struct Envelope {
     double lipschitz = 0;  // the largest
     bool simplex = true;
-    // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart (math C-7).
+    // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart
+    // (docs/mathematics.md C-7).
     double at(double t, double eps) const {
       const double slope = lipschitz / t;
       const double bound = simplex ? std::min(slope, std::numbers::sqrt2 / eps) : slope;
@@ -240,6 +200,7 @@ class SensitivityMeasure final : public Measure {
     return all;
   }
 
+  MetricHandle sensitivity_, sensitivity_top2_, frobenius_, spectral_, bound_, bound_paper_;
   std::vector<double> temperatures_, epsilons_;
   MeasureOptions::Direction direction_;
   std::uint64_t seed_;

@@ -1,5 +1,5 @@
 // The sensitivity group: how strongly weights answer to changes of the logits, by steps of finite
-// size (math D4.2) and by the exact Jacobian (math D4.1).
+// size (docs/mathematics.md D4.2) and by the exact Jacobian (docs/mathematics.md D4.1).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Geometric separability of the top-N set of a row (math 3, 7a): how many of its members lie closer
-// to their sum than every key outside, and the bounds on that number.
+// Geometric separability of the top-N set of a row (docs/mathematics.md 3, 7a): how many of its
+// members lie closer to their sum than every key outside, and the bounds on that number.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "headgauge/normalize.hpp"
 #include "kernels/top_prefix_members.hpp"
-#include "measures/selection_block.hpp"
+#include "measures/selection_sums.hpp"
 
 namespace headgauge {
 
@@ -20,7 +20,7 @@ struct Separation {
   bool exact = false;  // decided in float64
 };
 
-// The bounds of math 3 on the share of distinguishable members of a set.
+// The bounds of docs/mathematics.md 3 on the share of distinguishable members of a set.
 struct SeparationBounds {
   double lower = 0;        // #{xi_i < r} / N
   double model_lower = 0;  // T2v
@@ -33,19 +33,16 @@ struct SeparationBounds {
 // in float64, from the logits on.
 class Separator {
  public:
-  // Starts on a row of `block`; `row` and `normalizer` say where its weights come from.
-  void begin(SelectionBlock& block, Index line, const Row& row, const Normalizer& normalizer,
-             const SelectionSpace& space, const SelectionPlan& plan);
-  // The set of size number `size` of the plan; kind is unit or null.
+  // Starts on row number `line` of the block of `sums`, which `row` and `rule` give the weights of.
+  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& rule);
+  // Separates the set of size number `size` of the plan; kind is unit or null.
   Separation separate(PrefixKind kind, int size);
-  // The bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`. With signed
-  // weights xi is M sum |a_j|, which needs no more than the triangle inequality.
+  // Computes the bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`.
+  // With signed weights xi is M sum |a_j|, which needs no more than the triangle inequality.
   SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
                           bool is_signed);
 
  private:
-  Separation separate_exactly(PrefixKind kind, int size);
-  MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
   // What a column is in float64: its weight as separability has it over the length of its vector,
   // and the vector.
   struct Point {
@@ -53,15 +50,36 @@ class Separator {
     double weight = 0;  // w_j
     std::span<const float> x;
   };
+  // The key outside a set with the lowest q.
+  struct Nearest {
+    Index column = -1;
+    double q = 0;
+  };
+
+  Separation separate_exactly(PrefixKind kind, int size);
+  // The weights of all keys, once a row.
+  void weigh_exactly();
+  // total_ = s_N of the first `members` members.
+  void add_up(PrefixKind kind, Index members);
+  // Searches the keys whose q in float32 is no more than `slack` twice above `lowest`.
+  Nearest find_nearest(PrefixKind kind, int size, double lowest, double slack);
+  // r, from the vector of the nearest key.
+  double radius(const Point& nearest) const;
+  // Sets the bits of the members whose q lies below that of the nearest key; their number.
+  int count_below(PrefixKind kind, int size, double radius, double nearest, double lowest,
+                  double slack);
+  MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
   Point point(PrefixKind kind, Index column) const;
   double exact_q(const Point& point) const;
 
-  SelectionBlock* block_ = nullptr;
+  const SelectionBlock& block() const { return sums_->block(); }
+  const SelectionBlock::Line& line() const { return block().line(line_); }
+  Index members(int size) const { return block().plan().sizes[size]; }
+
+  SelectionSums* sums_ = nullptr;
   Index line_ = 0;
   const Row* row_ = nullptr;
-  const Normalizer* normalizer_ = nullptr;
-  const SelectionSpace* space_ = nullptr;
-  const SelectionPlan* plan_ = nullptr;
+  const Normalizer* rule_ = nullptr;
   bool have_weights_ = false;
   std::vector<double> logits_, packed_;  // in key order
   std::vector<double> weights_;          // by column

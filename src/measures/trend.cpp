@@ -1,4 +1,4 @@
-// The random walk that slopes and forecasts come from (math 7b).
+// The random walk that slopes and forecasts come from (docs/mathematics.md 7b).
 #include <algorithm>
 #include <cmath>
 
@@ -76,10 +76,10 @@ Trend fit_trend(std::span<const Octave> octaves) {
 
 std::vector<OctaveBins> octave_bins(std::span<const double> edges) {
   std::vector<OctaveBins> octaves;
-  auto last = static_cast<Index>(edges.size());
+  Index last = std::ssize(edges);
   for (Index first = last - 1; first >= 1; --first) {
-    const double lower = edges[static_cast<std::size_t>(first - 1)];
-    if (edges[static_cast<std::size_t>(last - 1)] < kNarrowest * lower) continue;
+    const double lower = edges[first - 1];
+    if (edges[last - 1] < kNarrowest * lower) continue;
     octaves.push_back({first, last});
     last = first;
   }
@@ -90,9 +90,9 @@ std::vector<OctaveBins> octave_bins(std::span<const double> edges) {
 std::vector<Index> octave_lengths(std::span<const double> lengths) {
   std::vector<Index> taken;
   for (Index l = std::ssize(lengths) - 1; l >= 0; --l) {
-    const double length = lengths[static_cast<std::size_t>(l)];
+    const double length = lengths[l];
     if (length < 2) break;
-    if (taken.empty() || lengths[static_cast<std::size_t>(taken.back())] >= kNarrowest * length) {
+    if (taken.empty() || lengths[taken.back()] >= kNarrowest * length) {
       taken.push_back(l);
     }
   }

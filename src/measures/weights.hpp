@@ -1,4 +1,5 @@
-// The weights group: how concentrated the weights of a row are, and where they lie (math 7a).
+// The weights group: how concentrated the weights of a row are, and where they lie
+// (docs/mathematics.md 7a).
 #pragma once
 
 #include <memory>

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/gemm.hpp"
 

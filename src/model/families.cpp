@@ -2,6 +2,7 @@
 
 #include "headgauge/results.hpp"
 #include "headgauge/tokenize.hpp"
+#include "model/llama_config.hpp"
 #include "model/transformer_source.hpp"
 
 namespace headgauge {
@@ -13,18 +14,23 @@ struct Family {
   std::unique_ptr<Transformer> (*make)(Checkpoint);
 };
 
-constexpr Family kFamilies[] = {
-    {"gpt2", summarize_gpt2, make_gpt2},    {"bert", summarize_bert, make_bert},
-    {"llama", summarize_llama, make_llama}, {"mistral", summarize_llama, make_llama},
-    {"qwen2", summarize_llama, make_llama}, {"qwen3", summarize_llama, make_llama},
-    {"gemma", summarize_llama, make_llama}, {"gemma2", summarize_llama, make_llama},
-};
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = [] {
+    std::vector<Family> list = {{"gpt2", summarize_gpt2, make_gpt2},
+                                {"bert", summarize_bert, make_bert}};
+    for (const LlamaFamily& like : llama_families()) {
+      list.push_back({like.model_type, summarize_llama, make_llama});
+    }
+    return list;
+  }();
+  return all;
+}
 
 const Family& find_family(const Checkpoint& checkpoint) {
   const ConfigReader& config = checkpoint.config();
   const auto type = config.get<std::string>("model_type");
   std::string known;
-  for (const Family& family : kFamilies) {
+  for (const Family& family : families()) {
     if (type == family.model_type) return family;
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
@@ -70,7 +76,7 @@ std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
 
 std::vector<std::string> model_families() {
   std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.model_type);
+  for (const Family& family : families()) names.emplace_back(family.model_type);
   return names;
 }
 

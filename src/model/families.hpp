@@ -1,4 +1,5 @@
-// The model families: one file each, one line in families.cpp.
+// The model families: one file each and one line in families.cpp; those that run as Llama does have
+// one line in llama_config.cpp instead.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@ namespace headgauge {
 
 ModelSummary summarize_gpt2(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_gpt2(Checkpoint checkpoint);
-// llama, mistral, qwen2, qwen3, gemma and gemma2.
+// For every type of llama_families().
 ModelSummary summarize_llama(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 
 namespace headgauge {

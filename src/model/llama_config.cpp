@@ -49,8 +49,11 @@ constexpr LlamaFamily kFamilies[] = {
 
 const LlamaFamily& find_family(const ConfigReader& config) {
   const auto type = config.get<std::string>("model_type");
-  return *std::ranges::find_if(
-      kFamilies, [&](const LlamaFamily& family) { return type == family.model_type; });
+  for (const LlamaFamily& family : kFamilies) {
+    if (type == family.model_type) return family;
+  }
+  throw UnsupportedError(fault(config.where("model_type"), "a family that runs as Llama does",
+                               "\"" + type + "\"", "use a checkpoint of such a family"));
 }
 
 // Null is no value of its own but the default's absence: "sliding_window": null is no window.
@@ -177,6 +180,10 @@ Index read_kv_heads(const ConfigReader& config, const LlamaFamily& family) {
 }
 
 }  // namespace
+
+std::span<const LlamaFamily> llama_families() {
+  return kFamilies;
+}
 
 LlamaConfig::LlamaConfig(const ConfigReader& config)
     : family(&find_family(config)),

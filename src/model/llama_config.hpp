@@ -2,6 +2,7 @@
 // (transformers 4.57) for fields that are not there.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct LlamaFamily {
   bool four_norms = false;  // also after attention and MLP; soft-caps; query_pre_attn_scalar
 };
 
+// The families that run as Llama does: a line in the table of llama_config.cpp each, and no other.
+std::span<const LlamaFamily> llama_families();
+
 struct LlamaConfig {
   const LlamaFamily* family = nullptr;
   int layers = 0;
@@ -58,7 +62,8 @@ struct LlamaConfig {
   Activation activation = nullptr;
   Rope rope;
 
-  // For a model_type of llama_families(). BadInputError and UnsupportedError name the field.
+  // BadInputError and UnsupportedError name the field; UnsupportedError where model_type is none of
+  // llama_families().
   explicit LlamaConfig(const ConfigReader& config);
   bool any_window() const;
 };

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/parallel.hpp"
 
 namespace headgauge {
 

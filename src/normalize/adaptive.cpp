@@ -1,13 +1,12 @@
 // N16 adaptive temperature and N18 soft-capped softmax (docs/mathematics.md 6).
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -15,7 +14,7 @@ namespace {
 
 // P(H), highest power first, as fitted by Velickovic et al. for their model.
 constexpr std::array<double, 5> kFit = {-0.037, 0.481, -2.3, 4.917, -1.791};
-constexpr double kSharpEnough = 0.5;  // nats; below it the rule is softmax
+constexpr double kSharpEnough = 0.5;  // nats; below it the weights are those of softmax
 
 struct Fitted {
   double beta = 1;
@@ -128,9 +127,9 @@ class SoftCap final : public Normalizer {
     subtract_term(out, a, out.diagonal);
   }
 
-  std::optional<CapacityConstants> capacity(double range) const override {
+  std::optional<Lemma1Constants> lemma1_constants(double range) const override {
     const double spread = 2 * cap_ * std::tanh(range / cap_);
-    return CapacityConstants{std::exp(-spread), std::exp(spread)};
+    return Lemma1Constants{std::exp(-spread), std::exp(spread)};
   }
 
  private:
@@ -140,23 +139,26 @@ class SoftCap final : public Normalizer {
 
 }  // namespace
 
-std::vector<Rule> adaptive_rules() {
+NormalizerEntries adaptive_normalizers() {
   return {
       {{"adaptive-temperature",
         "softmax(beta l), beta = max(1, P(H)) where H = entropy of softmax(l) > 0.5, else 1; "
         "P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791",
-        "", "Velickovic et al. 2024 (arXiv 2410.01104), their fit; docs/mathematics.md N16",
-        "none known", "does not apply: the temperature depends on the whole row"},
-       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+        {},
+        "Velickovic et al. 2024 (arXiv 2410.01104), their fit; docs/mathematics.md N16",
+        "none known",
+        "does not apply: the temperature depends on the whole row"},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<AdaptiveTemperature>(info);
        }},
-      {{"softcap", "softmax(c tanh(l/c))", "c=50", "Gemma 2; docs/mathematics.md N18", "1/2",
+      {{"softcap",
+        "softmax(c tanh(l/c))",
+        {{.key = "c", .initial = 50.0, .domain = kPositive, .fit = FitRange{0.5, 128}}},
+        "Gemma 2; docs/mathematics.md N18",
+        "1/2",
         "applies"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const double cap = p.number("c", 50, {.lowest = 0, .above = true});
-         filled.parameters = fmt::format("c={}", cap);
-         return std::make_unique<SoftCap>(filled, cap);
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<SoftCap>(info, info.parameters.number("c"));
        }},
   };
 }

@@ -7,10 +7,10 @@
 #include <numbers>
 #include <optional>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/weight_sums.hpp"
+#include "normalize/families.hpp"
 #include "normalize/functions.hpp"
-#include "normalize/rules.hpp"
 
 namespace headgauge {
 namespace {
@@ -23,8 +23,8 @@ class Elementwise final : public Normalizer {
     double power = 0;          // of 1/n
     bool shift_log_n = false;  // shift = -log n
     double shift = 0;
-    std::optional<Curve> curve;  // what the kernel calls h, if it has it
-    int curve_power = 1;
+    std::optional<PointwiseFunction> function;  // h in the kernels, where they have it
+    int kernel_power = 1;
     int odd_power = 0;  // h(x) = x^odd_power, if it is that
     NormalizerTraits traits;
   };
@@ -37,11 +37,11 @@ class Elementwise final : public Normalizer {
 
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
-    if (parts_.curve) {
-      const CurveRule rule = {*parts_.curve, static_cast<float>(shift_of(context)),
-                              parts_.curve_power, factor_of(context)};
+    if (parts_.function) {
+      const PointwiseKernel kernel = {*parts_.function, static_cast<float>(shift_of(context)),
+                                      parts_.kernel_power, factor_of(context)};
       WeightSums sums;
-      if (weigh_curve(rule, logits, weights, sums)) return sums;
+      if (weigh_pointwise(kernel, logits, weights, sums)) return sums;
     }
     if (parts_.odd_power > 0) return weigh_odd_power(logits, factor_of(context), weights);
     return Normalizer::weigh_row(logits, context, weights);
@@ -91,92 +91,97 @@ class Elementwise final : public Normalizer {
   Parts parts_;
 };
 
-std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_sigmoid(const NormalizerInfo& info) {
   Elementwise::Parts parts;
   parts.h = scalar_function("sigmoid");
-  parts.curve = Curve::kSigmoid;
+  parts.function = PointwiseFunction::kSigmoid;
   parts.traits.lipschitz = 0.25;
-  parts.shift_log_n = true;
-  if (!p.is("b", "-logn")) {
-    const double none = std::nan("");
-    const double b = p.number("b", none, {});
-    if (!std::isnan(b)) {
-      parts.shift_log_n = false;
-      parts.shift = b;
-      filled.parameters = fmt::format("b={}", b);
-    }
-  }
-  return std::make_unique<Elementwise>(filled, parts);
+  parts.shift_log_n = !info.parameters.is_number("b");
+  if (!parts.shift_log_n) parts.shift = info.parameters.number("b");
+  return std::make_unique<Elementwise>(info, parts);
 }
 
-std::optional<Curve> curve_of(std::string_view h, double power) {
-  if (h == "relu" && power <= 16 && power == std::floor(power)) return Curve::kRelu;
-  if (h == "relu6") return Curve::kRelu6;
-  if (h == "softplus") return Curve::kSoftplus;
-  if (h == "sigmoid") return Curve::kSigmoid;
+std::optional<PointwiseFunction> kernel_of(std::string_view h, double power) {
+  if (h == "relu" && power <= 16 && power == std::floor(power)) return PointwiseFunction::kRelu;
+  if (h == "relu6") return PointwiseFunction::kRelu6;
+  if (h == "softplus") return PointwiseFunction::kSoftplus;
+  if (h == "sigmoid") return PointwiseFunction::kSigmoid;
   return std::nullopt;
 }
 
-std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info) {
   Elementwise::Parts parts;
-  const std::string h =
-      p.word("h", "relu", {"relu", "gelu", "softplus", "identity", "relu6", "sigmoid"});
-  const double power = p.number("power", 1, {.lowest = 0, .above = true});
-  parts.power = p.number("alpha", 1, {.lowest = 0, .highest = 1});
+  const std::string& h = info.parameters.word("h");
+  const double power = info.parameters.number("power");
+  parts.power = info.parameters.number("alpha");
   if (h != "relu" && power != 1) {
     throw UsageError(fault("ScanOptions::normalizer relu, parameter power", "1 unless h=relu",
                            fmt::format("{} with h={}", power, h), "leave one of them out"));
   }
-  filled.parameters =
-      fmt::format("power={},alpha={}{}", power, parts.power, h == "relu" ? "" : ",h=" + h);
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);
-  parts.curve = curve_of(h, power);
-  parts.curve_power = static_cast<int>(std::min(power, 16.0));
+  parts.function = kernel_of(h, power);
+  parts.kernel_power = static_cast<int>(std::min(power, 16.0));
   if (h == "identity") parts.odd_power = 1;
   parts.traits.sparse = h == "relu" || h == "relu6";
   parts.traits.is_signed = h == "identity" || h == "gelu";
   parts.traits.increasing = h != "gelu";
   if (power == 1) parts.traits.lipschitz = parts.h.steepest;
-  return std::make_unique<Elementwise>(filled, parts);
+  return std::make_unique<Elementwise>(info, parts);
 }
 
-std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
+std::unique_ptr<Normalizer> make_poly(const NormalizerInfo& info) {
   Elementwise::Parts parts;
-  const double power = p.number("p", 3, {.lowest = 1, .highest = 16, .whole = true});
-  filled.parameters = fmt::format("p={}", power);
-  parts.h = integer_power(static_cast<int>(power));
+  const int power = static_cast<int>(info.parameters.whole("p"));
+  parts.h = integer_power(power);
   parts.power = 0.5;
-  parts.curve_power = static_cast<int>(power);
-  if (parts.curve_power % 2 == 0) {
-    parts.curve = Curve::kEvenPower;
+  parts.kernel_power = power;
+  if (parts.kernel_power % 2 == 0) {
+    parts.function = PointwiseFunction::kEvenPower;
   } else {
-    parts.odd_power = parts.curve_power;
+    parts.odd_power = parts.kernel_power;
   }
-  parts.traits.is_signed = static_cast<int>(power) % 2 == 1;
+  parts.traits.is_signed = power % 2 == 1;
   parts.traits.increasing = parts.traits.is_signed;
   if (power == 1) parts.traits.lipschitz = 1;
-  return std::make_unique<Elementwise>(filled, parts);
+  return std::make_unique<Elementwise>(info, parts);
 }
 
 }  // namespace
 
-std::vector<Rule> elementwise_rules() {
+NormalizerEntries elementwise_normalizers() {
   return {
-      {{"sigmoid", "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n", "b=-logn",
-        "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8", "1/4",
+      {{"sigmoid",
+        "a_i = 1 / (1 + exp(-(l_i + b))); b=-logn is -log n",
+        {{.key = "b",
+          .initial = "-logn",
+          .domain = kAnyNumber,
+          .words = {"-logn"},
+          .fit = FitRange{.low = -14, .high = 2, .geometric = false}}},
+        "Ramapuram et al. 2024 (arXiv 2409.04431); docs/mathematics.md N8",
+        "1/4",
         "does not apply: weights are not normalised by a sum"},
        make_sigmoid},
       {{"relu",
         "a_i = n^-alpha relu(l_i)^power; h=gelu, softplus, identity, relu6 or sigmoid in "
         "place of relu",
-        "power=1,alpha=1", "Wortsman et al. 2023 (arXiv 2309.08586); docs/mathematics.md N11",
+        {{.key = "power", .initial = 1.0, .domain = kPositive},
+         {.key = "alpha",
+          .initial = 1.0,
+          .domain = NumberDomain{.lowest = 0, .highest = 1},
+          .fit = FitRange{.low = 0, .high = 1, .geometric = false}},
+         {.key = "h",
+          .initial = "relu",
+          .words = {"relu", "gelu", "softplus", "identity", "relu6", "sigmoid"},
+          .always_listed = false}},
+        "Wortsman et al. 2023 (arXiv 2309.08586); docs/mathematics.md N11",
         "n^-alpha sup|h'|; none for power other than 1",
         "does not apply: weights are not normalised by a sum"},
        make_relu},
-      {{"poly", "a_i = l_i^p / sqrt(n)", "p=3",
+      {{"poly",
+        "a_i = l_i^p / sqrt(n)",
+        {{.key = "p",
+          .initial = 3.0,
+          .domain = NumberDomain{.lowest = 1, .highest = 16, .whole = true}}},
         "Saratchandran et al. 2024 (arXiv 2410.18613); docs/mathematics.md N13",
         "none for p > 1: the slope grows with |l|",
         "does not apply: weights are not normalised by a sum, nor positive"},

@@ -1,13 +1,12 @@
 // N4 sparsemax, N5 alpha-entmax and N6 its length-aware form (docs/mathematics.md 6).
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "kernels/root_rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/ridge_form.hpp"
-#include "normalize/rules.hpp"
 
 namespace headgauge {
 namespace {
@@ -94,46 +93,59 @@ double one(const RowContext&) {
   return 1;
 }
 
-constexpr RuleParameters::Domain kAlpha = {.lowest = 1, .highest = 4, .above = true};
+constexpr NumberDomain kAlpha = {.lowest = 1, .highest = 4, .above = true};
 
-std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info, RuleParameters& p) {
-  NormalizerInfo filled = info;
-  const double alpha = p.number("alpha", 1.5, kAlpha), delta = p.number("delta", 1, {.lowest = 0});
-  const double beta = p.number("beta", 0.55, {.lowest = 0});
-  const double gamma = p.number("gamma", 1, {.lowest = -2, .highest = 2});
-  filled.parameters = fmt::format("alpha={},delta={},beta={},gamma={}", alpha, delta, beta, gamma);
+std::unique_ptr<Normalizer> make_asentmax(const NormalizerInfo& info) {
+  const Parameters& p = info.parameters;
+  const double alpha = p.number("alpha"), delta = p.number("delta");
+  const double beta = p.number("beta"), gamma = p.number("gamma");
   const auto scale = [=](const RowContext& c) {
     // A single key has weight 1 at any scale; (log 1)^gamma may be infinite.
     if (c.visible < 2) return std::max(delta, 1.0);
     return delta + beta * std::pow(std::log(static_cast<double>(c.visible)), gamma);
   };
-  return std::make_unique<Entmax>(filled, alpha, scale, true);
+  return std::make_unique<Entmax>(info, alpha, scale, true);
 }
 
 }  // namespace
 
-std::vector<Rule> entmax_rules() {
+NormalizerEntries entmax_normalizers() {
   const std::string lemma = "does not apply: not F(l_i) / sum F";
   return {
-      {{"sparsemax", "Euclidean projection of l on the simplex: a_i = [l_i - tau]_+", "",
-        "Martins and Astudillo 2016; docs/mathematics.md N4", "1", lemma},
-       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+      {{"sparsemax",
+        "Euclidean projection of l on the simplex: a_i = [l_i - tau]_+",
+        {},
+        "Martins and Astudillo 2016; docs/mathematics.md N4",
+        "1",
+        lemma},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<Entmax>(info, 2.0, one, false);
        }},
-      {{"entmax", "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), tau so that they sum to 1",
-        "alpha=1.5", "Peters et al. 2019; docs/mathematics.md N5",
-        "2^(alpha-2) for alpha <= 2; none above: not Lipschitz", lemma},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const double alpha = p.number("alpha", 1.5, kAlpha);
-         filled.parameters = fmt::format("alpha={}", alpha);
-         return std::make_unique<Entmax>(filled, alpha, one, false);
+      {{"entmax",
+        "a_i = [(alpha-1) l_i - tau]_+^(1/(alpha-1)), tau so that they sum to 1",
+        {{.key = "alpha",
+          .initial = 1.5,
+          .domain = kAlpha,
+          .fit = FitRange{.low = 1.02, .high = 2.5, .geometric = false}}},
+        "Peters et al. 2019; docs/mathematics.md N5",
+        "2^(alpha-2) for alpha <= 2; none above: not Lipschitz",
+        lemma},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<Entmax>(info, info.parameters.number("alpha"), one, false);
        }},
-      {{"asentmax", "entmax_alpha((delta + beta (log n)^gamma) l)",
-        "alpha=1.5,delta=1,beta=0.55,gamma=1",
+      {{"asentmax",
+        "entmax_alpha((delta + beta (log n)^gamma) l)",
+        {{.key = "alpha", .initial = 1.5, .domain = kAlpha},
+         {.key = "delta", .initial = 1.0, .domain = kNotNegative},
+         {.key = "beta",
+          .initial = 0.55,
+          .domain = kNotNegative,
+          .fit = FitRange{.low = 0, .high = 2, .geometric = false}},
+         {.key = "gamma", .initial = 1.0, .domain = NumberDomain{.lowest = -2, .highest = 2}}},
         "Vasylenko et al. 2025 (arXiv 2506.16640), beta and gamma per head in place of learned "
         "functions; docs/mathematics.md N6",
-        "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2", lemma},
+        "2^(alpha-2) (delta + beta (log n)^gamma) for alpha <= 2",
+        lemma},
        make_asentmax},
   };
 }

@@ -170,7 +170,7 @@ double Normalizer::lipschitz(const RowContext&) const {
   return traits().lipschitz;
 }
 
-std::optional<CapacityConstants> Normalizer::capacity(double) const {
+std::optional<Lemma1Constants> Normalizer::lemma1_constants(double) const {
   return std::nullopt;
 }
 

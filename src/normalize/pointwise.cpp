@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -18,7 +18,7 @@ constexpr double kLeast = 1e-200, kMost = 1e200;
 }  // namespace
 
 PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
-                                         std::optional<CurveRule> kernel)
+                                         std::optional<PointwiseKernel> kernel)
     : info_(std::move(info)), f_(std::move(f)), kernel_(kernel) {
   if (kernel_) kernel_->normalised = true;
   traits_.pointwise = true;
@@ -29,7 +29,7 @@ PointwiseNormalizer::PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
 WeightSums PointwiseNormalizer::weigh_row(std::span<const float> logits, const RowContext& context,
                                           std::span<float> weights) const {
   WeightSums sums;
-  if (kernel_ && weigh_curve(*kernel_, logits, weights, sums)) return sums;
+  if (kernel_ && weigh_pointwise(*kernel_, logits, weights, sums)) return sums;
   return Normalizer::weigh_row(logits, context, weights);
 }
 
@@ -105,10 +105,10 @@ Normalizer::JacobianNorms PointwiseNormalizer::jacobian_norms(std::span<const fl
   return norms;
 }
 
-std::optional<CapacityConstants> PointwiseNormalizer::capacity(double range) const {
+std::optional<Lemma1Constants> PointwiseNormalizer::lemma1_constants(double range) const {
   const auto [low, high] = f_.range(range);
   if (!(low > 0)) return std::nullopt;
-  return CapacityConstants{low / high, high / low};
+  return Lemma1Constants{low / high, high / low};
 }
 
 std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f) {
@@ -117,46 +117,54 @@ std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f
 
 namespace {
 
-std::optional<CurveRule> curve_of(std::string_view f) {
-  if (f == "softplus") return CurveRule{.curve = Curve::kSoftplus};
-  if (f == "sigmoid") return CurveRule{.curve = Curve::kSigmoid};
-  if (f == "1+l^2") return CurveRule{.curve = Curve::kOnePlusSquare};
-  if (f == "taylor2") return CurveRule{.curve = Curve::kTaylor2};
+std::optional<PointwiseKernel> kernel_of(std::string_view f) {
+  if (f == "softplus") return PointwiseKernel{.function = PointwiseFunction::kSoftplus};
+  if (f == "sigmoid") return PointwiseKernel{.function = PointwiseFunction::kSigmoid};
+  if (f == "1+l^2") return PointwiseKernel{.function = PointwiseFunction::kOnePlusSquare};
+  if (f == "taylor2") return PointwiseKernel{.function = PointwiseFunction::kTaylor2};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<Rule> pointwise_rules() {
+NormalizerEntries pointwise_normalizers() {
   return {
-      {{"pointwise", "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
-        "f=softplus", "paper A, section 2; docs/mathematics.md D1.2", "sup|F'/F|/2 = 1/2",
+      {{"pointwise",
+        "a_i = F(l_i) / sum_j F(l_j), F = exp, softplus, sigmoid, 1+l^2 or taylor2",
+        {{.key = "f",
+          .initial = "softplus",
+          .words = {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"}}},
+        "paper A, section 2; docs/mathematics.md D1.2",
+        "sup|F'/F|/2 = 1/2",
         "applies"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const std::string f =
-             p.word("f", "softplus", {"exp", "softplus", "sigmoid", "1+l^2", "taylor2"});
-         filled.parameters = "f=" + f;
-         return std::make_unique<PointwiseNormalizer>(filled, scalar_function(f), curve_of(f));
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         const std::string& f = info.parameters.word("f");
+         return std::make_unique<PointwiseNormalizer>(info, scalar_function(f), kernel_of(f));
        }},
-      {{"taylor2", "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2", "",
-        "TaylorShift, Based; docs/mathematics.md N13", "1/2", "applies"},
-       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+      {{"taylor2",
+        "a_i = F(l_i) / sum_j F(l_j), F = 1 + l + l^2/2",
+        {},
+        "TaylorShift, Based; docs/mathematics.md N13",
+        "1/2",
+        "applies"},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<PointwiseNormalizer>(info, scalar_function("taylor2"),
-                                                      curve_of("taylor2"));
+                                                      kernel_of("taylor2"));
        }},
-      {{"poly-normalized", "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even", "m=4",
-        "docs/mathematics.md N13", "none: F is 0 at l = -m",
+      {{"poly-normalized",
+        "a_i = (1 + l_i/m)^m / sum_j (1 + l_j/m)^m, m even",
+        {{.key = "m",
+          .initial = 4.0,
+          .domain = NumberDomain{.lowest = 2, .highest = 32, .whole = true, .even = true},
+          .fit = FitRange{2, 32}}},
+        "docs/mathematics.md N13",
+        "none: F is 0 at l = -m",
         "applies for |l| < m only: F is 0 at l = -m"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const double m =
-             p.number("m", 4, {.lowest = 2, .highest = 32, .whole = true, .even = true});
-         filled.parameters = fmt::format("m={}", m);
-         const int power = static_cast<int>(m);
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         const int power = static_cast<int>(info.parameters.whole("m"));
          return std::make_unique<PointwiseNormalizer>(
-             filled, shifted_power(power),
-             CurveRule{.curve = Curve::kShiftedPower, .power = power});
+             info, shifted_power(power),
+             PointwiseKernel{.function = PointwiseFunction::kShiftedPower, .power = power});
        }},
   };
 }

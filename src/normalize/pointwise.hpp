@@ -1,10 +1,10 @@
-// a_i = F(l_i) / sum_j F(l_j) with a positive F: the rules that paper A is about (D1.2).
+// a_i = F(l_i) / sum_j F(l_j) with a positive F: the normalizers that paper A is about (D1.2).
 #pragma once
 
 #include <optional>
 
 #include "headgauge/normalize.hpp"
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "normalize/functions.hpp"
 
 namespace headgauge {
@@ -15,7 +15,7 @@ class PointwiseNormalizer final : public Normalizer {
  public:
   // `kernel` is the float32 path of F, where the kernels have one.
   PointwiseNormalizer(NormalizerInfo info, ScalarFunction f,
-                      std::optional<CurveRule> kernel = std::nullopt);
+                      std::optional<PointwiseKernel> kernel = std::nullopt);
 
   const NormalizerInfo& info() const override { return info_; }
   NormalizerTraits traits() const override { return traits_; }
@@ -27,7 +27,7 @@ class PointwiseNormalizer final : public Normalizer {
                 Jacobian& out) const override;
   JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
                                const WeightSums& sums, const RowContext& context) const override;
-  std::optional<CapacityConstants> capacity(double range) const override;
+  std::optional<Lemma1Constants> lemma1_constants(double range) const override;
 
  private:
   // Whether F of these logits leaves float64, and its logarithm is known.
@@ -35,7 +35,7 @@ class PointwiseNormalizer final : public Normalizer {
 
   NormalizerInfo info_;
   ScalarFunction f_;
-  std::optional<CurveRule> kernel_;
+  std::optional<PointwiseKernel> kernel_;
   NormalizerTraits traits_;
 };
 

@@ -1,25 +1,22 @@
+#include "normalize/registry.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <numeric>
 
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 
 namespace headgauge {
 namespace {
 
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all = [] {
-    std::vector<Rule> rules;
-    for (const auto& family : {scaled_softmax_rules(), adaptive_rules(), entmax_rules(),
-                               sink_rules(), elementwise_rules(), signed_rules(), top_k_rules(),
-                               pointwise_rules(), stieltjes_rules()}) {
-      rules.insert(rules.end(), family.begin(), family.end());
-    }
-    return rules;
-  }();
+using NormalizerRegistry = Registry<NormalizerInfo, Normalizer>;
+
+const NormalizerRegistry& registry() {
+  static const NormalizerRegistry all(
+      {"ScanOptions::normalizer", "rule", "normalizers"},
+      {scaled_softmax_normalizers(), adaptive_normalizers(), entmax_normalizers(),
+       sink_normalizers(), elementwise_normalizers(), signed_normalizers(), top_k_normalizers(),
+       pointwise_normalizers(), stieltjes_normalizers()});
   return all;
 }
 
@@ -51,120 +48,83 @@ std::string nearest(std::string_view word, std::vector<std::string> known) {
   return text;
 }
 
-}  // namespace
+struct GivenValue {
+  std::string key, value;
+};
 
-void RuleParameters::read(std::string_view list) {
+// The parts of "name:key=value,..." behind its name.
+std::vector<GivenValue> split_values(const SpecOption& option, std::string_view spec) {
+  const std::size_t colon = spec.find(':');
+  if (colon == std::string_view::npos) return {};
+  std::string_view list = spec.substr(colon + 1);
+  std::vector<GivenValue> values;
   while (true) {
     const std::size_t comma = list.find(',');
     const std::string_view part = list.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
       throw UsageError(
-          fault(option_.name, "name:key=value,...", fmt::format("\"{}\"", part),
-                "`headgauge " + option_.command + "` lists " + option_.what + "s and parameters"));
+          fault(option.name, "name:key=value,...", fmt::format("\"{}\"", part),
+                "`headgauge " + option.command + "` lists " + option.what + "s and parameters"));
     }
-    Entry entry{std::string(part.substr(0, equals)), std::string(part.substr(equals + 1))};
-    if (std::ranges::find(entries_, entry.key, &Entry::key) != entries_.end()) {
-      throw UsageError(fault(option_.name + " " + rule_, "every parameter once",
-                             fmt::format("\"{}\" twice", entry.key), "remove one of them"));
+    const std::string key(part.substr(0, equals));
+    if (std::ranges::find(values, key, &GivenValue::key) != values.end()) {
+      throw UsageError(fault(fmt::format("{} {}", option.name, spec.substr(0, colon)),
+                             "every parameter once", fmt::format("\"{}\" twice", key),
+                             "remove one of them"));
     }
-    entries_.push_back(std::move(entry));
-    if (comma == std::string_view::npos) break;
+    values.push_back({key, std::string(part.substr(equals + 1))});
+    if (comma == std::string_view::npos) return values;
     list.remove_prefix(comma + 1);
   }
 }
 
-RuleParameters::Entry* RuleParameters::find(const std::string& key) {
-  for (Entry& entry : entries_) {
-    if (entry.key != key) continue;
-    entry.used = true;
-    return &entry;
+}  // namespace
+
+std::size_t find_name(const SpecOption& option, std::string_view spec,
+                      const std::vector<std::string>& known) {
+  const std::string name(spec.substr(0, spec.find(':')));
+  const auto found = std::ranges::find(known, name);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+  throw UsageError(fault(option.name,
+                         "the name of a " + option.what + " such as " + nearest(name, known),
+                         "\"" + name + "\"", "`headgauge " + option.command + "` lists them"));
+}
+
+void read_parameters(const SpecOption& option, std::string_view spec, Parameters& parameters) {
+  std::vector<GivenValue> values = split_values(option, spec);
+  const std::string owner = fmt::format("{} {}", option.name, spec.substr(0, spec.find(':')));
+  const std::string known = parameters.text();
+  // In the order of the declaration: a later parameter may be bounded by an earlier one.
+  for (const Parameter& parameter : parameters.declared()) {
+    const auto given = std::ranges::find(values, parameter.key, &GivenValue::key);
+    if (given == values.end()) continue;
+    if (!parameters.set(parameter.key, given->value)) {
+      throw UsageError(fault(fmt::format("{}, parameter {}", owner, parameter.key),
+                             parameters.expected(parameter.key), "\"" + given->value + "\"",
+                             "correct the parameter"));
+    }
+    values.erase(given);
   }
-  return nullptr;
+  if (values.empty()) return;
+  throw UsageError(fault(owner, known.empty() ? "no parameters" : "parameters " + known,
+                         "\"" + values.front().key + "\"", "remove it or correct its name"));
 }
 
-double RuleParameters::number(const std::string& key, double fallback, const Domain& domain) {
-  const Entry* entry = find(key);
-  if (entry == nullptr) return fallback;
-  double value = 0;
-  const char* end = entry->value.data() + entry->value.size();
-  const auto [stop, error] = std::from_chars(entry->value.data(), end, value);
-  const bool inside = (domain.above ? value > domain.lowest : value >= domain.lowest) &&
-                      value <= domain.highest && (!domain.whole || value == std::floor(value)) &&
-                      (!domain.even || std::fmod(value, 2) == 0);
-  if (error == std::errc{} && stop == end && std::isfinite(value) && inside) return value;
-  std::string expected = domain.even    ? "an even number"
-                         : domain.whole ? "a whole number"
-                                        : "a number";
-  if (domain.lowest > -1e30) {
-    expected += fmt::format(" {} {}", domain.above ? "above" : "of at least", domain.lowest);
-  }
-  if (domain.highest < 1e30) expected += fmt::format(" up to {}", domain.highest);
-  throw UsageError(
-      fault(parameter(key), expected, "\"" + entry->value + "\"", "correct the parameter"));
+NormalizerInfo parse_normalizer(std::string_view spec) {
+  return registry().parse(spec);
 }
 
-std::string RuleParameters::word(const std::string& key, const std::string& fallback,
-                                 const std::vector<std::string>& choices) {
-  const Entry* entry = find(key);
-  if (entry == nullptr) return fallback;
-  if (std::ranges::find(choices, entry->value) != choices.end()) return entry->value;
-  std::string known;
-  for (const std::string& choice : choices) known += (known.empty() ? "" : ", ") + choice;
-  throw UsageError(fault(parameter(key), "one of " + known, "\"" + entry->value + "\"",
-                         "correct the parameter"));
-}
-
-bool RuleParameters::is(const std::string& key, std::string_view text) {
-  const Entry* entry = find(key);
-  return entry != nullptr && entry->value == text;
-}
-
-void RuleParameters::finish(const std::string& known) const {
-  for (const Entry& entry : entries_) {
-    if (entry.used) continue;
-    throw UsageError(fault(option_.name + " " + rule_,
-                           known.empty() ? "no parameters" : "parameters " + known,
-                           "\"" + entry.key + "\"", "remove it or correct its name"));
-  }
-}
-
-std::string RuleParameters::parameter(const std::string& key) const {
-  return option_.name + " " + rule_ + ", parameter " + key;
-}
-
-RuleParameters parse_rule(const RuleOption& option, std::string_view spec,
-                          const std::vector<std::string>& known) {
-  const std::size_t colon = spec.find(':');
-  const std::string_view name = spec.substr(0, colon);
-  if (std::ranges::find(known, name) == known.end()) {
-    throw UsageError(
-        fault(option.name, "the name of a " + option.what + " such as " + nearest(name, known),
-              "\"" + std::string(name) + "\"", "`headgauge " + option.command + "` lists them"));
-  }
-  RuleParameters parameters(option, name);
-  if (colon != std::string_view::npos) parameters.read(spec.substr(colon + 1));
-  return parameters;
+std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info) {
+  return registry().make(info);
 }
 
 std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
-  std::vector<std::string> known;
-  for (const Rule& rule : rules()) known.push_back(rule.info.name);
-  RuleParameters parameters = parse_rule({"ScanOptions::normalizer", "rule", "normalizers"}, spec, known);
-  const auto rule =
-      std::ranges::find(rules(), parameters.rule(), [](const Rule& r) { return r.info.name; });
-  auto made = rule->make(rule->info, parameters);
-  parameters.finish(rule->info.parameters);
-  return made;
+  return make_normalizer(parse_normalizer(spec));
 }
 
 const std::vector<NormalizerInfo>& normalizers() {
-  static const std::vector<NormalizerInfo> all = [] {
-    std::vector<NormalizerInfo> infos;
-    for (const Rule& rule : rules()) infos.push_back(rule.info);
-    return infos;
-  }();
-  return all;
+  return registry().infos();
 }
 
 }  // namespace headgauge

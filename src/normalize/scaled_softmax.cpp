@@ -1,15 +1,13 @@
 // N1 softmax, N2 scalable softmax, N3 the log-n family and N15 cosine (docs/mathematics.md 6).
 #include "normalize/scaled_softmax.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "kernels/ridge.hpp"
 #include "kernels/softmax.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 
 namespace headgauge {
 namespace {
@@ -100,13 +98,13 @@ Normalizer::JacobianNorms ScaledSoftmax::jacobian_norms(std::span<const float>,
   return norms;
 }
 
-std::optional<CapacityConstants> ScaledSoftmax::capacity(double range) const {
+std::optional<Lemma1Constants> ScaledSoftmax::lemma1_constants(double range) const {
   if (traits_.length_aware) return std::nullopt;
   const double spread = 2 * scale_({1, 0}) * (traits_.unit_norms ? std::min(range, 1.0) : range);
-  return CapacityConstants{std::exp(-spread), std::exp(spread)};
+  return Lemma1Constants{std::exp(-spread), std::exp(spread)};
 }
 
-std::vector<Rule> scaled_softmax_rules() {
+NormalizerEntries scaled_softmax_normalizers() {
   using Made = std::unique_ptr<Normalizer>;
   static const auto by_length = [](NormalizerInfo info, ScaledSoftmax::Scale scale) -> Made {
     NormalizerTraits traits;
@@ -120,80 +118,93 @@ std::vector<Rule> scaled_softmax_rules() {
     return std::make_unique<ScaledSoftmax>(std::move(info), traits,
                                            [scale](const RowContext&) { return scale; });
   };
+  const Parameter train_length = {.key = "train",
+                                  .initial = 512.0,
+                                  .domain = NumberDomain{.lowest = 2, .whole = true},
+                                  .fit = FitRange{2, 16384}};
   return {
-      {{"softmax", "a_i = exp(l_i/t) / sum_j exp(l_j/t)", "t=1",
-        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1", "1/(2t)", "applies"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double t = p.number("t", 1.0, {.lowest = 0, .above = true});
-         filled.parameters = fmt::format("t={}", t);
-         return fixed(filled, 1 / t);
+      {{"softmax",
+        "a_i = exp(l_i/t) / sum_j exp(l_j/t)",
+        {{.key = "t", .initial = 1.0, .domain = kPositive, .fit = FitRange{0.1, 10}}},
+        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1",
+        "1/(2t)",
+        "applies"},
+       [](const NormalizerInfo& info) -> Made {
+         return fixed(info, 1 / info.parameters.number("t"));
        }},
-      {{"ssmax", "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
-        "s=0.43,b=0", "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
-        "(s log n + b)/2", "does not apply: n is in the rule"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double s = p.number("s", 0.43, {.lowest = 0});
-         const double b = p.number("b", 0.0, {.lowest = 0});
-         filled.parameters = fmt::format("s={},b={}", s, b);
-         return by_length(filled, [s, b](const RowContext& c) {
+      {{"ssmax",
+        "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
+        {{.key = "s", .initial = 0.43, .domain = kNotNegative, .fit = FitRange{0.02, 2}},
+         {.key = "b", .initial = 0.0, .domain = kNotNegative}},
+        "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
+        "(s log n + b)/2",
+        "does not apply: n is in the rule"},
+       [](const NormalizerInfo& info) -> Made {
+         const double s = info.parameters.number("s"), b = info.parameters.number("b");
+         return by_length(info, [s, b](const RowContext& c) {
            return s * std::log(static_cast<double>(c.visible)) + b;
          });
        }},
-      {{"logn", "softmax(log(n) l)", "", "Chiang and Cholak 2022; docs/mathematics.md N3",
-        "log(n)/2", "does not apply: n is in the rule"},
-       [](const NormalizerInfo& info, RuleParameters&) -> Made {
+      {{"logn",
+        "softmax(log(n) l)",
+        {},
+        "Chiang and Cholak 2022; docs/mathematics.md N3",
+        "log(n)/2",
+        "does not apply: n is in the rule"},
+       [](const NormalizerInfo& info) -> Made {
          return by_length(
              info, [](const RowContext& c) { return std::log(static_cast<double>(c.visible)); });
        }},
-      {{"logn-qwen", "softmax(max(1, log_train(i)) l) for the query at position i = 1, 2, ...",
-        "train=512", "Qwen's logn attention; docs/mathematics.md N3", "max(1, log_train i)/2",
+      {{"logn-qwen",
+        "softmax(max(1, log_train(i)) l) for the query at position i = 1, 2, ...",
+        {train_length},
+        "Qwen's logn attention; docs/mathematics.md N3",
+        "max(1, log_train i)/2",
         "does not apply: the position is in the rule"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double train = p.number("train", 512, {.lowest = 2, .whole = true});
-         filled.parameters = fmt::format("train={}", train);
+       [](const NormalizerInfo& info) -> Made {
+         const double train = info.parameters.number("train");
          NormalizerTraits traits;
          traits.length_aware = traits.by_position = true;
-         return std::make_unique<ScaledSoftmax>(filled, traits, [train](const RowContext& c) {
+         return std::make_unique<ScaledSoftmax>(info, traits, [train](const RowContext& c) {
            return std::max(1.0, std::log(static_cast<double>(c.position + 1)) / std::log(train));
          });
        }},
-      {{"logn-entropy", "softmax(sqrt(log_train(n)) l)", "train=512",
-        "entropy-invariant scaling; docs/mathematics.md N3", "sqrt(log_train n)/2",
+      {{"logn-entropy",
+        "softmax(sqrt(log_train(n)) l)",
+        {train_length},
+        "entropy-invariant scaling; docs/mathematics.md N3",
+        "sqrt(log_train n)/2",
         "does not apply: n is in the rule"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double train = p.number("train", 512, {.lowest = 2, .whole = true});
-         filled.parameters = fmt::format("train={}", train);
-         return by_length(filled, [train](const RowContext& c) {
+       [](const NormalizerInfo& info) -> Made {
+         const double train = info.parameters.number("train");
+         return by_length(info, [train](const RowContext& c) {
            return std::sqrt(std::log(static_cast<double>(c.visible)) / std::log(train));
          });
        }},
-      {{"yarn", "softmax(m^2 l), m = 0.1 ln(factor) + 1", "factor=4",
-        "Peng et al. 2023 (YaRN), factor = context extension; docs/mathematics.md N3", "m^2/2",
+      {{"yarn",
+        "softmax(m^2 l), m = 0.1 ln(factor) + 1",
+        {{.key = "factor", .initial = 4.0, .domain = kPositive, .fit = FitRange{1, 256}}},
+        "Peng et al. 2023 (YaRN), factor = context extension; docs/mathematics.md N3",
+        "m^2/2",
         "applies"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double factor = p.number("factor", 4.0, {.lowest = 0, .above = true});
-         filled.parameters = fmt::format("factor={}", factor);
+       [](const NormalizerInfo& info) -> Made {
+         const double factor = info.parameters.number("factor");
          const double m = factor <= 1 ? 1.0 : 0.1 * std::log(factor) + 1;
-         return fixed(filled, m * m);
+         return fixed(info, m * m);
        }},
-      {{"cosine", "softmax(g cos(q, k_i)): queries and keys scaled to length 1", "g=10",
-        "Henry et al. 2020 (QKNorm), Swin v2; docs/mathematics.md N15", "g/2",
+      {{"cosine",
+        "softmax(g cos(q, k_i)): queries and keys scaled to length 1",
+        {{.key = "g", .initial = 10.0, .domain = kPositive, .fit = FitRange{0.5, 128}}},
+        "Henry et al. 2020 (QKNorm), Swin v2; docs/mathematics.md N15",
+        "g/2",
         "applies: logits lie within [-g, g]"},
-       [](const NormalizerInfo& info, RuleParameters& p) -> Made {
-         NormalizerInfo filled = info;
-         const double g = p.number("g", 10.0, {.lowest = 0, .above = true});
-         filled.parameters = fmt::format("g={}", g);
+       [](const NormalizerInfo& info) -> Made {
+         const double g = info.parameters.number("g");
          NormalizerTraits traits;
          traits.pointwise = true;
          traits.unit_norms = true;
          traits.lipschitz = g / 2;
-         return std::make_unique<ScaledSoftmax>(filled, traits,
-                                                [g](const RowContext&) { return g; });
+         return std::make_unique<ScaledSoftmax>(info, traits, [g](const RowContext&) { return g; });
        }},
   };
 }

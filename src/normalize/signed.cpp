@@ -1,12 +1,12 @@
-// N7 self-adjust softmax and N10 softpick: rules whose weights look at the sign or the range of the
+// N7 self-adjust softmax and N10 softpick, whose weights look at the sign or the range of the
 // logits (docs/mathematics.md 6).
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/curves.hpp"
+#include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/weight_sums.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -30,7 +30,8 @@ class SelfAdjust final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_curve({.curve = Curve::kSelfAdjust, .normalised = true}, logits, weights, sums))
+    if (weigh_pointwise({.function = PointwiseFunction::kSelfAdjust, .normalised = true}, logits,
+                        weights, sums))
       return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
@@ -143,7 +144,8 @@ class Softpick final : public Normalizer {
   WeightSums weigh_row(std::span<const float> logits, const RowContext& context,
                        std::span<float> weights) const override {
     WeightSums sums;
-    if (weigh_curve({.curve = Curve::kSoftpick, .normalised = true}, logits, weights, sums))
+    if (weigh_pointwise({.function = PointwiseFunction::kSoftpick, .normalised = true}, logits,
+                        weights, sums))
       return sums;
     return Normalizer::weigh_row(logits, context, weights);
   }
@@ -188,27 +190,34 @@ class Softpick final : public Normalizer {
 };
 
 template <class Kind>
-std::unique_ptr<Normalizer> made(const NormalizerInfo& info, RuleParameters&) {
+std::unique_ptr<Normalizer> made(const NormalizerInfo& info) {
   return std::make_unique<Kind>(info);
 }
 
 }  // namespace
 
-std::vector<Rule> signed_rules() {
+NormalizerEntries signed_normalizers() {
   return {
       {{"sasoftmax",
-        "a_i = p_i (l_i - m)/(M - m), p = softmax(l), m = min(min l, 0), M = max(max l, 0)", "",
+        "a_i = p_i (l_i - m)/(M - m), p = softmax(l), m = min(min l, 0), M = max(max l, 0)",
+        {},
         "Zheng et al. 2025 (arXiv 2502.18277); docs/mathematics.md N7",
         "none: not Lipschitz, ||J|| grows as 1/(M - m) near constant zero logits",
         "does not apply: the range of the whole row is in the rule"},
        made<SelfAdjust>},
-      {{"sasoftmax-plain", "a_i = l_i p_i, p = softmax(l)", "",
+      {{"sasoftmax-plain",
+        "a_i = l_i p_i, p = softmax(l)",
+        {},
         "Zheng et al. 2025 (arXiv 2502.18277); docs/mathematics.md N7",
-        "none: not Lipschitz, ||J|| grows with |l|", "does not apply: weights may be negative"},
+        "none: not Lipschitz, ||J|| grows with |l|",
+        "does not apply: weights may be negative"},
        made<PlainSelfAdjust>},
-      {{"softpick", "a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8)", "",
+      {{"softpick",
+        "a_i = relu(e^l_i - 1) / (sum_j |e^l_j - 1| + 1e-8)",
+        {},
         "Zuhri et al. 2025 (arXiv 2504.20966); docs/mathematics.md N10",
-        "none: not Lipschitz at l = 0", "does not apply: F is not positive"},
+        "none: not Lipschitz at l = 0",
+        "does not apply: F is not positive"},
        made<Softpick>},
   };
 }

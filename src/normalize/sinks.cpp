@@ -1,11 +1,10 @@
 // N9 softmax with a sink: off-by-one and learned (docs/mathematics.md 6).
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/softmax.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -64,21 +63,29 @@ class SinkSoftmax final : public Normalizer {
 
 }  // namespace
 
-std::vector<Rule> sink_rules() {
+NormalizerEntries sink_normalizers() {
   const std::string lemma = "does not apply: only its upper half holds, for the sink takes a share";
   return {
-      {{"softmax1", "a_i = exp(l_i) / (1 + sum_j exp(l_j))", "",
-        "Miller 2023, off by one; docs/mathematics.md N9", "1/2", lemma},
-       [](const NormalizerInfo& info, RuleParameters&) -> std::unique_ptr<Normalizer> {
+      {{"softmax1",
+        "a_i = exp(l_i) / (1 + sum_j exp(l_j))",
+        {},
+        "Miller 2023, off by one; docs/mathematics.md N9",
+        "1/2",
+        lemma},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
          return std::make_unique<SinkSoftmax>(info, 0.0);
        }},
-      {{"sink", "a_i = exp(l_i) / (e^b + sum_j exp(l_j))", "b=0",
-        "learned sinks (gpt-oss); docs/mathematics.md N9", "1/2", lemma},
-       [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-         NormalizerInfo filled = info;
-         const double b = p.number("b", 0, {});
-         filled.parameters = fmt::format("b={}", b);
-         return std::make_unique<SinkSoftmax>(filled, b);
+      {{"sink",
+        "a_i = exp(l_i) / (e^b + sum_j exp(l_j))",
+        {{.key = "b",
+          .initial = 0.0,
+          .domain = kAnyNumber,
+          .fit = FitRange{.low = -12, .high = 12, .geometric = false}}},
+        "learned sinks (gpt-oss); docs/mathematics.md N9",
+        "1/2",
+        lemma},
+       [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+         return std::make_unique<SinkSoftmax>(info, info.parameters.number("b"));
        }},
   };
 }

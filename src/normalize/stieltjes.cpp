@@ -1,12 +1,11 @@
 // N14 Stieltjes (docs/mathematics.md 6).
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/root_rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/ridge_form.hpp"
-#include "normalize/rules.hpp"
 
 namespace headgauge {
 namespace {
@@ -68,15 +67,18 @@ class Stieltjes final : public RidgeNormalizer {
 
 }  // namespace
 
-std::vector<Rule> stieltjes_rules() {
-  return {{{"stieltjes", "a_i = (lam - l_i)^-q with lam > max l so that they sum to 1", "q=4",
-            "experiments in public code, no paper found; docs/mathematics.md N14", "q 2^-(1 + 1/q)",
+NormalizerEntries stieltjes_normalizers() {
+  return {{{"stieltjes",
+            "a_i = (lam - l_i)^-q with lam > max l so that they sum to 1",
+            {{.key = "q",
+              .initial = 4.0,
+              .domain = NumberDomain{.lowest = 0.02, .highest = 64},
+              .fit = FitRange{0.5, 64}}},
+            "experiments in public code, no paper found; docs/mathematics.md N14",
+            "q 2^-(1 + 1/q)",
             "does not apply: not F(l_i) / sum F"},
-           [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-             NormalizerInfo filled = info;
-             const double q = p.number("q", 4, {.lowest = 0.02, .highest = 64});
-             filled.parameters = fmt::format("q={}", q);
-             return std::make_unique<Stieltjes>(filled, q);
+           [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+             return std::make_unique<Stieltjes>(info, info.parameters.number("q"));
            }}};
 }
 

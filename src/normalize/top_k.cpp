@@ -7,7 +7,7 @@
 
 #include "kernels/softmax.hpp"
 #include "kernels/top.hpp"
-#include "normalize/rules.hpp"
+#include "normalize/families.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -61,7 +61,7 @@ class TopK final : public Normalizer {
     std::ranges::fill(weights, 0.0);
     for (std::size_t i = 0; i < kept.size(); ++i) weights[kept[i]] = l[i];
   }
-  // That of softmax, on the kept keys.
+  // The Jacobian of softmax on the kept keys.
   void jacobian(std::span<const double> logits, const RowContext& context,
                 Jacobian& out) const override {
     out.diagonal.resize(logits.size());
@@ -98,16 +98,19 @@ class TopK final : public Normalizer {
 
 }  // namespace
 
-std::vector<Rule> top_k_rules() {
-  return {{{"topk", "softmax over the k largest logits, 0 elsewhere; all keys where k >= n", "k=8",
+NormalizerEntries top_k_normalizers() {
+  return {{{"topk",
+            "softmax over the k largest logits, 0 elsewhere; all keys where k >= n",
+            {{.key = "k",
+              .initial = 8.0,
+              .domain = kCount,
+              .fit = FitRange{.low = 1, .high = 1024, .up_to_keys = true}}},
             "Explicit Sparse Transformer; Gupta et al. 2021; docs/mathematics.md N12",
             "none: a jump where keys change places; 1/2 between jumps",
             "does not apply: not F(l_i) / sum F"},
-           [](const NormalizerInfo& info, RuleParameters& p) -> std::unique_ptr<Normalizer> {
-             NormalizerInfo filled = info;
-             const double k = p.number("k", 8, {.lowest = 1, .highest = 1e9, .whole = true});
-             filled.parameters = fmt::format("k={}", k);
-             return std::make_unique<TopK>(filled, static_cast<std::size_t>(k));
+           [](const NormalizerInfo& info) -> std::unique_ptr<Normalizer> {
+             return std::make_unique<TopK>(info,
+                                           static_cast<std::size_t>(info.parameters.whole("k")));
            }}};
 }
 

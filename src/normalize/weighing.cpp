@@ -1,4 +1,4 @@
-// Rows without a visible key, and the float32 path of rules that have no kernel of their own:
+// Rows without a visible key, and the float32 path of normalizers that have no kernel of their own:
 // through float64.
 #include <algorithm>
 #include <limits>

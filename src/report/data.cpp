@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "results/header.hpp"
-#include "scan/catalogue.hpp"
 
 namespace headgauge::report {
 namespace {
@@ -25,27 +24,25 @@ std::string overview_text(const Results& results) {
   Json metrics = Json::array();
   for (const auto& [name, metric] : results.metrics) {
     metrics.push_back({{"name", name},
-                       {"dims", metric.dims},
+                       {"dims", metric.dim_names()},
                        {"unit", metric.unit},
                        {"element", element_name(metrics.size())}});
   }
-  return json_text(Json{{"header", header_to_json(results)},
-                        {"catalogue", metrics_catalogue()},
-                        {"metrics", std::move(metrics)}});
+  return json_text(Json{{"header", header_to_json(results)}, {"metrics", std::move(metrics)}});
 }
 
 std::string element_name(std::size_t k) {
   return fmt::format("metric-{}", k);
 }
 
-std::string numbers_text(const MetricArray& metric) {
+std::string numbers_text(const LabelledArray& metric) {
   Json json{{"values", numbers(metric.values)}};
   if (!metric.standard_error.empty()) json["stderr"] = numbers(metric.standard_error);
   if (!metric.rows.empty()) json["rows"] = metric.rows;
   return json_text(json);
 }
 
-PackedNumbers packed_numbers(const MetricArray& metric) {
+PackedNumbers packed_numbers(const LabelledArray& metric) {
   // Pages are read where the order of bytes is little-endian, as browsers run nowhere else.
   static_assert(std::endian::native == std::endian::little);
   PackedNumbers packed;

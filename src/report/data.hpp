@@ -17,7 +17,7 @@ std::string overview_text(const Results& results);
 std::string element_name(std::size_t k);
 
 // {"values": [...], "stderr": [...], "rows": [...]}: flat, row-major, null where undefined.
-std::string numbers_text(const MetricArray& metric);
+std::string numbers_text(const LabelledArray& metric);
 
 // The same for large metrics: the float64 of each part one after the other, NaN where undefined,
 // and the names of the parts: "values stderr rows".
@@ -25,6 +25,6 @@ struct PackedNumbers {
   std::string parts;
   std::string bytes;
 };
-PackedNumbers packed_numbers(const MetricArray& metric);
+PackedNumbers packed_numbers(const LabelledArray& metric);
 
 }  // namespace headgauge::report

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 
 namespace headgauge {
 namespace {
@@ -22,18 +22,11 @@ std::string renamed(const std::string& dim, const std::string& name) {
 }  // namespace
 
 void add_experiment(const Results& experiment, const std::string& name, Results& whole) {
-  std::set<std::string> dims;
-  for (const auto& [metric, array] : experiment.metrics) {
-    if (wanted(experiment, metric)) dims.insert(array.dims.begin(), array.dims.end());
-  }
-  for (const auto& [coord, values] : experiment.coords) {
-    if (dims.contains(coord)) whole.set_coord(renamed(coord, name), values);
-  }
   for (const auto& [metric, array] : experiment.metrics) {
     if (!wanted(experiment, metric)) continue;
-    MetricArray copy = array;
-    for (std::string& dim : copy.dims) dim = renamed(dim, name);
-    whole.metrics.emplace_back(fmt::format("{}_{}", name, metric), std::move(copy));
+    LabelledArray copy = array;
+    for (const std::string& dim : array.dim_names()) copy = copy.renamed(dim, renamed(dim, name));
+    whole.add_metric(fmt::format("{}_{}", name, metric), std::move(copy));
   }
   for (const std::string& notice : experiment.notices) {
     whole.notices.push_back(fmt::format("{}: {}", name, notice));

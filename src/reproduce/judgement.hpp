@@ -15,11 +15,6 @@ namespace headgauge {
 // 2 standard errors either way, as everywhere in headgauge.
 inline constexpr double kErrors = 2.0;
 
-struct Estimate {
-  double value = kUndefined;
-  double standard_error = kUndefined;
-};
-
 // Inside where all of value +- 2 standard errors is within [low, high], outside where nothing of it
 // is, open where it sticks out. Without a standard error the value counts as exact.
 enum class Place { inside, outside, open };

@@ -5,6 +5,8 @@
 #include <array>
 
 #include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
+#include "results/declared.hpp"
 #include "scan/stages.hpp"
 
 namespace headgauge {
@@ -66,8 +68,8 @@ void add_costs(const std::vector<double>& seconds, Results& results) {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : kAlgorithms) names.emplace_back(algorithm.name);
   results.set_coord("algorithm", names);
-  MetricArray& cost = results.add_metric("cost_seconds", {"algorithm"}, "seconds");
-  MetricArray& paper = results.add_metric("cost_paper_seconds", {"algorithm"}, "seconds");
+  LabelledArray& cost = add_declared(results, "cost_seconds");
+  LabelledArray& paper = add_declared(results, "cost_paper_seconds");
   for (std::size_t i = 0; i < kAlgorithms.size(); ++i) {
     cost.values[i] = seconds[i];
     paper.values[i] = kAlgorithms[i].paper_seconds;
@@ -101,7 +103,7 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
   StageProgress stages(progress, 1 + static_cast<int>(kAlgorithms.size()));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
-  results.settings["command"] = "reproduce";
+  results.command = Command::reproduce_limits;
   results.settings["experiment"] = "limits";
   if (results.partial) return results;
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "headgauge/reproduce.hpp"
+#include "headgauge/cells.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
-#include "results/longest.hpp"
 
 namespace headgauge {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "scan/stages.hpp"
 
 namespace headgauge {
@@ -20,8 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kPaperContext = 512;
 // Settings that the numbers do not depend on.
-constexpr std::array kIdle = {"threads", "full", "out",    "json", "quiet",
-                              "command", "text", "tokens", "top"};
+constexpr std::array kIdle = {"threads", "full", "out", "json", "quiet", "text", "tokens", "top"};
 
 Json without_idle(Json settings) {
   for (const char* key : kIdle) settings.erase(key);
@@ -103,13 +103,14 @@ class Tokens {
     // What is wrong with the model is told before hours of drawing.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
-    if (!options_.folder.empty()) folder_.emplace(options_.folder, "choose another TokensOptions::folder");
+    if (!options_.folder.empty())
+      folder_.emplace(options_.folder, "choose another TokensOptions::folder");
   }
 
   Results run() {
     for (const char* tokens : {"gaussian", "sphere"}) run_synthetic(tokens);
     if (source_ != nullptr) run_model();
-    whole_.settings["command"] = "reproduce";
+    whole_.command = Command::reproduce_tokens;
     whole_.settings["experiment"] = "tokens";
     TokensOptions written = options_;
     written.length = length_;
@@ -147,10 +148,7 @@ class Tokens {
       return settings == without_idle(plan.settings()) && same_tool(old, plan.identity()["simd"]);
     });
     Results results = found ? std::move(*found) : simulate(options, &stages_, stop_);
-    if (!found) {
-      results.settings["command"] = "converge";
-      kept.save(results);
-    }
+    if (!found) kept.save(results);
     add(results, tokens);
   }
 
@@ -179,7 +177,7 @@ class Tokens {
     whole_.model = results.model;
     whole_.text = results.text;
     whole_.layers_done = results.layers_done;
-    whole_.set_coord("length", *results.coord("length"));  // of heads.csv
+    whole_.set_coord("length", results.require_coord("length").labels());  // of heads.csv
     for (const Flag& flag : results.flags) {
       if (flag.name == "slow") whole_.flags.push_back(flag);
     }

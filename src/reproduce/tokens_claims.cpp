@@ -5,9 +5,10 @@
 #include <cmath>
 
 #include "convergence/rank_correlation.hpp"
+#include "headgauge/cells.hpp"
 #include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
-#include "results/longest.hpp"
 
 namespace headgauge {
 namespace {
@@ -26,11 +27,6 @@ constexpr double kRootLow = 0.4, kRootHigh = 0.6;
 constexpr double kGrowth = 1.0;  // of log C(R) per unit of R
 constexpr int kFewestBalls = 3;
 
-Estimate estimate_at(const MetricArray& metric, std::size_t at) {
-  return {metric.values[at],
-          metric.standard_error.empty() ? kUndefined : metric.standard_error[at]};
-}
-
 std::string not_measured(std::string_view experiment) {
   return experiment == "model"
              ? "There are no rates of a model: give TokensOptions::model (a dump needs values)."
@@ -38,8 +34,8 @@ std::string not_measured(std::string_view experiment) {
 }
 
 // Of the fit behind a cell; 0 where the file does not say how many points it had.
-double freedom_at(const MetricArray& metric, std::size_t at, double parameters) {
-  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[at]) - parameters);
+double freedom_at(const LabelledArray& metric, std::size_t i, double parameters) {
+  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[i]) - parameters);
 }
 
 // How the fitted rates of one kind of error stand to the predicted ones.
@@ -53,12 +49,12 @@ struct Rates {
 Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind,
                double level, bool family) {
   Rates rates;
-  const MetricArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
-  const MetricArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
+  const LabelledArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
+  const LabelledArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
   if (fitted == nullptr || predicted == nullptr) return rates;
   if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
-    const auto [rate, error] = estimate_at(*fitted, i);
+    const auto [rate, error, points] = fitted->at({static_cast<Index>(i)});
     if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
     const double errors = beyond(level, freedom_at(*fitted, i, 2));
     if (errors * error > kLoose) continue;
@@ -146,9 +142,9 @@ Claim horizon_slows_down(const Results& results) {
       "at a level of {:g} %). Does not hold where one surely falls by less than {}; else cannot "
       "tell. Cannot tell either unless the horizons go from below 0.5 to above 1.",
       100 * kFamilyLevel, kNoDrop);
-  const MetricArray* horizon = results.metric("gaussian_horizon");
-  const MetricArray* mean = results.metric("gaussian_rate_mean");
-  const MetricArray* covariance = results.metric("gaussian_rate_covariance");
+  const LabelledArray* horizon = results.metric("gaussian_horizon");
+  const LabelledArray* mean = results.metric("gaussian_rate_mean");
+  const LabelledArray* covariance = results.metric("gaussian_rate_covariance");
   if (horizon == nullptr || mean == nullptr || covariance == nullptr) {
     return without_data(claim, not_measured("gaussian"));
   }
@@ -160,8 +156,9 @@ Claim horizon_slows_down(const Results& results) {
   const auto first = static_cast<std::size_t>(low - horizon->values.begin());
   const auto last = static_cast<std::size_t>(high - horizon->values.begin());
   bool slower = true, refuted = false;
-  for (const MetricArray* rate : {mean, covariance}) {
-    const Estimate a = estimate_at(*rate, first), b = estimate_at(*rate, last);
+  for (const LabelledArray* rate : {mean, covariance}) {
+    const Estimate a = rate->at({static_cast<Index>(first)}),
+                   b = rate->at({static_cast<Index>(last)});
     const double error = std::hypot(a.standard_error, b.standard_error);
     if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(error)) {
       return without_data(claim, "A rate at an end of the sweep has no standard error.");
@@ -232,8 +229,8 @@ Claim ball_rate(const Results& results) {
       "one rate is outside; else cannot tell: the theorem bounds C from above, so that a slower "
       "growth does not refute it. At least {} balls.",
       kInnerBall, kRootLow, kRootHigh, kGrowth, kFewestBalls);
-  const MetricArray* rate = results.metric("gaussian_uniform_rate");
-  const MetricArray* constant = results.metric("gaussian_uniform_constant");
+  const LabelledArray* rate = results.metric("gaussian_uniform_rate");
+  const LabelledArray* constant = results.metric("gaussian_uniform_constant");
   if (rate == nullptr || constant == nullptr) return without_data(claim, not_measured("gaussian"));
   const auto radii = results.coord_numbers("gaussian_radius");
   Verdict of_rate = Verdict::cannot_tell;
@@ -248,7 +245,7 @@ Claim ball_rate(const Results& results) {
     }
     if (radii[r] > kInnerBall || std::isnan(rate->values[r])) continue;
     ++inner;
-    const Place place = place_of(estimate_at(*rate, r), kRootLow, kRootHigh);
+    const Place place = place_of(rate->at({static_cast<Index>(r)}), kRootLow, kRootHigh);
     all = all && place == Place::inside;
     outside = outside || place == Place::outside;
   }
@@ -293,17 +290,17 @@ Claim hardmax_is_logarithmic(const Results& results) {
       "At no n does the error differ significantly from its law (Student's t at a level of {:g} % "
       "for all n together), and its exponent in n over at least 4 points is above -0.2.",
       100 * kFamilyLevel);
-  const MetricArray* error = results.metric("gaussian_hardmax_error");
-  const MetricArray* law = results.metric("gaussian_hardmax_error_predicted");
+  const LabelledArray* error = results.metric("gaussian_hardmax_error");
+  const LabelledArray* law = results.metric("gaussian_hardmax_error_predicted");
   if (error == nullptr || law == nullptr) return without_data(claim, not_measured("gaussian"));
   const auto tokens = results.coord_numbers("gaussian_tokens");
   // Every error is a mean over the same number of replicates.
-  const MetricArray* replicates = results.metric("gaussian_error_mean");
+  const LabelledArray* replicates = results.metric("gaussian_error_mean");
   const double freedom = replicates == nullptr ? 0 : freedom_at(*replicates, 0, 1);
   double farthest = 0;
   bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [value, spread] = estimate_at(*error, i);
+    const auto [value, spread, replicates_of] = error->at({static_cast<Index>(i)});
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
     const double distance = std::abs(value - law->values[i]) / spread;
     const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());
@@ -375,9 +372,9 @@ Claim model_slower_heads_see_further(const Results& results) {
       "is below 0. Does not hold where it is above {}, so that no more than a weak dependence is "
       "left; else cannot tell. At least 16 heads.",
       kWeak);
-  const MetricArray* horizon = results.metric("model_horizon");
-  const MetricArray* rate = results.metric("model_rate_covariance");
-  const MetricArray* mean = results.metric("model_rate_mean");
+  const LabelledArray* horizon = results.metric("model_horizon");
+  const LabelledArray* rate = results.metric("model_rate_covariance");
+  const LabelledArray* mean = results.metric("model_rate_mean");
   if (horizon == nullptr || rate == nullptr || mean == nullptr) {
     return without_data(claim, not_measured("model"));
   }

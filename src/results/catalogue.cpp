@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "results/catalogue_text.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -197,6 +198,45 @@ const MetricInfo& metric_info(std::string_view name) {
   const MetricInfo* info = find_metric_info(name);
   if (info == nullptr) refuse(std::string(name), "the metric is not declared");
   return *info;
+}
+
+nlohmann::ordered_json catalogue_to_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const MetricInfo& metric : all_metrics()) {
+    if (metric.kind == MetricKind::hidden) continue;
+    list.push_back({{"name", metric.name},
+                    {"title", metric.title},
+                    {"group", metric.group},
+                    {"command", metric.command},
+                    {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
+                    {"unit", metric.unit},
+                    {"formula", metric.formula},
+                    {"tex", metric.tex},
+                    {"source", metric.source},
+                    {"meaning", metric.meaning},
+                    {"by_position", metric.by_position},
+                    {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
+                    {"identifier", metric.identifier},
+                    {"flags", metric.flags}});
+  }
+  return list;
+}
+
+LabelledArray& add_declared(Results& results, std::string_view name) {
+  return add_declared(results, name, metric_info(name).all_dims());
+}
+
+LabelledArray& add_declared(Results& results, std::string_view name,
+                            std::vector<std::string> dims) {
+  const MetricInfo& info = metric_info(name);
+  return results.add_metric(info.name, std::move(dims), info.unit);
+}
+
+void give_meaning(std::string_view name, LabelledArray& metric) {
+  const MetricInfo* info = find_metric_info(name);
+  if (info == nullptr) return;
+  metric.none = info->none;
+  metric.identifier = info->identifier;
 }
 
 const MetricInfo* metric_of_flag(std::string_view flag) {

@@ -1,11 +1,12 @@
-// Which values of a diff changed, by how much.
+// Which values changed, and by how much.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <tuple>
 
 #include "headgauge/diff.hpp"
-#include "results/run_pairs.hpp"
+#include "headgauge/cells.hpp"
+#include "results/pairs.hpp"
 
 namespace headgauge {
 namespace {
@@ -21,16 +22,25 @@ std::tuple<double, double> rank(const Change& change) {
   return {std::isnan(change.errors) ? 0 : change.errors, change.relative};
 }
 
+// Puts together the list, metric by metric.
 class Lister {
  public:
-  Lister(const Results& diff, double errors) : diff_(diff), errors_(errors) {}
+  Lister(const Results& results, double threshold) : results_(results) {
+    list_.threshold = threshold;
+  }
 
   ChangeList list() {
-    for (const auto& [name, metric] : diff_.metrics) {
-      const MetricArray* twin = diff_.metric(name + "_change");
-      if (has_dim(metric, "run") && twin != nullptr) add_metric(name);
+    for (const auto& [name, change] : results_.metrics) {
+      if (change.change_of.empty()) continue;
+      const LabelledArray* metric = results_.metric(change.change_of);
+      if (metric == nullptr) continue;
+      if (metric->has_dim("run")) {
+        add(MetricPairs(results_, change.change_of));
+      } else if (!change.has_dim("position")) {
+        add_interventions(*metric, change);
+      }
     }
-    list_.by_chance *= std::erfc(errors_ / std::numbers::sqrt2);
+    list_.by_chance *= std::erfc(list_.threshold / std::numbers::sqrt2);
     const auto larger = [](const Change& a, const Change& b) { return rank(a) > rank(b); };
     std::ranges::stable_sort(list_.measured, larger);
     std::ranges::stable_sort(list_.unmeasured, larger);
@@ -38,12 +48,19 @@ class Lister {
   }
 
  private:
-  void add_metric(const std::string& name) {
-    const PairedMetric metric(diff_, name);
+  void add_interventions(const LabelledArray& metric, const LabelledArray& change) {
+    const std::string dim = intervention_dimension(results_);
+    if (dim.empty() || !metric.has_dim(dim) || !change.has_dim(dim)) return;
+    for (Index k = 1; k < change.dim(dim).size(); ++k) {
+      add(MetricPairs(results_, change.change_of, change, dim, k));
+    }
+  }
+
+  void add(const MetricPairs& metric) {
     std::size_t alone = 0;
-    while (alone < metric.dims().size() && stands_alone(metric.dims()[alone])) ++alone;
+    while (alone < metric.dims().size() && stands_alone(metric.dims()[alone].name())) ++alone;
     double largest = 0;
-    metric.each([&](const RunPair& pair) {
+    metric.each([&](const Pair& pair) {
       for (const double value : {pair.before, pair.after}) {
         if (std::abs(value) > largest) largest = std::abs(value);
       }
@@ -51,7 +68,7 @@ class Lister {
     std::vector<Index> group;
     Change measured, unmeasured;
     const auto flush = [&] {
-      // Where only the shorter lengths have too few rows for errors, the longer ones tell more.
+      // Where only the shorter lengths have too few rows for errors, the longer ones say more.
       if (measured.values > 0) {
         list_.too_few += unmeasured.values;
       } else {
@@ -61,25 +78,24 @@ class Lister {
       put(std::move(measured), list_.measured, list_.values, list_.changed);
       measured = unmeasured = {};
     };
-    metric.each([&](const RunPair& pair) {
-      const std::vector<Index> of(pair.cell.begin(),
-                                  pair.cell.begin() + static_cast<std::ptrdiff_t>(alone));
-      if (of != group) {
+    metric.each([&](const Pair& pair) {
+      const std::span<const Index> of = pair.cell.first(alone);
+      if (!std::ranges::equal(of, group)) {
         flush();
-        group = of;
+        group.assign(of.begin(), of.end());
       }
       if (std::isnan(pair.before) || std::isnan(pair.after)) return;
-      if (may_lack(name) && (pair.before < 0 || pair.after < 0)) return;
-      const double error = pair.error();
+      if (metric.is_none(pair.before) || metric.is_none(pair.after)) return;
+      const double error = pair.standard_error;
       // An error of 0 leaves nothing to chance.
       if (error > 0) list_.by_chance += 1;
       const double size = std::abs(pair.after - pair.before);
       const bool same = size <= kRounding * std::max(std::abs(pair.before), std::abs(pair.after));
       Change& best = std::isnan(error) ? unmeasured : measured;
       ++best.values;
-      if (same || (!std::isnan(error) && !(size > errors_ * error))) return;
+      if (same || (!std::isnan(error) && !(size > list_.threshold * error))) return;
       ++best.changed;
-      Change change = metric.described(name, pair);
+      Change change = metric.described(pair);
       change.relative = size / largest;
       if (best.changed > 1 && rank(change) <= rank(best)) return;
       change.values = best.values;
@@ -96,15 +112,14 @@ class Lister {
     if (best.changed > 0) list.push_back(std::move(best));
   }
 
-  const Results& diff_;
-  double errors_;
+  const Results& results_;
   ChangeList list_;
 };
 
 }  // namespace
 
-ChangeList list_changes(const Results& diff, double errors) {
-  return Lister(diff, errors).list();
+ChangeList list_changes(const Results& results, double errors) {
+  return Lister(results, errors).list();
 }
 
 }  // namespace headgauge

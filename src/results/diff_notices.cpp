@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
+#include "results/text.hpp"
 
 namespace headgauge {
 namespace {
@@ -37,19 +38,18 @@ std::string counted(const std::map<std::string, std::int64_t>& counts) {
   return named(parts);
 }
 
-std::string text_setting(const Results& results, const char* key) {
-  const auto it = results.settings.find(key);
-  return it != results.settings.end() && it->is_string() ? legible(it->get<std::string>())
-                                                         : "a run";
+std::string command_of(const Results& results) {
+  const std::string_view text = command_text(results.command);
+  return std::string(text.empty() ? "a run" : text);
 }
 
 // "scan with lengths 32, 64, layers 0-5, heads 0-5, metrics entropy, mass and 40 more".
 std::string holding(const Results& results) {
-  std::string text = text_setting(results, "command");
+  std::string text = command_of(results);
   std::string separator = " with ";
   for (const char* coord : {"length", "layer", "head"}) {
     if (results.coord(coord) == nullptr) continue;
-    text += fmt::format("{}{}s {}", separator, coord, labels_text(*results.coord(coord)));
+    text += fmt::format("{}{}s {}", separator, coord, labels_text(results.coord(coord)->labels()));
     separator = ", ";
   }
   std::vector<std::string> names;
@@ -68,26 +68,23 @@ bool same_text(const Results& before, const Results& after) {
 
 }  // namespace
 
-void LeftOut::compare_labels(const std::string& name, const std::vector<SharedLabel>& shared) {
-  // Told of what is listed only.
+void LeftOut::compare_labels(const std::string& name, const std::vector<SharedPlace>& shared) {
+  // Said of what is listed only.
   if (name == "position" && options_.metrics.empty()) return;
-  const auto rest = [&](const Coordinate& coord, Index SharedLabel::*of) {
+  const auto note = [&](const Results& results, Index SharedPlace::*of, std::string& text) {
+    const Dimension& dim = results.require_coord(name);
     std::set<Index> taken;
-    for (const SharedLabel& label : shared) taken.insert(label.*of);
-    std::vector<Index> places;
-    const auto size = std::visit([](const auto& labels) { return labels.size(); }, coord);
-    for (Index i = 0; i < static_cast<Index>(size); ++i) {
-      if (!taken.contains(i)) places.push_back(i);
+    for (const SharedPlace& place : shared) taken.insert(place.*of);
+    std::vector<Index> rest;
+    for (Index i = 0; i < dim.size(); ++i) {
+      if (!taken.contains(i)) rest.push_back(i);
     }
-    return labels_at(coord, places);
+    if (rest.empty()) return;
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name,
+                        labels_text(dim.take(rest).labels()));
   };
-  const auto note = [&](const Results& results, Index SharedLabel::*of, std::string& text) {
-    const Coordinate left = rest(*results.coord(name), of);
-    if (std::visit([](const auto& labels) { return labels.empty(); }, left)) return;
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, labels_text(left));
-  };
-  note(before_, &SharedLabel::before, old_labels_);
-  note(after_, &SharedLabel::after, new_labels_);
+  note(before_, &SharedPlace::first, old_labels_);
+  note(after_, &SharedPlace::second, new_labels_);
 }
 
 void LeftOut::fail_without_overlap() const {
@@ -136,7 +133,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   count(found, "no N was found in the old file, and one in the new");
   count(lost, "an N was found in the old file, and none in the new");
   const bool errors = std::ranges::any_of(diff.metrics, [](const auto& entry) {
-    return entry.first.ends_with("_change") && !entry.second.standard_error.empty();
+    return !entry.second.change_of.empty() && !entry.second.standard_error.empty();
   });
   if (errors && same_text(before_, after_)) {
     all.emplace_back(
@@ -158,18 +155,17 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
 std::string shared_names(const Results& before, const Results& after) {
   std::vector<std::string> names;
   for (const auto& [name, metric] : after.metrics) {
-    if (before.metric(name) != nullptr && !name.ends_with("_by_position")) names.push_back(name);
+    if (before.metric(name) != nullptr && !metric.has_dim("position")) names.push_back(name);
   }
   return names.empty() ? "none" : legible(fmt::format("{}", fmt::join(names, ", ")));
 }
 
 Json different_settings(const Results& results, const Results& other) {
   // What was asked of the output, and what is told elsewhere.
-  static const std::set<std::string> aside = {"command", "text",    "tokens",  "lengths",
-                                              "out",     "json",    "top",     "sort",
-                                              "quiet",   "threads", "measures"};
+  static const std::set<std::string> aside = {"text", "tokens", "lengths", "out",     "json",
+                                              "top",  "sort",   "quiet",   "threads", "measures"};
   // What only one command knows is no difference between two.
-  const bool same_command = text_setting(results, "command") == text_setting(other, "command");
+  const bool same_command = results.command == other.command;
   Json differing = Json::object();
   for (const auto& [key, value] : results.settings.items()) {
     if (aside.contains(key)) continue;

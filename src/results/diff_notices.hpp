@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headgauge/diff.hpp"
-#include "results/overlap.hpp"
+#include "headgauge/array.hpp"
 
 namespace headgauge {
 
@@ -30,7 +30,7 @@ class LeftOut {
   bool flags = false;
 
   // Notes the labels along a dim that only one of the two has.
-  void compare_labels(const std::string& name, const std::vector<SharedLabel>& shared);
+  void compare_labels(const std::string& name, const std::vector<SharedPlace>& shared);
 
   [[noreturn]] void fail_without_overlap() const;
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/diff.hpp"
 #include "results/summary_line.hpp"
 
@@ -12,12 +13,12 @@ namespace {
 using summary::Line;
 
 // How many changes have a sentence, each of another metric and another head.
-constexpr std::size_t kTold = 3;
+constexpr std::size_t kMostSentences = 3;
 
 // Bounds follow from other metrics, which say more.
 bool is_bound(const std::string& name) {
-  return name.ends_with("_bound") || name.ends_with("_lower") || name.ends_with("_upper") ||
-         name.ends_with("_paper");
+  const MetricInfo* info = find_metric_info(name);
+  return info != nullptr && info->bound;
 }
 
 class Summary {
@@ -34,10 +35,10 @@ class Summary {
   }
 
  private:
-  Cell run_cell(const Change& change, Index run) const {
-    const MetricArray& metric = *diff_.metric(change.metric);
-    const auto place = std::ranges::find(metric.dims, "run") - metric.dims.begin();
-    Cell cell;
+  MetricCell run_cell(const Change& change, Index run) const {
+    const std::vector<std::string> dims = diff_.require_metric(change.metric).dim_names();
+    const auto place = std::ranges::find(dims, "run") - dims.begin();
+    MetricCell cell;
     cell.metric = change.metric;
     cell.index = change.cell;
     cell.index.insert(cell.index.begin() + place, run);
@@ -45,7 +46,7 @@ class Summary {
     return cell;
   }
 
-  void from_to(Line& line, const Cell& before, const Cell& after) const {
+  void from_to(Line& line, const MetricCell& before, const MetricCell& after) const {
     line.say("from ").number(before).say(" to ").number(after);
   }
 
@@ -54,8 +55,7 @@ class Summary {
     const auto after = find_cell(diff_, "loss", {{"run", 1}});
     if (!before || !after) return;
     Line line;
-    const Index longest = diff_.coord_size("length") - 1;
-    line.say("At L = ").whole("coords.length", *longest_length(diff_), {longest});
+    line.say("At L = ").longest(diff_);
     line.say(", the loss went ");
     from_to(line, *before, *after);
     lines_.push_back(line.say(" nats.").done());
@@ -65,9 +65,9 @@ class Summary {
     std::set<std::string> metrics, heads;
     for (const auto* part : {&list_.measured, &list_.unmeasured}) {
       for (const Change& change : *part) {
-        if (metrics.size() == kTold) return;
+        if (metrics.size() == kMostSentences) return;
         if (is_bound(change.metric) || !of_one_head(change)) continue;
-        const Cell before = run_cell(change, 0), after = run_cell(change, 1);
+        const MetricCell before = run_cell(change, 0), after = run_cell(change, 1);
         const std::string head = change.labels[0].second + "." + change.labels[1].second;
         if (rounded(before.value) == rounded(after.value) || metrics.contains(change.metric) ||
             heads.contains(head)) {
@@ -75,7 +75,7 @@ class Summary {
         }
         metrics.insert(change.metric);
         heads.insert(head);
-        lines_.push_back(told(change, head, before, after));
+        lines_.push_back(sentence(change, head, before, after));
       }
     }
   }
@@ -85,17 +85,18 @@ class Summary {
            change.labels[1].first == "head";
   }
 
-  SummaryLine told(const Change& change, const std::string& head, const Cell& before,
-                   const Cell& after) const {
+  SummaryLine sentence(const Change& change, const std::string& head, const MetricCell& before,
+                   const MetricCell& after) const {
     Line line;
     line.say(change.metric).say(" of head ").say(head);
     const char* separator = " at ";
     for (std::size_t k = 2; k < change.labels.size(); ++k) {
       const auto& [dim, label] = change.labels[k];
       line.say(separator).say(dim).say(" ");
-      if (const auto* numbers = std::get_if<std::vector<double>>(diff_.coord(dim))) {
+      const Coordinate& labels = diff_.require_coord(dim).labels();
+      if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
         const auto place = static_cast<std::size_t>(change.cell[k]);
-        line.fact({label, "coords." + dim, {change.cell[k]}, (*numbers)[place], 1});
+        line.fact({label, {Line::Kind::coordinate, dim, {change.cell[k]}}, (*numbers)[place]});
       } else {
         line.say(label);
       }
@@ -104,7 +105,7 @@ class Summary {
     line.say(" went ");
     from_to(line, before, after);
     if (std::isfinite(change.errors)) {
-      line.say(", by ").fact({rounded(change.errors), "derived", {}, change.errors, 1});
+      line.say(", by ").fact({rounded(change.errors), {Line::Kind::derived}, change.errors});
       line.say(" standard errors");
     }
     SummaryLine done = line.say(".").done();
@@ -115,10 +116,10 @@ class Summary {
   void tell_count() {
     if (list_.values == 0) return;
     Line line;
-    line.whole("derived", static_cast<double>(list_.changed)).say(" of ");
-    line.whole("derived", static_cast<double>(list_.values)).say(" values changed by more than ");
-    line.fact({fmt::format("{:g}", errors_), "settings.errors", {}, errors_, 1});
-    line.say(" standard errors; ").whole("derived", list_.by_chance);
+    line.derived(static_cast<double>(list_.changed)).say(" of ");
+    line.derived(static_cast<double>(list_.values)).say(" values changed by more than ");
+    line.fact({fmt::format("{:g}", errors_), {Line::Kind::setting, "errors"}, errors_});
+    line.say(" standard errors; ").derived(list_.by_chance);
     lines_.push_back(line.say(" would by chance.").done());
   }
 
@@ -128,8 +129,8 @@ class Summary {
       return static_cast<double>(std::ranges::count(diff_.flags, change, &Flag::change));
     };
     Line line;
-    line.say("Flags gained: ").whole("derived", count("gained"));
-    line.say(", lost: ").whole("derived", count("lost"));
+    line.say("Flags gained: ").derived(count("gained"));
+    line.say(", lost: ").derived(count("lost"));
     lines_.push_back(line.say(".").done());
   }
 

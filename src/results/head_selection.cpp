@@ -67,8 +67,10 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
       throw UsageError(fault("ScanOptions::heads", "layer.head such as 3.5 or 7.*",
                              "\"" + std::string(part) + "\"", "write layer and head"));
     }
-    const Range l_range = parse_range(part.substr(0, dot), layer_count, "ScanOptions::heads", heads);
-    const Range h_range = parse_range(part.substr(dot + 1), head_count, "ScanOptions::heads", heads);
+    const Range l_range =
+        parse_range(part.substr(0, dot), layer_count, "ScanOptions::heads", heads);
+    const Range h_range =
+        parse_range(part.substr(dot + 1), head_count, "ScanOptions::heads", heads);
     for (int l = l_range.first; l <= l_range.last; ++l) {
       for (int h = h_range.first; h <= h_range.last; ++h) {
         chosen_[static_cast<std::size_t>(l)][static_cast<std::size_t>(h)] = true;
@@ -83,8 +85,8 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
     }
   }
   if (!any) {
-    throw UsageError(fault("ScanOptions::layers and ScanOptions::heads", "patterns that share a head", "none in common",
-                           "widen one of them"));
+    throw UsageError(fault("ScanOptions::layers and ScanOptions::heads",
+                           "patterns that share a head", "none in common", "widen one of them"));
   }
 }
 

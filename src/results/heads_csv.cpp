@@ -1,14 +1,14 @@
 // heads.csv: the scalar metrics of every head at every length, for a spreadsheet.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
-#include "results/longest.hpp"
-#include "results/overlap.hpp"
 
 namespace headgauge {
 namespace {
@@ -30,72 +30,68 @@ std::string quoted(const std::string& name) {
   return text;
 }
 
-// A metric, and which of the table's dims it has. What a head has once is a value of the longest
-// length, and the change between two runs one of the new run: where it lacks a dim, it stands in
-// the last row along that.
-struct Column {
-  const MetricArray* metric;
-  std::vector<bool> has;
-};
-
-std::optional<Column> column_of(const MetricArray& metric, const std::vector<std::string>& dims) {
-  Column column{&metric, {}};
+// Whether a metric is a column of a table with a row for each cell of `dims`. What a head has once
+// is a value of the longest length, and the change between two runs one of the new run: where a
+// metric lacks one of the two dims, it stands in the last row along that.
+bool is_column(const LabelledArray& metric, const std::vector<Dimension>& dims) {
   std::vector<std::string> own;
-  for (const std::string& dim : dims) {
-    const bool optional = dim == "length" || dim == "run";
-    column.has.push_back(!optional || has_dim(metric, dim));
-    if (column.has.back()) own.push_back(dim);
+  for (const Dimension& dim : dims) {
+    const bool optional = dim.name() == "length" || dim.name() == "run";
+    if (!optional || metric.has_dim(dim.name())) own.push_back(dim.name());
   }
-  if (own != metric.dims) return std::nullopt;
-  return column;
+  return own == metric.dim_names();
+}
+
+// The value in the row of a cell along `dims`; undefined where the metric stands in another row.
+double value_in_row(const LabelledArray& metric, const std::vector<Dimension>& dims,
+                    std::span<const Index> cell) {
+  std::vector<Index> own;
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    if (metric.has_dim(dims[k].name())) {
+      own.push_back(cell[k]);
+    } else if (cell[k] + 1 < dims[k].size()) {
+      return kUndefined;
+    }
+  }
+  return metric.at(own).value;
 }
 
 }  // namespace
 
 std::string heads_csv_text(const Results& results) {
   // What is set side by side, runs or interventions, is a column of its own.
-  std::vector<std::string> dims{"layer", "head"};
-  for (const char* dim : {"run", "normalizer", "pattern"}) {
-    if (results.coord(dim) != nullptr) dims.emplace_back(dim);
+  std::vector<std::string> names{"layer", "head"};
+  for (const char* name : {"run", "normalizer", "pattern"}) {
+    if (results.coord(name) != nullptr) names.emplace_back(name);
   }
-  dims.emplace_back("length");
-  std::vector<Column> columns;
-  std::string text;
-  for (const std::string& dim : dims) text.append(text.empty() ? "" : ",").append(dim);
+  names.emplace_back("length");
+  std::string text = fmt::format("{}", fmt::join(names, ","));
+  std::vector<Dimension> dims;
+  for (const std::string& name : names) {
+    if (const Dimension* dim = results.coord(name)) dims.push_back(*dim);
+  }
+  std::vector<const LabelledArray*> columns;
   for (const auto& [name, metric] : results.metrics) {
-    const auto column = column_of(metric, dims);
-    if (!column) continue;
-    columns.push_back(*column);
+    if (dims.size() < names.size() || !is_column(metric, dims)) continue;
+    columns.push_back(&metric);
     text += "," + name;
   }
   text += "\n";
   if (columns.empty()) return text;
 
-  std::vector<Index> sizes;
-  for (const std::string& dim : dims) sizes.push_back(results.coord_size(dim));
-  each_cell(sizes, [&](const std::vector<Index>& cell) {
+  LabelledArray(dims).each([&](std::span<const Index> cell, std::size_t) {
     for (std::size_t k = 0; k < dims.size(); ++k) {
       if (k > 0) text += ",";
-      const Coordinate& labels = *results.coord(dims[k]);
-      const auto place = static_cast<std::size_t>(cell[k]);
+      const Coordinate& labels = dims[k].labels();
       if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
-        append_number(text, (*numbers)[place]);
+        append_number(text, (*numbers)[static_cast<std::size_t>(cell[k])]);
       } else {
-        text += quoted(std::get<std::vector<std::string>>(labels)[place]);
+        text += quoted(dims[k].label(cell[k]));
       }
     }
-    for (const Column& column : columns) {
+    for (const LabelledArray* column : columns) {
       text += ",";
-      std::size_t at = 0;
-      bool here = true;
-      for (std::size_t k = 0; k < dims.size(); ++k) {
-        if (column.has[k]) {
-          at = at * static_cast<std::size_t>(sizes[k]) + static_cast<std::size_t>(cell[k]);
-        } else if (cell[k] + 1 < sizes[k]) {
-          here = false;
-        }
-      }
-      if (here) append_number(text, column.metric->values[at]);
+      append_number(text, value_in_row(*column, dims, cell));
     }
     text += "\n";
   });

@@ -1,11 +1,13 @@
 // results.json, the reading half: every fault is a BadInputError that names the place in the file.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
 #include "results/schema.hpp"
+#include "results/schema_1.hpp"
 
 namespace headgauge {
 namespace {
@@ -62,6 +64,11 @@ double number_at(const Place& place) {
   if (place.json.is_null()) return kUndefined;
   if (!place.json.is_number()) fail(place.where, "a number or null", shown(place.json));
   return place.json.get<double>();
+}
+
+bool truth_at(const Place& place) {
+  if (!place.json.is_boolean()) fail(place.where, "true or false", shown(place.json));
+  return place.json.get<bool>();
 }
 
 std::size_t list_size(const Place& place) {
@@ -126,28 +133,35 @@ void flatten(const Json& json, const std::string& where, std::span<const std::st
   }
 }
 
-MetricArray metric_at(const Place& place, const Results& results) {
-  MetricArray metric;
-  metric.dims = texts_at(place["dims"]);
-  metric.unit = text_at(place["unit"]);
+LabelledArray metric_at(const Place& place, const Results& results) {
+  std::vector<Dimension> dims;
   std::vector<Index> sizes;
-  std::set<std::string> seen;
-  for (const std::string& dim : metric.dims) {
-    if (results.coord(dim) == nullptr) {
-      fail(place.where + ": dims", "names of coords", "\"" + dim + "\"");
+  const std::vector<std::string> names = texts_at(place["dims"]);
+  for (const std::string& name : names) {
+    const Dimension* dim = results.coord(name);
+    if (dim == nullptr) fail(place.where + ": dims", "names of coords", "\"" + name + "\"");
+    if (std::ranges::find(dims, name, &Dimension::name) != dims.end()) {
+      fail(place.where + ": dims", "each name once", "\"" + name + "\" twice");
     }
-    if (!seen.insert(dim).second) {
-      fail(place.where + ": dims", "each name once", "\"" + dim + "\" twice");
-    }
-    sizes.push_back(results.coord_size(dim));
+    dims.push_back(*dim);
+    sizes.push_back(dim->size());
   }
+  const std::string unit = text_at(place["unit"]);
+  // The sizes come from the file and need not be true: the values decide how much is held.
   const auto read = [&](const char* key, auto& out) {
     const Place values = place[key];
-    flatten(values.json, values.where, metric.dims, sizes, out);
+    out.clear();
+    flatten(values.json, values.where, names, sizes, out);
   };
-  read("values", metric.values);
+  std::vector<double> values;
+  read("values", values);
+  LabelledArray metric(std::move(dims), unit);
+  metric.values = std::move(values);
   if (place.has("stderr")) read("stderr", metric.standard_error);
   if (place.has("rows")) read("rows", metric.rows);
+  if (place.has("none")) metric.none = number_at(place["none"]);
+  if (place.has("identifier")) metric.identifier = truth_at(place["identifier"]);
+  if (place.has("change_of")) metric.change_of = text_at(place["change_of"]);
   return metric;
 }
 
@@ -166,10 +180,31 @@ Flag flag_at(const Place& place) {
   return flag;
 }
 
+std::vector<Index> cell_at(const Place& place) {
+  return list_at(place, [](const Place& index) { return static_cast<Index>(whole_at(index)); });
+}
+
+FactSource source_at(const Place& place) {
+  FactSource source;
+  const std::string kind = text_at(place["kind"]);
+  bool known = false;
+  for (int k = 0; k <= static_cast<int>(FactSource::Kind::length_limit); ++k) {
+    source.kind = static_cast<FactSource::Kind>(k);
+    if ((known = kind == kind_text(source.kind))) break;
+  }
+  if (!known) fail(place["kind"].where, "the kind of a number's source", "\"" + kind + "\"");
+  if (place.has("name")) source.name = text_at(place["name"]);
+  if (place.has("cell")) source.cell = cell_at(place["cell"]);
+  return source;
+}
+
 Fact fact_at(const Place& place) {
-  const auto index_at = [](const Place& index) { return static_cast<Index>(whole_at(index)); };
-  return {text_at(place["text"]), text_at(place["metric"]), list_at(place["cell"], index_at),
-          number_at(place["value"]), number_at(place["scale"])};
+  // Schema 1 says in the name of the metric what kind of source it is.
+  FactSource source = place.has("metric")
+                          ? source_of_schema_1(text_at(place["metric"]), cell_at(place["cell"]))
+                          : source_at(place);
+  return {text_at(place["text"]), std::move(source), number_at(place["value"]),
+          number_at(place["scale"])};
 }
 
 SummaryLine summary_at(const Place& place) {
@@ -182,6 +217,43 @@ Verdict verdict_at(const Place& place) {
     if (text == verdict_text(verdict)) return verdict;
   }
   fail(place.where, "holds, does not hold or cannot tell", shown(place.json));
+}
+
+Change change_at(const Place& place) {
+  Change change;
+  change.metric = text_at(place["metric"]);
+  const Place labels = place["labels"];
+  if (!labels.json.is_object()) fail(labels.where, "an object", shown(labels.json));
+  for (const auto& [dim, label] : labels.json.items()) {
+    change.labels.emplace_back(dim, text_at({label, labels.where + ": " + dim}));
+  }
+  change.cell = cell_at(place["cell"]);
+  change.before = number_at(place["before"]);
+  change.after = number_at(place["after"]);
+  change.change = number_at(place["change"]);
+  change.standard_error = number_at(place["stderr"]);
+  change.errors = number_at(place["errors"]);
+  if (change.standard_error == 0) change.errors = std::numeric_limits<double>::infinity();
+  change.relative = number_at(place["relative"]);
+  change.values = whole_at(place["values"]);
+  change.changed = whole_at(place["changed"]);
+  return change;
+}
+
+ChangeList changes_at(const Place& counts, const Place& changes) {
+  ChangeList list;
+  list.threshold = number_at(counts["threshold"]);
+  list.values = whole_at(counts["values"]);
+  list.changed = whole_at(counts["changed"]);
+  list.by_chance = number_at(counts["by_chance"]);
+  list.unmeasured_values = whole_at(counts["unmeasured_values"]);
+  list.unmeasured_changed = whole_at(counts["unmeasured_changed"]);
+  list.too_few = whole_at(counts["too_few"]);
+  for (Change& change : list_at(changes, change_at)) {
+    (std::isnan(change.standard_error) ? list.unmeasured : list.measured)
+        .push_back(std::move(change));
+  }
+  return list;
 }
 
 Claim claim_at(const Place& place) {
@@ -200,6 +272,14 @@ Claim claim_at(const Place& place) {
   return claim;
 }
 
+Command command_at(const Place& place) {
+  const std::string text = text_at(place);
+  for (int k = 1; k <= static_cast<int>(Command::diff); ++k) {
+    if (text == command_text(static_cast<Command>(k))) return static_cast<Command>(k);
+  }
+  fail(place.where, "a command that writes results", shown(place.json));
+}
+
 Json object_at(const Place& root, const char* key) {
   if (!root.has(key)) return Json::object();
   const Place place = root[key];
@@ -207,7 +287,8 @@ Json object_at(const Place& root, const char* key) {
   return place.json;
 }
 
-void check_schema(const Place& root) {
+// The major version.
+int check_schema(const Place& root) {
   const std::string schema = text_at(root["schema"]);
   const Place place = root["schema"];
   const std::string expected = "\"" + std::string(kResultsSchema) + "\"";
@@ -223,24 +304,21 @@ void check_schema(const Place& root) {
     throw UnsupportedError(fault(place.where, expected + " or older", shown(place.json),
                                  "read it with a newer headgauge"));
   }
+  return major;
 }
 
 }  // namespace
 
 Results results_from_json(const nlohmann::ordered_json& json, const std::string& where) {
   const Place root{json, where};
-  check_schema(root);
+  const int major = check_schema(root);
   Results results;
   results.tool = object_at(root, "tool");
   results.model = object_at(root, "model");
   results.text = object_at(root, "text");
   results.settings = object_at(root, "settings");
   results.timings = object_at(root, "timings");
-  if (root.has("partial")) {
-    const Place partial = root["partial"];
-    if (!partial.json.is_boolean()) fail(partial.where, "true or false", shown(partial.json));
-    results.partial = partial.json.get<bool>();
-  }
+  if (root.has("partial")) results.partial = truth_at(root["partial"]);
   if (root.has("layers_done")) results.layers_done = whole_at(root["layers_done"]);
 
   const Json coords = object_at(root, "coords");
@@ -255,7 +333,13 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   if (root.has("flags")) results.flags = list_at(root["flags"], flag_at);
   if (root.has("summary")) results.summary = list_at(root["summary"], summary_at);
   if (root.has("claims")) results.claims = list_at(root["claims"], claim_at);
+  if (root.has("changes")) results.changes = changes_at(root["change_counts"], root["changes"]);
   if (root.has("notices")) results.notices = texts_at(root["notices"]);
+  if (major == 1) {
+    complete_schema_1(results);
+  } else if (root.has("command")) {
+    results.command = command_at(root["command"]);
+  }
   return results;
 }
 

@@ -1,5 +1,6 @@
 // results.json, the writing half. Metrics are turned to JSON one at a time, so that a model of a
 // thousand heads never needs the whole document as a tree.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -38,28 +39,23 @@ Json nest(const std::vector<T>& values, std::span<const Index> sizes, std::size_
 }
 
 template <class T>
-Json nest(const Results& results, const MetricArray& metric, const std::vector<T>& values) {
+Json nest(const LabelledArray& metric, const std::vector<T>& values) {
   std::vector<Index> sizes;
-  Index cells = 1;
-  for (const std::string& dim : metric.dims) {
-    sizes.push_back(results.coord_size(dim));
-    cells *= sizes.back();
-  }
-  if (cells != static_cast<Index>(values.size())) {
-    throw UsageError(fault("results", std::to_string(cells) + " values of a metric",
-                           std::to_string(values.size()), "coordinates changed after add_metric"));
-  }
+  for (const Dimension& dim : metric.dims()) sizes.push_back(dim.size());
   std::size_t next = 0;
   return nest(values, sizes, next);
 }
 
-Json metric_to_json(const Results& results, const MetricArray& metric) {
+Json metric_to_json(const LabelledArray& metric) {
   Json json;
-  json["dims"] = metric.dims;
+  json["dims"] = metric.dim_names();
   json["unit"] = metric.unit;
-  json["values"] = nest(results, metric, metric.values);
-  if (!metric.standard_error.empty()) json["stderr"] = nest(results, metric, metric.standard_error);
-  if (!metric.rows.empty()) json["rows"] = nest(results, metric, metric.rows);
+  if (metric.none) json["none"] = *metric.none;
+  if (metric.identifier) json["identifier"] = true;
+  if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
+  json["values"] = nest(metric, metric.values);
+  if (!metric.standard_error.empty()) json["stderr"] = nest(metric, metric.standard_error);
+  if (!metric.rows.empty()) json["rows"] = nest(metric, metric.rows);
   return json;
 }
 
@@ -85,16 +81,60 @@ Json flag_to_json(const Flag& flag) {
   return json;
 }
 
+Json fact_to_json(const Fact& fact) {
+  Json json = {{"text", fact.text}, {"kind", kind_text(fact.source.kind)}};
+  if (!fact.source.name.empty()) json["name"] = fact.source.name;
+  if (!fact.source.cell.empty()) json["cell"] = fact.source.cell;
+  json["value"] = cell(fact.value);
+  json["scale"] = fact.scale;
+  return json;
+}
+
 Json summary_to_json(const SummaryLine& line) {
   Json facts = Json::array();
-  for (const Fact& fact : line.facts) {
-    facts.push_back({{"text", fact.text},
-                     {"metric", fact.metric},
-                     {"cell", fact.cell},
-                     {"value", cell(fact.value)},
-                     {"scale", fact.scale}});
-  }
+  for (const Fact& fact : line.facts) facts.push_back(fact_to_json(fact));
   return {{"text", line.text}, {"heads", line.heads}, {"facts", std::move(facts)}};
+}
+
+// `errors` is null where it is infinite: the standard error is 0 then.
+Json change_to_json(const Change& change) {
+  Json labels = Json::object();
+  for (const auto& [dim, label] : change.labels) labels[dim] = label;
+  return {{"metric", change.metric},
+          {"labels", std::move(labels)},
+          {"cell", change.cell},
+          {"before", cell(change.before)},
+          {"after", cell(change.after)},
+          {"change", cell(change.change)},
+          {"stderr", cell(change.standard_error)},
+          {"errors", cell(change.errors)},
+          {"relative", cell(change.relative)},
+          {"values", change.values},
+          {"changed", change.changed}};
+}
+
+// The changes that stand out most, measured ones first.
+Json changes_to_json(const ChangeList& list) {
+  Json changes = Json::array();
+  for (const auto* part : {&list.measured, &list.unmeasured}) {
+    for (const Change& change : std::span(*part).first(std::min(part->size(), kMostChanges))) {
+      changes.push_back(change_to_json(change));
+    }
+  }
+  return changes;
+}
+
+Json change_counts_to_json(const ChangeList& list) {
+  return {{"threshold", list.threshold},
+          {"values", list.values},
+          {"changed", list.changed},
+          {"by_chance", list.by_chance},
+          {"unmeasured_values", list.unmeasured_values},
+          {"unmeasured_changed", list.unmeasured_changed},
+          {"too_few", list.too_few},
+          {"listed", std::min(list.measured.size(), kMostChanges) +
+                         std::min(list.unmeasured.size(), kMostChanges)},
+          {"found", list.measured.size() + list.unmeasured.size()}};
 }
 
 Json claim_to_json(const Claim& claim) {
@@ -118,6 +158,7 @@ Json claim_to_json(const Claim& claim) {
 Json head_to_json(const Results& results) {
   Json json;
   json["schema"] = kResultsSchema;
+  if (results.command != Command::unknown) json["command"] = command_text(results.command);
   json["tool"] = results.tool;
   json["model"] = results.model;
   json["text"] = results.text;
@@ -125,8 +166,8 @@ Json head_to_json(const Results& results) {
   json["partial"] = results.partial;
   json["layers_done"] = results.layers_done;
   json["coords"] = Json::object();
-  for (const auto& [name, values] : results.coords) {
-    json["coords"][name] = coordinate_to_json(values);
+  for (const Dimension& dim : results.coords) {
+    json["coords"][dim.name()] = coordinate_to_json(dim.labels());
   }
   return json;
 }
@@ -142,6 +183,10 @@ Json tail_to_json(const Results& results) {
   if (!results.claims.empty()) {
     json["claims"] = Json::array();
     for (const Claim& claim : results.claims) json["claims"].push_back(claim_to_json(claim));
+  }
+  if (results.changes) {
+    json["change_counts"] = change_counts_to_json(*results.changes);
+    json["changes"] = changes_to_json(*results.changes);
   }
   json["notices"] = results.notices;
   json["timings"] = results.timings;
@@ -174,7 +219,7 @@ void write_text(const Results& results, const Put& put) {
   put("{\n" + entry_lines(head_to_json(results)) + ",\n  \"metrics\": {");
   const char* separator = "\n    ";
   for (const auto& [name, metric] : results.metrics) {
-    put(separator + json_text(name) + ": " + json_text(metric_to_json(results, metric)));
+    put(separator + json_text(name) + ": " + json_text(metric_to_json(metric)));
     separator = ",\n    ";
   }
   put("\n  },\n" + entry_lines(tail_to_json(results)) + "\n}\n");
@@ -196,7 +241,7 @@ nlohmann::ordered_json to_json(const Results& results) {
   Json json = head_to_json(results);
   json["metrics"] = Json::object();
   for (const auto& [name, metric] : results.metrics) {
-    json["metrics"][name] = metric_to_json(results, metric);
+    json["metrics"][name] = metric_to_json(metric);
   }
   json.update(tail_to_json(results));
   return json;

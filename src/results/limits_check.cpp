@@ -7,8 +7,9 @@
 #include <set>
 
 #include "headgauge/diff.hpp"
-#include "results/head_labels.hpp"
-#include "results/run_pairs.hpp"
+#include "headgauge/cells.hpp"
+#include "results/pairs.hpp"
+#include "results/text.hpp"
 
 namespace headgauge {
 namespace {
@@ -20,15 +21,15 @@ class Checker {
   Checker(const Results& diff, const Limit& limit) : diff_(diff), limit_(limit) {}
 
   LimitCheck run() {
-    const MetricArray* array = diff_.metric(limit_.metric);
-    if (array == nullptr || !has_dim(*array, "run")) {
+    const LabelledArray* array = diff_.metric(limit_.metric);
+    if (array == nullptr || !array->has_dim("run")) {
       fail("metric", "a metric that was compared", "\"" + limit_.metric + "\"",
            "these were: " + compared());
     }
-    const PairedMetric metric(diff_, limit_.metric);
+    const MetricPairs metric(diff_, limit_.metric);
     choose_heads(metric);
     choose_labels(metric);
-    metric.each([&](const RunPair& pair) {
+    metric.each([&](const Pair& pair) {
       if (chosen(metric, pair.cell)) check(metric, pair);
     });
     if (check_.values == 0) {
@@ -48,15 +49,14 @@ class Checker {
   std::string compared() const {
     std::vector<std::string> names;
     for (const auto& [name, metric] : diff_.metrics) {
-      if (has_dim(metric, "run") && !name.ends_with("_by_position")) names.push_back(name);
+      if (metric.has_dim("run") && !metric.has_dim("position")) names.push_back(name);
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }
 
-  void choose_heads(const PairedMetric& metric) {
+  void choose_heads(const MetricPairs& metric) {
     if (limit_.heads.empty()) return;
-    const auto& dims = metric.dims();
-    if (dims.size() < 2 || dims[0] != "layer" || dims[1] != "head") {
+    if (!metric.of_heads()) {
       fail("heads", fmt::format("none, as {} is not of single heads", limit_.metric),
            "\"" + limit_.heads + "\"", "leave it out");
     }
@@ -65,31 +65,35 @@ class Checker {
     } catch (const UsageError&) {
       fail("heads", "heads of both runs as layer.head, such as 3.5,7.*", "\"" + limit_.heads + "\"",
            fmt::format("both have the layers {} and the heads {}",
-                       labels_text(*diff_.coord("layer")), labels_text(*diff_.coord("head"))));
+                       labels_text(diff_.coord("layer")->labels()),
+                       labels_text(diff_.coord("head")->labels())));
     }
   }
 
   // Along each dim the places that `where` leaves.
-  void choose_labels(const PairedMetric& metric) {
+  void choose_labels(const MetricPairs& metric) {
     places_.assign(metric.dims().size(), {});
     for (const auto& [dim, labels] : limit_.where) {
-      const auto it = std::ranges::find(metric.dims(), dim);
+      const auto it = std::ranges::find(metric.dims(), dim, &Dimension::name);
       if (it == metric.dims().end()) {
-        fail("where", fmt::format("dims of {} ({})", limit_.metric, fmt::join(metric.dims(), ", ")),
+        std::vector<std::string> names;
+        for (const Dimension& of : metric.dims()) names.push_back(of.name());
+        fail("where", fmt::format("dims of {} ({})", limit_.metric, fmt::join(names, ", ")),
              "\"" + dim + "\"", "correct the limit");
       }
-      const auto shared = shared_labels("", *diff_.coord(dim), labels);
-      const auto asked = std::visit([](const auto& list) { return list.size(); }, labels);
-      if (shared.size() < asked) {
+      // Under no name, so that a position is a label as any other.
+      const Dimension asked("", labels);
+      const auto shared = shared_places(it->renamed(""), asked);
+      if (std::ssize(shared) < asked.size()) {
         fail("where", fmt::format("labels of {} that both runs have", dim), labels_text(labels),
-             "they share " + labels_text(*diff_.coord(dim)));
+             "they share " + labels_text(it->labels()));
       }
       auto& places = places_[static_cast<std::size_t>(it - metric.dims().begin())];
-      for (const SharedLabel& label : shared) places.insert(label.before);
+      for (const SharedPlace& place : shared) places.insert(place.first);
     }
   }
 
-  bool chosen(const PairedMetric& metric, const std::vector<Index>& cell) const {
+  bool chosen(const MetricPairs& metric, std::span<const Index> cell) const {
     for (std::size_t k = 0; k < cell.size(); ++k) {
       if (!places_[k].empty() && !places_[k].contains(cell[k])) return false;
     }
@@ -97,7 +101,7 @@ class Checker {
     return heads_.contains(head_label(diff_, "layer", cell[0]), head_label(diff_, "head", cell[1]));
   }
 
-  void check(const PairedMetric& metric, const RunPair& pair) {
+  void check(const MetricPairs& metric, const Pair& pair) {
     if (std::isnan(pair.before)) {
       if (!std::isnan(pair.after)) ++check_.unchecked;
       return;
@@ -106,22 +110,22 @@ class Checker {
     const double change = pair.after - pair.before;
     const bool undefined = std::isnan(pair.after);
     const bool one_side =
-        may_lack(limit_.metric) && !undefined && (pair.before < 0) != (pair.after < 0);
+        !undefined && metric.is_none(pair.before) != metric.is_none(pair.after);
     // "None found" is above every N.
-    const bool increase = one_side ? pair.after < 0 : change > 0;
+    const bool increase = one_side ? metric.is_none(pair.after) : change > 0;
     const double most = increase ? limit_.max_increase : limit_.max_decrease;
     double excess = kInfinite;
     double allowed = 0;
     if (!undefined) {
       if (std::isinf(most) || change == 0) return;
       allowed = limit_.relative ? most * std::abs(pair.before) : most;
-      const double error = std::isnan(pair.error()) ? 0 : pair.error();
+      const double error = std::isnan(pair.standard_error) ? 0 : pair.standard_error;
       if (!one_side) excess = std::abs(change) - allowed - limit_.errors * error;
       if (!(excess > 0)) return;
     }
     if (++check_.exceeded > 1 && excess <= excess_) return;
     excess_ = excess;
-    check_.worst = metric.described(limit_.metric, pair);
+    check_.worst = metric.described(pair);
     check_.allowed = allowed;
     check_.found_on_one_side = one_side;
   }

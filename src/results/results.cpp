@@ -1,29 +1,18 @@
 #include "headgauge/results.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <utility>
+
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
 
-std::size_t size_of(const Coordinate& values) {
-  return std::visit([](const auto& list) { return list.size(); }, values);
-}
-
-template <class Entries>
-auto* find_entry(Entries& entries, std::string_view name) {
-  const auto it =
-      std::find_if(entries.begin(), entries.end(), [&](auto& e) { return e.first == name; });
-  return it == entries.end() ? nullptr : &it->second;
-}
-
-template <class Entries>
-std::string names_of(const Entries& entries) {
-  std::string list;
-  for (const auto& entry : entries) {
-    if (!list.empty()) list += ", ";
-    list += entry.first;
-  }
-  return list.empty() ? "none" : list;
+std::string joined(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -33,84 +22,124 @@ std::string_view verdict_text(Verdict verdict) {
   return verdict == Verdict::does_not_hold ? "does not hold" : "cannot tell";
 }
 
-void Results::set_coord(const std::string& name, Coordinate values) {
-  if (auto* old = find_entry(coords, name)) {
-    *old = std::move(values);
-    return;
+std::string_view command_text(Command command) {
+  switch (command) {
+    case Command::unknown:
+      return "";
+    case Command::scan:
+      return "scan";
+    case Command::compare:
+      return "compare";
+    case Command::converge:
+      return "converge";
+    case Command::simulate:
+      return "converge --synthetic";
+    case Command::reproduce_limits:
+      return "reproduce limits";
+    case Command::reproduce_tokens:
+      return "reproduce tokens";
+    case Command::diff:
+      return "diff";
   }
-  coords.emplace_back(name, std::move(values));
+  return "";
 }
 
-const Coordinate* Results::coord(std::string_view name) const {
-  return find_entry(coords, name);
-}
-
-Index Results::coord_size(std::string_view name) const {
-  const Coordinate* values = coord(name);
-  if (values == nullptr) {
-    throw UsageError(fault("results", "a coordinate \"" + std::string(name) + "\"", "none",
-                           "the coordinates are " + names_of(coords)));
+std::string_view kind_text(FactSource::Kind kind) {
+  switch (kind) {
+    case FactSource::Kind::cell:
+      return "cell";
+    case FactSource::Kind::standard_error:
+      return "standard_error";
+    case FactSource::Kind::coordinate:
+      return "coordinate";
+    case FactSource::Kind::setting:
+      return "setting";
+    case FactSource::Kind::flags:
+      return "flags";
+    case FactSource::Kind::heads:
+      return "heads";
+    case FactSource::Kind::heads_with:
+      return "heads_with";
+    case FactSource::Kind::constant:
+      return "constant";
+    case FactSource::Kind::derived:
+      return "derived";
+    case FactSource::Kind::critical_range:
+      return "critical_range";
+    case FactSource::Kind::length_limit:
+      return "length_limit";
   }
-  return static_cast<Index>(size_of(*values));
+  return "";
 }
 
-std::span<const double> Results::coord_numbers(std::string_view name) const {
-  coord_size(name);  // throws if there is none
-  const auto* numbers = std::get_if<std::vector<double>>(coord(name));
-  if (numbers == nullptr) {
-    throw UsageError(
-        fault("results", "numbers in the coordinate \"" + std::string(name) + "\"", "names", ""));
+void Results::set_coord(const std::string& name, Coordinate labels) {
+  Dimension dim(name, std::move(labels));
+  for (const auto& [metric, array] : metrics) {
+    if (!array.has_dim(name) || array.dim(name) == dim) continue;
+    throw UsageError(fault("results", fmt::format("the labels of \"{}\" that {} has", name, metric),
+                           "others", ""));
   }
-  return *numbers;
+  const auto known = std::ranges::find(coords, name, &Dimension::name);
+  if (known == coords.end()) {
+    coords.push_back(std::move(dim));
+  } else {
+    *known = std::move(dim);
+  }
 }
 
-MetricArray& Results::add_metric(const std::string& name, std::vector<std::string> dims,
-                                 std::string unit) {
+const Dimension* Results::coord(std::string_view name) const {
+  const auto found = std::ranges::find(coords, name, &Dimension::name);
+  return found == coords.end() ? nullptr : &*found;
+}
+
+const Dimension& Results::require_coord(std::string_view name) const {
+  if (const Dimension* dim = coord(name)) return *dim;
+  std::vector<std::string> known;
+  for (const Dimension& dim : coords) known.push_back(dim.name());
+  throw UsageError(fault("results", fmt::format("a coordinate \"{}\"", name), "none",
+                         "the coordinates are " + joined(known)));
+}
+
+LabelledArray& Results::add_metric(const std::string& name, const std::vector<std::string>& dims,
+                                   std::string unit) {
+  std::vector<Dimension> labelled;
+  for (const std::string& dim : dims) labelled.push_back(require_coord(dim));
+  LabelledArray array(std::move(labelled), std::move(unit));
+  give_meaning(name, array);
+  return add_metric(name, std::move(array));
+}
+
+LabelledArray& Results::add_metric(const std::string& name, LabelledArray array) {
   if (metric(name) != nullptr) {
     throw UsageError(fault("results", "a metric not yet there", "\"" + name + "\" twice", ""));
   }
-  std::size_t cells = 1;
-  for (const std::string& dim : dims) cells *= static_cast<std::size_t>(coord_size(dim));
-  MetricArray array;
-  array.dims = std::move(dims);
-  array.unit = std::move(unit);
-  array.values.assign(cells, kUndefined);
+  for (const Dimension& dim : array.dims()) {
+    const Dimension* known = coord(dim.name());
+    if (known == nullptr) {
+      coords.push_back(dim);
+    } else if (*known != dim) {
+      throw UsageError(fault(
+          "results", fmt::format("the labels of \"{}\" that are there", dim.name()), "others", ""));
+    }
+  }
   return metrics.emplace_back(name, std::move(array)).second;
 }
 
-const MetricArray* Results::metric(std::string_view name) const {
-  return find_entry(metrics, name);
+const LabelledArray* Results::metric(std::string_view name) const {
+  const auto found = std::ranges::find_if(metrics, [&](const auto& m) { return m.first == name; });
+  return found == metrics.end() ? nullptr : &found->second;
 }
 
-MetricArray* Results::metric(std::string_view name) {
-  return find_entry(metrics, name);
+LabelledArray* Results::metric(std::string_view name) {
+  return const_cast<LabelledArray*>(std::as_const(*this).metric(name));
 }
 
-double Results::at(std::string_view name, std::initializer_list<Index> cell) const {
-  const MetricArray* array = metric(name);
-  if (array == nullptr) {
-    throw UsageError(fault("results", "a metric \"" + std::string(name) + "\"", "none",
-                           "the metrics are " + names_of(metrics)));
-  }
-  return array->values[static_cast<std::size_t>(flat_index(*array, {cell.begin(), cell.end()}))];
-}
-
-Index Results::flat_index(const MetricArray& metric, std::span<const Index> cell) const {
-  if (cell.size() != metric.dims.size()) {
-    throw UsageError(fault("results", std::to_string(metric.dims.size()) + " indices",
-                           std::to_string(cell.size()), ""));
-  }
-  Index flat = 0;
-  for (std::size_t k = 0; k < cell.size(); ++k) {
-    const Index size = coord_size(metric.dims[k]);
-    if (cell[k] < 0 || cell[k] >= size) {
-      throw UsageError(fault(
-          "results", "an index below " + std::to_string(size) + " along \"" + metric.dims[k] + "\"",
-          std::to_string(cell[k]), ""));
-    }
-    flat = flat * size + cell[k];
-  }
-  return flat;
+const LabelledArray& Results::require_metric(std::string_view name) const {
+  if (const LabelledArray* array = metric(name)) return *array;
+  std::vector<std::string> known;
+  for (const auto& [other, array] : metrics) known.push_back(other);
+  throw UsageError(fault("results", fmt::format("a metric \"{}\"", name), "none",
+                         "the metrics are " + joined(known)));
 }
 
 }  // namespace headgauge

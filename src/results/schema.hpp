@@ -1,12 +1,16 @@
 // The name of the format of results.json.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace headgauge {
 
 inline constexpr std::string_view kResultsFormat = "headgauge.results/";
-inline constexpr int kResultsMajor = 1;
-inline constexpr std::string_view kResultsSchema = "headgauge.results/1";
+inline constexpr int kResultsMajor = 2;
+inline constexpr std::string_view kResultsSchema = "headgauge.results/2";
+
+// The most changes of either kind that a file lists.
+inline constexpr std::size_t kMostChanges = 5000;
 
 }  // namespace headgauge

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "headgauge/results.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge::summary {
 
 // Puts a line together piece by piece and keeps the record of its numbers.
 class Line {
  public:
+  using Kind = FactSource::Kind;
+
   Line& say(std::string_view words) {
     line_.text += words;
     return *this;
@@ -25,20 +27,33 @@ class Line {
     line_.heads.push_back(name.text());
     return say("head ").say(line_.heads.back());
   }
-  Line& number(const Cell& cell, double scale = 1) {
-    return fact({rounded(cell.value * scale), cell.metric, cell.index, cell.value, scale});
+  Line& number(const MetricCell& cell, double scale = 1) {
+    return fact({rounded(cell.value * scale), {Kind::cell, cell.metric, cell.index}, cell.value,
+                 scale});
   }
   // The standard error of a cell.
-  Line& error(const Cell& cell) {
-    return fact({rounded(cell.standard_error), "stderr." + cell.metric, cell.index,
-                 cell.standard_error, 1});
+  Line& error(const MetricCell& cell) {
+    return fact({rounded(cell.standard_error), {Kind::standard_error, cell.metric, cell.index},
+                 cell.standard_error});
   }
   // A number that is whole by nature.
-  Line& whole(const std::string& metric, double value, std::vector<Index> cell = {}) {
-    return fact({fmt::format("{:.0f}", value), metric, std::move(cell), value, 1});
+  Line& whole(FactSource source, double value) {
+    return fact({fmt::format("{:.0f}", value), std::move(source), value});
   }
-  Line& whole(const Cell& cell) { return whole(cell.metric, cell.value, cell.index); }
-  Line& rule(const char* text) { return fact({text, "rule", {}, std::stod(text), 1}); }
+  Line& whole(const MetricCell& cell) {
+    return whole({Kind::cell, cell.metric, cell.index}, cell.value);
+  }
+  Line& derived(double value) { return whole({Kind::derived}, value); }
+  // Label number `place` of a coordinate of whole numbers.
+  Line& label(const Results& results, const std::string& coord, Index place) {
+    return whole({Kind::coordinate, coord, {place}},
+                 results.coord_numbers(coord)[static_cast<std::size_t>(place)]);
+  }
+  Line& longest(const Results& results) {
+    return label(results, "length", results.coord_size("length") - 1);
+  }
+  Line& flags(const std::string& name, double count) { return whole({Kind::flags, name}, count); }
+  Line& constant(const char* text) { return fact({text, {Kind::constant}, std::stod(text)}); }
   Line& fact(Fact fact) {
     line_.text += fact.text;
     line_.facts.push_back(std::move(fact));

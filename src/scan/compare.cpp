@@ -7,10 +7,11 @@
 
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
+#include "measures/output_change.hpp"
+#include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
 #include "scan/output.hpp"
-#include "scan/output_change.hpp"
 #include "scan/passes.hpp"
 #include "scan/recommend.hpp"
 #include "scan/run.hpp"
@@ -84,25 +85,25 @@ class Comparison {
   }
 
   void measure_original() {
-    ScanPart part = {.loss = false, .kept = &tables_};
     ScanPlan original = plan_;
     if (source_.info().has_values) {
+      TriedInterventions tried;
+      tried.dimension = dimension_;
+      std::vector<std::string> labels = {"original"};
+      for (const Intervention& intervention : interventions_) {
+        labels.push_back(intervention.label);
+        tried.interventions.push_back(&intervention.heads);
+      }
+      tried.labels = std::move(labels);
       original.options.own_measures.push_back(
-          [&](const MeasureOptions& measure, const SourceInfo& info, int slots) {
-            std::vector<const HeadInterventions*> interventions;
-            for (const Intervention& intervention : interventions_) {
-              interventions.push_back(&intervention.heads);
-            }
-            return make_output_change(std::move(interventions), dimension_, info, slots,
-                                      measure.seed);
+          [=](const MeasureOptions& measure, const SourceInfo& info, int slots) {
+            return make_output_change(tried, info, slots, measure.seed);
           });
-      std::vector<std::string> names = {"original"};
-      for (const Intervention& intervention : interventions_) names.push_back(intervention.label);
-      part.coords.emplace_back(dimension_, std::move(names));
     }
     progress_.begin(0, "original");
     if (model_ != nullptr) model_->keep_entering(first_changed());
     source_.intervene({});
+    const ScanPart part = {.loss = false, .kept = &tables_};
     runs_.push_back(run_scan(source_, original, part, &progress_, stop_));
     if (stopped() || !predicts_) return;
     model_->set_reference();
@@ -122,16 +123,13 @@ class Comparison {
   // What is of single layers, for those that `run` took over from the original.
   void take_over(Results& run, int layers) const {
     for (auto& [name, metric] : run.metrics) {
-      const MetricArray* original = runs_.front().metric(name);
-      if (original == nullptr || metric.dims.empty() || metric.dims.front() != "layer") continue;
-      const std::size_t size =
-          metric.values.size() / static_cast<std::size_t>(source_.info().layers);
-      const auto cells = static_cast<std::ptrdiff_t>(size) * layers;
-      std::copy_n(original->values.begin(), cells, metric.values.begin());
-      if (!metric.standard_error.empty()) {
-        std::copy_n(original->standard_error.begin(), cells, metric.standard_error.begin());
+      const LabelledArray* original = runs_.front().metric(name);
+      if (original == nullptr || metric.dims().empty() || metric.dims()[0].name() != "layer") {
+        continue;
       }
-      if (!metric.rows.empty()) std::copy_n(original->rows.begin(), cells, metric.rows.begin());
+      for (Index layer = 0; layer < layers; ++layer) {
+        metric.put("layer", layer, original->isel("layer", layer));
+      }
     }
   }
 
@@ -238,6 +236,7 @@ class Comparison {
   Results write() {
     const Results& original = runs_.front();
     Results results;
+    results.command = Command::compare;
     results.tool = original.tool;
     results.model = original.model;
     results.text = original.text;
@@ -246,7 +245,7 @@ class Comparison {
     results.notices = original.notices;
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;
-    for (const auto& [name, values] : original.coords) results.set_coord(name, values);
+    results.coords = original.coords;
     results.set_coord(dimension_, labels());
     write_predictions(results);
     write_output_change(results);
@@ -255,11 +254,11 @@ class Comparison {
     for (const Results& run : runs_) runs.push_back(&run);
     merge_runs(
         runs, dimension_,
-        [&](const MetricArray& metric) {
-          const auto has = [&](std::string_view dim) { return has_dim(metric, dim); };
+        [&](const LabelledArray& metric) {
+          const auto has = [&](std::string_view dim) { return metric.has_dim(dim); };
           if (has(dimension_)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
-          if (metric.dims.empty()) return true;
+          if (metric.dims().empty()) return true;
           // What is of several heads together is nobody's where one is changed at a time.
           if (options_.each == Each::head) return has("layer") && has("head");
           return options_.each == Each::none || has("layer");
@@ -285,7 +284,6 @@ class Comparison {
     const bool patterns = dimension_ == "pattern";
     written.normalizers = patterns ? std::vector<std::string>() : labels;
     written.patterns = patterns ? labels : std::vector<std::string>();
-    results.settings["command"] = "compare";
     results.settings.erase("normalizer");
     write_settings(options_of(written), results.settings);
   }
@@ -321,41 +319,31 @@ class Comparison {
     }
   }
 
-  // From (layer, head, length, intervention) to (layer, head, intervention, length).
+  // What one pass over the original measured of all interventions: those that were finished.
   void write_output_change(Results& results) const {
+    std::vector<Index> kept = {0};
+    for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
+    const std::vector<std::string> order = {"layer", "head", dimension_, "length"};
     for (const char* name :
          {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
-      const MetricArray* from = runs_.front().metric(name);
+      const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
-      const auto lengths = static_cast<std::size_t>(results.coord_size("length"));
-      const std::size_t all = interventions_.size() + 1, kept = finished_.size() + 1;
-      MetricArray& to =
-          add_means(results, name, {"layer", "head", dimension_, "length"}, from->unit);
-      for (std::size_t i = 0; i < to.values.size(); ++i) {
-        const std::size_t length = i % lengths, place = i / lengths % kept;
-        const std::size_t intervention = place == 0 ? 0 : finished_[place - 1] + 1;
-        const std::size_t at = (i / (lengths * kept) * lengths + length) * all + intervention;
-        to.values[i] = from->values[at];
-        to.standard_error[i] = from->standard_error[at];
-        to.rows[i] = from->rows[at];
-      }
+      results.add_metric(name, from->take(dimension_, kept).transposed(order));
     }
   }
 
   void write_fitted(Results& results) const {
-    MetricArray* fitted = nullptr;
-    const std::size_t interventions = finished_.size() + 1;
-    for (std::size_t place = 1; place < interventions; ++place) {
+    LabelledArray* fitted = nullptr;
+    for (std::size_t place = 1; place <= finished_.size(); ++place) {
       const Intervention& intervention = interventions_[finished_[place - 1]];
       if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
-        fitted =
-            &results.add_metric("fitted_parameter", {"layer", "head", dimension_}, "1");
+        fitted = &add_declared(results, "fitted_parameter", {"layer", "head", dimension_});
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
-      for (std::size_t h = 0; h < intervention.fitted.size(); ++h) {
-        fitted->values[h * interventions + place] = intervention.fitted[h];
-      }
+      LabelledArray of_heads = fitted->isel(dimension_, 0);
+      of_heads.values = intervention.fitted;
+      fitted->put(dimension_, static_cast<Index>(place), of_heads);
     }
   }
 
@@ -375,10 +363,9 @@ class Comparison {
                              intervention.notices.end());
       const auto changed = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
       if (changed == intervention.heads.end() || !intervention.fitted.empty()) continue;
-      const std::string notice = changed->pattern != nullptr
-                                     ? changed->pattern->notice(source_.info(), longest)
-                                     : changed->rule->notice(longest);
-      if (!notice.empty()) results.notices.push_back(notice);
+      for (const std::string& notice : changed->notices(source_.info(), longest)) {
+        results.notices.push_back(notice);
+      }
     }
     for (std::size_t place = 1; place < runs_.size(); ++place) {
       for (const std::string& notice : runs_[place].notices) {

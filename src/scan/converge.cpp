@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/memory.hpp"
-#include "base/parallel.hpp"
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/population.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"
+#include "headgauge/parallel.hpp"
 #include "headgauge/synthetic.hpp"
 #include "scan/converge_output.hpp"
 #include "scan/passes.hpp"
@@ -27,7 +27,7 @@ namespace {
 class HeadLooker {
  public:
   HeadLooker(const ConvergeOptions& options, const ScanPlan& plan)
-      : length_(plan.longest()), rule_(*plan.rule), pool_(plan.options.threads) {
+      : length_(plan.longest()), rule_(*options.scan.own_normalizer), pool_(plan.options.threads) {
     subsample_.tokens = options.grid;
     subsample_.replicates = options.replicates;
     subsample_.seed = plan.options.seed;
@@ -107,12 +107,8 @@ class HeadLooker {
 class EveryHead final : public Measure {
  public:
   explicit EveryHead(HeadLooker& looker) : looker_(looker) {}
-  const std::vector<MetricInfo>& metrics() const override {
-    static const std::vector<MetricInfo> none;
-    return none;
-  }
+  void declare(MetricRegistry&) override {}
   MeasureNeeds needs() const override { return {}; }
-  Index dim_size(std::string_view) const override { return 1; }
   void begin_head(const HeadInput& head, ThreadPool&) override { looker_.observe(head); }
   void observe(const RowBlock&, int, RowSink&) override {}
 
@@ -128,11 +124,10 @@ void check_values(const std::vector<int>& grid, int length) {
     }
   }
   if (grid.back() > length) {
-    throw UsageError(fault(
-        "ConvergeOptions::grid",
-        fmt::format("at most {} tokens (the context that is measured)", length),
-        std::to_string(grid.back()),
-        "ask for fewer, or for a longer context with ScanOptions::lengths"));
+    throw UsageError(fault("ConvergeOptions::grid",
+                           fmt::format("at most {} tokens (the context that is measured)", length),
+                           std::to_string(grid.back()),
+                           "ask for fewer, or for a longer context with ScanOptions::lengths"));
   }
 }
 
@@ -158,9 +153,9 @@ ConvergePlan plan_convergence(ConvergeOptions options, const SourceInfo& info) {
   ScanPlan scan = plan_scan(options.scan, info);
   const int length = static_cast<int>(scan.longest());
   if (length < kShortestContext) {
-    throw BadInputError(
-        fault("converge", fmt::format("a context of at least {} tokens", kShortestContext),
-              fmt::format("{}", length), "give a longer text, or a longer one of ScanOptions::lengths"));
+    throw BadInputError(fault(
+        "converge", fmt::format("a context of at least {} tokens", kShortestContext),
+        fmt::format("{}", length), "give a longer text, or a longer one of ScanOptions::lengths"));
   }
   if (options.replicates < 2) {
     throw UsageError(fault("ConvergeOptions::replicates", "at least 2",
@@ -173,7 +168,10 @@ ConvergePlan plan_convergence(ConvergeOptions options, const SourceInfo& info) {
   const auto twice = std::ranges::unique(options.tolerances);
   options.tolerances.erase(twice.begin(), twice.end());
   options.scan = scan.options;
-  options.scan.own_normalizer = scan.rule;
+  options.scan.own_normalizer = scan.intervention.rule;
+  if (options.scan.own_normalizer == nullptr) {
+    options.scan.own_normalizer = make_normalizer(options.scan.normalizer);
+  }
   return {std::move(options), std::move(scan)};
 }
 

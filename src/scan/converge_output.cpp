@@ -10,43 +10,23 @@
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
-#include "results/longest.hpp"
-#include "scan/flags.hpp"
+#include "headgauge/cells.hpp"
+#include "headgauge/flags.hpp"
+#include "results/declared.hpp"
 #include "scan/output.hpp"
 
 namespace headgauge {
 namespace {
 
-// An array over layers, heads and further dims, all cells undefined.
-class PerHead {
- public:
-  PerHead(Results& results, std::string_view name)
-      : results_(results), metric_(&add_declared(results, name)) {
-    for (std::size_t i = 2; i < metric_->dims.size(); ++i) {
-      cells_ *= static_cast<std::size_t>(results.coord_size(metric_->dims[i]));
-    }
-  }
-  void with_errors() { metric_->standard_error.assign(metric_->values.size(), kUndefined); }
-  void with_rows() { metric_->rows.assign(metric_->values.size(), 0); }
-  // The first cell of a head.
-  std::size_t at(const HeadName& head) const {
-    const auto heads = static_cast<std::size_t>(results_.coord_size("head"));
-    return (static_cast<std::size_t>(head.layer_index) * heads +
-            static_cast<std::size_t>(head.head_index)) *
-           cells_;
-  }
-  MetricArray& array() { return *metric_; }
-  std::size_t cells() const { return cells_; }
-
- private:
-  Results& results_;
-  MetricArray* metric_;
-  std::size_t cells_ = 1;
-};
-
 struct Found {
   HeadName name;
   const HeadConvergence* head;
+  // A cell of this head, by its indices along the dims after layer and head.
+  std::vector<Index> cell(std::initializer_list<Index> inner = {}) const {
+    std::vector<Index> cell = {name.layer_index, name.head_index};
+    cell.insert(cell.end(), inner);
+    return cell;
+  }
 };
 
 // What was found of the heads that are in the results, in their order.
@@ -73,19 +53,19 @@ std::optional<double> logit_scale(const Normalizer& rule, Index length) {
 
 void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
                     Results& results) {
-  PerHead horizon(results, "horizon"), paper(results, "horizon_paper");
-  PerHead rate(results, "rate_predicted"), constant(results, "error_constant");
+  LabelledArray& horizon = add_declared(results, "horizon");
+  LabelledArray& paper = add_declared(results, "horizon_paper");
+  LabelledArray& rate = add_declared(results, "rate_predicted");
+  LabelledArray& constant = add_declared(results, "error_constant");
   const Normalizer& rule = *options.scan.own_normalizer;
   const auto length = static_cast<Index>(options.scan.lengths.back());
   const std::optional<double> scale = logit_scale(rule, length);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
-    horizon.array().values[horizon.at(found.name)] = head.horizon;
-    paper.array().values[paper.at(found.name)] = head.horizon_paper;
-    if (scale) {
-      rate.array().values[rate.at(found.name)] = predicted_rate(*scale * head.horizon);
-    }
-    if (head.budgets > 0) constant.array().values[constant.at(found.name)] = head.error_constant;
+    horizon.set(found.cell(), {head.horizon});
+    paper.set(found.cell(), {head.horizon_paper});
+    if (scale) rate.set(found.cell(), {predicted_rate(*scale * head.horizon)});
+    if (head.budgets > 0) constant.set(found.cell(), {head.error_constant});
   }
 }
 
@@ -93,65 +73,63 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
 void write_curve(const std::string& kind, const std::vector<Found>& heads,
                  const ErrorCurve HeadConvergence::*curve, const ConvergeOptions& options,
                  Results& results) {
-  PerHead relative(results, fmt::format("error_{}", kind));
-  PerHead absolute(results, fmt::format("error_{}_absolute", kind));
-  PerHead rate(results, fmt::format("rate_{}", kind));
-  PerHead floored(results, fmt::format("points_under_floor_{}", kind));
-  for (PerHead* of : {&relative, &absolute, &rate}) of->with_errors();
+  LabelledArray& relative = add_declared(results, fmt::format("error_{}", kind));
+  LabelledArray& absolute = add_declared(results, fmt::format("error_{}_absolute", kind));
+  LabelledArray& rate = add_declared(results, fmt::format("rate_{}", kind));
+  LabelledArray& floored = add_declared(results, fmt::format("points_under_floor_{}", kind));
+  for (LabelledArray* of : {&relative, &absolute, &rate}) of->with_standard_errors();
   rate.with_rows();
   const std::vector<double> tokens(options.grid.begin(), options.grid.end());
+  const double root = std::sqrt(static_cast<double>(options.replicates));
   for (const Found& found : heads) {
     const ErrorCurve& errors = found.head->*curve;
     if (errors.documents == 0) continue;
     std::vector<double> deviations;
     for (std::size_t p = 0; p < tokens.size(); ++p) {
-      const double root = std::sqrt(static_cast<double>(options.replicates));
+      const auto cell = found.cell({static_cast<Index>(p)});
       if (errors.relative_documents > 0) {
-        relative.array().values[relative.at(found.name) + p] = errors.relative[p];
-        relative.array().standard_error[relative.at(found.name) + p] =
-            std::sqrt(errors.variance[p]) / root;
+        relative.set(cell, {errors.relative[p], std::sqrt(errors.variance[p]) / root});
       }
       deviations.push_back(std::sqrt(errors.variance_absolute[p]));
-      absolute.array().values[absolute.at(found.name) + p] = errors.absolute[p];
-      absolute.array().standard_error[absolute.at(found.name) + p] = deviations.back() / root;
+      absolute.set(cell, {errors.absolute[p], deviations.back() / root});
     }
     const RateFit fit =
         fit_rate(tokens, errors.absolute, deviations, options.replicates, errors.floor);
-    const std::size_t at = rate.at(found.name);
-    rate.array().values[at] = fit.rate;
-    rate.array().standard_error[at] = fit.standard_error;
-    rate.array().rows[at] = fit.points;
-    floored.array().values[floored.at(found.name)] = fit.under_floor;
+    rate.set(found.cell(), {fit.rate, fit.standard_error, fit.points});
+    floored.set(found.cell(), {static_cast<double>(fit.under_floor)});
   }
 }
 
 void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& options,
                    const SourceInfo& info, Results& results) {
-  PerHead needed(results, "tokens_for_error");
-  PerHead budget(results, "budget_keys");
-  const std::size_t samplers = std::size(kSamplers);
+  LabelledArray& needed = add_declared(results, "tokens_for_error");
+  LabelledArray& budget = add_declared(results, "budget_keys");
+  const auto each_cell = [&](const auto& visit) {
+    for (Index t = 0; t < std::ssize(options.tolerances); ++t) {
+      for (Index s = 0; s < std::ssize(kSamplers); ++s) visit(t, s);
+    }
+  };
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
     if (head.budgets == 0) continue;
-    for (std::size_t t = 0; t < options.tolerances.size(); ++t) {
-      for (std::size_t s = 0; s < samplers; ++s) {
-        needed.array().values[needed.at(found.name) + t * samplers + s] =
-            keys_for_error(head.budget_points, head.budget_error[s], options.tolerances[t]);
-      }
-    }
+    each_cell([&](Index t, Index s) {
+      const auto& errors = head.budget_error[static_cast<std::size_t>(s)];
+      const double tolerance = options.tolerances[static_cast<std::size_t>(t)];
+      needed.set(found.cell({t, s}), {keys_for_error(head.budget_points, errors, tolerance)});
+    });
   }
   // Heads that share keys share a budget.
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
   for (const Found& found : heads) {
-    for (std::size_t c = 0; c < needed.cells(); ++c) {
+    each_cell([&](Index t, Index s) {
       double most = kUndefined;
       for (const Found& other : heads) {
         if (other.name.layer != found.name.layer) continue;
         if (other.name.head / group != found.name.head / group) continue;
-        most = std::fmax(most, needed.array().values[needed.at(other.name) + c]);
+        most = std::fmax(most, needed.at(other.cell({t, s})).value);
       }
-      budget.array().values[budget.at(found.name) + c] = most;
-    }
+      budget.set(found.cell({t, s}), {most});
+    });
   }
 }
 
@@ -159,8 +137,9 @@ void write_budgets(const std::vector<Found>& heads, const ConvergeOptions& optio
 // heads kept to its budget.
 void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool all_layers,
                  Results& results) {
+  constexpr Index kFull = 0, kBudget = 1;
   results.set_coord("cache", std::vector<std::string>{"full", "budget"});
-  MetricArray& layers = add_declared(results, "cache_bytes_by_layer");
+  LabelledArray& layers = add_declared(results, "cache_bytes_by_layer");
   const auto tolerance = find_label(results, "tolerance", kServed);
   const double length = options.scan.lengths.back();
   const int group = std::max(1, info.heads / std::max(1, info.kv_heads));
@@ -174,8 +153,9 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
     const double window =
         layer < info.windows.size() ? static_cast<double>(info.windows[layer]) : 0;
     const double seen = window > 0 ? std::min(window, length) : length;
-    layers.values[2 * l] = info.kv_heads * key_bytes * seen / length;
-    full += layers.values[2 * l];
+    const double whole = info.kv_heads * key_bytes * seen / length;
+    layers({static_cast<Index>(l), kFull}) = whole;
+    full += whole;
     double keys = 0;
     for (int kv = 0; kv < info.kv_heads; ++kv) {
       const auto head = std::ranges::find(heads, static_cast<double>(kv * group));
@@ -189,8 +169,9 @@ void write_cache(const ConvergeOptions& options, const SourceInfo& info, bool al
                                          {"sampler", static_cast<Index>(Sampler::recent)}});
       keys += cell ? std::min(cell->value, seen) : kUndefined;
     }
-    layers.values[2 * l + 1] = keys * key_bytes / length;
-    kept += layers.values[2 * l + 1];
+    const double budgeted = keys * key_bytes / length;
+    layers({static_cast<Index>(l), kBudget}) = budgeted;
+    kept += budgeted;
   }
   if (!all_layers) return;
   add_declared(results, "cache_bytes").values = {full, kept};
@@ -280,7 +261,7 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
   results.set_coord("tolerance", options.tolerances);
   results.set_coord("sampler",
                     std::vector<std::string>(std::begin(kSamplerNames), std::end(kSamplerNames)));
-  results.settings["command"] = "converge";
+  results.command = Command::converge;
   ConvergeOptions written = options;
   write_settings(options_of(written), results.settings);
   write_horizons(heads, options, results);
@@ -293,7 +274,7 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
     if (info.causal && info.head_dim > 0) write_cache(options, info, all_layers, results);
   }
   write_notices(heads, options, info, results);
-  if (!results.partial) write_meeting(options, results);
+  if (!results.partial) write_correlations(options, results);
   results.flags = find_flags(results);
 }
 

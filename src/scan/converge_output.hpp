@@ -47,10 +47,7 @@ using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by 
 void write_convergence(const HeadConvergences& heads, const ConvergeOptions& options,
                        const SourceInfo& info, Results& results);
 
-// Adds a metric of the catalogue with the dims and the unit that it declares.
-MetricArray& add_declared(Results& results, std::string_view name);
-
 // How paper A's and paper B's figures rank the heads (docs/convergence.md).
-void write_meeting(const ConvergeOptions& options, Results& results);
+void write_correlations(const ConvergeOptions& options, Results& results);
 
 }  // namespace headgauge

@@ -16,7 +16,7 @@ using summary::MaybeLine;
 
 struct Extreme {
   HeadName head;
-  Cell cell;
+  MetricCell cell;
 };
 
 class Sentences {
@@ -35,7 +35,7 @@ class Sentences {
   }
 
  private:
-  std::optional<Cell> cell(std::string_view metric, const HeadName& head) const {
+  std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
     const Pick layer{"layer", head.layer_index}, at{"head", head.head_index};
     if (metric != "tokens_for_error") return find_cell(results_, metric, {layer, at});
     return find_cell(results_, metric,
@@ -56,7 +56,7 @@ class Sentences {
     return best;
   }
 
-  Line& heads(Line& line) const { return line.whole("heads", static_cast<double>(heads_.size())); }
+  Line& heads(Line& line) const { return line.whole({Line::Kind::heads}, static_cast<double>(heads_.size())); }
 
   MaybeLine horizons() const {
     const auto widest = extreme("horizon", 1), narrowest = extreme("horizon", -1);
@@ -70,8 +70,8 @@ class Sentences {
     line.say("Horizons reach from ").number(narrowest->cell).say(" (").head(narrowest->head);
     line.say(") to ").number(widest->cell).say(" (").head(widest->head);
     line.say("), for which paper B predicts rates from ").number(*fast).say(" down to ");
-    line.number(*slow).say("; ").whole("flags.slow", static_cast<double>(flagged)).say(" of ");
-    return heads(line).say(" heads are slow (below ").rule("0.1").say(").").done();
+    line.number(*slow).say("; ").flags("slow", static_cast<double>(flagged)).say(" of ");
+    return heads(line).say(" heads are slow (below ").constant("0.1").say(").").done();
   }
 
   MaybeLine rates() const {
@@ -88,7 +88,7 @@ class Sentences {
     line.say("The covariance of the outputs settles slowest in ").head(slowest->head);
     line.say(", at a rate of ").number(slowest->cell);
     if (judged > 0) {
-      line.say("; ").whole("derived", below).say(" of ").whole("derived", judged);
+      line.say("; ").derived(below).say(" of ").derived(judged);
       line.say(" heads are slower than their horizon predicts");
     }
     return line.say(".").done();
@@ -98,12 +98,12 @@ class Sentences {
     const auto most = extreme("tokens_for_error", 1), fewest = extreme("tokens_for_error", -1);
     if (!most || !tolerance_) return {};
     Line line;
-    line.say("Within ").rule("5").say(" % of its output, ").head(most->head).say(" needs ");
+    line.say("Within ").constant("5").say(" % of its output, ").head(most->head).say(" needs ");
     line.whole(most->cell).say(" of ");
-    line.whole("coords.length", *longest_length(results_), {results_.coord_size("length") - 1});
+    line.longest(results_);
     line.say(" keys (the ");
     line.say(results_.model.value("causal", true) ? "most recent" : "nearest").say(" and ");
-    line.rule("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
+    line.constant("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
     return line.say(".").done();
   }
 
@@ -115,31 +115,30 @@ class Sentences {
     Line line;
     line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
     line.say("budgets ").whole(*kept).say(", ");
-    line.whole("derived", 100 * kept->value / full->value).say(" % of it");
+    line.derived(100 * kept->value / full->value).say(" % of it");
     if (fewest->head.text() == most->head.text()) return line.say(".").done();
     line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
     return line.say(" the least.").done();
   }
 
   MaybeLine correlations() const {
-    const auto* rows = results_.coord("capacity_metric");
-    const MetricArray* low = results_.metric("rank_correlation_low");
-    const MetricArray* high = results_.metric("rank_correlation_high");
-    if (rows == nullptr || low == nullptr) return {};
-    const auto& a = std::get<std::vector<std::string>>(*rows);
-    const auto& b = std::get<std::vector<std::string>>(*results_.coord("convergence_metric"));
-    const MetricArray& value = *results_.metric("rank_correlation");
-    std::size_t best = value.values.size();
+    const LabelledArray* value = results_.metric("rank_correlation");
+    const LabelledArray* low = results_.metric("rank_correlation_low");
+    const LabelledArray* high = results_.metric("rank_correlation_high");
+    if (value == nullptr || low == nullptr || high == nullptr) return {};
+    std::vector<Index> best;  // capacity metric, convergence metric
+    double largest = 0;
     int clear = 0, judged = 0;
-    for (std::size_t i = 0; i < value.values.size(); ++i) {
-      if (std::isnan(value.values[i])) continue;
+    value->each([&](std::span<const Index> cell, std::size_t at) {
+      if (std::isnan(value->values[at])) return;
       ++judged;
-      if (!(low->values[i] > 0 || high->values[i] < 0)) continue;
+      if (!(low->values[at] > 0 || high->values[at] < 0)) return;
       ++clear;
-      if (best == value.values.size() || std::abs(value.values[i]) > std::abs(value.values[best])) {
-        best = i;
-      }
-    }
+      const double size = std::abs(value->values[at]);
+      if (!best.empty() && !(size > largest)) return;
+      best.assign(cell.begin(), cell.end());
+      largest = size;
+    });
     if (judged == 0) return {};
     Line line;
     if (clear == 0) {
@@ -149,11 +148,11 @@ class Sentences {
               "their rank correlations holds 0.")
           .done();
     }
-    const std::string &capacity = a[best / b.size()], &convergence = b[best % b.size()];
+    const std::string capacity = value->dims()[0].label(best[0]);
+    const std::string convergence = value->dims()[1].label(best[1]);
     const auto at = [&](const char* metric) {
       return *find_cell(results_, metric,
-                        {{"capacity_metric", static_cast<Index>(best / b.size())},
-                         {"convergence_metric", static_cast<Index>(best % b.size())}});
+                        {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
     };
     line.say("Selection and need of context go together most in ").say(capacity).say(" against ");
     line.say(convergence).say(": rank correlation ").number(at("rank_correlation")).say(" (");
@@ -162,7 +161,7 @@ class Sentences {
       line.say("), the most of the former in ").head(top->head).say(" (").number(top->cell);
       if (const auto need = cell(convergence, top->head)) line.say(" against ").number(*need);
     }
-    line.say("); ").whole("derived", clear).say(" of ").whole("derived", judged);
+    line.say("); ").derived(clear).say(" of ").derived(judged);
     return line.say(" intervals leave 0 out, where one in 20 would by chance.").done();
   }
 

@@ -1,4 +1,4 @@
-// Where the two papers meet: does a head that selects poorly also need more context?
+// The rank correlation of the two papers' figures over heads: does a head that selects poorly also need more context?
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,7 +7,8 @@
 
 #include "convergence/budget.hpp"
 #include "convergence/rank_correlation.hpp"
-#include "results/longest.hpp"
+#include "results/declared.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/converge_output.hpp"
 
 namespace headgauge {
@@ -21,7 +22,7 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
   const auto tolerance = find_label(results, "tolerance", kServed);
   for (const HeadName& head : measured_heads(results)) {
     const Pick layer{"layer", head.layer_index}, column{"head", head.head_index};
-    std::optional<Cell> cell;
+    std::optional<MetricCell> cell;
     if (metric == "separability" && top_n) {
       cell = find_cell(results, metric, {layer, column, {"top_n", *top_n}});
     } else if (metric == "tokens_for_error" && tolerance) {
@@ -34,10 +35,11 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
       cell = find_cell(results, metric, {layer, column});
     }
     double value = cell ? cell->value : kUndefined;
-    if (metric == "critical_fraction_head") {
+    const std::string& of = metric_info(metric).fraction_of;
+    if (!of.empty()) {
       // A critical N beyond those searched ranks above all that were found.
-      const auto n = find_cell(results, "critical_n_head", {layer, column});
-      if (n && n->value < 0) value = 1;
+      const auto n = find_cell(results, of, {layer, column});
+      if (n && n->value == metric_info(of).none) value = 1;
     }
     values.push_back(value);
   }
@@ -55,28 +57,27 @@ std::vector<std::string> those_there(const Results& results,
 
 }  // namespace
 
-void write_meeting(const ConvergeOptions& options, Results& results) {
+void write_correlations(const ConvergeOptions& options, Results& results) {
   const auto a = those_there(results, {"critical_fraction_head", "separability", "entropy_slope"});
   const auto b =
       those_there(results, {"horizon", "rate_mean", "rate_covariance", "tokens_for_error"});
   if (a.empty() || b.empty()) return;
   results.set_coord("capacity_metric", a);
   results.set_coord("convergence_metric", b);
-  MetricArray& value = add_declared(results, "rank_correlation");
-  MetricArray& low = add_declared(results, "rank_correlation_low");
-  MetricArray& high = add_declared(results, "rank_correlation_high");
-  value.rows.assign(value.values.size(), 0);
+  LabelledArray& value = add_declared(results, "rank_correlation");
+  LabelledArray& low = add_declared(results, "rank_correlation_low");
+  LabelledArray& high = add_declared(results, "rank_correlation_high");
+  value.with_rows();
   int most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto x = over_heads(results, a[i]);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t at = i * b.size() + j;
-      const RankCorrelation found = rank_correlation(x, over_heads(results, b[j]),
-                                                     options.scan.seed, static_cast<unsigned>(at));
-      value.values[at] = found.value;
-      value.rows[at] = found.pairs;
-      low.values[at] = found.low;
-      high.values[at] = found.high;
+  unsigned key = 0;
+  for (Index i = 0; i < std::ssize(a); ++i) {
+    const auto x = over_heads(results, a[static_cast<std::size_t>(i)]);
+    for (Index j = 0; j < std::ssize(b); ++j) {
+      const auto y = over_heads(results, b[static_cast<std::size_t>(j)]);
+      const RankCorrelation found = rank_correlation(x, y, options.scan.seed, key++);
+      value.set({i, j}, {found.value, kUndefined, found.pairs});
+      low({i, j}) = found.low;
+      high({i, j}) = found.high;
       most = std::max(most, found.pairs);
     }
   }

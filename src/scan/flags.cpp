@@ -1,9 +1,9 @@
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 #include <cmath>
 #include <optional>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {
@@ -27,11 +27,12 @@ struct Finding {
 
 using Rule = std::optional<Finding> (*)(const Results&, const HeadName&);
 
-std::optional<Cell> of_head(const Results& results, const char* metric, const HeadName& head) {
+std::optional<MetricCell> of_head(const Results& results, const char* metric,
+                                  const HeadName& head) {
   return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
 }
 
-std::optional<Finding> above(const std::optional<Cell>& cell, double threshold) {
+std::optional<Finding> above(const std::optional<MetricCell>& cell, double threshold) {
   if (!cell) return std::nullopt;
   return Finding{cell->value > threshold, cell->value, threshold, std::nullopt};
 }

@@ -16,8 +16,7 @@ namespace {
 // an odd number of cache lines, so that they do not compete for the same sets of the cache.
 MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys) {
   const Index stride = (keys + 31) / 32 * 32 + 16;
-  const auto size = static_cast<std::size_t>(rows * stride);
-  if (memory.size() < size) memory.resize(size);
+  if (std::ssize(memory) < rows * stride) memory.resize(rows * stride);
   return {memory.data(), rows, keys, stride};
 }
 
@@ -26,15 +25,14 @@ constexpr Index kScoredRows = 16;
 
 }  // namespace
 
-HeadScanner::HeadScanner(const Normalizer& normalizer,
-                         std::span<const std::unique_ptr<Measure>> measures,
+HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
                          const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
-    : normalizer_(normalizer),
+    : softmax_(make_normalizer("softmax")),
       measures_(measures),
       layout_(layout),
       plan_(plan),
       pool_(pool),
-      workspaces_(static_cast<std::size_t>(pool.threads())) {
+      workspaces_(pool.threads()) {
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
@@ -43,15 +41,15 @@ HeadScanner::HeadScanner(const Normalizer& normalizer,
 }
 
 std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads, bool masked) {
-  const auto tile = static_cast<std::size_t>(kBlockRows * std::max<Index>(longest, 4096));
-  const auto keys = static_cast<std::size_t>((longest + 48) * head_dim);
-  const std::size_t tiles = masked ? 4 : 2;  // unmasked weights; positions of a row's keys
-  return sizeof(float) * (keys + tiles * tile * static_cast<std::size_t>(threads));
+  const Index tile = kBlockRows * std::max<Index>(longest, 4096);
+  const Index keys = (longest + 48) * head_dim;
+  const Index tiles = masked ? 4 : 2;  // unmasked weights; positions of a row's keys
+  return sizeof(float) * (keys + tiles * tile * threads);
 }
 
 void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, Index count,
                         Index keys, Workspace& work) const {
-  const auto query = [&](Index r) { return tile.queries[static_cast<std::size_t>(first + r)]; };
+  const auto query = [&](Index r) { return tile.queries[first + r]; };
   const MatrixView<float> logits = work.logits.block(first, count, 0, keys);
   if (!head.scores.empty()) {
     for (Index r = 0; r < count; ++r) {
@@ -92,31 +90,26 @@ std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) con
 }
 
 void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
-  Row& row = work.rows[static_cast<std::size_t>(r)];
+  Row& row = work.rows[r];
   const std::span<float> logits = work.logits.row(r);
-  const auto of = [&](KeyRange keys) {
-    return logits.subspan(static_cast<std::size_t>(keys.begin),
-                          static_cast<std::size_t>(keys.size()));
-  };
+  const auto of = [&](KeyRange keys) { return logits.subspan(keys.begin, keys.size()); };
   row.logits = of(row.keys);
   if (!head.scores.empty() && sees_nothing(row.logits)) {
     // Measured as some row or other, and then left out.
     std::ranges::fill(of(row.keys), 0.0f);
-    work.without_keys[static_cast<std::size_t>(r)] = true;
+    work.without_keys[r] = true;
     ++rows_without_keys_;
     return;
   }
   if (head.visibility.mask() == nullptr) return;
   require_finite(head, row.query, row.keys, row.logits);
   if (present_.unmasked) {
-    const auto n = static_cast<std::size_t>(row.keys.size());
-    const std::span<float> weights = work.unmasked.row(r).first(n);
+    const std::span<float> weights = work.unmasked.row(r).first(row.keys.size());
     present_.rule->weigh(row.logits, {row.keys.size(), row.query}, weights);
     row.unmasked_keys = row.keys;
     row.unmasked = weights;
   }
-  const KeptKeys kept = select_keys(head, row.query, row.keys, row.logits,
-                                    work.positions[static_cast<std::size_t>(r)]);
+  const KeptKeys kept = select_keys(head, row.query, row.keys, row.logits, work.positions[r]);
   row.keys = kept.keys;
   row.positions = kept.positions;
   row.logits = of(row.keys);
@@ -127,73 +120,55 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
 }
 
 void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
-  Row& row = work.rows[static_cast<std::size_t>(r)];
-  const auto n = static_cast<std::size_t>(row.n());
+  Row& row = work.rows[r];
   std::span<float> weights;
-  if (present_.weights) {
-    const auto all = work.weights.row(r);
-    weights = all.subspan(static_cast<std::size_t>(row.keys.begin), n);
-    std::fill(all.begin() + row.keys.end, all.end(), 0.0f);
-  }
+  if (present_.weights) weights = work.weights.row(r).subspan(row.keys.begin, row.n());
   row.sums = present_.rule->weigh(row.logits, {row.n(), row.query}, weights);
   row.weights = weights;
   if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
     require_finite(head, row.query, row.keys, row.logits);
   }
   if (needs_.top > 0) {
-    const auto out = std::span<std::uint32_t>(work.top).subspan(
-        static_cast<std::size_t>(r * needs_.top), static_cast<std::size_t>(needs_.top));
-    const Index found = select_top(ranking(row, work), needs_.top, out, work.select);
-    row.top = out.first(static_cast<std::size_t>(found));
+    const auto out = std::span(work.top).subspan(r * needs_.top, needs_.top);
+    row.top = out.first(select_top(ranking(row, work), needs_.top, out, work.select));
   }
 }
 
 void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
                             HeadAccumulator& accumulator) {
-  Workspace& work = workspaces_[static_cast<std::size_t>(slot)];
-  const auto rows = static_cast<Index>(tile.queries.size());
-  const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
+  Workspace& work = workspaces_[slot];
+  const Index rows = std::ssize(tile.queries);
+  const Index length = plan_.documents()[head.document].length;
   const Index keys = head.visibility.range(tile.queries.back(), length).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
   if (present_.unmasked) work.unmasked = tile_view(work.unmasked_memory, rows, keys);
   if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
-  work.top.resize(static_cast<std::size_t>(kBlockRows * needs_.top));
-  work.rows.assign(static_cast<std::size_t>(rows), Row{});
-  work.without_keys.assign(static_cast<std::size_t>(rows), false);
-  work.positions.resize(static_cast<std::size_t>(kBlockRows));
+  work.top.resize(kBlockRows * needs_.top);
+  work.rows.assign(rows, Row{});
+  work.without_keys.assign(rows, false);
+  work.positions.resize(kBlockRows);
 
-  bool from_zero = head.visibility.mask() == nullptr;
   for (Index r = 0; r < rows; ++r) {
-    Row& row = work.rows[static_cast<std::size_t>(r)];
-    row.query = tile.queries[static_cast<std::size_t>(r)];
-    row.keys = head.visibility.range(row.query, length);
-    from_zero = from_zero && row.keys.begin == 0;
+    work.rows[r].query = tile.queries[r];
+    work.rows[r].keys = head.visibility.range(tile.queries[r], length);
   }
   for (Index first = 0; first < rows; first += kScoredRows) {
     const Index count = std::min(kScoredRows, rows - first);
-    score(head, tile, first, count, work.rows[static_cast<std::size_t>(first + count - 1)].keys.end,
-          work);
+    score(head, tile, first, count, work.rows[first + count - 1].keys.end, work);
     for (Index r = first; r < first + count; ++r) {
       select(head, r, work);
       weigh(head, r, work);
     }
   }
 
-  RowBlock block{&head, present_.rule, work.rows, {}};
-  if (present_.weights && from_zero) {
-    block.weights = work.weights;
-  }
+  const RowBlock block{&head, present_.rule, work.rows};
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
-  for (std::size_t m = 0; m < measures_.size(); ++m) {
-    RowSink sink(values, layout_.measure_first(static_cast<Index>(m)));
-    measures_[m]->observe(block, slot, sink);
-  }
+  RowSink sink(values);
+  for (const auto& measure : measures_) measure->observe(block, slot, sink);
   for (Index r = 0; r < rows; ++r) {
-    if (work.without_keys[static_cast<std::size_t>(r)]) {
-      std::ranges::fill(values.row(r), kUndefined);
-    }
+    if (work.without_keys[r]) std::ranges::fill(values.row(r), kUndefined);
   }
   accumulator.add(head.document, tile, values);
 }
@@ -201,7 +176,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   for (const auto& measure : measures_) measure->begin_head(head, pool_);
   if (layout_.cells() == 0) return;
-  present_.rule = head.rule != nullptr ? head.rule : &normalizer_;
+  present_.rule = head.rule != nullptr ? head.rule : softmax_.get();
   present_.traits = present_.rule->traits();
   const NormalizerTraits& traits = present_.traits;
   present_.weights = needs_.weights || (needs_.top > 0 && (!traits.increasing || traits.is_signed));
@@ -214,17 +189,16 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   }
   const std::array<int, 4> keys_of{head.layer, head.document, head.kv_head, traits.unit_norms};
   if (head.scores.empty() && packed_of_ != keys_of) {
-    const Index length = plan_.documents()[static_cast<std::size_t>(head.document)].length;
+    const Index length = plan_.documents()[head.document].length;
     const MatrixView<const float> keys = head.keys.block(0, length, 0, head.keys.cols());
     pack_keys(keys, head.scale, traits.unit_norms, packed_);
     packed_of_ = keys_of;
   }
-  const auto& tiles = plan_.documents()[static_cast<std::size_t>(head.document)].tiles;
-  const auto count = static_cast<Index>(tiles.size());
+  const auto& tiles = plan_.documents()[head.document].tiles;
+  const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.
-  pool_.for_each_slot(count, [&](Index i, int slot) {
-    scan_tile(head, tiles[static_cast<std::size_t>(count - 1 - i)], slot, accumulator);
-  });
+  pool_.for_each_slot(
+      count, [&](Index i, int slot) { scan_tile(head, tiles[count - 1 - i], slot, accumulator); });
 }
 
 }  // namespace headgauge

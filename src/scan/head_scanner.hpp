@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/measure.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/top.hpp"
 #include "scan/plan.hpp"
@@ -18,13 +18,13 @@ namespace headgauge {
 
 class HeadScanner {
  public:
-  HeadScanner(const Normalizer& normalizer, std::span<const std::unique_ptr<Measure>> measures,
-              const CellLayout& layout, const RowPlan& plan, ThreadPool& pool);
+  HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
+              const RowPlan& plan, ThreadPool& pool);
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
-  // to `accumulator`: under the head's own rule where it has one, and with the keys that its mask
-  // leaves. A row whose scores are all -Inf sees no key and is left out. Throws BadInputError where
-  // another visible score is NaN or infinite, or a mask leaves no key.
+  // to `accumulator`: under the head's rule, softmax where it has none, and with the keys that its
+  // mask leaves. A row whose scores are all -Inf sees no key and is left out. Throws BadInputError
+  // where another visible score is NaN or infinite, or a mask leaves no key.
   void scan(const HeadInput& head, HeadAccumulator& accumulator);
 
   // Rows left out so far.
@@ -69,7 +69,7 @@ class HeadScanner {
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
 
-  const Normalizer& normalizer_;
+  std::unique_ptr<Normalizer> softmax_;
   std::span<const std::unique_ptr<Measure>> measures_;
   const CellLayout& layout_;
   const RowPlan& plan_;

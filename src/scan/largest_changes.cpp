@@ -23,7 +23,8 @@ constexpr Subject kSubjects[] = {
 
 summary::MaybeLine largest_change(const Results& results, const Subject& subject) {
   const std::string dim = intervention_dimension(results);
-  const Coordinate* names = results.coord(dim);
+  if (results.coord(dim) == nullptr) return {};
+  const auto names = results.coord_names(dim);
   const auto top_n = judged_top_n(results);
   if (subject.of_top_n && !top_n) return {};
   const auto at = [&](const HeadName& head, Index intervention) {
@@ -52,11 +53,10 @@ summary::MaybeLine largest_change(const Results& results, const Subject& subject
   line.say(subject.name);
   if (subject.of_top_n) {
     line.say(" at N = ");
-    line.whole("coords.top_n", results.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
-               {*top_n});
+    line.label(results, "top_n", *top_n);
   }
   line.say(" changes most in ").head(*head).say(" under ");
-  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(intervention)]);
+  line.say(names[static_cast<std::size_t>(intervention)]);
   line.say(": from ").number(*at(*head, 0)).say(" to ").number(*at(*head, intervention));
   return line.say(".").done();
 }
@@ -64,9 +64,10 @@ summary::MaybeLine largest_change(const Results& results, const Subject& subject
 // Only of the interventions: the original's output is its own.
 summary::MaybeLine largest_output_change(const Results& results) {
   const std::string dim = intervention_dimension(results);
-  const Coordinate* names = results.coord(dim);
+  if (results.coord(dim) == nullptr) return {};
+  const auto names = results.coord_names(dim);
   std::optional<HeadName> head;
-  std::optional<Cell> most;
+  std::optional<MetricCell> most;
   Index intervention = 0;
   for (const HeadName& candidate : measured_heads(results)) {
     for (Index k = 1; k < results.coord_size(dim); ++k) {
@@ -82,7 +83,7 @@ summary::MaybeLine largest_output_change(const Results& results) {
   if (!most) return {};
   summary::Line line;
   line.say("The output changes most in ").head(*head).say(" under ");
-  line.say(std::get<std::vector<std::string>>(*names)[static_cast<std::size_t>(intervention)])
+  line.say(names[static_cast<std::size_t>(intervention)])
       .say(": by ");
   return line.number(*most, 100).say(" % of its norm.").done();
 }

@@ -15,7 +15,7 @@ namespace headgauge {
 // the two as independent; it is undefined where either found nothing (critical_n of -1). `wanted`
 // chooses by the dims of a metric. `merged` must have the coordinates.
 void merge_runs(std::span<const Results* const> runs, const std::string& dim,
-                const std::function<bool(const MetricArray&)>& wanted, Results& merged);
+                const std::function<bool(const LabelledArray&)>& wanted, Results& merged);
 
 // Adds NAME_change, the change of `name` against its first entry along `dim`, as merge_runs() does.
 void add_change(const std::string& name, const std::string& dim, Results& merged);

@@ -33,9 +33,9 @@ Series differences(const Series& of, const Series& from) {
 NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
     : results_(results) {
   dims.emplace_back("length");
-  loss_ = &add_means(results, "loss", dims, "nats");
-  change_ = &add_means(results, "loss_change", dims, "nats");
-  divergence_ = &add_means(results, "kl", dims, "nats");
+  loss_ = &add_means(results, "loss", dims, metric_info("loss").unit);
+  change_ = &add_means(results, "loss_change", dims, metric_info("loss_change").unit);
+  divergence_ = &add_means(results, "kl", dims, metric_info("kl").unit);
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
@@ -47,7 +47,7 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   const auto lengths = results_.coord_numbers("length");
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     full.back() = static_cast<Index>(l);
-    const auto at = static_cast<std::size_t>(results_.flat_index(*loss_, full));
+    const auto at = static_cast<std::size_t>(loss_->offset(full));
     const auto length = static_cast<Index>(lengths[l]);
     put_mean(*loss_, at, series_statistics(own, length - 1));
     put_mean(*change_, at, series_statistics(change, length - 1));

@@ -24,9 +24,9 @@ class NextTokenMetrics {
 
  private:
   Results& results_;
-  MetricArray* loss_;
-  MetricArray* change_;
-  MetricArray* divergence_;
+  LabelledArray* loss_;
+  LabelledArray* change_;
+  LabelledArray* divergence_;
 };
 
 }  // namespace headgauge

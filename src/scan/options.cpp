@@ -1,6 +1,9 @@
 // The options of scan(), compare() and converge(), each declared once.
 #include "headgauge/options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -10,9 +13,10 @@
 namespace headgauge {
 namespace {
 
-constexpr const char* kGroups =
-    "Groups of metrics: weights, distance, separability, sensitivity, coverage, dispersion, "
-    "counterfactual, model (default: ";
+std::string groups_help(const char* standard) {
+  return fmt::format("Groups of metrics: {} (default: {})", fmt::join(measure_groups(), ", "),
+                     standard);
+}
 
 std::vector<Option> measured(ScanOptions& o) {
   return {
@@ -62,7 +66,7 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.measures,
        .form = "GROUP,GROUP...",
        .group = option_group::measured,
-       .help = std::string(kGroups) + "all there can be)",
+       .help = groups_help("all there can be"),
        .details = "`counterfactual` is there only with `--pattern`"},
       {.member = "ScanOptions::queries",
        .value = &o.queries,
@@ -199,8 +203,10 @@ std::vector<Option> options_of(CompareOptions& o) {
 std::vector<Option> options_of(ConvergeOptions& o) {
   std::vector<Option> scan = options_of(o.scan);
   std::erase_if(scan, [](const Option& option) { return option.name() == "pattern"; });
-  find_option(scan, "measures").help =
-      std::string(kGroups) + "weights, distance, separability, dispersion)";
+  find_option(scan, "measures").help = groups_help("weights, distance, separability, dispersion");
+  find_option(scan, "normalizer").details =
+      "Errors, rates and budgets are those under it, on the model's own queries, keys and values";
+  find_option(scan, "queries").details += ". Budgets look at the same rows";
   return joined(
       std::move(scan),
       std::vector<Option>{

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 
 namespace headgauge {
 namespace {
@@ -16,24 +16,27 @@ std::vector<double> numbers(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-MetricArray& add(Results& results, const std::string& name, const MetricInfo& info,
-                 const std::vector<std::string>& outer) {
+LabelledArray& add(Results& results, const std::string& name, const MetricInfo& info,
+                   const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
-  return add_means(results, name, std::move(dims), info.unit);
+  LabelledArray& metric = add_means(results, name, std::move(dims), info.unit);
+  metric.none = info.none;
+  metric.identifier = info.identifier;
+  return metric;
 }
 
 }  // namespace
 
-MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
-                       const std::string& unit) {
-  MetricArray& metric = results.add_metric(name, std::move(dims), unit);
+LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+                         const std::string& unit) {
+  LabelledArray& metric = results.add_metric(name, std::move(dims), unit);
   metric.standard_error.assign(metric.values.size(), kUndefined);
   metric.rows.assign(metric.values.size(), 0);
   return metric;
 }
 
-void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell) {
+void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell) {
   metric.values[at] = cell.mean;
   metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
@@ -63,47 +66,33 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
   results.set_coord("window", windows);
 }
 
-void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results) {
-  const auto lengths = static_cast<Index>(plan.lengths().size());
-  const auto bins = static_cast<Index>(plan.edges().size());
+  // `of` gives the statistics of a head in a layer's table at an index along length or position.
+  const auto fill = [&](LabelledArray& metric, Index values_of_copy, const auto& of) {
+    metric.each([&](std::span<const Index> cell, std::size_t at) {
+      const int head = measured.heads[cell[1]];
+      if (!selection.contains(measured.layers[cell[0]], head)) return;
+      const Index copy = cell.size() > 2 ? cell[2] : 0;
+      put_mean(metric, at,
+               of(*tables[cell[0]], head, copy, static_cast<Index>(at) % values_of_copy));
+    });
+  };
   for (const CellRange& range : layout.ranges()) {
-    const MetricInfo& info = *range.metric;
+    const MetricInfo& info = range.metric;
     if (info.kind == MetricKind::hidden) continue;
-    const auto each_head = [&](const auto& body) {
-      for (std::size_t l = 0; l < tables.size(); ++l) {
-        for (std::size_t h = 0; h < measured.heads.size(); ++h) {
-          const int head = measured.heads[h];
-          if (selection.contains(measured.layers[l], head)) {
-            body(*tables[l], head, l * measured.heads.size() + h);
-          }
-        }
-      }
-    };
-    const Index copies = range.by_length ? lengths : 1;
-    MetricArray& metric = add(results, info.name, info,
-                              range.by_length ? std::vector<std::string>{"layer", "head", "length"}
-                                              : std::vector<std::string>{"layer", "head"});
-    each_head([&](const LayerTable& table, int head, std::size_t at) {
-      for (Index l = 0; l < copies; ++l) {
-        for (Index c = 0; c < range.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * copies + l) * range.count + c;
-          put_mean(metric, static_cast<std::size_t>(cell), table.at(info.name, head, l, c));
-        }
-      }
-    });
-    if (!range.by_position) continue;
-    MetricArray& twin =
-        add(results, info.name + "_by_position", info, {"layer", "head", "position"});
-    each_head([&](const LayerTable& table, int head, std::size_t at) {
-      for (Index b = 0; b < bins; ++b) {
-        for (Index c = 0; c < range.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * bins + b) * range.count + c;
-          put_mean(twin, static_cast<std::size_t>(cell), table.at_position(info.name, head, b, c));
-        }
-      }
-    });
+    fill(add(results, info.name, info,
+             range.by_length ? std::vector<std::string>{"layer", "head", "length"}
+                             : std::vector<std::string>{"layer", "head"}),
+         range.handle.count, [&](const LayerTable& table, int head, Index copy, Index inner) {
+           return table.at(range.handle, head, copy, inner);
+         });
+    if (!info.by_position) continue;
+    fill(add(results, info.name + "_by_position", info, {"layer", "head", "position"}),
+         range.handle.count, [&](const LayerTable& table, int head, Index bin, Index inner) {
+           return table.at_position(range.handle, head, bin, inner);
+         });
   }
 }
 
@@ -111,7 +100,7 @@ std::vector<std::string> drop_whole_model_metrics(Results& results) {
   std::vector<std::string> dropped;
   std::erase_if(results.metrics, [&](const auto& entry) {
     const auto& [name, metric] = entry;
-    if (has_dim(metric, "layer")) return false;
+    if (metric.has_dim("layer")) return false;
     dropped.push_back(name);
     return true;
   });
@@ -161,7 +150,7 @@ std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
 
 void write_settings(const ScanOptions& options, Results& results) {
   ScanOptions written = options;
-  results.settings["command"] = "scan";
+  results.command = Command::scan;
   write_settings(options_of(written), results.settings);
 }
 

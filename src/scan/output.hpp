@@ -16,9 +16,9 @@ struct Measured {
 };
 
 // Adds a metric of means: all cells undefined, with standard errors and numbers of rows.
-MetricArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
-                       const std::string& unit);
-void put_mean(MetricArray& metric, std::size_t at, const CellStatistics& cell);
+LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
+                         const std::string& unit);
+void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell);
 
 // Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
 // kv_head, layer_type and window.
@@ -26,7 +26,7 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
                   const SourceInfo& source, Results& results);
 
 // Adds every row metric of the layout, and its _by_position twin where it has one.
-void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "headgauge/cells.hpp"
 #include "measures/dispersion.hpp"
-#include "results/longest.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
 
@@ -35,45 +35,6 @@ class PassProgress final : public Progress {
   int length_ = 0;
 };
 
-// Where each entry of one run's coordinate stands in that of another; -1: nowhere.
-std::vector<Index> places(const Results& from, const Results& in, const std::string& dim) {
-  std::vector<Index> found(static_cast<std::size_t>(from.coord_size(dim)));
-  std::iota(found.begin(), found.end(), Index{0});
-  const auto* labels = std::get_if<std::vector<std::string>>(from.coord(dim));
-  if (labels == nullptr) return found;
-  const auto& others = std::get<std::vector<std::string>>(*in.coord(dim));
-  for (std::size_t i = 0; i < labels->size(); ++i) {
-    const auto at = std::ranges::find(others, (*labels)[i]);
-    found[i] = at == others.end() ? -1 : at - others.begin();
-  }
-  return found;
-}
-
-// Puts the cells of a pass where they belong at entry `length` of the merged metric.
-void put_pass(const Results& pass, const MetricArray& from, Index length, const Results& merged,
-              MetricArray& to) {
-  std::vector<std::vector<Index>> places_of;
-  for (const std::string& dim : from.dims) places_of.push_back(places(pass, merged, dim));
-  std::vector<Index> cell(from.dims.size());
-  for (std::size_t at = 0; at < from.values.size(); ++at) {
-    auto rest = static_cast<Index>(at);
-    bool known = true;
-    for (std::size_t d = from.dims.size(); d-- > 0;) {
-      const auto size = std::ssize(places_of[d]);
-      cell[d] =
-          from.dims[d] == "length" ? length : places_of[d][static_cast<std::size_t>(rest % size)];
-      known = known && cell[d] >= 0;
-      rest /= size;
-    }
-    if (!known) continue;
-    const auto target = static_cast<std::size_t>(merged.flat_index(to, cell));
-    to.values[target] = from.values[at];
-    if (!from.standard_error.empty() && !to.standard_error.empty())
-      to.standard_error[target] = from.standard_error[at];
-    if (!from.rows.empty() && !to.rows.empty()) to.rows[target] = from.rows[at];
-  }
-}
-
 // The interventions that some pass does not have, in a sentence each.
 std::vector<std::string> missing_interventions(const std::vector<Results>& passes) {
   std::vector<std::string> notices;
@@ -81,11 +42,9 @@ std::vector<std::string> missing_interventions(const std::vector<Results>& passe
   if (dim.empty()) return notices;
   for (const Results& pass : passes) {
     for (const Results& other : passes) {
-      const auto& labels = std::get<std::vector<std::string>>(*other.coord(dim));
-      const std::vector<Index> there = places(other, pass, dim);
-      for (std::size_t i = 0; i < labels.size(); ++i) {
-        if (there[i] >= 0) continue;
-        std::string notice = fmt::format("{} is left out at length {:.0f}", labels[i],
+      for (const std::string& label : other.coord_names(dim)) {
+        if (pass.require_coord(dim).find(label)) continue;
+        std::string notice = fmt::format("{} is left out at length {:.0f}", label,
                                          pass.coord_numbers("length").front());
         if (std::ranges::find(notices, notice) == notices.end()) notices.push_back(notice);
       }
@@ -103,25 +62,41 @@ double seconds(const std::vector<Results>& passes, const std::string& stage) {
 }  // namespace
 
 Results merge_lengths(std::vector<Results> passes) {
-  Results merged = passes.back();
+  const Results& longest = passes.back();
+  Results merged = longest;
+  merged.metrics.clear();
   std::vector<double> lengths;
   for (const Results& pass : passes) lengths.push_back(pass.coord_numbers("length").front());
   merged.set_coord("length", lengths);
   merged.settings["lengths"] = std::vector<int>(lengths.begin(), lengths.end());
-  for (auto& [name, metric] : merged.metrics) {
-    if (!has_dim(metric, "length")) continue;
-    const std::size_t cells = metric.values.size() * lengths.size();
-    metric.values.assign(cells, kUndefined);
-    if (!metric.standard_error.empty()) metric.standard_error.assign(cells, kUndefined);
-    if (!metric.rows.empty()) metric.rows.assign(cells, 0);
-    for (std::size_t k = 0; k < passes.size(); ++k) {
-      const MetricArray* part = passes[k].metric(name);
-      if (part == nullptr || part->dims != metric.dims) continue;
-      put_pass(passes[k], *part, static_cast<Index>(k), merged, metric);
+  for (const auto& [name, metric] : longest.metrics) {
+    if (!metric.has_dim("length")) {
+      merged.add_metric(name, metric);
+      continue;
     }
+    // Of every pass the cells that the longest has too: an intervention may have failed there.
+    std::vector<LabelledArray> parts;
+    for (const Results& pass : passes) {
+      LabelledArray& part = parts.emplace_back(metric.isel("length", 0));
+      std::ranges::fill(part.values, kUndefined);
+      std::ranges::fill(part.standard_error, kUndefined);
+      std::ranges::fill(part.rows, 0);
+      const LabelledArray* own = pass.metric(name);
+      if (own != nullptr && own->dim_names() == metric.dim_names()) {
+        part.put_labelled(own->isel("length", 0));
+      }
+    }
+    LabelledArray whole = metric.isel("length", 0);
+    const std::vector<std::string> dims = metric.dim_names();
+    const auto axis = std::ranges::find(dims, "length") - dims.begin();
+    whole = whole.insert_dim(merged.require_coord("length"), static_cast<std::size_t>(axis));
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      whole.put("length", static_cast<Index>(k), parts[k]);
+    }
+    merged.add_metric(name, std::move(whole));
   }
   std::ranges::copy(missing_interventions(passes), std::back_inserter(merged.notices));
-  for (const auto& [stage, value] : passes.back().timings.items()) {
+  for (const auto& [stage, value] : longest.timings.items()) {
     merged.timings[stage] = seconds(passes, stage);
   }
   return merged;

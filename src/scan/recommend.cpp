@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "headgauge/compare.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/largest_changes.hpp"
 #include "scan/selectivity.hpp"
 
@@ -23,15 +23,14 @@ constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in
 struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
   Index intervention = 0;
-  Cell change;
+  MetricCell change;
   bool lowers() const { return lowers_loss(change); }
 };
 
 // The intervention's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
-  const Coordinate* names = results.coord(intervention_dimension(results));
-  const auto intervention = static_cast<std::size_t>(candidate.intervention);
-  std::string name = std::get<std::vector<std::string>>(*names)[intervention];
+  const std::string name =
+      results.require_coord(intervention_dimension(results)).label(candidate.intervention);
   const auto keys = results.settings.find("fitted_keys");
   if (keys == results.settings.end() || !keys->contains(name)) return name;
   const std::string key = keys->at(name).get<std::string>();
@@ -46,22 +45,22 @@ std::string label(const Results& results, const Candidate& candidate) {
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
-std::optional<Cell> cell_of(const Results& results, const char* metric,
+std::optional<MetricCell> cell_of(const Results& results, const char* metric,
                             const Candidate& candidate) {
   const std::string dim = intervention_dimension(results);
-  const MetricArray* array = results.metric(metric);
+  const LabelledArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
   const Pick intervention{dim, candidate.intervention};
   if (!candidate.head) return find_cell(results, metric, {intervention});
   const Pick layer{"layer", candidate.head->layer_index};
-  if (!has_dim(*array, "head")) return find_cell(results, metric, {layer, intervention});
+  if (!array->has_dim("head")) return find_cell(results, metric, {layer, intervention});
   return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, intervention});
 }
 
 // Every intervention wherever it was tried, with a known change of the loss.
 std::vector<Candidate> candidates(const Results& results) {
   std::vector<Candidate> found;
-  const MetricArray* change = results.metric("loss_change");
+  const LabelledArray* change = results.metric("loss_change");
   if (change == nullptr) return found;
   const Index interventions = results.coord_size(intervention_dimension(results));
   const auto add = [&](std::optional<HeadName> head) {
@@ -73,14 +72,14 @@ std::vector<Candidate> candidates(const Results& results) {
       found.push_back(std::move(candidate));
     }
   };
-  if (!has_dim(*change, "layer")) {
+  if (!change->has_dim("layer")) {
     add(std::nullopt);
     return found;
   }
   const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
   for (std::size_t l = 0; l < layers.size(); ++l) {
     HeadName name{static_cast<Index>(l), 0, static_cast<int>(layers[l]), -1};
-    if (!has_dim(*change, "head")) {
+    if (!change->has_dim("head")) {
       add(name);
       continue;
     }
@@ -198,7 +197,7 @@ std::vector<SummaryLine> recommendations(const Results& results) {
 
 }  // namespace
 
-bool lowers_loss(const Cell& change) {
+bool lowers_loss(const MetricCell& change) {
   return change.value < -kStandardErrors * change.standard_error && change.value < -kLeastGain;
 }
 

@@ -3,8 +3,6 @@
 
 #include <memory>
 #include <stop_token>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "scan/scan_plan.hpp"
@@ -29,7 +27,6 @@ struct ScanTables {
 
 // How a scan takes part in a larger work.
 struct ScanPart {
-  std::vector<std::pair<std::string, Coordinate>> coords = {};  // of dims of the caller's measures
   bool loss = true;            // the loss, where the options ask for it; else the pass alone
   ScanTables* kept = nullptr;  // where the statistics go in the end
   // The source begins at `first_layer`; what comes before is as it was in this scan of all layers.

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/memory.hpp"
-#include "base/parallel.hpp"
+#include "headgauge/flags.hpp"
+#include "headgauge/parallel.hpp"
 #include "kernels/simd.hpp"
-#include "scan/flags.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
@@ -45,8 +45,9 @@ Measured choose_heads(const HeadSelection& selection, const SourceInfo& info) {
 
 // Whether sets of top_n are measured.
 bool measures_sets(const ScanOptions& options) {
-  return std::ranges::any_of(options.measures, [](const std::string& group) {
-    return group == "distance" || group == "separability" || group == "coverage";
+  return std::ranges::any_of(all_metrics(), [&](const MetricInfo& metric) {
+    return std::ranges::find(metric.dims, "top_n") != metric.dims.end() &&
+           std::ranges::find(options.measures, metric.group) != options.measures.end();
   });
 }
 
@@ -66,8 +67,8 @@ class Scan {
     const ScanOptions& options = plan_.options;
     tables_.measures = make_measures(plan_, info_, pool_.threads());
     tables_.layout = std::make_unique<CellLayout>(tables_.measures);
-    tables_.plan = std::make_unique<RowPlan>(options.lengths, info_.documents, *options.queries,
-                                             options.seed);
+    tables_.plan =
+        std::make_unique<RowPlan>(options.lengths, info_.documents, *options.queries, options.seed);
     asks_loss_ = std::ranges::find(options.measures, "model") != options.measures.end();
     last_layer_ = wants_loss() ? info_.layers - 1 : measured_.layers.back();
     bytes_ = estimate_bytes();
@@ -104,7 +105,7 @@ class Scan {
     std::size_t bytes =
         info_.bytes +
         HeadScanner::bytes(rows().longest(), info_.head_dim, pool_.threads(),
-                           plan_.pattern != nullptr) +
+                           plan_.options.measure.masked) +
         static_cast<std::size_t>(info_.heads) * HeadAccumulator::bytes(rows(), layout().cells()) +
         2 * measured_.layers.size() * LayerTable::bytes(rows(), layout(), info_.heads);
     for (const auto& measure : tables_.measures) bytes += measure->bytes(info_, rows().longest());
@@ -112,7 +113,7 @@ class Scan {
   }
 
   void measure() {
-    HeadScanner scanner(*plan_.rule, tables_.measures, layout(), rows(), pool_);
+    HeadScanner scanner(tables_.measures, layout(), rows(), pool_);
     std::vector<HeadAccumulator> heads;
     for (int head = 0; head < info_.heads; ++head) heads.emplace_back(rows(), layout().cells());
     for (int layer = part_.first_layer; layer <= last_layer_ && !stopped_; ++layer) {
@@ -139,17 +140,18 @@ class Scan {
         stopped_ = stop_.stop_requested();
         if (stopped_) break;
         if (plan_.selection.contains(layer, head.head)) {
-          scanner.scan(masked(head), accumulators[static_cast<std::size_t>(head.head)]);
+          scanner.scan(changed(head), accumulators[head.head]);
         }
       }
       measure_seconds_ += measuring.seconds();
     }
   }
 
-  HeadInput masked(HeadInput head) const {
-    if (plan_.pattern != nullptr) {
-      head.visibility = head.visibility.masked(plan_.pattern->mask(head));
-    }
+  // The head under the plan's intervention; a rule of its own goes before.
+  HeadInput changed(HeadInput head) const {
+    const Normalizer* own = head.rule;
+    plan_.intervention.apply(head);
+    if (own != nullptr) head.rule = own;
     return head;
   }
 
@@ -158,7 +160,7 @@ class Scan {
     auto table = std::make_unique<LayerTable>(rows(), layout(), info_.heads);
     pool_.for_each(info_.heads, [&](Index head) {
       if (plan_.selection.contains(layer, static_cast<int>(head))) {
-        table->fill(head, accumulators[static_cast<std::size_t>(head)]);
+        table->fill(head, accumulators[head]);
       }
     });
     for (const auto& measure : tables_.measures) measure->end_layer(layer, *table, pool_);
@@ -216,7 +218,8 @@ class Scan {
     const std::vector<int> beyond = sizes_beyond(options.measure.top_n, longest);
     if (!beyond.empty() && options.measure.top_n != MeasureOptions{}.top_n && info_.has_x &&
         measures_sets(options)) {
-      say(fmt::format("no query sees more than {} keys: there are no sets of N = {}, whose values "
+      say(
+          fmt::format("no query sees more than {} keys: there are no sets of N = {}, whose values "
                       "are undefined",
                       longest, fmt::join(beyond, ", ")));
     }
@@ -225,19 +228,18 @@ class Scan {
           "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
           rows_without_keys_));
     }
-    say(plan_.rule->notice(longest));
-    if (plan_.pattern != nullptr) say(plan_.pattern->notice(info_, longest));
+    for (std::string& notice : plan_.intervention.notices(info_, longest)) say(std::move(notice));
   }
 
   void write_metrics(Results& results) const {
     write_coords(measured_, rows(), plan_.options.measure, info_, results);
-    for (const auto& [name, values] : part_.coords) results.set_coord(name, values);
+    for (const auto& [name, labels] : layout().written_coords()) results.set_coord(name, labels);
     std::vector<const LayerTable*> layers;
     for (int layer = 0; layer < part_.first_layer; ++layer) {
-      layers.push_back(part_.before->layers[static_cast<std::size_t>(layer)].get());
+      layers.push_back(part_.before->layers[layer].get());
     }
     for (const auto& table : tables_.layers) layers.push_back(table.get());
-    write_row_metrics(measured_, rows(), layout(), layers, plan_.selection, results);
+    write_row_metrics(measured_, layout(), layers, plan_.selection, results);
     const std::vector<const LayerStatistics*> statistics(layers.begin(), layers.end());
     for (const auto& measure : tables_.measures) measure->derive(statistics, results);
   }
@@ -257,7 +259,7 @@ class Scan {
     for (std::size_t d = 0; d < rows().documents().size(); ++d) {
       losses.push_back(source_.token_losses(static_cast<int>(d)));
     }
-    MetricArray& loss = add_means(results, "loss", {"length"}, "nats");
+    LabelledArray& loss = add_means(results, "loss", {"length"}, "nats");
     for (std::size_t l = 0; l < rows().lengths().size(); ++l) {
       put_mean(loss, l, series_statistics(losses, rows().lengths()[l] - 1));
     }
@@ -320,14 +322,10 @@ Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part,
 
 std::vector<MetricInfo> scan_metrics(const ScanOptions& options, const SourceInfo& source) {
   const ScanPlan plan = plan_scan(options, source);
-  std::vector<MetricInfo> metrics;
-  for (const auto& measure : make_measures(plan, source, 1)) {
-    for (const MetricInfo& metric : measure->metrics()) {
-      const bool kept =
-          metric.kind != MetricKind::hidden && metric.kind != MetricKind::passed_on;
-      if (kept) metrics.push_back(metric);
-    }
-  }
+  std::vector<MetricInfo> metrics = declared_metrics(make_measures(plan, source, 1));
+  std::erase_if(metrics, [](const MetricInfo& metric) {
+    return metric.kind == MetricKind::hidden || metric.kind == MetricKind::passed_on;
+  });
   return metrics;
 }
 

@@ -67,24 +67,41 @@ void resolve_details(MeasureOptions& measure) {
   }
 }
 
+// "distance, separability and coverage need": the groups that need something that not every source
+// and scan has.
+std::string groups_that_need(MetricGroup::Needs what) {
+  std::vector<std::string> names;
+  for (const MetricGroup& group : metric_groups()) {
+    if (group.needs == what) names.push_back(group.name);
+  }
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last + " needs"
+                       : fmt::format("{} and {} need", fmt::join(names, ", "), last);
+}
+
 // All groups that the source allows, if none was asked for. Of those asked for, what it does not
 // allow is absent; where that leaves nothing there is nothing to do.
 void resolve_measures(ScanOptions& options, const SourceInfo& source) {
-  const auto allowed = [&](const std::string& group) {
-    const bool needs_x = group == "distance" || group == "separability" || group == "coverage";
-    return (source.has_x || !needs_x) && (source.has_loss || group != "model") &&
-           (options.measure.masked || group != "counterfactual");
-  };
   std::vector<std::string> possible;
-  std::ranges::copy_if(measure_groups(), std::back_inserter(possible), allowed);
+  for (const MetricGroup& group : metric_groups()) {
+    if (group.command == "scan" && can_measure(group, options.measure, source)) {
+      possible.push_back(group.name);
+    }
+  }
   if (options.measures.empty()) options.measures = possible;
+  const auto allowed = [&](const std::string& group) {
+    return std::ranges::find(possible, group) != possible.end() ||
+           std::ranges::find(measure_groups(), group) == measure_groups().end();
+  };
   if (std::ranges::any_of(options.measures, allowed)) return;
-  throw UnsupportedError(
-      fault("ScanOptions::measures",
-            fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
-            fmt::format("{}", fmt::join(options.measures, ", ")),
-            "distance, separability and coverage need the vectors x, model needs a prediction "
-            "of the next token, counterfactual needs a ScanOptions::pattern"));
+  using enum MetricGroup::Needs;
+  throw UnsupportedError(fault(
+      "ScanOptions::measures",
+      fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
+      fmt::format("{}", fmt::join(options.measures, ", ")),
+      fmt::format("{} the vectors x, {} a prediction of the next token, {} a ScanOptions::pattern",
+                  groups_that_need(x), groups_that_need(loss), groups_that_need(pattern))));
 }
 
 }  // namespace
@@ -130,11 +147,12 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
     options.queries = options.lengths.back() > kLongestWithAllRows ? kSampledQueries : 0;
   }
   plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
-  plan.rule = options.own_normalizer != nullptr ? options.own_normalizer
-                                                : make_rule(options.normalizer, source);
-  plan.pattern = options.own_pattern;
-  if (plan.pattern == nullptr && options.measure.masked) {
-    plan.pattern = make_pattern(options.pattern);
+  plan.intervention = {options.own_normalizer, options.own_pattern};
+  if (options.own_normalizer == nullptr && options.normalizer != "softmax") {
+    plan.intervention.rule = make_rule(options.normalizer, source);
+  }
+  if (options.own_pattern == nullptr && options.measure.masked) {
+    plan.intervention.pattern = make_pattern(options.pattern);
   }
   return plan;
 }

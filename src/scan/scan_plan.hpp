@@ -9,9 +9,8 @@
 namespace headgauge {
 
 struct ScanPlan {
-  ScanOptions options;  // with every default filled in
-  std::shared_ptr<const Normalizer> rule;
-  std::shared_ptr<const Pattern> pattern;  // null: none
+  ScanOptions options;            // with every default filled in
+  HeadIntervention intervention;  // what heads are measured under that have no rule of their own
   HeadSelection selection;
 
   Index longest() const { return options.lengths.back(); }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/recommend.hpp"
 
 namespace headgauge {
@@ -76,9 +76,8 @@ const char* verdict(const Change& deficit, const std::optional<Change>& separabi
 
 std::vector<std::string> selectivity_of_patterns(const Results& results) {
   std::vector<std::string> lines;
-  const Coordinate* patterns = results.coord("pattern");
-  if (patterns == nullptr) return lines;
-  const auto& names = std::get<std::vector<std::string>>(*patterns);
+  if (results.coord("pattern") == nullptr) return lines;
+  const auto names = results.coord_names("pattern");
   const auto top_n = judged_top_n(results);
   for (Index k = 1; k < static_cast<Index>(names.size()); ++k) {
     const auto plain = [&](const char* metric, Index pattern) -> HeadValue {

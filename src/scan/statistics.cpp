@@ -9,38 +9,66 @@
 namespace headgauge {
 
 CellLayout::CellLayout(std::span<const std::unique_ptr<Measure>> measures) {
-  for (const auto& measure : measures) {
-    measure_first_.push_back(cells_);
-    for (const MetricInfo& metric : measure->metrics()) {
-      if (metric.kind == MetricKind::derived) continue;
-      CellRange range{&metric, cells_, 1, metric.kind != MetricKind::row_longest,
-                      metric.by_position};
-      for (const std::string& dim : metric.dims) range.count *= measure->dim_size(dim);
-      cells_ += range.count;
-      by_name_.emplace(metric.name, ranges_.size());
-      ranges_.push_back(range);
-    }
+  for (const auto& measure : measures) measure->declare(*this);
+}
+
+void CellLayout::coord(std::string_view dim, Coordinate entries) {
+  const auto known = std::ranges::find(coords_, dim, [](const auto& c) { return c.first; });
+  if (known == coords_.end()) {
+    coords_.emplace_back(dim, std::move(entries));
+  } else if (known->second != entries) {
+    throw UsageError(fault("the dim " + std::string(dim), "the same entries in every measure",
+                           "others", "give one of the two dims another name"));
   }
 }
 
-const CellRange& CellLayout::range(std::string_view metric) const {
-  const auto found = by_name_.find(std::string(metric));
-  if (found == by_name_.end()) {
-    throw std::logic_error("no row metric named " + std::string(metric));
+MetricHandle CellLayout::add(const MetricInfo& metric) {
+  if (!names_.insert(metric.name).second) {
+    throw UsageError(fault("the metric " + metric.name, "one of that name", "a second one",
+                           "give one of the two another name"));
   }
-  return ranges_[found->second];
+  if (metric.kind == MetricKind::derived) return {};
+  const MetricHandle handle{cells(), size(metric)};
+  range_of_.resize(handle.first + handle.count, std::ssize(ranges_));
+  ranges_.push_back({metric, handle, metric.kind != MetricKind::row_longest});
+  return handle;
+}
+
+std::vector<std::pair<std::string, Coordinate>> CellLayout::written_coords() const {
+  const auto is_written = [&](const auto& coord) {
+    return std::ranges::any_of(ranges_, [&](const CellRange& range) {
+      return range.metric.kind != MetricKind::hidden &&
+             std::ranges::find(range.metric.dims, coord.first) != range.metric.dims.end();
+    });
+  };
+  std::vector<std::pair<std::string, Coordinate>> written;
+  std::ranges::copy_if(coords_, std::back_inserter(written), is_written);
+  return written;
+}
+
+Index CellLayout::size(const MetricInfo& metric) const {
+  Index cells = 1;
+  for (const std::string& dim : metric.dims) {
+    const auto known = std::ranges::find(coords_, dim, [](const auto& c) { return c.first; });
+    if (known == coords_.end()) {
+      throw UsageError(fault("the metric " + metric.name, "dims that its measure names",
+                             "\"" + dim + "\"", "call MetricRegistry::coord() before add()"));
+    }
+    cells *= std::visit([](const auto& entries) { return std::ssize(entries); }, known->second);
+  }
+  return cells;
 }
 
 HeadAccumulator::HeadAccumulator(const RowPlan& plan, Index cells) : plan_(plan), cells_(cells) {
   for (const DocumentPlan& document : plan.documents()) {
-    sums_.emplace_back(static_cast<std::size_t>(document.segments * cells));
+    sums_.emplace_back(document.segments * cells);
   }
 }
 
 std::size_t HeadAccumulator::bytes(const RowPlan& plan, Index cells) {
-  Index sums = 0;
+  std::size_t sums = 0;
   for (const DocumentPlan& document : plan.documents()) sums += document.segments * cells;
-  return static_cast<std::size_t>(sums) * sizeof(Sum);
+  return sums * sizeof(Sum);
 }
 
 void HeadAccumulator::clear() {
@@ -48,10 +76,10 @@ void HeadAccumulator::clear() {
 }
 
 void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const double> values) {
-  Sum* sums = sums_[static_cast<std::size_t>(document)].data() + tile.first_segment * cells_;
+  Sum* sums = sums_[document].data() + tile.first_segment * cells_;
   for (const Segment& segment : tile.segments) {
     for (Index row = segment.first; row < segment.first + segment.rows; ++row) {
-      const double weight = tile.weights[static_cast<std::size_t>(row)];
+      const double weight = tile.weights[row];
       const double* value = values.row(row).data();
       for (Index cell = 0; cell < cells_; ++cell) {
         if (std::isnan(value[cell])) continue;
@@ -66,17 +94,17 @@ void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const dou
 
 CellStatistics HeadAccumulator::reduce(Index cell, Index first_bin, Index last_bin) const {
   BatchMeans means;
-  const Index edge = plan_.edges()[static_cast<std::size_t>(last_bin - 1)];
-  for (std::size_t d = 0; d < sums_.size(); ++d) {
+  const Index edge = plan_.edges()[last_bin - 1];
+  for (Index d = 0; d < std::ssize(sums_); ++d) {
     const DocumentPlan& document = plan_.documents()[d];
     if (document.length < edge) continue;
     const Sum* sums = sums_[d].data() + cell;
     for (const Tile& tile : document.tiles) {
-      for (std::size_t s = 0; s < tile.segments.size(); ++s) {
+      for (Index s = 0; s < std::ssize(tile.segments); ++s) {
         const Segment& segment = tile.segments[s];
         if (segment.bin < first_bin || segment.bin >= last_bin) continue;
-        const Sum& part = sums[(tile.first_segment + static_cast<Index>(s)) * cells_];
-        means.add(static_cast<Index>(d), segment.block, part.value, part.weight, part.rows);
+        const Sum& part = sums[(tile.first_segment + s) * cells_];
+        means.add(d, segment.block, part.value, part.weight, part.rows);
       }
     }
   }
@@ -85,12 +113,10 @@ CellStatistics HeadAccumulator::reduce(Index cell, Index first_bin, Index last_b
 
 CellStatistics series_statistics(std::span<const std::vector<double>> documents, Index count) {
   BatchMeans means;
-  for (std::size_t d = 0; d < documents.size(); ++d) {
+  for (Index d = 0; d < std::ssize(documents); ++d) {
     const std::vector<double>& values = documents[d];
-    if (static_cast<Index>(values.size()) < count) continue;
-    for (Index i = 0; i < count; ++i) {
-      means.add(static_cast<Index>(d), i / kBlockRows, values[static_cast<std::size_t>(i)], 1.0, 1);
-    }
+    if (std::ssize(values) < count) continue;
+    for (Index i = 0; i < count; ++i) means.add(d, i / kBlockRows, values[i], 1.0, 1);
   }
   return means.finish();
 }
@@ -99,57 +125,52 @@ LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index head
     : plan_(plan), layout_(layout), heads_(heads) {
   for (const CellRange& range : layout.ranges()) {
     offsets_.push_back(per_head_);
-    Index copies = range.by_length ? static_cast<Index>(plan.lengths().size()) : 1;
-    if (range.by_position) copies += static_cast<Index>(plan.edges().size());
-    per_head_ += copies * range.count;
+    Index copies = range.by_length ? std::ssize(plan.lengths()) : 1;
+    if (range.metric.by_position) copies += std::ssize(plan.edges());
+    per_head_ += copies * range.handle.count;
   }
-  statistics_.resize(static_cast<std::size_t>(per_head_ * heads));
+  statistics_.resize(per_head_ * heads);
 }
 
 std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Index heads) {
-  const auto copies = static_cast<Index>(plan.lengths().size() + plan.edges().size());
-  return static_cast<std::size_t>(layout.cells() * copies * heads) * sizeof(CellStatistics);
-}
-
-Index LayerTable::slot(const CellRange& range, Index length) const {
-  const auto r = static_cast<std::size_t>(&range - layout_.ranges().data());
-  return offsets_[r] + (range.by_length ? length : 0) * range.count;
+  const std::size_t copies = plan.lengths().size() + plan.edges().size();
+  return copies * layout.cells() * heads * sizeof(CellStatistics);
 }
 
 void LayerTable::fill(Index head, const HeadAccumulator& accumulator) {
   CellStatistics* out = statistics_.data() + head * per_head_;
-  const auto lengths = static_cast<Index>(plan_.lengths().size());
-  const auto bins = static_cast<Index>(plan_.edges().size());
+  const Index lengths = std::ssize(plan_.lengths()), bins = std::ssize(plan_.edges());
   for (const CellRange& range : layout_.ranges()) {
+    const auto put = [&](Index first_bin, Index last_bin) {
+      for (Index c = 0; c < range.handle.count; ++c) {
+        *out++ = accumulator.reduce(range.handle.first + c, first_bin, last_bin);
+      }
+    };
     for (Index l = range.by_length ? 0 : lengths - 1; l < lengths; ++l) {
-      for (Index c = 0; c < range.count; ++c) {
-        *out++ = accumulator.reduce(range.first + c, 0, plan_.bins_of_length(l));
-      }
+      put(0, plan_.bins_of_length(l));
     }
-    if (!range.by_position) continue;
-    for (Index bin = 0; bin < bins; ++bin) {
-      for (Index c = 0; c < range.count; ++c) {
-        *out++ = accumulator.reduce(range.first + c, bin, bin + 1);
-      }
-    }
+    if (!range.metric.by_position) continue;
+    for (Index bin = 0; bin < bins; ++bin) put(bin, bin + 1);
   }
 }
 
-CellStatistics LayerTable::at(std::string_view metric, Index head, Index length,
-                              Index inner) const {
-  const CellRange& range = layout_.range(metric);
-  assert(head < heads_ && inner < range.count);
-  return statistics_[static_cast<std::size_t>(head * per_head_ + slot(range, length) + inner)];
+CellStatistics LayerTable::at(MetricHandle metric, Index head, Index length, Index inner) const {
+  if (!metric) return {};
+  assert(head < heads_ && inner < metric.count);
+  const Index r = layout_.range_of(metric);
+  const Index copy = layout_.ranges()[r].by_length ? length : 0;
+  return statistics_[head * per_head_ + offsets_[r] + copy * metric.count + inner];
 }
 
-CellStatistics LayerTable::at_position(std::string_view metric, Index head, Index bin,
+CellStatistics LayerTable::at_position(MetricHandle metric, Index head, Index bin,
                                        Index inner) const {
-  const CellRange& range = layout_.range(metric);
-  assert(range.by_position && head < heads_ && inner < range.count);
-  const auto lengths = static_cast<Index>(plan_.lengths().size());
-  const Index first = slot(range, 0) + (range.by_length ? lengths : 1) * range.count;
-  return statistics_[static_cast<std::size_t>(head * per_head_ + first + bin * range.count +
-                                              inner)];
+  if (!metric) return {};
+  assert(head < heads_ && inner < metric.count);
+  const Index r = layout_.range_of(metric);
+  const CellRange& range = layout_.ranges()[r];
+  assert(range.metric.by_position);
+  const Index lengths = range.by_length ? std::ssize(plan_.lengths()) : 1;
+  return statistics_[head * per_head_ + offsets_[r] + (lengths + bin) * metric.count + inner];
 }
 
 }  // namespace headgauge

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "headgauge/measure.hpp"
@@ -11,30 +12,35 @@
 
 namespace headgauge {
 
-// Where a row metric's cells stand among all cells of a row.
+// A metric of row values and where its values stand among all values of a row.
 struct CellRange {
-  const MetricInfo* metric = nullptr;
-  Index first = 0;
-  Index count = 0;
-  bool by_length = true;     // kept at every length, else at the longest only
-  bool by_position = false;  // kept for every position bin too
+  MetricInfo metric;
+  MetricHandle handle;
+  bool by_length = true;  // kept at every length, else at the longest only
 };
 
-// All cells of a row: those of each measure's row metrics, in order.
-class CellLayout {
+// The values of a row: those that the measures declare, one measure after the other.
+class CellLayout final : public MetricRegistry {
  public:
+  // Lets every measure declare its metrics.
   explicit CellLayout(std::span<const std::unique_ptr<Measure>> measures);
+  void coord(std::string_view dim, Coordinate entries) override;
+  MetricHandle add(const MetricInfo& metric) override;
+
   const std::vector<CellRange>& ranges() const { return ranges_; }
-  const CellRange& range(std::string_view metric) const;
-  // The first cell of measure `m`.
-  Index measure_first(Index m) const { return measure_first_[static_cast<std::size_t>(m)]; }
-  Index cells() const { return cells_; }
+  // The number of the range that `metric` is the handle of.
+  Index range_of(MetricHandle metric) const { return range_of_[metric.first]; }
+  // The dims of the metrics that are written out, with their entries.
+  std::vector<std::pair<std::string, Coordinate>> written_coords() const;
+  Index cells() const { return std::ssize(range_of_); }
 
  private:
+  Index size(const MetricInfo& metric) const;
+
   std::vector<CellRange> ranges_;
-  std::unordered_map<std::string, std::size_t> by_name_;
-  std::vector<Index> measure_first_;
-  Index cells_ = 0;
+  std::vector<Index> range_of_;  // by cell
+  std::set<std::string> names_;
+  std::vector<std::pair<std::string, Coordinate>> coords_;
 };
 
 // Collects the rows of one head over all documents. add() may be called from several threads for
@@ -73,13 +79,12 @@ class LayerTable : public LayerStatistics {
   static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
   // Reads the accumulator of a finished head into the table.
   void fill(Index head, const HeadAccumulator& accumulator);
-  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override;
-  CellStatistics at_position(std::string_view metric, Index head, Index bin,
+  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override;
+  CellStatistics at_position(MetricHandle metric, Index head, Index bin,
                              Index inner) const override;
   Index heads() const override { return heads_; }
 
  private:
-  Index slot(const CellRange& range, Index length) const;
   const RowPlan& plan_;
   const CellLayout& layout_;
   Index heads_;

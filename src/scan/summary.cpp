@@ -19,7 +19,7 @@ MaybeLine Summary::dispersion() const {
   Line line;
   length(line.say("At ")).say(", ");
   flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
-  line.rule("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
+  line.constant("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
   line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
   return line.number(sharpest->cell).say(").").done();
 }
@@ -80,7 +80,7 @@ MaybeLine Summary::growth() const {
     return g ? std::optional(-*g) : std::nullopt;
   });
   Line line;
-  line.say("From L = ").whole("coords.length", results_.coord_numbers("length")[0], {0});
+  line.say("From L = ").label(results_, "length", 0);
   length(line.say(" to ")).say(", ").head(*most).say(" goes from ");
   line.number(*at_first(*most)).say(" to ").number(*cell("effective_tokens", *most));
   line.say(" effective keys, ").head(*least).say(" from ");
@@ -88,11 +88,11 @@ MaybeLine Summary::growth() const {
   return line.say(".").done();
 }
 
-// What becomes of the heads at longer contexts (math 7b).
+// What becomes of the heads at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
   // From 0, within two standard errors: of a noisy head nothing is known.
-  const auto farthest = [](const Cell& slope) {
+  const auto farthest = [](const MetricCell& slope) {
     return std::abs(slope.value) + 2 * slope.standard_error;
   };
   const auto least = best([&](const HeadName& h) -> std::optional<double> {
@@ -106,7 +106,7 @@ MaybeLine Summary::outlook() const {
       .head(most->head)
       .say(" disperses most (its entropy grows by ");
   line.number(most->cell).say(" +- ").error(most->cell).say(" per unit of log n), ").head(*least);
-  const Cell slope = *cell("entropy_slope", *least);
+  const MetricCell slope = *cell("entropy_slope", *least);
   line.say(farthest(slope) < kSelects ? " keeps selecting (" : " least (");
   line.number(slope).say(" +- ").error(slope).say(")");
 
@@ -118,7 +118,7 @@ MaybeLine Summary::outlook() const {
   const auto wide = forecast(most->head), narrow = forecast(*least);
   if (!share || !wide || !narrow) return line.say(".").done();
   line.say("; at L = ");
-  line.whole("coords.forecast_length", results_.coord_numbers("forecast_length")[0], {0});
+  line.label(results_, "forecast_length", 0);
   line.say(" they should spread over ").number(*wide).say(" +- ").error(*wide).say(" and ");
   line.number(*narrow).say(" +- ").error(*narrow).say(" keys (");
   line.say(share->value < kReliable ? "unreliable: one octave before, such forecasts held for only "
@@ -132,7 +132,7 @@ MaybeLine Summary::critical() const {
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;
   Line line;
-  const auto range = [&]() -> Line& { return line.say("N = ").whole("searched", *searched); };
+  const auto range = [&]() -> Line& { return line.say("N = ").whole({Line::Kind::critical_range}, *searched); };
   const auto share = find_cell(results_, "critical_fraction", {});
   const bool found = whole->value >= 1 && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");
@@ -158,8 +158,8 @@ MaybeLine Summary::critical() const {
     return n >= 1 ? std::optional(-n) : std::nullopt;
   });
   if (judged > 0) {
-    line.say("; one by one ").whole("heads.critical_n_head", static_cast<double>(reached));
-    line.say(" of ").whole("heads", static_cast<double>(heads_.size()));
+    line.say("; one by one ").whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
+    line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
     range();
   }
@@ -167,7 +167,7 @@ MaybeLine Summary::critical() const {
     line.say(", first ").head(*first).say(" (");
     line.whole(*cell("critical_n_head", *first)).say(")");
   } else if (const auto widest = largest("mass_90")) {
-    line.say("; ").head(widest->head).say(" spreads ").rule("90");
+    line.say("; ").head(widest->head).say(" spreads ").constant("90");
     line.say(" % of its weight over ").number(widest->cell).say(" keys");
   } else {
     return std::nullopt;
@@ -205,8 +205,7 @@ MaybeLine Summary::separability() const {
   });
   Line line;
   line.say("At N = ");
-  line.whole("coords.top_n", results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)],
-             {*top_n});
+  line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", ");
   if (judged) {
     flag_count(line, "saturated", "tells its", "tell their");
@@ -223,7 +222,7 @@ MaybeLine Summary::spread() const {
   const auto most = largest("mass_90");
   if (!fewest || !most) return std::nullopt;
   Line line;
-  line.rule("90").say(" % of the weight lies on ").number(fewest->cell).say(" keys in ");
+  line.constant("90").say(" % of the weight lies on ").number(fewest->cell).say(" keys in ");
   line.head(fewest->head).say(" and on ").number(most->cell).say(" in ").head(most->head);
   return length(line.say(" at ")).say(".").done();
 }
@@ -281,9 +280,16 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
 }
 
 std::vector<SummaryLine> summarize(const Results& results) {
-  if (!intervention_dimension(results).empty()) return summarize_comparison(results);
-  if (results.settings.contains("synthetic")) return summarize_simulation(results);
-  return results.metric("horizon") ? summarize_convergence(results) : summarize_scan(results);
+  switch (results.command) {
+    case Command::compare:
+      return summarize_comparison(results);
+    case Command::simulate:
+      return summarize_simulation(results);
+    case Command::converge:
+      return summarize_convergence(results);
+    default:
+      return summarize_scan(results);
+  }
 }
 
 }  // namespace headgauge

@@ -9,11 +9,11 @@ MaybeLine Summary::advice() const {
   const double limit = std::ceil(0.06 * longest) - 1;
   if (!widest || limit < 1) return std::nullopt;  // of so few keys the rule leaves none
   Line line;
-  length(line.say("At ")).say(", keep at most ").whole("limit", limit);
+  length(line.say("At ")).say(", keep at most ").whole({Line::Kind::length_limit}, limit);
   line.say(limit == 1 ? " key (N below " : " keys (N below ");
-  line.rule("6").say(" %) per query");
+  line.constant("6").say(" %) per query");
   line.say(widest->cell.value > limit ? ", but more for " : "; that is enough even for ");
-  line.head(widest->head).say(" (").number(widest->cell).say(" keys for ").rule("90");
+  line.head(widest->head).say(" (").number(widest->cell).say(" keys for ").constant("90");
   line.say(" % of its weight)");
 
   temperature(line);
@@ -38,22 +38,22 @@ void Summary::temperature(Line& line) const {
     return g && gradient(h, *model) ? std::optional(g->value) : std::nullopt;
   });
   if (!touchy) return;
-  const Cell there = *gradient(*touchy, *hot);
+  const MetricCell there = *gradient(*touchy, *hot);
   const auto steepest = largest("sensitivity_top2");
   if (there.value <= kSensitive && steepest && steepest->cell.value > kSensitive) {
-    line.say("; stay above T = ").rule("0.1").say(", for at T = ").rule("1").say(" already ");
+    line.say("; stay above T = ").constant("0.1").say(", for at T = ").constant("1").say(" already ");
     line.head(steepest->head).say(" has a gradient of ").number(steepest->cell);
     line.say(" between its two best keys");
     return;
   }
   if (there.value > kSensitive) {
-    line.say("; stay above T = ").rule("0.1").say(", where the gradient of ").head(*touchy);
+    line.say("; stay above T = ").constant("0.1").say(", where the gradient of ").head(*touchy);
     line.say(" is ").number(there);
   } else {
-    line.say("; the gradients leave room down to T = ").rule("0.1").say(": at most ");
+    line.say("; the gradients leave room down to T = ").constant("0.1").say(": at most ");
     line.number(there).say(" there, in ").head(*touchy);
   }
-  line.say(" (").number(*gradient(*touchy, *model)).say(" at T = ").rule("1").say(")");
+  line.say(" (").number(*gradient(*touchy, *model)).say(" at T = ").constant("1").say(")");
 }
 
 }  // namespace headgauge::summary

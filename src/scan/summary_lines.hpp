@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "results/summary_line.hpp"
 #include "scan/summary.hpp"
 
@@ -21,7 +21,7 @@ inline constexpr double kSensitive = 0.25;  // likewise
 
 struct HeadCell {
   HeadName head;
-  Cell cell;
+  MetricCell cell;
 };
 
 class Summary {
@@ -44,7 +44,7 @@ class Summary {
 
   using Score = std::function<std::optional<double>(const HeadName&)>;
 
-  std::optional<Cell> cell(std::string_view metric, const HeadName& head) const {
+  std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
     return find_cell(results_, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
   }
   double value(std::string_view metric, const HeadName& head) const {
@@ -72,15 +72,14 @@ class Summary {
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
 
   Line& length(Line& line) const {
-    const Index last = results_.coord_size("length") - 1;
-    return line.say("L = ").whole("coords.length", *longest_length(results_), {last});
+    return line.say("L = ").longest(results_);
   }
   // "1 of 6 heads ONE" or "2 of 6 heads MANY".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),
                                  [&](const Flag& f) { return f.name == flag; });
-    line.whole(std::string("flags.") + flag, static_cast<double>(n)).say(" of ");
-    line.whole("heads", static_cast<double>(heads_.size()));
+    line.flags(flag, static_cast<double>(n)).say(" of ");
+    line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
   }
   // A head that selects by content or place: neither flat nor resting on the first token.

@@ -133,9 +133,9 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
                                            add_special, &ids, &count, &before, &after, &error);
   const OwnedString owned(error);
   if (!encoded) {
-    throw BadInputError(fault(impl_->path, "a vocabulary that can express the text",
-                              "\"" + one_line(error) + "\"",
-                              "use a text that the model knows, or give token ids (parse_token_ids())"));
+    throw BadInputError(
+        fault(impl_->path, "a vocabulary that can express the text", "\"" + one_line(error) + "\"",
+              "use a text that the model knows, or give token ids (parse_token_ids())"));
   }
   const auto release = [count](std::uint32_t* p) { hg_ids_free(p, count); };
   const std::unique_ptr<std::uint32_t, decltype(release)> list(ids, release);

@@ -3,37 +3,22 @@ changes with standard errors, divergences, output changes and kept mass."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("HEADGAUGE_BUILD", ROOT / "build/release"))
-sys.path.insert(0, str(ROOT / "tests/results"))
-sys.path.insert(0, str(ROOT / "tests/reference"))
-from counterfactual import Counterfactual, Exchange, mean_up_to  # noqa: E402
-from rule_names import make_rule  # noqa: E402
-from schema import validate  # noqa: E402
+from tests.agreement.program import DEMO, headgauge, token_ids
+from tests.reference.counterfactual import Counterfactual, Exchange, mean_up_to
+from tests.reference.normalizers import make_rule
+from tests.results.schema import validate
 
-MODEL = ROOT / "demo/model"
 LENGTHS = [64, 256]
 # The last layers see what the first ones made of float32: relative to the size of a change.
 RULES = ["ssmax:s=0.3", "softmax1", "entmax:alpha=1.25", "sparsemax", "cosine:g=12", "softpick",
          "softmax:t=0.8"]
 LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: status {done.returncode}\n{done.stderr}{done.stdout}")
-    return done.stdout
 
 
 class CompareAgreement(unittest.TestCase):
@@ -42,19 +27,17 @@ class CompareAgreement(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="headgauge-compare-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        ids = [int(i) for i in run(BUILD / "tests/tokenize/print_token_ids", MODEL,
-                                   ROOT / "demo/text.txt").split()][: LENGTHS[-1]]
+        ids = token_ids(DEMO)[: LENGTHS[-1]]
         cls.ids = cls.folder / "ids"
         cls.ids.write_text("\n".join(map(str, ids)) + "\n")
-        cls.reference = Counterfactual(MODEL, ids)
+        cls.reference = Counterfactual(DEMO, ids)
         config = cls.reference.model.config
         cls.heads = [(layer, head) for layer in range(config.layers)
                      for head in range(config.heads)]
 
     def compare(self, *options: str) -> dict:
-        run(BUILD / "headgauge", "compare", MODEL, "--tokens", self.ids, "--lengths",
-            ",".join(map(str, LENGTHS)), "--measures", "weights", "--quiet", "--out",
-            self.folder / "out", *options)
+        headgauge("compare", DEMO, "--tokens", self.ids, "--lengths", ",".join(map(str, LENGTHS)),
+                  "--measures", "weights", "--quiet", "--out", self.folder / "out", *options)
         return validate(self.folder / "out/results.json")
 
     def near(self, found: float, expected: float, tolerance: float, what: str) -> None:

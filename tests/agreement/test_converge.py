@@ -5,31 +5,32 @@ numbers, everything else is float64."""
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("HEADGAUGE_BUILD", ROOT / "build/release"))
-sys.path.insert(0, str(ROOT / "tests/results"))
-sys.path.insert(0, str(ROOT / "tests/reference"))
-from convergence import (  # noqa: E402
-    SAMPLERS, Head, budget, cache_bytes, error_curves, fitted_rate, horizon_of_weights,
-    predicted_rate, rank_correlation, spread_of,
+from tests.agreement.program import DEMO, headgauge, token_ids
+from tests.places import DATA
+from tests.reference.convergence import (
+    SAMPLERS,
+    Head,
+    budget,
+    cache_bytes,
+    error_curves,
+    fitted_rate,
+    horizon_of_weights,
+    predicted_rate,
+    rank_correlation,
+    spread_of,
 )
-from gpt2 import Model  # noqa: E402
-from llama import LlamaModel  # noqa: E402
-from rule_names import make_rule  # noqa: E402
-from safetensors_io import write_file  # noqa: E402
-from schema import validate  # noqa: E402
+from tests.reference.gpt2 import Model
+from tests.reference.llama import LlamaModel
+from tests.reference.normalizers import make_rule
+from tests.reference.safetensors_io import write_file
+from tests.results.schema import validate
 
-MODEL = ROOT / "demo/model"
-DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA", ROOT / "../shared/data"))
 LLAMA = DATA / "models/stories260k"
 LENGTH = 256  # the shortest with standard errors, which critical_fraction_head needs
 REPLICATES, DRAWS, SEED = 5, 3, 11
@@ -37,13 +38,6 @@ TOLERANCES = [0.01, 0.05, 0.1]
 SERVED, RECENT = 1, 1  # the tolerance and the sampler that a cache is cut by
 # float32 against float64: relative errors.
 EXACT, ERROR, RATE = 2e-5, 2e-4, 2e-4
-
-
-def run(*command: str | Path | int) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: status {done.returncode}\n{done.stderr}{done.stdout}")
-    return done.stdout
 
 
 class ConvergeTest(unittest.TestCase):
@@ -61,16 +55,14 @@ class ConvergeTest(unittest.TestCase):
 
     @classmethod
     def write_ids(cls, model: Path, length: int) -> list[int]:
-        ids = [int(i) for i in run(BUILD / "tests/tokenize/print_token_ids", model,
-                                   ROOT / "demo/text.txt").split()][:length]
+        ids = token_ids(model)[:length]
         cls.ids = cls.folder / "ids"
         cls.ids.write_text("\n".join(map(str, ids)) + "\n")
         return ids
 
     @classmethod
     def converge(cls, *arguments: str | Path | int) -> dict:
-        run(BUILD / "headgauge", "converge", *arguments, "--seed", SEED, "--quiet", "--out",
-            cls.folder / "out")
+        headgauge("converge", *arguments, "--seed", SEED, "--quiet", "--out", cls.folder / "out")
         return validate(cls.folder / "out/results.json")
 
     def head(self, layer: int, head: int) -> Head:
@@ -173,10 +165,10 @@ class DemoModel(ConvergeTest):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        ids = cls.write_ids(MODEL, LENGTH)
-        cls.model = Model(MODEL)
+        ids = cls.write_ids(DEMO, LENGTH)
+        cls.model = Model(DEMO)
         cls.trace = cls.model.forward(ids)
-        cls.results = cls.converge(MODEL, "--tokens", cls.ids, "--replicates", REPLICATES,
+        cls.results = cls.converge(DEMO, "--tokens", cls.ids, "--replicates", REPLICATES,
                                    "--draws", DRAWS)
         cls.heads = [(layer, head) for layer in range(cls.model.config.layers)
                      for head in range(cls.model.config.heads)]
@@ -248,7 +240,7 @@ class DemoModel(ConvergeTest):
                     self.assertAlmostEqual(found, expected, places=12, msg=what + name)
 
     def check_rule(self, rule: str) -> None:
-        results = self.converge(MODEL, "--tokens", self.ids, "--normalizer", rule, "--layers", 3,
+        results = self.converge(DEMO, "--tokens", self.ids, "--normalizer", rule, "--layers", 3,
                                 "--heads", "3.1,3.4", "--measures", "weights", "--replicates", 3,
                                 "--draws", 2, "--points", 5)
         chosen = [(3, 1), (3, 4)]

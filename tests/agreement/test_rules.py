@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -17,56 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from test_agreement import PRINT_TOKEN_IDS, PROGRAM, ROOT, run
+from tests.agreement.program import DEMO, comparison, headgauge, token_ids
+from tests.reference.gpt2 import Model
+from tests.reference.safetensors_io import write_file
+from tests.reference.sources import model_documents
+from tests.results.schema import validate
 
-sys.path.insert(0, str(ROOT / "tests/reference"))
-from gpt2 import Model  # noqa: E402
-from safetensors_io import write_file  # noqa: E402
-from schema import validate  # noqa: E402
-from sources import model_documents  # noqa: E402
-
-MODEL = ROOT / "demo/model"
+from tests.reference.normalizers import NORMALIZERS, make_rule
 LENGTH = 64
 LAYERS = [2, 4]  # spread and sharp heads: logits from -41 to 19
 OPTIONS = ["--lengths", "32,64", "--top-n", "1,5,20", "--temperatures", "0.1,1,10"]
-RULES = [
-    "softmax:t=2",
-    "ssmax",
-    "logn",
-    "logn-qwen:train=16",
-    "logn-entropy:train=16",
-    "yarn",
-    "adaptive-temperature",
-    "softcap:c=2",
-    "sparsemax",
-    "entmax",
-    "entmax:alpha=1.25",
-    "entmax:alpha=3",
-    "asentmax",
-    "stieltjes",
-    "softmax1",
-    "sink:b=2",
-    "topk:k=4",
-    "sasoftmax",
-    "sasoftmax-plain",
-    "softpick",
-    "sigmoid",
-    "sigmoid:b=-2",
-    "relu",
-    "relu:power=2,alpha=0.5",
-    "relu:h=softplus",
-    "relu:h=identity",
-    "relu:h=relu6",
-    "poly",
-    "poly:p=2",
-    "pointwise",
-    "pointwise:f=1+l^2",
-    "taylor2",
-    "poly-normalized",
-]
-COSINE = "cosine"  # needs queries and keys
-# Single precision has no numbers for gelu of the sharp heads' logits.
-GELU = "relu:h=gelu"
+COMPARED = [spec for entry in NORMALIZERS.values() for spec in entry.compared]
+MILDLY = [spec for entry in NORMALIZERS.values() for spec in entry.compared_mildly]
 
 
 class Rules(unittest.TestCase):
@@ -75,11 +35,11 @@ class Rules(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        ids = [int(i) for i in run(PRINT_TOKEN_IDS, MODEL, ROOT / "demo/text.txt").split()]
+        ids = token_ids(DEMO)
         cls.ids = cls.folder / "ids"
         cls.ids.write_text("\n".join(map(str, ids[:LENGTH])) + "\n")
-        document = model_documents(MODEL, [ids[:LENGTH]], LENGTH, "hidden")[0]
-        tensors = {"x": Model(MODEL).forward(ids[:LENGTH]).embedding.astype(np.float32)}
+        document = model_documents(DEMO, [ids[:LENGTH]], LENGTH, "hidden")[0]
+        tensors = {"x": Model(DEMO).forward(ids[:LENGTH]).embedding.astype(np.float32)}
         for place, layer in enumerate(LAYERS):
             scores = [document.logits(layer, head) for head in range(document.heads)]
             tensors[f"layers.{place}.scores"] = np.stack(scores).astype(np.float32)
@@ -89,15 +49,11 @@ class Rules(unittest.TestCase):
     def disagreement(self, rule: str, source: list[str | Path], options: list[str]) -> str:
         """What the comparison says; empty where everything agrees."""
         out = self.folder / "".join(c if c.isalnum() else "_" for c in rule)
-        run(PROGRAM, "scan", *source, "--out", out, "--quiet", "--normalizer", rule, *options)
+        headgauge("scan", *source, "--out", out, "--quiet", "--normalizer", rule, *options)
         validate(out / "results.json")
         named = ["--model", *source] if "--tokens" in source else ["--dump", *source]
-        compare = ROOT / "tests/reference/compare.py"
-        command = [sys.executable, compare, out / "results.json", *named]
-        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # as many processes as cores
-        done = subprocess.run(
-            [str(part) for part in command], capture_output=True, text=True, env=alone
-        )
+        # As many processes as cores, of one thread each.
+        done = comparison(out / "results.json", *named, OPENBLAS_NUM_THREADS="1")
         lines = done.stdout.splitlines()
         print(f"{rule}: {lines[-1] if lines else ''}", flush=True)
         if done.returncode == 0 and "effective_tokens" in done.stdout:
@@ -108,20 +64,26 @@ class Rules(unittest.TestCase):
     def test_every_rule_on_a_dump(self) -> None:
         print()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            found = pool.map(lambda rule: self.disagreement(rule, [self.dump], OPTIONS), RULES)
+            plain = [spec for spec in COMPARED if not make_rule(spec).unit_norms]
+            found = pool.map(lambda rule: self.disagreement(rule, [self.dump], OPTIONS), plain)
             self.assertEqual([text for text in found if text], [])
 
     def test_rules_that_need_milder_logits_or_norms(self) -> None:
         print()
         spread = ["--layers", "0", *OPTIONS]
-        self.assertEqual(self.disagreement(GELU, [self.dump], spread), "")
-        model: list[str | Path] = [MODEL, "--tokens", self.ids]
-        self.assertEqual(self.disagreement(COSINE, model, ["--layers", "1,4", *OPTIONS]), "")
+        for spec in MILDLY:
+            self.assertEqual(self.disagreement(spec, [self.dump], spread), "")
+        model: list[str | Path] = [DEMO, "--tokens", self.ids]  # with queries and keys
+        for spec in COMPARED:
+            if make_rule(spec).unit_norms:
+                self.assertEqual(self.disagreement(spec, model, ["--layers", "1,4", *OPTIONS]), "")
 
     def test_no_rule_is_left_out(self) -> None:
-        listed = {rule["name"] for rule in json.loads(run(PROGRAM, "normalizers", "--json"))}
-        tested = {rule.partition(":")[0] for rule in [*RULES, COSINE, GELU]}
-        self.assertEqual(listed, tested)
+        listed = json.loads(headgauge("normalizers", "--json"))
+        self.assertEqual(
+            {rule["name"]: {p["key"]: p["default"] for p in rule["accepts"]} for rule in listed},
+            {name: entry.parameters for name, entry in NORMALIZERS.items()},
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#include "base/parallel.hpp"
+#include "headgauge/parallel.hpp"
 
 #include <gtest/gtest.h>
 

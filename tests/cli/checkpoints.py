@@ -7,9 +7,12 @@ import random
 import shutil
 import struct
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
-from command import GOLDEN
+from tests.golden.catalogue.files import write_config, write_safetensors
+from tests.golden.catalogue.gpt2 import Gpt2
+from tests.places import GOLDEN
 
 Header = dict[str, dict]
 
@@ -41,27 +44,6 @@ def change_config(folder: Path, **changes) -> None:
     path.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
 
 
-def gpt2_shapes(layers: int, width: int, vocabulary: int, positions: int) -> dict[str, list[int]]:
-    shapes = {"wte.weight": [vocabulary, width], "wpe.weight": [positions, width]}
-    for layer in range(layers):
-        block = {
-            "ln_1.weight": [width],
-            "ln_1.bias": [width],
-            "attn.c_attn.weight": [width, 3 * width],
-            "attn.c_attn.bias": [3 * width],
-            "attn.c_proj.weight": [width, width],
-            "attn.c_proj.bias": [width],
-            "ln_2.weight": [width],
-            "ln_2.bias": [width],
-            "mlp.c_fc.weight": [width, 4 * width],
-            "mlp.c_fc.bias": [4 * width],
-            "mlp.c_proj.weight": [4 * width, width],
-            "mlp.c_proj.bias": [width],
-        }
-        shapes |= {f"h.{layer}.{name}": shape for name, shape in block.items()}
-    return shapes | {"ln_f.weight": [width], "ln_f.bias": [width]}
-
-
 def make_gpt2(
     folder: Path,
     layers: int,
@@ -72,33 +54,16 @@ def make_gpt2(
     sparse: bool = False,
 ) -> Path:
     """A GPT-2 of random weights; `sparse`: of zeros that take no room on the disk."""
-    folder.mkdir(parents=True, exist_ok=True)
-    config = {
-        "model_type": "gpt2",
-        "n_layer": layers,
-        "n_head": heads,
-        "n_embd": width,
-        "n_positions": positions,
-        "vocab_size": vocabulary,
-    }
-    (folder / "config.json").write_text(json.dumps(config))
-    draw = random.Random(1)
-    header: Header = {}
-    data = array("f")
-    end = 0
-    for name, shape in gpt2_shapes(layers, width, vocabulary, positions).items():
-        size = 1
-        for n in shape:
-            size *= n
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + 4 * size]}
-        end += 4 * size
-        if not sparse:
-            data.extend(draw.uniform(-0.5, 0.5) for _ in range(size))
+    case = Gpt2("made", "", width, heads, layers, vocabulary, positions, prefix=False)
+    if not sparse:
+        case.write(folder)
+        return folder
+    tensors = case.tensors()
+    write_config(folder, case.config())
     path = folder / "model.safetensors"
-    write_weights(path, header, data.tobytes())
-    if sparse:
-        with path.open("r+b") as file:
-            file.truncate(path.stat().st_size + end)
+    write_safetensors(path, {n: replace(t, data=lambda: b"") for n, t in tensors.items()})
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size + sum(tensor.size for tensor in tensors.values()))
     return folder
 
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate, validate_text  # noqa: E402
+from tests.places import BINARY
+from tests.results.schema import validate, validate_text
 
-BINARY = Path(os.environ.get("HEADGAUGE_BINARY") or ROOT / "build/release/headgauge")
-GOLDEN = ROOT / "tests/golden/data"
-DATA = Path(os.environ.get("HEADGAUGE_TEST_DATA") or ROOT.parent / "shared/data")
 SECONDS = 120  # after which a run is given up; none should need a tenth of it
 
 USAGE, BAD_INPUT, UNSUPPORTED, RESOURCE, INTERRUPTED = 2, 3, 4, 5, 130

@@ -13,7 +13,8 @@ import termios
 import time
 from pathlib import Path
 
-from command import BINARY, SECONDS, environment
+from tests.cli.command import SECONDS, environment
+from tests.places import BINARY
 
 
 class Terminal:

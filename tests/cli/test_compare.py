@@ -6,8 +6,10 @@ import csv
 import json
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import DATA, ROOT, UNSUPPORTED, USAGE, CommandTest, validate
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
+from tests.places import DATA, ROOT
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:
@@ -19,7 +21,7 @@ def flat(part: object) -> list[float]:
 class CompareTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
         self.model = ("model", "--tokens", "ids.txt", "--lengths", "16,96")
 
@@ -194,7 +196,7 @@ class CompareOnModels(CommandTest):
             self.assertIn(f"Recommended for {flag['advice']}.", done.out)
 
     def test_a_rule_that_breaks_the_model_is_left_out(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
         done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizers",
                             "relu:power=60,alpha=0,ssmax", "--measures", "weights", "--out", "out")

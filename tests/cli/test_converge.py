@@ -11,10 +11,11 @@ import unittest
 from array import array
 from pathlib import Path
 
-from checkpoints import copy_golden, make_dump, make_gpt2, read_weights, write_weights
-from command import BAD_INPUT, DATA, INTERRUPTED, ROOT, UNSUPPORTED, USAGE, CommandTest
-from command import validate, validate_text
-from terminal import Terminal
+from tests.cli.checkpoints import copy_golden, make_dump, make_gpt2, read_weights, write_weights
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import DATA, ROOT
+from tests.results.schema import validate, validate_text
 
 FEW = ("--replicates", 5, "--draws", 2)
 TOLERANCES, SAMPLERS = [0.01, 0.05, 0.1], ["uniform", "recent", "top"]
@@ -54,7 +55,7 @@ class ConvergeTest(CommandTest):
 class Checkpoint(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
         self.model = ("model", "--tokens", "ids.txt")
 
@@ -207,7 +208,7 @@ class Checkpoint(ConvergeTest):
 class Refused(ConvergeTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
 
     def test_too_few_tokens(self) -> None:

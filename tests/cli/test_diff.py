@@ -11,8 +11,11 @@ from itertools import product
 from pathlib import Path
 
 import jsonschema
-from checkpoints import copy_golden
-from command import BAD_INPUT, ROOT, UNSUPPORTED, USAGE, CommandTest, run, validate, validate_text
+
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
+from tests.places import ROOT
+from tests.results.schema import validate, validate_text
 
 EXCEEDED = 1
 LIMITS_SCHEMA = json.loads((ROOT / "docs/limits.schema.json").read_text())
@@ -225,7 +228,7 @@ class Overlap(DiffTest):
         self.assertIn("lengths 32, 64;", done.out)
 
     def test_models_of_two_sizes(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(256)
         self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", "64,128", "--out", "big",
                      "--quiet")  # fmt: skip

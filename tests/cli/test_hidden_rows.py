@@ -6,8 +6,9 @@ import math
 import random
 import unittest
 
-from checkpoints import make_dump
-from command import BAD_INPUT, CommandTest, validate
+from tests.cli.checkpoints import make_dump
+from tests.cli.command import BAD_INPUT, CommandTest
+from tests.results.schema import validate
 
 LENGTH = 48
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import signal
-import sys
 import unittest
 
-from checkpoints import make_gpt2
-from command import INTERRUPTED, ROOT, CommandTest
-from terminal import Terminal
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import make_gpt2
+from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.terminal import Terminal
+from tests.results.schema import validate
 
 LAYERS = 24
 STOPPING = "Stopping after this head"

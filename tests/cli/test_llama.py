@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 import unittest
 from pathlib import Path
 
-from checkpoints import change_config, copy_golden
-from command import BAD_INPUT, DATA, ROOT, UNSUPPORTED, CommandTest
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import change_config, copy_golden
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, CommandTest
+from tests.places import DATA, ROOT
+from tests.results.schema import validate
 
 STORIES = DATA / "models/stories260k"
 TEXT = ROOT / "demo/text.txt"
@@ -94,7 +92,7 @@ class Stories(LlamaTest):
 
 class Made(LlamaTest):
     def model(self, golden: str, **changes) -> Path:
-        folder = copy_golden(golden, self.folder / golden)
+        folder = copy_golden(f"llama/{golden}", self.folder / golden)
         change_config(folder, **changes)
         return folder
 

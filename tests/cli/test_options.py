@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest
+from tests.agreement.program import comparison
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
 
-COMPARE = ROOT / "tests/reference/compare.py"
 BRIEF = ("--temperatures", "0.1,1")  # 31 of them are compared elsewhere
 
 
 class AgreementTest(CommandTest):
-    def compare(self, *reference) -> None:
-        command = [sys.executable, COMPARE, "out/results.json", *reference]
-        done = subprocess.run(
-            list(map(str, command)), cwd=self.folder, capture_output=True, text=True
-        )
+    def compare(self, *reference: str) -> None:
+        files = [a if a.startswith("--") else self.folder / a for a in reference]
+        done = comparison(self.folder / "out/results.json", *files)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"[1-9]\d* agree, 0 do not")
 
@@ -32,7 +28,7 @@ class AgreementTest(CommandTest):
 class Models(AgreementTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
         self.write("other.txt", " ".join(str(i * i * 5 % 41) for i in range(97)))
 
@@ -106,7 +102,7 @@ class Sampled(CommandTest):
     """--expected-draws, which the reference does not know: the samples lie between the bounds."""
 
     def test_expected_draws(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
         arguments = ("scan", "model", "--tokens", "ids.txt", "--measures", "distance", "--json")
         options = ("--lengths", "64,123", "--top-n", "1,5,20", "--critical-max", 2)

@@ -8,14 +8,15 @@ import shutil
 import subprocess
 import unittest
 
-from checkpoints import copy_golden
-from command import BINARY, RESOURCE, CommandTest, environment, files_in, run
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import RESOURCE, CommandTest, environment, files_in, run
+from tests.places import BINARY
 
 
 class OutputTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
         self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import ROOT, CommandTest, validate
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest
+from tests.places import ROOT
+from tests.results.schema import validate
 
 
 def flat(part: object) -> list[float]:
@@ -18,7 +20,7 @@ def flat(part: object) -> list[float]:
 class Patterns(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def listed(self) -> list[dict]:
@@ -33,7 +35,7 @@ class Patterns(CommandTest):
         text = self.succeed("patterns").out
         document = (ROOT / "docs/patterns.md").read_text()
         for pattern in self.listed():
-            self.assertEqual(list(pattern), ["name", "formula", "parameters", "source"])
+            self.assertEqual(list(pattern), ["name", "formula", "parameters", "source", "accepts"])
             for key in ("formula", "parameters", "source"):
                 self.assertIn(pattern[key], text)
             self.assertIn(f"**{pattern['name']}:{pattern['parameters']}**",

@@ -1,4 +1,4 @@
-"""headgauge report, as a user runs it; what the page does in a browser is in tests/web."""
+"""headgauge report, as a user runs it; what the page does in a browser is in web/test/browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from command import BAD_INPUT, RESOURCE, ROOT, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.command import BAD_INPUT, RESOURCE, UNSUPPORTED, USAGE, CommandTest
+from tests.places import ROOT
 
 MADE = ROOT / "tests/results/data/made.json"
 

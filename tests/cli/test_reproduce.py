@@ -6,9 +6,11 @@ import json
 import signal
 import unittest
 
-from checkpoints import copy_golden, make_gpt2
-from command import INTERRUPTED, ROOT, CommandTest, validate, validate_text
-from terminal import Terminal
+from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import ROOT
+from tests.results.schema import validate, validate_text
 
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
@@ -92,7 +94,7 @@ class Limits(CommandTest):
         self.assertIn("costs: the paper's are of GPT-2", done.err)
 
     def test_a_short_context_tells_what_it_cannot(self) -> None:
-        copy_golden("plain", self.folder / "model")  # 2 layers of 4 heads, 128 positions
+        copy_golden("gpt2/plain", self.folder / "model")  # 2 layers of 4 heads, 128 positions
         self.ids(128)
         done = self.succeed("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
         self.assertIn("the paper's contexts go to 1024; model or text end at 128", done.err)
@@ -102,7 +104,7 @@ class Limits(CommandTest):
         self.assertEqual(found["distance_grows_linearly"], "cannot tell", "32, 64, 128")
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
         arguments = ("reproduce", "limits", "model", "--tokens", "ids.txt")
         text = self.succeed(*arguments, "--json", "--threads", "1", "--out", "a").out
@@ -234,7 +236,7 @@ class Refused(CommandTest):
     def test_files_that_are_not_what_they_should_be(self) -> None:
         # Told before anything is drawn.
         self.refuse(3, "reproduce", "tokens", "nowhere", "--text", "x", says="nowhere")
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
         model = ("reproduce", "tokens", "model", "--tokens", "ids.txt")
         self.refuse(3, *model, "--length", "32", *SMALL, says="at least 64 tokens")

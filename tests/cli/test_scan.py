@@ -8,14 +8,12 @@ import math
 import re
 import resource
 import subprocess
-import sys
 import unittest
 
-from checkpoints import copy_golden, make_dump
-from command import BINARY, DATA, ROOT, CommandTest, environment
-
-sys.path.insert(0, str(ROOT / "tests/results"))
-from schema import validate  # noqa: E402
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import CommandTest, environment
+from tests.places import BINARY, DATA
+from tests.results.schema import validate
 
 CAPP = DATA / "models/capp-gpt"
 WIDEST = 100
@@ -38,7 +36,7 @@ def is_of_layer(metric: dict) -> bool:
 class ScanTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def scan(self, *options, out: str = "out") -> dict:

@@ -7,8 +7,9 @@ import resource
 import signal
 import unittest
 
-from command import INTERRUPTED, CommandTest, validate, validate_text
-from terminal import Terminal
+from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.terminal import Terminal
+from tests.results.schema import validate, validate_text
 
 SMALL = ("converge", "--synthetic", "gaussian", "--dimension", "6", "--horizons", "0.5,2",
          "--grid", "60:480:4", "--replicates", "4", "--radii", "1,2", "--threads", "2")

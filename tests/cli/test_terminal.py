@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unittest
 
-from checkpoints import copy_golden, make_gpt2
-from command import CommandTest, environment
-from terminal import Terminal
+from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.command import CommandTest, environment
+from tests.cli.terminal import Terminal
 
 ESCAPE = "\x1b"
 
@@ -19,7 +19,7 @@ def without_codes(text: str) -> str:
 class TerminalTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(123)
 
     def show(self, *options, model: str = "model", **terminal) -> Terminal:

@@ -6,8 +6,9 @@ import json
 import re
 import unittest
 
-from checkpoints import copy_golden
-from command import ROOT, USAGE, CommandTest, Finished, environment, run
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import USAGE, CommandTest, Finished, environment, run
+from tests.places import ROOT
 
 COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
             "patterns", "inspect", "phantom")  # fmt: skip
@@ -20,7 +21,7 @@ DOCUMENT = ROOT / "docs/cli.md"
 class UsageTest(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        copy_golden("plain", self.folder / "model")
+        copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
 
     def refuse_usage(self, *arguments, says=()) -> None:
@@ -280,12 +281,12 @@ class Lists(UsageTest):
         ):
             self.write("model/tokenizer.json", text)
             self.assertEqual(kind(), expected + " (tokenizer.json)")
-        copy_golden("sharded-no-prefix", self.folder / "bare")
+        copy_golden("gpt2/sharded-no-prefix", self.folder / "bare")
         self.assertEqual(json.loads(self.succeed("inspect", "bare", "--json").out)["prefix"], "")
         self.assertRegex(self.succeed("inspect", "bare").out, "(?m)^prefix +none$")
 
     def test_inspect_of_shards(self) -> None:
-        copy_golden("sharded", self.folder / "sharded")
+        copy_golden("gpt2/sharded", self.folder / "sharded")
         self.assertEqual(json.loads(self.succeed("inspect", "sharded", "--json").out)["files"], 3)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make data/tokenizer/*.json: what the Hugging Face tokenizers give for a set of strings.
+"""Make tokenizer/*.json: what the Hugging Face tokenizers give for a set of strings.
 
 One file per tokenizer of the shared data. GPT-2's is read three ways that must agree:
 tokenizer.json by the tokenizers library, vocab.json + merges.txt by both classes of transformers.
@@ -8,8 +8,6 @@ tokenizer.json by the tokenizers library, vocab.json + merges.txt by both classe
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import tokenizers
@@ -17,9 +15,9 @@ import transformers
 from tokenizers import Tokenizer
 from transformers import GPT2Tokenizer, GPT2TokenizerFast
 
-HERE = Path(__file__).resolve().parent
-OUT = HERE / "data" / "tokenizer"
-SHARED = Path(os.environ.get("HEADGAUGE_TEST_DATA", HERE.parents[2] / "shared" / "data"))
+from tests.places import DATA, GOLDEN
+
+OUT = GOLDEN / "tokenizer"
 
 GPT2_STRINGS: tuple[str, ...] = (
     "",
@@ -117,7 +115,7 @@ def write(name: str, source: list[str], entries: list[dict[str, Any]]) -> None:
 
 
 def make_gpt2() -> None:
-    folder = SHARED / "tokenizers" / "gpt2"
+    folder = DATA / "tokenizers" / "gpt2"
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     vocab, merges = str(folder / "vocab.json"), str(folder / "merges.txt")
     fast = GPT2TokenizerFast(vocab_file=vocab, merges_file=merges)
@@ -135,7 +133,7 @@ def make_gpt2() -> None:
 
 def make_capp() -> None:
     path = "models/capp-gpt/tokenizer.json"
-    tokenizer = Tokenizer.from_file(str(SHARED / path))
+    tokenizer = Tokenizer.from_file(str(DATA / path))
     write("capp-gpt", [path], [encode(tokenizer, text) for text in CAPP_STRINGS])
 
 

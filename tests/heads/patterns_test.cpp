@@ -107,8 +107,9 @@ TEST(Patterns, HaveTheDefaultsThatTheListNames) {
   for (const PatternInfo& info : patterns()) {
     EXPECT_FALSE(info.formula.empty());
     EXPECT_FALSE(info.source.empty());
-    EXPECT_EQ(make_pattern(info.name)->info().parameters, info.parameters);
-    EXPECT_EQ(make_pattern(info.name + ":" + info.parameters)->info().parameters, info.parameters);
+    const std::string text = info.parameters.text();
+    EXPECT_EQ(make_pattern(info.name)->info().parameters.text(), text);
+    EXPECT_EQ(make_pattern(info.name + ":" + text)->info().parameters.text(), text);
     EXPECT_EQ(make_pattern(info.name)->info().name, info.name);
   }
 }

@@ -16,14 +16,18 @@ constexpr Index kHeads = 3;  // of the larger test
 // Means of the separability of each head, from the rows that the driver kept.
 class KeptStatistics : public LayerStatistics {
  public:
-  KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options)
-      : rows_(rows), options_(options) {}
-  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override {
+  KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options,
+                 const SelectionDriver& driver)
+      : rows_(rows), options_(options), driver_(driver) {}
+  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override {
+    return at(driver_.name_of(metric), head, length, inner);
+  }
+  CellStatistics at(const std::string& metric, Index head, Index length, Index inner) const {
     CellStatistics cell;
     double sum = 0;
     for (const auto& document : rows_) {
-      const Matrix<double>& values = document[static_cast<std::size_t>(head)].find(metric)->second;
-      const Index end = options_.lengths[static_cast<std::size_t>(length)];
+      const Matrix<double>& values = document[head].find(metric)->second;
+      const Index end = options_.lengths[length];
       if (values.rows() < end) continue;
       for (Index r = 0; r < end; ++r) {
         if (std::isnan(values(r, inner))) continue;
@@ -34,12 +38,13 @@ class KeptStatistics : public LayerStatistics {
     if (cell.rows > 0) cell.mean = sum / static_cast<double>(cell.rows);
     return cell;
   }
-  CellStatistics at_position(std::string_view, Index, Index, Index) const override { return {}; }
+  CellStatistics at_position(MetricHandle, Index, Index, Index) const override { return {}; }
   Index heads() const override { return kHeads; }
 
  private:
   const std::vector<std::vector<RowValues>>& rows_;
   const MeasureOptions& options_;
+  const SelectionDriver& driver_;
 };
 
 MadeHead head_of(int document, int head) {
@@ -90,7 +95,7 @@ Results layer_of(const std::vector<MadeHead>& heads) {
     rows[0].push_back(driver.run(head));
     numbers.push_back(head.head);
   }
-  const KeptStatistics statistics(rows, options);
+  const KeptStatistics statistics(rows, options, driver);
   driver.measure().end_layer(0, statistics, driver.pool());
   Results results;
   results.set_coord("layer", std::vector<double>{0});
@@ -119,7 +124,7 @@ MadeHead flat_head(int number, Index length, const Raise& raise) {
 TEST(Coverage, KeysTiedWithOnesLeftOutAreNoAgreement) {
   const auto none = [](Index, std::span<float>) {};
   const auto first = [](Index, std::span<float> row) { row[0] = 4; };
-  const auto self = [](Index q, std::span<float> row) { row[static_cast<std::size_t>(q)] = 4; };
+  const auto self = [](Index q, std::span<float> row) { row[q] = 4; };
   const auto first_and_self = [&](Index q, std::span<float> row) {
     first(q, row);
     self(q, row);
@@ -143,7 +148,7 @@ TEST(Coverage, RowsOfTenKeysOrLessAreNotCompared) {
   for (const bool agree_late : {false, true}) {
     const auto raised = [&](int key) {
       return [=](Index q, std::span<float> row) {
-        row[(q >= 10) == agree_late ? 0 : static_cast<std::size_t>(std::min<Index>(key, q))] = 4;
+        row[(q >= 10) == agree_late ? 0 : std::min<Index>(key, q)] = 4;
       };
     };
     const Results r = layer_of({flat_head(0, 11, raised(3)), flat_head(1, 11, raised(5))});
@@ -158,9 +163,10 @@ TEST(Coverage, RowsOfTenKeysOrLessAreNotCompared) {
 // With a pattern for each head, or with none.
 void compare_with_brute_force(const std::vector<std::string>& patterns) {
   MeasureOptions options;
-  options.top_n = {5, 1, 12, 16};
+  options.top_n = {16, 1, 5, 12, 5};  // in any order, and repeated
   options.lengths = {64, 200};
   options.critical_max = 1;
+  const std::vector<int> sizes = {1, 5, 12, 16};  // the values along top_n
   SelectionDriver driver(options, {true, true, true}, 2);
   std::vector<std::vector<RowValues>> rows(2);
   std::vector<std::vector<MadeHead>> heads(2);
@@ -168,72 +174,72 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
     for (int head = 0; head < kHeads; ++head) {
       MadeHead made = head_of(document, head);
       if (!patterns.empty()) {
-        const auto pattern = make_pattern(patterns[static_cast<std::size_t>(head)]);
+        const auto pattern = make_pattern(patterns[head]);
         made.visibility = made.visibility.masked(pattern->mask(made.input()));
       }
-      heads[static_cast<std::size_t>(document)].push_back(std::move(made));
-      rows[static_cast<std::size_t>(document)].push_back(
-          driver.run(heads[static_cast<std::size_t>(document)].back()));
+      heads[document].push_back(std::move(made));
+      rows[document].push_back(driver.run(heads[document].back()));
     }
   }
-  const KeptStatistics statistics(rows, options);
+  const KeptStatistics statistics(rows, options, driver);
   driver.measure().end_layer(0, statistics, driver.pool());
   Results results;
   results.set_coord("layer", std::vector<double>{0});
   results.set_coord("head", std::vector<double>{0, 1, 2});
   results.set_coord("length", std::vector<double>{64, 200});
-  results.set_coord("top_n", std::vector<double>{5, 1, 12, 16});
+  results.set_coord("top_n", std::vector<double>(sizes.begin(), sizes.end()));
   const std::vector<const LayerStatistics*> layers{&statistics};
   driver.measure().derive(layers, results);
 
   for (Index l = 0; l < 2; ++l) {
-    const Index length = options.lengths[static_cast<std::size_t>(l)];
-    for (Index place = 0; place < 4; ++place) {
-      const auto size = static_cast<std::size_t>(options.top_n[static_cast<std::size_t>(place)]);
+    const Index length = options.lengths[l];
+    for (Index place = 0; place < std::ssize(sizes); ++place) {
+      const std::size_t size = sizes[place];
       double coverage = 0, independent = 0, mean_p = 0;
       std::int64_t count = 0;
       for (Index h = 0; h < kHeads; ++h) {
         mean_p += statistics.at("separability", h, l, place).mean / kHeads;
       }
       for (int document = 0; document < 2; ++document) {
-        const auto& own = heads[static_cast<std::size_t>(document)];
+        const auto& own = heads[document];
         // A text shorter than the length does not contribute to it.
         if (own[0].length() < length) continue;
         for (Index q = 0; q < length; ++q) {
           if (fewest_keys(own, q) <= size) continue;
           std::map<Index, double> missed;
-          std::set<Index> told;
+          std::set<Index> distinguishable;
           for (Index h = 0; h < kHeads; ++h) {
-            const oracle::Row row = oracle_row(own[static_cast<std::size_t>(h)], q);
-            const auto keys = visible_keys(own[static_cast<std::size_t>(h)], q);
+            const oracle::Row row = oracle_row(own[h], q);
+            const auto keys = visible_keys(own[h], q);
             const oracle::Separation found = oracle::separate(row, row.points, size);
             for (std::size_t k = 0; k < size; ++k) {
               const double p = statistics.at("separability", h, l, place).mean;
               missed.try_emplace(keys[row.order[k]], 1.0).first->second *= 1.0 - p;
-              if (found.apart[k]) told.insert(keys[row.order[k]]);
+              if (found.apart[k]) distinguishable.insert(keys[row.order[k]]);
             }
           }
-          coverage += static_cast<double>(told.size()) / static_cast<double>(missed.size());
+          coverage +=
+              static_cast<double>(distinguishable.size()) / static_cast<double>(missed.size());
           double covered = 0;
           for (const auto& [key, miss] : missed) covered += 1.0 - miss;
           independent += covered / static_cast<double>(missed.size());
           ++count;
         }
       }
-      const auto cell = static_cast<std::size_t>(
-          results.flat_index(*results.metric("union_coverage"), std::array<Index, 3>{0, l, place}));
-      const auto& told = *results.metric("union_coverage");
+      const auto cell =
+          results.flat_index(*results.metric("union_coverage"), std::array<Index, 3>{0, l, place});
+      const auto& unions = *results.metric("union_coverage");
       if (count == 0) {
-        EXPECT_EQ(told.rows[cell], 0);
+        EXPECT_EQ(unions.rows[cell], 0);
         for (const char* metric :
              {"union_coverage", "union_coverage_independent", "union_coverage_paper"}) {
           EXPECT_TRUE(std::isnan(results.at(metric, {0, l, place}))) << metric;
         }
         continue;
       }
-      EXPECT_NEAR(told.values[cell], coverage / static_cast<double>(count), 1e-9);
-      EXPECT_EQ(told.rows[cell], count);
-      EXPECT_EQ(std::isnan(told.standard_error[cell]), length < 200);  // four blocks of 64 rows
+      EXPECT_NEAR(unions.values[cell], coverage / static_cast<double>(count), 1e-9);
+      EXPECT_EQ(unions.rows[cell], count);
+      EXPECT_EQ(std::isnan(unions.standard_error[cell]), length < 200);  // four blocks of 64 rows
       EXPECT_NEAR(results.at("union_coverage_independent", {0, l, place}),
                   independent / static_cast<double>(count), 1e-9);
       EXPECT_NEAR(results.at("union_coverage_paper", {0, l, place}),

@@ -31,7 +31,7 @@ TEST(KolmogorovSmirnov, TailOfTheAsymptoticLaw) {
   EXPECT_NEAR(kolmogorov_tail(0.05), 1.0, 1e-12);
 }
 
-// The critical D for 144 heads that math.md section 2 names.
+// The critical D for 144 heads that docs/mathematics.md section 2 names.
 TEST(KolmogorovSmirnov, CriticalDistances) {
   EXPECT_NEAR(ks_probability(0.1918, 144, 144), 0.01, 2e-4);
   EXPECT_NEAR(ks_probability(0.1601, 144, 144), 0.05, 2e-4);
@@ -41,21 +41,24 @@ TEST(KolmogorovSmirnov, CriticalDistances) {
   EXPECT_LT(ks_probability(10.0 / 16.0, 16, 16), 0.01);
 }
 
+constexpr CriticalMetrics kMetrics{{0, 20}, {20, 20}};  // for N up to 20
+
 // Distances fall by head and rise with N, contexts the other way; they cross at `meet`.
 class FakeLayer : public LayerStatistics {
  public:
   explicit FakeLayer(double meet, double error = 0.5) : meet_(meet), error_(error) {}
-  CellStatistics at(std::string_view metric, Index head, Index length, Index inner) const override {
+  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override {
     if (head == 3) return {};  // not measured
     const double n = static_cast<double>(inner) + 1.0;
     const double excess = n - meet_ + 0.001 * static_cast<double>(head);
-    if (metric == "distance_at_n") return {100.0 + n + static_cast<double>(head), 0.1, 9};
-    if (metric == "context_excess_at_n") {
+    if (metric.first == kMetrics.distance.first)
+      return {100.0 + n + static_cast<double>(head), 0.1, 9};
+    if (metric.first == kMetrics.excess.first) {
       return {10.0 * excess, length == 0 ? kUndefined : error_, 9};
     }
     return {};
   }
-  CellStatistics at_position(std::string_view, Index, Index, Index) const override { return {}; }
+  CellStatistics at_position(MetricHandle, Index, Index, Index) const override { return {}; }
   Index heads() const override { return 12; }
 
  private:
@@ -78,7 +81,7 @@ TEST(Critical, FirstSizeAtWhichHeadsAgree) {
   const FakeLayer layer(7.0);
   const std::vector<const LayerStatistics*> layers{&layer, &layer};
   Results results = empty_results({32, 64});
-  derive_critical(layers, options, 20, results);
+  derive_critical(layers, kMetrics, options, results);
   // Within a unit of N = 7 the excess of 10 is as wide as the spread of the heads.
   const double n = results.at("critical_n", {1});
   EXPECT_GE(n, 6.0);
@@ -100,7 +103,7 @@ TEST(Critical, MinusOneWhereTheyNeverAgree) {
   const FakeLayer layer(500.0);
   const std::vector<const LayerStatistics*> layers{&layer, &layer};
   Results results = empty_results({4, 64});
-  derive_critical(layers, options, 20, results);
+  derive_critical(layers, kMetrics, options, results);
   EXPECT_EQ(results.at("critical_n", {1}), -1.0);
   EXPECT_TRUE(std::isnan(results.at("critical_fraction", {1})));
   EXPECT_EQ(results.at("critical_ks_d", {1}), 1.0);
@@ -117,7 +120,7 @@ TEST(Critical, SearchesBelowTheLength) {
   const std::vector<const LayerStatistics*> layers{&layer};
   Results results = empty_results({4, 64});
   results.set_coord("layer", std::vector<double>{0});
-  derive_critical(layers, options, 20, results);
+  derive_critical(layers, kMetrics, options, results);
   EXPECT_EQ(results.at("critical_n", {0}), -1.0);
   EXPECT_GT(results.at("critical_n", {1}), 0.0);
 }

@@ -1,5 +1,5 @@
 // Rows of a trained model: the sampled expected distance lies between the expectation term and the
-// upper bound of T1.2 (math 2).
+// upper bound of T1.2 (docs/mathematics.md 2).
 #include <gtest/gtest.h>
 
 #include <cmath>

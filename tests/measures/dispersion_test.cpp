@@ -1,4 +1,4 @@
-// Slopes against log n and forecasts (math 7b) on curves whose laws are known.
+// Slopes against log n and forecasts (docs/mathematics.md 7b) on curves whose laws are known.
 #include "measures/dispersion.hpp"
 
 #include <gtest/gtest.h>

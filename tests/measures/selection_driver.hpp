@@ -1,5 +1,5 @@
 // Runs the selection measure on heads made up by a test, row block by row block, and keeps the
-// values of every row: a small stand-in for the engine.
+// values of every row: a small stand-in for the scan.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "headgauge/measure.hpp"
+#include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/top.hpp"
 #include "measures/selection_measure.hpp"
+#include "scan/statistics.hpp"
 
 namespace headgauge {
 
@@ -55,83 +56,84 @@ class SelectionDriver {
  public:
   SelectionDriver(const MeasureOptions& options, SelectionGroups groups, int threads = 1,
                   std::size_t gram_limit = kGramLimit, std::string_view rule = "softmax")
-      : pool_(threads), normalizer_(make_normalizer(rule)) {
-    measure_ = make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit);
-  }
+      : pool_(threads),
+        normalizer_(make_normalizer(rule)),
+        measures_(
+            list_of(make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit))),
+        layout_(measures_) {}
 
   RowValues run(const MadeHead& made, Index block_rows = 64) {
     const HeadInput head = made.input();
-    measure_->begin_head(head, pool_);
-    Index cells = 0;
-    for (const MetricInfo& metric : measure_->metrics()) {
-      if (metric.kind != MetricKind::derived) cells += measure_->dim_size(metric.dims.front());
-    }
+    measure().begin_head(head, pool_);
     const Index length = made.length();
-    Matrix<double> all(length, cells);
+    Matrix<double> all(length, layout_.cells());
     for (Index r = 0; r < length; ++r) std::ranges::fill(all.row(r), kUndefined);
     const Index blocks = (length + block_rows - 1) / block_rows;
     pool_.for_each_slot(blocks, [&](Index b, int slot) {
       observe(head, b * block_rows, std::min(length, (b + 1) * block_rows), slot, all);
     });
     RowValues values;
-    Index first = 0;
-    for (const MetricInfo& metric : measure_->metrics()) {
-      if (metric.kind == MetricKind::derived) continue;
-      const Index count = measure_->dim_size(metric.dims.front());
-      Matrix<double> part(length, count);
+    for (const CellRange& range : layout_.ranges()) {
+      Matrix<double> part(length, range.handle.count);
       for (Index r = 0; r < length; ++r) {
-        for (Index c = 0; c < count; ++c) part(r, c) = all(r, first + c);
+        for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
       }
-      values[metric.name] = std::move(part);
-      first += count;
+      values[range.metric.name] = std::move(part);
     }
     return values;
   }
 
-  Measure& measure() { return *measure_; }
+  Measure& measure() { return *measures_.front(); }
+  // The metric that a handle of the measure is of.
+  const std::string& name_of(MetricHandle metric) const {
+    return layout_.ranges()[layout_.range_of(metric)].metric.name;
+  }
   ThreadPool& pool() { return pool_; }
 
  private:
   void observe(const HeadInput& head, Index begin, Index end, int slot, Matrix<double>& all) {
     const Index length = head.length();
     const Index rows = end - begin;
+    const int wanted = measure().needs().top;
     Matrix<float> logits(rows, length), weights(rows, length);
-    std::vector<std::vector<std::uint32_t>> tops(static_cast<std::size_t>(rows));
-    std::vector<std::vector<std::uint32_t>> positions(static_cast<std::size_t>(rows));
-    std::vector<Row> block_rows(static_cast<std::size_t>(rows));
+    std::vector<std::vector<std::uint32_t>> tops(rows), positions(rows);
+    std::vector<Row> block_rows(rows);
     TopWorkspace select;
     for (Index r = 0; r < rows; ++r) {
-      Row& row = block_rows[static_cast<std::size_t>(r)];
+      Row& row = block_rows[r];
       row.query = begin + r;
       const KeyRange range = head.visibility.range(row.query, length);
-      const auto seen = head.scores.row(row.query).subspan(static_cast<std::size_t>(range.begin),
-                                                           static_cast<std::size_t>(range.size()));
-      const KeptKeys kept =
-          select_keys(head, row.query, range, seen, positions[static_cast<std::size_t>(r)]);
+      const auto seen = head.scores.row(row.query).subspan(range.begin, range.size());
+      const KeptKeys kept = select_keys(head, row.query, range, seen, positions[r]);
       row.keys = kept.keys;
       row.positions = kept.positions;
-      const auto n = static_cast<std::size_t>(row.n());
-      const auto first = static_cast<std::size_t>(row.keys.begin);
       for (Index i = 0; i < row.n(); ++i) {
-        logits.row(r)[first + static_cast<std::size_t>(i)] = head.scores(row.query, row.key(i));
+        logits(r, row.keys.begin + i) = head.scores(row.query, row.key(i));
       }
-      row.logits = logits.row(r).subspan(first, n);
-      const auto out = weights.row(r).subspan(first, n);
+      row.logits = logits.row(r).subspan(row.keys.begin, row.n());
+      const auto out = weights.row(r).subspan(row.keys.begin, row.n());
       row.sums = normalizer_->weigh(row.logits, RowContext{row.n(), row.query}, out);
       row.weights = out;
-      auto& top = tops[static_cast<std::size_t>(r)];
-      top.resize(static_cast<std::size_t>(std::min<Index>(row.n(), measure_->needs().top)));
-      select_top(row.logits, measure_->needs().top, top, select);
+      auto& top = tops[r];
+      top.resize(std::min<Index>(row.n(), wanted));
+      select_top(row.logits, wanted, top, select);
       row.top = top;
     }
-    RowBlock block{&head, normalizer_.get(), block_rows, {}};
-    RowSink sink(all.view().block(begin, rows, 0, all.cols()), 0);
-    measure_->observe(block, slot, sink);
+    const RowBlock block{&head, normalizer_.get(), block_rows};
+    RowSink sink(all.view().block(begin, rows, 0, all.cols()));
+    measure().observe(block, slot, sink);
+  }
+
+  static std::vector<std::unique_ptr<Measure>> list_of(std::unique_ptr<Measure> measure) {
+    std::vector<std::unique_ptr<Measure>> list;
+    list.push_back(std::move(measure));
+    return list;
   }
 
   ThreadPool pool_;
   std::unique_ptr<Normalizer> normalizer_;
-  std::unique_ptr<Measure> measure_;
+  std::vector<std::unique_ptr<Measure>> measures_;
+  CellLayout layout_;
 };
 
 }  // namespace headgauge

@@ -1,5 +1,5 @@
-// The metrics of one row in float64, straight from their definitions in math.md sections 2, 3 and
-// 7a: explicit vectors, no Gram matrix, nothing shared with the library.
+// The metrics of one row in float64, straight from their definitions in docs/mathematics.md
+// sections 2, 3 and 7a: explicit vectors, no Gram matrix, nothing shared with the library.
 #pragma once
 
 #include <algorithm>

@@ -71,7 +71,7 @@ bool looked_at(Index row) {
 class SelectionRows : public testing::TestWithParam<Case> {
  protected:
   SelectionRows() : head_(make_head(GetParam().kind)) {
-    options_.top_n = {20, 1, 5, 2, 48};  // in any order
+    options_.top_n = {20, 1, 5, 2, 48, 5};  // in any order, and repeated
     options_.unit_sphere = GetParam().unit_sphere;
     options_.critical_max = 30;
   }
@@ -81,10 +81,10 @@ class SelectionRows : public testing::TestWithParam<Case> {
     for (Index q = 0; q < head_.length() && !HasFailure(); ++q) {
       if (!looked_at(q)) continue;
       const oracle::Row row = oracle_row(head_, q, options_.unit_sphere);
-      for (std::size_t place = 0; place < options_.top_n.size(); ++place) {
-        const auto size = static_cast<std::size_t>(options_.top_n[place]);
+      for (Index place = 0; place < std::ssize(sizes_); ++place) {
+        const std::size_t size = sizes_[place];
         const auto at = [&](const std::string& metric) {
-          return values.find(metric)->second(q, static_cast<Index>(place));
+          return values.find(metric)->second(q, place);
         };
         if (size >= row.a.size()) {
           EXPECT_TRUE(std::isnan(at("distance")));
@@ -101,9 +101,9 @@ class SelectionRows : public testing::TestWithParam<Case> {
               << metric << " of row " << q << " at N = " << size;
         }
         const oracle::Separation blind = oracle::separate(row, null_points(q), size);
-        const auto told = std::count(blind.apart.begin(), blind.apart.end(), true);
-        EXPECT_NEAR(at("separability_null"), static_cast<double>(told) / static_cast<double>(size),
-                    1e-9)
+        const auto distinguishable = std::count(blind.apart.begin(), blind.apart.end(), true);
+        EXPECT_NEAR(at("separability_null"),
+                    static_cast<double>(distinguishable) / static_cast<double>(size), 1e-9)
             << "row " << q << " at N = " << size;
       }
     }
@@ -125,6 +125,7 @@ class SelectionRows : public testing::TestWithParam<Case> {
 
   MadeHead head_;
   MeasureOptions options_;
+  std::vector<int> sizes_ = {1, 2, 5, 20, 48};  // the values along top_n
 };
 
 TEST_P(SelectionRows, AgreeWithTheDefinitions) {
@@ -156,10 +157,8 @@ TEST_P(SelectionRows, AgreeWhenProjected) {
   const RowValues values = driver.run(head_, 64);
   compare(values, {"distance_bound", "distance_bound_paper"});
   for (Index q = 0; q < head_.length(); ++q) {
-    for (std::size_t place = 0; place < options_.top_n.size(); ++place) {
-      const auto at = [&](const char* metric) {
-        return values.find(metric)->second(q, static_cast<Index>(place));
-      };
+    for (Index place = 0; place < std::ssize(sizes_); ++place) {
+      const auto at = [&](const char* metric) { return values.find(metric)->second(q, place); };
       EXPECT_TRUE(std::isnan(at("distance_bound_paper")));
       if (!std::isnan(at("distance"))) {
         EXPECT_GE(at("distance_bound"), at("distance") * (1.0 - 1e-5));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "kernels/levels.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/sensitivity_oracle.hpp"
+#include "scan/statistics.hpp"
 
 namespace headgauge {
 namespace {
@@ -41,7 +44,7 @@ struct Block {
     head.layer = 3;
     head.head = 7;
     head.document = 2;
-    block = {&head, &rule, list, {}};
+    block = {&head, &rule, list};
   }
   std::vector<std::vector<float>> logits;
   Matrix<float> weights;
@@ -50,21 +53,28 @@ struct Block {
   RowBlock block;
 };
 
-// The cells that a measure fills, in the order of its row metrics.
-Matrix<double> observe(Measure& measure, const Block& block) {
-  Index cells = 0;
-  for (const MetricInfo& metric : measure.metrics()) {
-    if (metric.kind == MetricKind::derived) continue;
-    Index count = 1;
-    for (const std::string& dim : metric.dims) count *= measure.dim_size(dim);
-    cells += count;
-  }
-  Matrix<double> values(static_cast<Index>(block.list.size()), cells + 2);
-  for (Index r = 0; r < values.rows(); ++r) std::ranges::fill(values.row(r), kUndefined);
-  RowSink sink(values, 1);
-  measure.observe(block.block, 0, sink);
-  for (Index r = 0; r < values.rows(); ++r) {
-    EXPECT_TRUE(std::isnan(values(r, 0)) && std::isnan(values(r, cells + 1))) << "a foreign cell";
+// What the measure sets, by the name of the metric: rows x cells.
+using Values = std::map<std::string, Matrix<double>>;
+
+std::vector<std::unique_ptr<Measure>> measure_of(const MeasureOptions& options, int slots) {
+  std::vector<std::unique_ptr<Measure>> measures;
+  measures.push_back(make_sensitivity_measure(options, slots));
+  return measures;
+}
+
+Values observe(const std::vector<std::unique_ptr<Measure>>& measures, const Block& block) {
+  const CellLayout layout(measures);
+  Matrix<double> all(std::ssize(block.list), layout.cells());
+  for (Index r = 0; r < all.rows(); ++r) std::ranges::fill(all.row(r), kUndefined);
+  RowSink sink(all);
+  measures.front()->observe(block.block, 0, sink);
+  Values values;
+  for (const CellRange& range : layout.ranges()) {
+    Matrix<double> part(all.rows(), range.handle.count);
+    for (Index r = 0; r < part.rows(); ++r) {
+      for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
+    }
+    values[range.metric.name] = std::move(part);
   }
   return values;
 }
@@ -85,15 +95,17 @@ TEST(SensitivityMeasure, FillsItsCells) {
          {MeasureOptions::Direction::random, MeasureOptions::Direction::top2}) {
       MeasureOptions options = small_grid();
       options.direction = direction;
-      const auto measure = make_sensitivity_measure(options, 1);
-      EXPECT_TRUE(measure->needs().weights);
-      EXPECT_EQ(measure->dim_size("temperature"), 2);
-      EXPECT_EQ(measure->dim_size("epsilon"), 3);
+      const auto measures = measure_of(options, 1);
+      EXPECT_TRUE(measures.front()->needs().weights);
       const Block block(20, *rule);
-      const Matrix<double> values = observe(*measure, block);
+      Values values = observe(measures, block);
+      const Matrix<double>& grid = values["sensitivity"];
+      ASSERT_EQ(grid.cols(), 6);
       // One key: nothing to move, and a Jacobian of 0.
-      for (Index c = 0; c < 7; ++c) EXPECT_TRUE(std::isnan(values(0, 1 + c))) << c;
-      for (Index c = 7; c < 9; ++c) EXPECT_EQ(values(0, 1 + c), 0.0) << c;
+      for (Index c = 0; c < 6; ++c) EXPECT_TRUE(std::isnan(grid(0, c))) << c;
+      EXPECT_TRUE(std::isnan(values["sensitivity_top2"](0, 0)));
+      EXPECT_EQ(values["jacobian_frobenius"](0, 0), 0.0);
+      EXPECT_EQ(values["jacobian_spectral"](0, 0), 0.0);
       for (std::size_t t = 1; t < 20; ++t) {
         const auto& logits = block.logits[t];
         std::vector<double> v(logits.size());
@@ -112,19 +124,19 @@ TEST(SensitivityMeasure, FillsItsCells) {
           for (std::size_t e = 0; e < 3; ++e) {
             const double expected =
                 gain(logits, v, scale * options.temperatures[i], options.epsilons[e]);
-            EXPECT_NEAR(values(row, 1 + static_cast<Index>(i * 3 + e)), expected,
-                        5e-6 * expected + 1e-12)
+            EXPECT_NEAR(grid(row, i * 3 + e), expected, 5e-6 * expected + 1e-12)
                 << spec << " " << t;
           }
         }
         const double expected = gain(logits, top2(logits), scale, 1e-3);
-        EXPECT_NEAR(values(row, 7), expected, 1e-5 * expected + 1e-12) << spec << " " << t;
+        EXPECT_NEAR(values["sensitivity_top2"](row, 0), expected, 1e-5 * expected + 1e-12)
+            << spec << " " << t;
         const Row& at = block.list[t];
         const auto norms = rule->jacobian_norms(at.logits, at.weights, at.sums, {at.n(), at.query});
-        EXPECT_EQ(values(row, 8), norms.frobenius);
-        EXPECT_EQ(values(row, 9), norms.spectral);
-        EXPECT_EQ(values(row, 10), norms.bound);
-        EXPECT_EQ(values(row, 11), norms.bound_paper);
+        EXPECT_EQ(values["jacobian_frobenius"](row, 0), norms.frobenius);
+        EXPECT_EQ(values["jacobian_spectral"](row, 0), norms.spectral);
+        EXPECT_EQ(values["jacobian_bound"](row, 0), norms.bound);
+        EXPECT_EQ(values["jacobian_bound_paper"](row, 0), norms.bound_paper);
       }
     }
   }
@@ -134,12 +146,12 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
   // Each head under a rule of its own: its bound is that rule's.
   const auto plain = make_normalizer("softmax"), sharp = make_normalizer("softmax:t=0.5");
   const MeasureOptions options = small_grid();
-  const auto measure = make_sensitivity_measure(options, 3);
+  const auto measures = measure_of(options, 3);
   for (const auto& [layer, head] : {std::pair{0, 0}, {0, 1}, {5, 1}}) {
     Block block(3, head == 0 ? *plain : *sharp);
     block.head.layer = layer;
     block.head.head = head;
-    observe(*measure, block);
+    observe(measures, block);
   }
   Results results;
   results.set_coord("layer", std::vector<double>{0, 5});
@@ -147,12 +159,12 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
   results.set_coord("temperature", options.temperatures);
   results.set_coord("epsilon", options.epsilons);
   const std::vector<std::string> dims = {"layer", "head", "temperature", "epsilon"};
-  MetricArray& mean = results.add_metric("sensitivity", dims, "1");
+  LabelledArray& mean = results.add_metric("sensitivity", dims, "1");
   // Head (1, 0) is left out of the scan.
   for (std::size_t i = 0; i < mean.values.size(); ++i) {
     if (i / 6 != 2) mean.values[i] = static_cast<double>(i * 7 % 24);
   }
-  measure->derive({}, results);
+  measures.front()->derive({}, results);
   for (const char* name : {"sensitivity_bound", "sensitivity_bound_paper"}) {
     ASSERT_NE(results.metric(name), nullptr);
     EXPECT_EQ(results.metric(name)->dims, dims);
@@ -197,9 +209,13 @@ TEST(SensitivityMeasure, RefusesAGridOutOfRange) {
 }
 
 TEST(SensitivityMeasure, DefaultsToThePapersGrid) {
-  const auto measure = make_sensitivity_measure(MeasureOptions{}, 1);
-  EXPECT_EQ(measure->dim_size("temperature"), 31);
-  EXPECT_EQ(measure->dim_size("epsilon"), 3);
+  const auto measures = measure_of(MeasureOptions{}, 1);
+  const CellLayout layout(measures);
+  for (const auto& [dim, entries] : layout.written_coords()) {
+    const std::size_t size = std::get<std::vector<double>>(entries).size();
+    EXPECT_EQ(size, dim == "temperature" ? 31 : 3) << dim;
+  }
+  EXPECT_EQ(layout.written_coords().size(), 2);
 }
 
 }  // namespace

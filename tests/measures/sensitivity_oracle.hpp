@@ -1,4 +1,4 @@
-// The gain of a step straight from its definition (math D4.2).
+// The gain of a step straight from its definition (docs/mathematics.md D4.2).
 #pragma once
 
 #include <algorithm>

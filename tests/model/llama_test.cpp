@@ -7,6 +7,7 @@
 
 #include "checkpoint/made_file.hpp"
 #include "headgauge/headgauge.hpp"
+#include "model/llama_config.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -16,7 +17,7 @@ using nlohmann::json;
 using testing::expect_error;
 
 std::string golden_folder(const std::string& name) {
-  return fmt::format("{}/{}", testing::source_path("tests/golden/data"), name);
+  return fmt::format("{}/{}", testing::source_path("tests/golden/llama"), name);
 }
 
 Document ids(int count, int vocabulary = 31) {
@@ -252,6 +253,16 @@ TEST(Llama, RefusesWhatDoesNotFit) {
           {"layer_types", "sliding_attention in all layers", "full_attention"});
   refused(bad, "gemma2-plain", {{"attn_logit_softcapping", -1}},
           {"attn_logit_softcapping", "a positive number or null"});
+}
+
+TEST(Llama, TheFamiliesAreOneTable) {
+  for (const LlamaFamily& family : llama_families()) {
+    EXPECT_EQ(std::ranges::count(model_families(), family.model_type), 1) << family.model_type;
+  }
+  const Changed changed("llama-plain", {{"model_type", "gpt2"}});
+  const Checkpoint other = Checkpoint::open(changed.path());
+  expect_error(ErrorKind::unsupported, {"model_type", "\"gpt2\""},
+               [&] { LlamaConfig(other.config()); });
 }
 
 TEST(Llama, GemmaMeansTheTanhFormByGelu) {

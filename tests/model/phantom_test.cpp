@@ -20,7 +20,7 @@ struct Worst {
 };
 
 // Walks the nested arrays of `expected`, whose numbers stand in the order of the metric's cells.
-void compare(const json& expected, const MetricArray& metric, std::size_t& cell,
+void compare(const json& expected, const LabelledArray& metric, std::size_t& cell,
              const std::string& where, Worst& worst) {
   if (expected.is_array()) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -59,7 +59,7 @@ TEST_P(Phantom, EveryExpectedValueIsFound) {
     options.threads = 2;
     const Results results = scan(*source, options);
     for (const auto& [name, body] : document["metrics"].items()) {
-      const MetricArray* metric = results.metric(name);
+      const LabelledArray* metric = results.metric(name);
       ASSERT_NE(metric, nullptr) << name;
       EXPECT_EQ(metric->dims, body["dims"].get<std::vector<std::string>>()) << name;
       Worst worst;

@@ -1,7 +1,11 @@
-// Every rule with its defaults, and some with other parameters.
+// Every normalizer with its defaults, with other values that follow from the declaration of its
+// parameters, and some with values of interest.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -9,9 +13,29 @@
 
 namespace headgauge {
 
+// For each parameter: every other word that it takes, and a value well inside its range for --fit.
+inline std::vector<std::string> other_values(const NormalizerInfo& info) {
+  std::vector<std::string> specs;
+  for (const Parameter& parameter : info.parameters.declared()) {
+    const std::string begin = info.name + ":" + parameter.key + "=";
+    for (const std::string& word : parameter.words) {
+      if (parameter.initial != ParameterValue(word)) specs.push_back(begin + word);
+    }
+    if (!parameter.fit) continue;
+    const auto [low, high, geometric, up_to_keys] = *parameter.fit;
+    double value = geometric ? low * std::pow(high / low, 0.75) : low + 0.75 * (high - low);
+    if (parameter.domain->whole) value = 2 * std::round(value / 2);
+    specs.push_back(begin + fmt::format("{:.4g}", value));
+  }
+  return specs;
+}
+
 inline std::vector<std::string> every_spec() {
   std::vector<std::string> specs;
-  for (const NormalizerInfo& info : normalizers()) specs.push_back(info.name);
+  for (const NormalizerInfo& info : normalizers()) {
+    specs.push_back(info.name);
+    for (const std::string& spec : other_values(info)) specs.push_back(spec);
+  }
   for (const char* more : {"softmax:t=0.3",
                            "ssmax:s=1,b=0.5",
                            "yarn:factor=32",
@@ -21,25 +45,17 @@ inline std::vector<std::string> every_spec() {
                            "entmax:alpha=2.7",
                            "entmax:alpha=4",
                            "asentmax:alpha=2,gamma=-0.5",
-                           "sigmoid:b=-2",
                            "sink:b=3",
                            "relu:power=2",
                            "relu:alpha=0,h=gelu",
-                           "relu:h=softplus",
-                           "relu:h=identity",
                            "relu:h=relu6,alpha=0.5",
-                           "relu:h=sigmoid",
                            "topk:k=1",
                            "topk:k=3",
                            "poly:p=2",
                            "poly-normalized:m=2",
                            "stieltjes:q=1",
                            "stieltjes:q=20",
-                           "softcap:c=2",
-                           "pointwise:f=exp",
-                           "pointwise:f=sigmoid",
-                           "pointwise:f=1+l^2",
-                           "pointwise:f=taylor2"}) {
+                           "softcap:c=2"}) {
     specs.push_back(more);
   }
   return specs;

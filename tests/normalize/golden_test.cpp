@@ -83,7 +83,7 @@ TEST(Golden, AnyPositiveFunctionIsARule) {
   j.apply(std::vector<double>{1, 0}, out);
   EXPECT_NEAR(out[0], .6 / 5, 1e-12);
   EXPECT_NEAR(out[1], -.6 / 5, 1e-12);
-  EXPECT_NEAR(rule->capacity(50)->upper, 3, 1e-9);
+  EXPECT_NEAR(rule->lemma1_constants(50)->upper, 3, 1e-9);
   f.value = [](double x) { return x; };
   EXPECT_THROW(
       make_pointwise(info, f)->weigh(std::vector<double>{-1}, {1, 0}, std::span(a).first(1)),

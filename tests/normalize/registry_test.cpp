@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <stdexcept>
 #include <string>
 
 #include "headgauge/normalize.hpp"
@@ -25,18 +27,56 @@ TEST(Registry, MakesEveryRuleByNameWithItsDefaults) {
     EXPECT_FALSE(info.source.empty());
     const auto made = make_normalizer(info.name);
     EXPECT_EQ(made->info().name, info.name);
-    EXPECT_EQ(made->info().parameters, info.parameters) << "defaults are what the list says";
+    const std::string text = info.parameters.text();
+    EXPECT_EQ(made->info().parameters.text(), text) << "defaults are what the list says";
     // What info() shows can be given back.
     if (info.parameters.empty()) continue;
-    EXPECT_EQ(make_normalizer(info.name + ":" + info.parameters)->info().parameters,
-              info.parameters);
+    EXPECT_EQ(make_normalizer(info.name + ":" + text)->info().parameters.text(), text);
   }
 }
 
 TEST(Registry, ReadsParameters) {
-  EXPECT_EQ(make_normalizer("softmax:t=0.5")->info().parameters, "t=0.5");
+  EXPECT_EQ(make_normalizer("softmax:t=0.5")->info().parameters.text(), "t=0.5");
   EXPECT_EQ(make_normalizer("softmax:t=0.5")->traits().lipschitz, 1.0);
-  EXPECT_EQ(make_normalizer("softmax:t=2e1")->info().parameters, "t=20");
+  EXPECT_EQ(make_normalizer("softmax:t=2e1")->info().parameters.text(), "t=20");
+}
+
+TEST(Registry, AnotherValueOfOneParameterMakesAnotherRule) {
+  NormalizerInfo info = make_normalizer("ssmax:b=0.5")->info();
+  EXPECT_TRUE(info.parameters.given("b"));
+  EXPECT_FALSE(info.parameters.given("s"));
+  ASSERT_TRUE(info.parameters.set("s", 0.25));
+  EXPECT_EQ(info.parameters.text(), "s=0.25,b=0.5");
+  EXPECT_EQ(make_normalizer(info)->softmax_scale({1, 0}), 0.5);
+  EXPECT_DOUBLE_EQ(make_normalizer(info)->softmax_scale({100, 0}).value(),
+                   0.25 * std::log(100.0) + 0.5);
+  EXPECT_FALSE(info.parameters.set("s", -1.0));
+  EXPECT_EQ(info.parameters.number("s"), 0.25);
+  EXPECT_THROW(info.parameters.number("t"), std::out_of_range);
+  EXPECT_EQ(parse_normalizer("ssmax:s=1").parameters.text(), "s=1,b=0");
+}
+
+TEST(Registry, ParametersThatTakeWordsShowThem) {
+  EXPECT_EQ(parse_normalizer("sigmoid").parameters.text(), "b=-logn");
+  EXPECT_EQ(parse_normalizer("sigmoid:b=-2").parameters.text(), "b=-2");
+  EXPECT_EQ(parse_normalizer("relu").parameters.text(), "power=1,alpha=1");
+  EXPECT_EQ(parse_normalizer("relu:h=gelu").parameters.text(), "power=1,alpha=1,h=gelu");
+  EXPECT_EQ(parse_normalizer("sigmoid").parameters.declared()[0].takes(), "a number or -logn");
+  EXPECT_EQ(parse_normalizer("pointwise").parameters.declared()[0].takes(),
+            "one of exp, softplus, sigmoid, 1+l^2, taylor2");
+}
+
+// Whatever the declaration says of a parameter: the ends of its range for --fit are values of it.
+TEST(Registry, RangesForFittingLieInTheDomain) {
+  for (const NormalizerInfo& info : normalizers()) {
+    for (const Parameter& parameter : info.parameters.declared()) {
+      if (!parameter.fit) continue;
+      ASSERT_TRUE(parameter.domain) << info.name;
+      EXPECT_TRUE(parameter.domain->contains(parameter.fit->low)) << info.name;
+      EXPECT_TRUE(parameter.domain->contains(parameter.fit->high)) << info.name;
+      EXPECT_LT(parameter.fit->low, parameter.fit->high) << info.name;
+    }
+  }
 }
 
 TEST(Registry, RefusesWhatItCannotRead) {

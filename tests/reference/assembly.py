@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from averages import Mean, RowIndex, row_mean, stack
-from catalogue import dims_of
-from critical import critical_n
-from rule_names import make_rule
-from sensitivity import envelope, envelope_paper
-from settings import Metric, Settings
+from tests.reference.averages import Mean, RowIndex, row_mean, stack
+from tests.reference.catalogue import dims_of
+from tests.reference.critical import critical_n
+from tests.reference.normalizers import make_rule
+from tests.reference.sensitivity import envelope, envelope_paper
+from tests.reference.settings import Metric, Settings
 
 Array = npt.NDArray[Any]
 Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position

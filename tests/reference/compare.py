@@ -1,7 +1,7 @@
 """Recomputes a results.json in float64 and says, metric by metric, how far it is off.
 
-    python3 tests/reference/compare.py RESULTS.json --model DIR --tokens FILE [FILE...]
-    python3 tests/reference/compare.py RESULTS.json --dump FILE.safetensors
+    python3 -m tests.reference.compare RESULTS.json --model DIR --tokens FILE [FILE...]
+    python3 -m tests.reference.compare RESULTS.json --dump FILE.safetensors
 
 Prints for each metric how many values were compared, the worst deviation and where it is, and the
 tolerance. Exit status 0 when all agree and none is missing, 1 otherwise, 2 on a usage error.
@@ -20,11 +20,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catalogue import GROUPS, Tolerance, base_name, expected_metrics, group_of, tolerance_of
-from oracle import Oracle
-from results_io import Results, demanded_groups, read_settings, scanned_heads, to_array
-from settings import Metric
-from sources import Document, dump_document, model_documents
+from tests.reference.catalogue import (
+    GROUPS,
+    Tolerance,
+    base_name,
+    expected_metrics,
+    group_of,
+    tolerance_of,
+)
+from tests.reference.oracle import Oracle
+from tests.reference.results_io import (
+    Results,
+    demanded_groups,
+    read_settings,
+    scanned_heads,
+    to_array,
+)
+from tests.reference.settings import Metric
+from tests.reference.sources import Document, dump_document, model_documents
 
 Array = npt.NDArray[Any]
 

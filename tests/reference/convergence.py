@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from normalizers import Rule
-from philox import philox4x32
+from tests.reference.normalizers import Rule
+from tests.reference.philox import philox4x32
 
 Array = npt.NDArray[Any]
 

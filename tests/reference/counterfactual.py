@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from averages import RowIndex, row_mean
-from gpt2 import Model, Trace
-from normalizers import Rule, softmax
+from tests.reference.averages import RowIndex, row_mean
+from tests.reference.gpt2 import Model, Trace
+from tests.reference.normalizers import Rule, softmax
 
 Array = npt.NDArray[Any]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rows import RowBlock
+from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from averages import RowIndex
+from tests.reference.averages import RowIndex
 
 Array = npt.NDArray[Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry import Points, prefix_sets
-from rows import RowBlock
+from tests.reference.geometry import Points, prefix_sets
+from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 

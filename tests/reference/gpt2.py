@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from safetensors_io import Tensors, read_checkpoint
+from tests.reference.safetensors_io import Tensors, read_checkpoint
 
 Array = npt.NDArray[Any]
 

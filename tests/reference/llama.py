@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpt2 import ACTIVATIONS, LayerTrace, Trace
-from safetensors_io import read_checkpoint, read_header
+from tests.reference.gpt2 import ACTIVATIONS, LayerTrace, Trace
+from tests.reference.safetensors_io import read_checkpoint, read_header
 
 Array = npt.NDArray[Any]
 

@@ -1,42 +1,23 @@
 """The rules from logits to weights, from docs/mathematics.md section 6, in float64.
 
 A rule weighs (B, n) logits of rows that see the same number of keys, and has its Jacobian as an
-explicit matrix. Thresholds are found by sorting or by plain bisection.
+explicit matrix. Thresholds are found by sorting or by plain bisection. Each rule that
+`headgauge normalizers` lists enters itself into the table with @normalizer.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-Function = Callable[[Array], Array]
+from normalizer_table import NORMALIZERS, Array, Function, Rule, make_rule, normalizer
+from scalar_functions import FUNCTIONS, sigmoid
+
+__all__ = ["NORMALIZERS", "Array", "Function", "Rule", "make_rule", "normalizer"]
 BISECTIONS = 64
-
-
-@dataclass(frozen=True)
-class Rule:
-    """`n` visible keys, `t` the 1-based position of the query."""
-
-    weigh: Callable[[Array, int, int], Array]
-    jacobian: Callable[[Array, int, int], Array]  # of one row (n,), as an (n, n) matrix
-    simplex: bool = True
-    signed: bool = False
-    increasing: bool = True
-    unit_norms: bool = False  # logits are cosines
-    lipschitz: Callable[[int], float] = lambda n: math.inf  # sup ||J||_2 at n keys
-    scale: Callable[[int, int], float] | None = None  # c, where the rule is softmax(c l)
-    pointwise: tuple[Function, Function] | None = None  # F and F'
-    ridge: Callable[[Array, int], Array] | None = None  # r of J = diag(r) - r r^T / sum r
-
-    def steepest(self, n: int, t: int) -> float:
-        """sup ||J||_2 of the row."""
-        return self.scale(n, t) / 2.0 if self.scale is not None else self.lipschitz(n)
 
 
 def softmax(logits: Array) -> Array:
@@ -62,6 +43,42 @@ def scaled(scale: Callable[[int, int], float], unit_norms: bool = False) -> Rule
 SOFTMAX = scaled(lambda n, t: 1.0)
 
 
+@normalizer("softmax:t=1", ["softmax:t=2"])
+def softmax_at(t: float) -> Rule:
+    return SOFTMAX if t == 1.0 else scaled(lambda n, position: 1.0 / t)
+
+
+@normalizer("ssmax:s=0.43,b=0")
+def ssmax(s: float, b: float) -> Rule:
+    return scaled(lambda n, t: s * math.log(n) + b)
+
+
+@normalizer("logn")
+def logn() -> Rule:
+    return scaled(lambda n, t: math.log(n))
+
+
+@normalizer("logn-qwen:train=512", ["logn-qwen:train=16"])
+def logn_qwen(train: float) -> Rule:
+    return scaled(lambda n, t: max(1.0, math.log(t) / math.log(train)))
+
+
+@normalizer("logn-entropy:train=512", ["logn-entropy:train=16"])
+def logn_entropy(train: float) -> Rule:
+    return scaled(lambda n, t: math.sqrt(math.log(n) / math.log(train)))
+
+
+@normalizer("yarn:factor=4")
+def yarn(factor: float) -> Rule:
+    m = (0.1 * math.log(max(factor, 1.0)) + 1.0) ** 2
+    return scaled(lambda n, t: m)
+
+
+@normalizer("cosine:g=10")
+def cosine(g: float) -> Rule:
+    return scaled(lambda n, t: g, unit_norms=True)
+
+
 def _entropy(p: Array) -> Array:
     return np.asarray(-(p * np.log(np.where(p > 0.0, p, 1.0))).sum(axis=-1, keepdims=True))
 
@@ -69,6 +86,7 @@ def _entropy(p: Array) -> Array:
 FIT = (-0.037, 0.481, -2.3, 4.917, -1.791)  # N16, highest power first
 
 
+@normalizer("adaptive-temperature")
 def adaptive() -> Rule:
     def beta(logits: Array) -> Array:
         h = _entropy(softmax(logits))
@@ -88,6 +106,7 @@ def adaptive() -> Rule:
     return Rule(lambda logits, n, t: softmax(beta(logits) * logits), jacobian)
 
 
+@normalizer("softcap:c=50", ["softcap:c=2"])
 def softcap(c: float) -> Rule:
     def weigh(logits: Array, n: int, t: int) -> Array:
         return softmax(c * np.tanh(logits / c))
@@ -146,6 +165,17 @@ def entmax_rule(alpha: float, scale: Callable[[int], float] = lambda n: 1.0) -> 
     )
 
 
+@normalizer("sparsemax")
+def sparsemax_rule() -> Rule:
+    return entmax_rule(2.0)
+
+
+@normalizer("entmax:alpha=1.5", ["entmax", "entmax:alpha=1.25", "entmax:alpha=3"])
+def entmax_at(alpha: float) -> Rule:
+    return entmax_rule(alpha)
+
+
+@normalizer("asentmax:alpha=1.5,delta=1,beta=0.55,gamma=1")
 def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Rule:
     def scale(n: int) -> float:
         return delta + beta * math.log(n) ** gamma if n > 1 else max(delta, 1.0)
@@ -153,6 +183,7 @@ def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Rule:
     return entmax_rule(alpha, scale)
 
 
+@normalizer("stieltjes:q=4")
 def stieltjes(q: float) -> Rule:
     def weigh(logits: Array, n: int, t: int) -> Array:
         z = logits - logits.max(axis=-1, keepdims=True)
@@ -172,6 +203,7 @@ def stieltjes(q: float) -> Rule:
     )
 
 
+@normalizer("sink:b=0", ["sink:b=2"])
 def sink(b: float) -> Rule:
     """N9."""
 
@@ -187,11 +219,17 @@ def sink(b: float) -> Rule:
     )
 
 
-def top_k(k: int) -> Rule:
+@normalizer("softmax1")
+def softmax1() -> Rule:
+    return sink(0.0)
+
+
+@normalizer("topk:k=8", ["topk:k=4"])
+def top_k(k: float) -> Rule:
     """N12; ties to the lower index."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
-        order = np.argsort(-logits, axis=-1, kind="stable")[..., :k]
+        order = np.argsort(-logits, axis=-1, kind="stable")[..., : int(k)]
         kept = np.full_like(logits, -np.inf)
         np.put_along_axis(kept, order, np.take_along_axis(logits, order, axis=-1), axis=-1)
         return softmax(kept)
@@ -199,6 +237,7 @@ def top_k(k: int) -> Rule:
     return Rule(weigh, lambda row, n, t: _spread(weigh(row, n, t)))
 
 
+@normalizer("sasoftmax")
 def self_adjusted() -> Rule:
     """N7."""
 
@@ -225,6 +264,7 @@ def self_adjusted() -> Rule:
     return Rule(weigh, jacobian, simplex=False)
 
 
+@normalizer("sasoftmax-plain")
 def self_adjusted_plain() -> Rule:
     def jacobian(row: Array, n: int, t: int) -> Array:
         p = softmax(row)
@@ -239,6 +279,7 @@ def self_adjusted_plain() -> Rule:
     )
 
 
+@normalizer("softpick")
 def softpick() -> Rule:
     """N10."""
 
@@ -260,41 +301,6 @@ def softpick() -> Rule:
         return np.asarray(np.diag(np.where(row > 0.0, e, 0.0)) - np.outer(a, np.sign(row) * e))
 
     return Rule(weigh, jacobian, simplex=False)
-
-
-def sigmoid(x: Array) -> Array:
-    """With all digits where it is nearly 0 too."""
-    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
-
-
-_erfc = np.frompyfunc(math.erfc, 1, 1)
-
-
-def _normal(x: Array) -> Array:
-    return np.asarray(0.5 * _erfc(-x / math.sqrt(2.0)).astype(np.float64))
-
-
-def _density(x: Array) -> Array:
-    return np.asarray(np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi))
-
-
-# h, h' and sup |h'| (N8, N11).
-FUNCTIONS: dict[str, tuple[Function, Function, float]] = {
-    "relu": (lambda x: np.maximum(x, 0.0), lambda x: np.where(x > 0.0, 1.0, 0.0), 1.0),
-    "relu6": (
-        lambda x: np.clip(x, 0.0, 6.0),
-        lambda x: np.where((x > 0.0) & (x <= 6.0), 1.0, 0.0),
-        1.0,
-    ),
-    "identity": (lambda x: x, np.ones_like, 1.0),
-    "softplus": (lambda x: np.logaddexp(0.0, x), sigmoid, 1.0),
-    "sigmoid": (sigmoid, lambda x: sigmoid(x) * sigmoid(-x), 0.25),
-    "gelu": (
-        lambda x: x * _normal(x),
-        lambda x: _normal(x) + x * _density(x),
-        0.5 * (1.0 + math.erf(1.0)) + math.exp(-1.0) / math.sqrt(math.pi),
-    ),
-}
 
 
 def elementwise(
@@ -321,7 +327,20 @@ def no_shift(n: Array) -> Array:
     return np.zeros_like(n)
 
 
-def relu_family(h: str, power: float, alpha: float) -> Rule:
+@normalizer("sigmoid:b=-logn", ["sigmoid", "sigmoid:b=-2"])
+def sigmoid_rule(b: float | str) -> Rule:
+    def shift(n: Array) -> Array:
+        return np.asarray(-np.log(n) if b == "-logn" else np.full_like(n, float(b)))
+
+    return elementwise(*FUNCTIONS["sigmoid"], 0.0, shift)
+
+
+@normalizer(
+    "relu:power=1,alpha=1,h=relu",
+    ["relu", "relu:power=2,alpha=0.5", "relu:h=softplus", "relu:h=identity", "relu:h=relu6"],
+    mildly=["relu:h=gelu"],  # single precision has no numbers for gelu of -20
+)
+def relu_family(power: float, alpha: float, h: str) -> Rule:
     value, slope, steepest = FUNCTIONS[h]
     if h == "relu" and power != 1.0:
         value = lambda x: np.maximum(x, 0.0) ** power  # noqa: E731
@@ -337,6 +356,20 @@ def relu_family(h: str, power: float, alpha: float) -> Rule:
         no_shift,
         signed=h in ("identity", "gelu"),
         increasing=h != "gelu",
+    )
+
+
+@normalizer("poly:p=3", ["poly", "poly:p=2"])
+def poly(p: float) -> Rule:
+    odd, steepest = p % 2 == 1, 1.0 if p == 1 else math.inf
+    return elementwise(
+        lambda x: x ** int(p),
+        lambda x: p * x ** int(p - 1),
+        steepest,
+        0.5,
+        no_shift,
+        signed=odd,
+        increasing=odd,
     )
 
 
@@ -360,16 +393,25 @@ def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -
     )
 
 
+@normalizer("taylor2")
 def taylor() -> Rule:
     return pointwise(lambda x: 1.0 + x + 0.5 * x * x, lambda x: 1.0 + x, False, 1.0)
 
 
-def any_function(name: str) -> Rule:
-    if name == "taylor2":
+@normalizer("pointwise:f=softplus", ["pointwise", "pointwise:f=1+l^2"])
+def any_function(f: str) -> Rule:
+    if f == "taylor2":
         return taylor()
-    if name == "exp":
+    if f == "exp":
         return pointwise(np.exp, np.exp, True, 1.0)
-    if name == "1+l^2":
+    if f == "1+l^2":
         return pointwise(lambda x: 1.0 + x * x, lambda x: 2.0 * x, False, 1.0)
-    value, slope, _ = FUNCTIONS[name]
+    value, slope, _ = FUNCTIONS[f]
     return pointwise(value, slope, True, 1.0)
+
+
+@normalizer("poly-normalized:m=4")
+def poly_normalized(m: float) -> Rule:
+    return pointwise(
+        lambda x: (1.0 + x / m) ** m, lambda x: (1.0 + x / m) ** (m - 1), False, math.inf
+    )

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from assembly import Cells, LayerResult, Walk, assemble, loss_metric
-from averages import Mean, RowIndex, position_edges, row_mean, stack
-from catalogue import TWIN, has_twin
-from coverage import (
+from tests.reference.assembly import Cells, LayerResult, Walk, assemble, loss_metric
+from tests.reference.averages import Mean, RowIndex, position_edges, row_mean, stack
+from tests.reference.catalogue import TWIN, has_twin
+from tests.reference.coverage import (
     OVERLAP,
     clear_top,
     partners,
@@ -21,18 +21,18 @@ from coverage import (
     union_independent,
     union_paper,
 )
-from critical import critical_n_head
-from dispersion import dispersion
-from distance import distance_rows
-from geometry import Cloud, Points
-from philox import sphere_points, unit_directions
-from rows import concatenate, row_blocks
-from rule_names import make_rule
-from sensitivity import jacobian_rows, sensitivity_rows, top2_directions
-from separability import separability_rows
-from settings import Metric, Settings
-from sources import Document
-from weights import DOUBT, spread_rows, weight_rows
+from tests.reference.critical import critical_n_head
+from tests.reference.dispersion import dispersion
+from tests.reference.distance import distance_rows
+from tests.reference.geometry import Cloud, Points
+from tests.reference.philox import sphere_points, unit_directions
+from tests.reference.rows import concatenate, row_blocks
+from tests.reference.normalizers import make_rule
+from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
+from tests.reference.separability import separability_rows
+from tests.reference.settings import Metric, Settings
+from tests.reference.sources import Document
+from tests.reference.weights import DOUBT, spread_rows, weight_rows
 
 Array = npt.NDArray[Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from catalogue import GROUPS, base_name, group_of
-from dispersion import FORECASTS
-from settings import Metric, Settings
+from tests.reference.catalogue import GROUPS, base_name, group_of
+from tests.reference.dispersion import FORECASTS
+from tests.reference.settings import Metric, Settings
 
 Array = npt.NDArray[Any]
 Results = dict[str, Any]

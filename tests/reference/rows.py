@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from normalizers import SOFTMAX, Rule, softmax
+from tests.reference.normalizers import SOFTMAX, Rule, softmax
 
 Array = npt.NDArray[Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from normalizers import SOFTMAX
-from rows import RowBlock, rank
+from tests.reference.normalizers import SOFTMAX
+from tests.reference.rows import RowBlock, rank
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry import Cloud
-from rows import RowBlock
+from tests.reference.geometry import Cloud
+from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry import Points, on_unit_sphere
-from gpt2 import LayerTrace, Model
-from llama import FAMILIES, LlamaModel, cap
-from safetensors_io import Tensors, read_file
+from tests.reference.geometry import Points, on_unit_sphere
+from tests.reference.gpt2 import LayerTrace, Model
+from tests.reference.llama import FAMILIES, LlamaModel, cap
+from tests.reference.safetensors_io import Tensors, read_file
 
 Array = npt.NDArray[Any]
 

@@ -14,19 +14,20 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
-import brute
-from catalogue import GROUPS, expected_metrics
-from compare import compare
-from geometry import on_unit_sphere
-from oracle import Oracle
-from results_io import scanned_heads, write_results
-from rows import softmax
-from safetensors_io import write_file
-from settings import Metric, Settings
-from small_model import write_model
-from sources import Document, dump_document, model_documents
+from tests.golden.catalogue.gpt2 import Gpt2
+from tests.reference import brute
+from tests.reference.catalogue import GROUPS, expected_metrics
+from tests.reference.compare import compare
+from tests.reference.geometry import on_unit_sphere
+from tests.reference.oracle import Oracle
+from tests.reference.results_io import scanned_heads, write_results
+from tests.reference.rows import softmax
+from tests.reference.safetensors_io import write_file
+from tests.reference.settings import Metric, Settings
+from tests.reference.sources import Document, dump_document, model_documents
 
 LENGTHS, TOP_N = [8, 16], [1, 3]
+SMALL = Gpt2("small", "", width=8, vocab=13, positions=32)
 TEXTS = [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3], [2, 7, 1, 8, 2, 8, 1, 8, 2]]
 
 
@@ -55,7 +56,7 @@ class Scan(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        write_model(cls.folder)
+        SMALL.write(cls.folder)
         cls.documents = model_documents(cls.folder, TEXTS, 16, "embedding")
         cls.settings = settings_for(cls.documents)
         oracle = Oracle(cls.documents, cls.settings)
@@ -195,7 +196,7 @@ class Scan(unittest.TestCase):
                 seen.append(len(difference))  # noqa: B023
                 return math.nan
 
-            with mock.patch("oracle.critical_n_head", note):
+            with mock.patch("tests.reference.oracle.critical_n_head", note):
                 oracle.head_cells(rows)
             self.assertEqual(seen, [min(7, tried), tried])
         self.assertEqual(int((~np.isnan(gap[: len(TEXTS[0])])).any(axis=0).sum()), 15)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from coverage import agreement, clear_top, partners
-from rows import RowBlock, row_blocks
+from tests.reference.coverage import agreement, clear_top, partners
+from tests.reference.rows import RowBlock, row_blocks
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,8 @@ import unittest
 
 import numpy as np
 
-from averages import RowIndex, position_edges
-from dispersion import Curve, dispersion, forecast, octaves, slope
+from tests.reference.averages import RowIndex, position_edges
+from tests.reference.dispersion import Curve, dispersion, forecast, octaves, slope
 
 
 def rows(longest: int) -> tuple[np.ndarray, RowIndex, list[int]]:

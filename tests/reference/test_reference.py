@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import brute
-from assembly import whole_model_critical
-from averages import RowIndex, position_edges, row_mean
-from coverage import union_coverage, union_independent, union_paper
-from critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
-from distance import SCALARS, distance_rows
-from geometry import Cloud, Points, on_unit_sphere
-from philox import normals, philox4x32, sphere_points, unit_directions
-from rows import RowBlock, row_blocks, softmax
-from sensitivity import (
+from tests.reference import brute
+from tests.reference.assembly import whole_model_critical
+from tests.reference.averages import RowIndex, position_edges, row_mean
+from tests.reference.coverage import union_coverage, union_independent, union_paper
+from tests.reference.critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
+from tests.reference.distance import SCALARS, distance_rows
+from tests.reference.geometry import Cloud, Points, on_unit_sphere
+from tests.reference.philox import normals, philox4x32, sphere_points, unit_directions
+from tests.reference.rows import RowBlock, row_blocks, softmax
+from tests.reference.sensitivity import (
     envelope,
     frobenius,
     jacobian_bounds,
@@ -26,9 +26,9 @@ from sensitivity import (
     spectral,
     top2_directions,
 )
-from separability import separability_rows
-from settings import Settings
-from weights import DOUBT, entropy, keys_for_mass, weight_rows
+from tests.reference.separability import separability_rows
+from tests.reference.settings import Settings
+from tests.reference.weights import DOUBT, entropy, keys_for_mass, weight_rows
 
 Array = npt.NDArray[Any]
 

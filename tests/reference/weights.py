@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rows import RowBlock
+from tests.reference.rows import RowBlock
 
 Array = npt.NDArray[Any]
 

@@ -155,7 +155,7 @@ TEST(Page, PacksEveryNumberOfBytes) {
   for (int size = 600; size < 640; ++size) {
     Results results = made_results();
     results.set_coord("position", std::vector<double>(static_cast<std::size_t>(size), 1));
-    MetricArray& large = results.add_metric("large", {"position"}, "1");
+    LabelledArray& large = results.add_metric("large", {"position"}, "1");
     for (std::size_t i = 0; i < large.values.size(); ++i) {
       large.values[i] = std::cos(static_cast<double>(i));
     }
@@ -173,7 +173,7 @@ TEST(Page, PacksEveryNumberOfBytes) {
 TEST(Page, CompressesLargeNumbers) {
   Results results = made_results();
   results.set_coord("position", std::vector<double>(3000, 1));
-  MetricArray& large = results.add_metric("large", {"position"}, "1");
+  LabelledArray& large = results.add_metric("large", {"position"}, "1");
   for (std::size_t i = 0; i < large.values.size(); ++i) {
     large.values[i] = std::sin(static_cast<double>(i));
   }

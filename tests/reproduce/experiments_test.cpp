@@ -1,7 +1,7 @@
 // Several experiments in one file.
 #include <gtest/gtest.h>
 
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 
 namespace headgauge {
 namespace {
@@ -14,7 +14,7 @@ Results made_simulation() {
   results.set_coord("scale", std::vector<double>{1, 2});
   results.set_coord("tokens", std::vector<double>{50, 60, 70});
   results.set_coord("radius", std::vector<double>{1});
-  MetricArray& error = results.add_metric("error_mean", {"scale", "tokens"}, "1");
+  LabelledArray& error = results.add_metric("error_mean", {"scale", "tokens"}, "1");
   error.values = {1, 2, 3, 4, 5, 6};
   error.standard_error = {.1, .2, .3, .4, .5, .6};
   error.rows.assign(6, 20);

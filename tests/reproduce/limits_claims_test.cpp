@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {
@@ -220,7 +220,7 @@ Results sensitivity_of(const std::function<double(double)>& g, std::vector<doubl
   Results results;
   results.set_coord("temperature", temperatures);
   results.set_coord("epsilon", epsilons);
-  MetricArray& metric = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
+  LabelledArray& metric = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
   for (std::size_t t = 0; t < temperatures.size(); ++t) {
     for (std::size_t e = 0; e < epsilons.size(); ++e) {
       metric.values[t * epsilons.size() + e] = e == 0 ? g(temperatures[t]) : 0.1;

@@ -22,7 +22,7 @@ struct MadeScan {
   // A metric over layer, head, `along` (length or position) and top_n: value(head, label, N).
   using Formula = std::function<double(int head, double label, double n)>;
   MadeScan& fill(const std::string& name, const std::string& along, const Formula& value) {
-    MetricArray& metric = results.add_metric(name, {"layer", "head", along, "top_n"}, "1");
+    LabelledArray& metric = results.add_metric(name, {"layer", "head", along, "top_n"}, "1");
     const auto labels = results.coord_numbers(along);
     const auto tops = results.coord_numbers("top_n");
     std::size_t at = 0;

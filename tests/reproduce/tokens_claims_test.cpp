@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {
@@ -30,7 +30,7 @@ Results made_rates(const std::string& experiment, const std::vector<Rate>& rates
     results.set_coord(dims.front(), labels);
   }
   const auto add = [&](const char* name, double Rate::*member, bool fitted) {
-    MetricArray& metric = results.add_metric(experiment + "_" + name, dims, "1");
+    LabelledArray& metric = results.add_metric(experiment + "_" + name, dims, "1");
     for (std::size_t i = 0; i < rates.size(); ++i) metric.values[i] = rates[i].*member;
     if (fitted) metric.standard_error.assign(rates.size(), error);
   };
@@ -83,7 +83,7 @@ TEST(GaussianRates, ATrueClaimIsSeldomRefutedByChance) {
     int refuted = 0;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       Results results = made_rates("gaussian", std::vector<Rate>(kScales, {0.1, 0.3, 0.3, 0.3}));
-      MetricArray& rate = *results.metric("gaussian_rate_mean");
+      LabelledArray& rate = *results.metric("gaussian_rate_mean");
       rate.rows.assign(kScales, points);
       for (std::size_t i = 0; i < kScales; ++i) {
         std::vector<double> normal(static_cast<std::size_t>(points - 1));
@@ -132,7 +132,7 @@ TEST(SphereRates, EveryVerdict) {
 Results made_balls(std::vector<double> rate, double growth, double error = 0.01) {
   Results results;
   results.set_coord("gaussian_radius", std::vector<double>{0.5, 1, 2});
-  MetricArray& rates = results.add_metric("gaussian_uniform_rate", {"gaussian_radius"}, "1");
+  LabelledArray& rates = results.add_metric("gaussian_uniform_rate", {"gaussian_radius"}, "1");
   rates.values = std::move(rate);
   rates.standard_error.assign(3, error);
   results.add_metric("gaussian_uniform_constant", {"gaussian_radius"}, "1").values = {
@@ -154,8 +154,8 @@ Results made_hardmax(const std::function<double(double)>& error, double off = 0)
   const std::vector<double> tokens = {500, 1000, 2000, 4000};
   Results results;
   results.set_coord("gaussian_tokens", tokens);
-  MetricArray& metric = results.add_metric("gaussian_hardmax_error", {"gaussian_tokens"}, "1");
-  MetricArray& law =
+  LabelledArray& metric = results.add_metric("gaussian_hardmax_error", {"gaussian_tokens"}, "1");
+  LabelledArray& law =
       results.add_metric("gaussian_hardmax_error_predicted", {"gaussian_tokens"}, "1");
   for (std::size_t i = 0; i < 4; ++i) {
     law.values[i] = error(tokens[i]);

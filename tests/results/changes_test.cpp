@@ -22,7 +22,7 @@ Results differing(const std::vector<Numbers>& before, const std::vector<Numbers>
     r.set_coord("layer", Numbers{3});
     r.set_coord("head", numbers);
     r.set_coord("length", lengths);
-    MetricArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
+    LabelledArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
     m.values.clear();
     for (const Numbers& head : heads) m.values.insert(m.values.end(), head.begin(), head.end());
     if (!std::isnan(error)) m.standard_error.assign(m.values.size(), error);
@@ -142,7 +142,7 @@ TEST(Changes, EachInterventionHasALine) {
     Results r;
     r.set_coord("normalizer", std::vector<std::string>{"original", "ssmax"});
     r.set_coord("length", Numbers{32, 64});
-    MetricArray& m = r.add_metric("loss", {"normalizer", "length"}, "nats");
+    LabelledArray& m = r.add_metric("loss", {"normalizer", "length"}, "nats");
     m.values = values;
     m.standard_error.assign(4, 0.1);
     return r;

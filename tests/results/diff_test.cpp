@@ -28,7 +28,7 @@ Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengt
   r.set_coord("layer", layers);
   r.set_coord("head", heads);
   r.set_coord("length", lengths);
-  MetricArray& m = r.add_metric("told", {"layer", "head", "length"}, "keys");
+  LabelledArray& m = r.add_metric("told", {"layer", "head", "length"}, "keys");
   m.values.clear();
   for (const double layer : layers) {
     for (const double head : heads) {
@@ -43,7 +43,7 @@ Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengt
 // The cell of a metric at these labels.
 double cell(const Results& r, const std::string& name, const Numbers& labels,
             const std::string& run = "") {
-  const MetricArray& m = *r.metric(name);
+  const LabelledArray& m = *r.metric(name);
   std::vector<Index> at;
   std::size_t next = 0;
   for (const std::string& dim : m.dims) {
@@ -313,7 +313,7 @@ TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
 TEST(Diff, FlagsGainedAndLost) {
   const auto flagged = [](const std::vector<Flag>& flags) {
     Results r = run_of({0, 1}, {0, 1}, {32});
-    MetricArray& m = r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1");
+    LabelledArray& m = r.add_metric("entropy_normalized", {"layer", "head", "length"}, "1");
     m.values = {0.5, 0.5, 0.5, kUndefined};
     r.flags = flags;
     return r;

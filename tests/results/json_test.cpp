@@ -139,7 +139,7 @@ TEST(ResultsJson, IsTheCommittedFile) {
 TEST(ResultsJson, EveryDoubleSurvives) {
   Results r;
   r.set_coord("length", std::vector<double>(5000));
-  MetricArray& m = r.add_metric("m", {"length"}, "1");
+  LabelledArray& m = r.add_metric("m", {"length"}, "1");
   std::mt19937_64 bits(1);
   for (double& value : m.values) {
     do {
@@ -339,7 +339,8 @@ TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {
   r.set_coord("length", count(6));
   r.set_coord("top_n", count(5));
   for (int k = 0; k < 4; ++k) {
-    MetricArray& m = r.add_metric(fmt::format("m{}", k), {"layer", "head", "length", "top_n"}, "1");
+    LabelledArray& m =
+        r.add_metric(fmt::format("m{}", k), {"layer", "head", "length", "top_n"}, "1");
     for (std::size_t i = 0; i < m.values.size(); ++i)
       m.values[i] = std::sqrt(static_cast<double>(i));
     m.standard_error = m.values;

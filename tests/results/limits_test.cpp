@@ -17,7 +17,7 @@ Results run_of(const Numbers& m, const Numbers& critical = {4, 4, 4}) {
   r.set_coord("layer", Numbers{0});
   r.set_coord("head", Numbers{0, 1, 2});
   r.set_coord("length", Numbers{32, 64});
-  MetricArray& of_heads = r.add_metric("m", {"layer", "head", "length"}, "1");
+  LabelledArray& of_heads = r.add_metric("m", {"layer", "head", "length"}, "1");
   of_heads.values = m;
   of_heads.standard_error.assign(m.size(), 0.3);  // combined: 0.424
   r.add_metric("critical_n_head", {"layer", "head"}, "keys").values = critical;

@@ -20,14 +20,14 @@ inline Results made_results() {
   r.set_coord("epsilon", std::vector<double>{1e-3, 0.1, 10});
   r.set_coord("layer_type", std::vector<std::string>{"full_attention", "full_attention"});
 
-  MetricArray& entropy = r.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  LabelledArray& entropy = r.add_metric("entropy", {"layer", "head", "length"}, "nats");
   for (std::size_t i = 0; i < entropy.values.size(); ++i) {
     entropy.values[i] = 0.1 * static_cast<double>(i);
   }
   entropy.standard_error.assign(entropy.values.size(), kUndefined);
   entropy.standard_error[3] = 1.0 / 3.0;
   entropy.rows.assign(entropy.values.size(), 32);
-  MetricArray& distance = r.add_metric("distance", {"layer", "head", "length", "top_n"}, "1");
+  LabelledArray& distance = r.add_metric("distance", {"layer", "head", "length", "top_n"}, "1");
   distance.rows.assign(distance.values.size(), 0);
   distance.values[5] = 2.5;
   distance.rows[5] = 63;

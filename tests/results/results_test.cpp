@@ -15,7 +15,7 @@ TEST(Results, CellsAreRowMajorInTheOrderOfDims) {
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
   r.set_coord("length", std::vector<double>{8, 16, 32, 64});
-  MetricArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
+  LabelledArray& m = r.add_metric("m", {"layer", "head", "length"}, "1");
   ASSERT_EQ(m.values.size(), 24u);
   m.values[1 * 12 + 2 * 4 + 3] = 5.0;
   EXPECT_EQ(r.at("m", {1, 2, 3}), 5.0);
@@ -25,7 +25,7 @@ TEST(Results, CellsAreRowMajorInTheOrderOfDims) {
 TEST(Results, ReferenceToAMetricOutlivesLaterAdditions) {
   Results r;
   r.set_coord("layer", std::vector<double>{0});
-  MetricArray& first = r.add_metric("first", {"layer"}, "1");
+  LabelledArray& first = r.add_metric("first", {"layer"}, "1");
   for (int i = 0; i < 200; ++i) r.add_metric(fmt::format("m{}", i), {"layer"}, "1");
   first.values[0] = 3.0;
   EXPECT_EQ(&first, r.metric("first"));

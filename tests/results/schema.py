@@ -10,7 +10,9 @@ from pathlib import Path
 
 import jsonschema
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "results.schema.json"
+from tests.places import ROOT
+
+SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
 METRIC_KEYS = {"dims", "unit", "values", "stderr", "rows"}
 CELL_KEYS = ("values", "stderr", "rows")

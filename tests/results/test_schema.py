@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 import jsonschema
-import schema
+
+from tests.results import schema
 
 MADE = Path(__file__).parent / "data" / "made.json"
 

@@ -11,10 +11,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import run  # noqa: E402
-from run import Counts, judge, parse_ctest, parse_unittest, parse_vitest  # noqa: E402
+from tests import run
+from tests.run import Counts, judge, parse_ctest, parse_unittest, parse_vitest
 
 CTEST_MIXED = """\
 Test project /home/someone/headgauge/build/release

@@ -26,7 +26,7 @@ std::unique_ptr<ModelSource> open_plain(int documents = 1, int threads = 0,
   SourceOptions options;
   options.threads = threads;
   options.variant_bytes = variant_bytes;
-  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
                            options);
 }
 
@@ -58,9 +58,9 @@ bool same_numbers(std::span<const double> a, std::span<const double> b) {
 }
 
 TEST(MakeInterventions, ACommaBeforeAKeyGoesOnWithTheRule) {
-  const auto made = interventions_of({"ssmax:s=0.43,b=0,sparsemax", "topk:k=3",
-                                      "entmax,asentmax:alpha=1.5,delta=1,beta=2"},
-                                     open_plain()->info());
+  const auto made = interventions_of(
+      {"ssmax:s=0.43,b=0,sparsemax", "topk:k=3", "entmax,asentmax:alpha=1.5,delta=1,beta=2"},
+      open_plain()->info());
   std::vector<std::string> labels;
   for (const Intervention& intervention : made) labels.push_back(intervention.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"ssmax:s=0.43,b=0", "sparsemax", "topk:k=3", "entmax",
@@ -224,7 +224,7 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
   const Results scanned = scan(*whole, scan_options);
   int metrics = 0;
   for (const auto& [name, metric] : scanned.metrics) {
-    const MetricArray* both = results.metric(name);
+    const LabelledArray* both = results.metric(name);
     ASSERT_NE(both, nullptr) << name;
     if (name == "loss") continue;
     std::size_t outer = 1;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "results/longest.hpp"
+#include "headgauge/cells.hpp"
 #include "scan/summary_facts.hpp"
 
 namespace headgauge {
@@ -111,7 +111,7 @@ TEST(Converge, HasTheSameBitsOnAnyNumberOfThreads) {
   options.scan.threads = 3;
   const Results three = converge(source, options);
   for (const auto& [name, metric] : one.metrics) {
-    const MetricArray& other = *three.metric(name);
+    const LabelledArray& other = *three.metric(name);
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
       const double a = metric.values[i], b = other.values[i];
       EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << name << " " << i;
@@ -134,8 +134,8 @@ TEST(Converge, AveragesTheDocumentsThatReachTheContext) {
     EXPECT_NE(two, three) << metric;
   }
   // Twice the replicates in all: the error of the mean error shrinks by about the root of 2.
-  const MetricArray& errors = *of_both.metric("error_mean_absolute");
-  const MetricArray& alone = *of_first.metric("error_mean_absolute");
+  const LabelledArray& errors = *of_both.metric("error_mean_absolute");
+  const LabelledArray& alone = *of_first.metric("error_mean_absolute");
   double shrunk = 0;
   for (std::size_t i = 0; i < errors.values.size(); ++i) {
     shrunk += errors.standard_error[i] / alone.standard_error[i] /

@@ -36,12 +36,12 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   EXPECT_NEAR(results.at("entropy_slope", {0, kOneHot}), 0, 1e-5);
   EXPECT_NEAR(results.at("max_weight_slope", {0, kUniform}), -1, 1e-5);
   EXPECT_NEAR(results.at("max_weight_slope", {0, kOneHot}), 0, 1e-5);
-  const MetricArray& slope = *results.metric("entropy_slope");
+  const LabelledArray& slope = *results.metric("entropy_slope");
   EXPECT_LT(slope.standard_error[kUniform], 1e-5);
   EXPECT_LT(slope.standard_error[kOneHot], 1e-5);
   const std::vector<double> lengths = {256, 512, 1024};
   ASSERT_EQ(std::get<std::vector<double>>(*results.coord("forecast_length")), lengths);
-  const MetricArray& forecast = *results.metric("effective_tokens_forecast");
+  const LabelledArray& forecast = *results.metric("effective_tokens_forecast");
   for (Index f = 0; f < 3; ++f) {
     const double last = lengths[static_cast<std::size_t>(f)];
     const double mean = (1.5 * last + 1) / 2;  // of the rows last/2 < t <= last, with t keys each
@@ -93,7 +93,7 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
   weights.lengths = {1024};
   weights.measures = {"weights"};
   const Results measured = scan(*source(), weights);
-  const MetricArray& forecast = *shorter.metric("effective_tokens_forecast");
+  const LabelledArray& forecast = *shorter.metric("effective_tokens_forecast");
   const auto last = measured.coord_size("position") - 1;
   int held = 0;
   std::vector<double> widths;

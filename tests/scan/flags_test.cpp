@@ -1,4 +1,4 @@
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
 Results with_separability(double ratio) {
   Results r = two_heads();
   for (const char* name : {"separability", "separability_null"}) {
-    MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
+    LabelledArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
     m.standard_error.assign(m.values.size(), kUndefined);
     // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
     for (std::size_t cell = 4; cell < 8; ++cell) {

@@ -14,7 +14,7 @@ Results run_with(double offset, double critical) {
   run.set_coord("head", std::vector<double>{0});
   run.set_coord("length", std::vector<double>{8, 16});
   run.set_coord("position", std::vector<double>{8, 16});
-  MetricArray& entropy = run.add_metric("entropy", {"layer", "head", "length"}, "nats");
+  LabelledArray& entropy = run.add_metric("entropy", {"layer", "head", "length"}, "nats");
   entropy.values = {offset, offset + 1, offset + 2, offset + 3};
   entropy.standard_error = {3, 3, kUndefined, 3};
   entropy.rows = {8, 16, 8, 16};
@@ -30,13 +30,13 @@ Results merged_runs() {
   merged.set_coord("normalizer", std::vector<std::string>{"original", "intervention"});
   const Results* runs[] = {&original, &intervention};
   merge_runs(
-      runs, "normalizer", [](const MetricArray&) { return true; }, merged);
+      runs, "normalizer", [](const LabelledArray&) { return true; }, merged);
   return merged;
 }
 
 TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
   const Results merged = merged_runs();
-  const MetricArray& entropy = *merged.metric("entropy");
+  const LabelledArray& entropy = *merged.metric("entropy");
   EXPECT_EQ(entropy.dims, (std::vector<std::string>{"layer", "head", "normalizer", "length"}));
   EXPECT_EQ(entropy.values, (std::vector<double>{1, 2, 10, 11, 3, 4, 12, 13}));
   EXPECT_EQ(entropy.rows, (std::vector<std::int64_t>{8, 16, 8, 16, 8, 16, 8, 16}));
@@ -45,7 +45,7 @@ TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
 
 TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   const Results merged = merged_runs();
-  const MetricArray& change = *merged.metric("entropy_change");
+  const LabelledArray& change = *merged.metric("entropy_change");
   EXPECT_EQ(change.values, (std::vector<double>{0, 0, 9, 9, 0, 0, 9, 9}));
   EXPECT_EQ(change.standard_error[0], 0);
   EXPECT_DOUBLE_EQ(change.standard_error[2], std::hypot(3.0, 3.0));
@@ -55,7 +55,7 @@ TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
 
 TEST(MergeRuns, NoneFoundHasNoChange) {
   const Results merged = merged_runs();
-  const MetricArray& change = *merged.metric("critical_n_change");
+  const LabelledArray& change = *merged.metric("critical_n_change");
   EXPECT_TRUE(std::isnan(change.values[0]) && std::isnan(change.values[2]));
   EXPECT_EQ(change.values[3], 0);
   EXPECT_TRUE(change.standard_error.empty());

@@ -52,7 +52,7 @@ bool same(double a, double b) {
 }
 
 // The cells of a metric with one entry of `length` picked, in order.
-std::vector<double> at_length(const Results& results, const MetricArray& metric, Index length) {
+std::vector<double> at_length(const Results& results, const LabelledArray& metric, Index length) {
   Index outer = 1, inner = 1, lengths = 1;
   for (const std::string& dim : metric.dims) {
     const Index size = results.coord_size(dim);
@@ -84,7 +84,7 @@ void expect_length(const Results& whole, Index length, const Results& alone) {
     if (name.find("slope") != std::string::npos || name.find("forecast") != std::string::npos) {
       continue;  // of several lengths
     }
-    const MetricArray* merged = whole.metric(name);
+    const LabelledArray* merged = whole.metric(name);
     ASSERT_NE(merged, nullptr) << name;
     const auto found = by_length ? at_length(whole, *merged, length) : merged->values;
     ASSERT_EQ(found.size(), metric.values.size()) << name;
@@ -122,7 +122,7 @@ TEST(Passes, SameBitsOnAnyNumberOfThreads) {
   const Results a = scan(*one, tiny_options({16, 64}, 1));
   const Results b = scan(*three, tiny_options({16, 64}, 3));
   for (const auto& [name, metric] : a.metrics) {
-    const MetricArray& other = *b.metric(name);
+    const LabelledArray& other = *b.metric(name);
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
       EXPECT_TRUE(same(metric.values[i], other.values[i])) << name;
     }
@@ -282,8 +282,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       EXPECT_EQ(whole.metric("kl"), nullptr);
       EXPECT_TRUE(
           std::ranges::none_of(whole.flags, [](const Flag& f) { return f.name == "recommended"; }));
-      const MetricArray& slope = *whole.metric("entropy_slope");
-      const MetricArray& change = *whole.metric("entropy_slope_change");
+      const LabelledArray& slope = *whole.metric("entropy_slope");
+      const LabelledArray& change = *whole.metric("entropy_slope_change");
       EXPECT_EQ(slope.dims, (std::vector<std::string>{"layer", "head", dimension}));
       EXPECT_FALSE(std::isnan(slope.values[0]));
       // Under a window the number of keys does not grow, and there is no slope.

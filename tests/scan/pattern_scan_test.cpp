@@ -67,7 +67,7 @@ ScanOptions options_with(const std::string& pattern, const std::string& normaliz
 
 void expect_same_bits(const Results& a, const Results& b) {
   for (const auto& [name, metric] : a.metrics) {
-    const MetricArray* other = b.metric(name);
+    const LabelledArray* other = b.metric(name);
     ASSERT_NE(other, nullptr) << name;
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
       const double x = metric.values[i], y = other->values[i];

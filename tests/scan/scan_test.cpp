@@ -23,7 +23,7 @@ std::unique_ptr<HeadSource> plain_source(int documents = 1) {
     texts.push_back({"text " + std::to_string(d), tokens, ""});
     std::rotate(tokens.begin(), tokens.begin() + 7, tokens.end());
   }
-  return make_model_source(resolve_model(testing::source_path("tests/golden/data/plain")), texts,
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")), texts,
                            {});
 }
 
@@ -116,7 +116,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
                                "forecast_coverage, loss)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
-    const MetricArray& found = *part.metric(metric);
+    const LabelledArray& found = *part.metric(metric);
     for (std::size_t i = 0; i < found.values.size(); ++i) {
       const double expected = full.metric(metric)->values[i];
       EXPECT_TRUE(found.values[i] == expected ||

@@ -2,15 +2,15 @@
 // longest length 1024. The numbers are made up.
 #pragma once
 
+#include "headgauge/flags.hpp"
 #include "headgauge/results.hpp"
-#include "scan/flags.hpp"
 
 namespace headgauge {
 
 // A metric of each head at lengths 64 (half of the value) and 1024.
 inline void set_heads(Results& r, const std::string& name, const std::string& unit,
                       const std::vector<double>& values) {
-  MetricArray& m = r.add_metric(name, {"layer", "head", "length"}, unit);
+  LabelledArray& m = r.add_metric(name, {"layer", "head", "length"}, unit);
   for (std::size_t h = 0; h < values.size(); ++h) {
     m.values[2 * h] = values[h] / 2;
     m.values[2 * h + 1] = values[h];
@@ -19,7 +19,7 @@ inline void set_heads(Results& r, const std::string& name, const std::string& un
 
 inline void set_separability(Results& r, const std::string& name,
                              const std::vector<double>& values) {
-  MetricArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
+  LabelledArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
   m.standard_error.assign(m.values.size(), kUndefined);
   for (std::size_t h = 0; h < values.size(); ++h) {
     const std::size_t cell = (2 * h + 1) * 3 + 1;  // longest length, N = 20
@@ -31,10 +31,10 @@ inline void set_separability(Results& r, const std::string& name,
 // Slopes and forecasts, which need more position bins than these results have.
 inline void set_outlook(Results& r, double coverage) {
   r.set_coord("forecast_length", std::vector<double>{2048});
-  MetricArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
+  LabelledArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
   slope.values = {.98, .31, .02, -.01, kUndefined, .64};
   slope.standard_error = {.004, .12, .01, .4, kUndefined, .03};
-  MetricArray& keys =
+  LabelledArray& keys =
       r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
   keys.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
   keys.standard_error = {33.4, 9, .125, 2, kUndefined, 15};
@@ -72,7 +72,7 @@ inline Results scanned_results() {
   r.add_metric("loss", {"length"}, "nats").values = {5.125, 4.3};
   r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
   r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};
-  MetricArray& g = r.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
+  LabelledArray& g = r.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
   for (std::size_t h = 0; h < 6; ++h) {
     g.values[(h * 4 + 1) * 2] = .1 * static_cast<double>(h + 1);
     g.values[(h * 4 + 2) * 2] = .01 * static_cast<double>(h + 1);

@@ -118,7 +118,7 @@ TEST(Summary, SaysWhatIsNotThere) {
 
 TEST(Summary, NamesTheOnlySharpHeadOnce) {
   Results r = scanned_results();
-  MetricArray& entropy = *r.metric("entropy_normalized");
+  LabelledArray& entropy = *r.metric("entropy_normalized");
   for (std::size_t cell : {1u, 3u, 7u, 9u, 11u}) entropy.values[cell] = .9;  // all but head 0.2
   r.flags = find_flags(r);
   EXPECT_EQ(

@@ -118,7 +118,7 @@ TEST(Tokenizer, PromptsOfTransformerExplainer) {
 
 // What Hugging Face's own Python packages gave (tests/golden/make_tokenizer_golden.py).
 TEST(Tokenizer, GoldenStrings) {
-  const fs::path golden = fs::path(HEADGAUGE_SOURCE_DIR) / "tests/golden/data/tokenizer";
+  const fs::path golden = fs::path(HEADGAUGE_SOURCE_DIR) / "tests/golden/tokenizer";
   for (const char* name : {"gpt2", "capp-gpt"}) {
     const json file = json::parse(slurp(golden / (std::string(name) + ".json")));
     const fs::path source = data_root() / file.at("source")[0].get<std::string>();

@@ -1,0 +1,41 @@
+// What changed most between two runs, or between a model and an intervention.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// One value that changed: of its metric, head and intervention the one that stands out most.
+struct Change {
+  std::string metric;
+  std::vector<std::pair<std::string, std::string>> labels;  // dim -> label
+  std::vector<Index> cell;                                  // along the dims of the labels
+  double before = kUndefined;
+  double after = kUndefined;
+  double change = kUndefined;
+  double standard_error = kUndefined;
+  double errors = kUndefined;  // |change| in standard errors; infinite where these are 0
+  double relative = 0;         // |change| over the largest |value| of the metric
+  std::int64_t values = 0;     // of this metric, head and intervention
+  std::int64_t changed = 0;    // how many of them changed
+};
+
+struct ChangeList {
+  double threshold = 2;            // a value changed if it did by more than so many standard errors
+  std::vector<Change> measured;    // with standard errors, most errors first
+  std::vector<Change> unmeasured;  // of metrics and heads without any, by their relative change
+  std::int64_t values = 0;         // that have standard errors
+  std::int64_t changed = 0;        // by more than `threshold` of these
+  double by_chance = 0;            // how many would if nothing had changed
+  std::int64_t unmeasured_values = 0;
+  std::int64_t unmeasured_changed = 0;
+  // Left out: without errors, where others of the metric and head have some.
+  std::int64_t too_few = 0;
+};
+
+}  // namespace headgauge

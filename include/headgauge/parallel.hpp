@@ -1,0 +1,34 @@
+// Deterministic parallel loops: every index writes only its own output, so that the result does not
+// depend on the number of threads or on the order in which they ran.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// A fixed number of threads that loops run on.
+class ThreadPool {
+ public:
+  // At least one thread; more of them than there are cores are allowed.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  int threads() const { return threads_; }
+
+  // Calls body(i) for every i in [0, n), each exactly once, in any order and on any thread.
+  // An exception thrown by a body is rethrown here after the loop has stopped.
+  void for_each(Index n, const std::function<void(Index)>& body);
+
+  // As for_each, but body(i, slot) also gets the index in [0, threads) of a workspace that no
+  // other call uses at the same time. Not to be nested.
+  void for_each_slot(Index n, const std::function<void(Index, int)>& body);
+
+ private:
+  struct Threads;
+  int threads_;
+  std::unique_ptr<Threads> arena_;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,86 @@
+// Parameters of normalizers and patterns, declared as data, with the values that a spec
+// "name:key=value,..." gives them.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// The finite numbers that a parameter takes.
+struct NumberDomain {
+  double lowest = -1e30;
+  double highest = 1e30;
+  bool above = false;  // not `lowest` itself
+  bool whole = false;
+  bool even = false;
+  bool contains(double value) const;
+  std::string text() const;  // "a whole number of at least 1 up to 32"
+};
+
+// Where fit_rivals() looks for the best value.
+struct FitRange {
+  double low = 0;
+  double high = 0;
+  bool geometric = true;    // tries values in equal ratios, else at equal steps
+  bool up_to_keys = false;  // tries no value above the number of keys of the longest row
+};
+
+using ParameterValue = std::variant<double, std::string>;
+
+struct Parameter {
+  std::string key;
+  ParameterValue initial = 0.0;          // the value where none is given
+  std::optional<NumberDomain> domain{};  // nothing: it takes words only
+  std::vector<std::string> words{};      // what it takes besides numbers
+  std::optional<FitRange> fit{};         // nothing: it is not fitted
+  std::string at_most{};                 // key of an earlier parameter, whose value bounds this one
+  bool always_listed = true;             // false: text() leaves it out unless it is given
+  // What it takes: "a number above 0", "one of exp, softplus".
+  std::string takes() const;
+};
+
+// The parameters of one normalizer or pattern, in the order of their declaration, with a value for
+// each. Throws std::out_of_range for a key that is not declared, and std::bad_variant_access where
+// a number is asked for and the value is a word, or the reverse.
+class Parameters {
+ public:
+  Parameters() = default;
+  Parameters(std::initializer_list<Parameter> declared);
+
+  bool empty() const { return entries_.empty(); }
+  std::vector<Parameter> declared() const;
+  bool given(std::string_view key) const { return at(key).given; }
+  bool is_number(std::string_view key) const;
+  double number(std::string_view key) const;
+  Index whole(std::string_view key) const { return static_cast<Index>(number(key)); }
+  const std::string& word(std::string_view key) const;
+  // Sets a value; false, and nothing is set, where the parameter does not take it.
+  [[nodiscard]] bool set(std::string_view key, double value);
+  [[nodiscard]] bool set(std::string_view key, std::string_view value);
+  // What set() takes for a key, the values of the others being what they are.
+  std::string expected(std::string_view key) const;
+  // "s=0.43,b=0": the parameters with their values.
+  std::string text() const;
+
+ private:
+  struct Entry {
+    Parameter parameter;
+    ParameterValue value;
+    bool given = false;
+  };
+  const Entry& at(std::string_view key) const;
+  void give(std::string_view key, ParameterValue value);
+  // The domain with the bound that another parameter sets.
+  NumberDomain domain(const Parameter& parameter) const;
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace headgauge

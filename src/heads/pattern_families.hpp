@@ -1,0 +1,58 @@
+// The families of patterns, one file and one line here each, and what they share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "headgauge/patterns.hpp"
+#include "normalize/registry.hpp"
+
+namespace headgauge {
+
+using PatternEntry = RegistryEntry<PatternInfo, Pattern>;
+using PatternEntries = std::vector<PatternEntry>;
+
+PatternEntries window_patterns();
+PatternEntries strided_patterns();
+PatternEntries content_patterns();
+
+// Domains that several parameters have: numbers of keys, and seeds.
+inline constexpr NumberDomain kAnyCount{.lowest = 0, .highest = 1e9, .whole = true};
+inline constexpr NumberDomain kPositiveCount{.lowest = 1, .highest = 1e9, .whole = true};
+inline constexpr NumberDomain kSeed{.lowest = 0, .highest = 0x1p53, .whole = true};
+
+// Collects the keys of a range that are added in ascending order; one added twice counts once.
+class KeyCollector {
+ public:
+  KeyCollector(KeyRange range, std::vector<std::uint32_t>& keys)
+      : next_(range.begin), end_(range.end), keys_(keys) {
+    keys_.clear();
+  }
+  // The keys of [begin, end) beyond those added before.
+  void add(Index begin, Index end) {
+    for (next_ = std::max(next_, begin); next_ < std::min(end, end_); ++next_) {
+      keys_.push_back(static_cast<std::uint32_t>(next_));
+    }
+  }
+
+ private:
+  Index next_;
+  Index end_;
+  std::vector<std::uint32_t>& keys_;
+};
+
+// The neighbours of a query: the last `size` keys, its own included, where attention is causal;
+// size / 2 keys on either side and its own where it is not.
+struct LocalWindow {
+  Index size = 1;
+  bool causal = true;
+  KeyRange around(Index query) const {
+    if (causal) return {query + 1 - size, query + 1};
+    return {query - size / 2, query + size / 2 + 1};
+  }
+};
+
+}  // namespace headgauge

@@ -1,0 +1,274 @@
+#include "kernels/pointwise.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "kernels/shares.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pointwise.cpp"
+#include "hwy/foreach_target.h"
+// After foreach_target.h.
+#include "hwy/highway.h"
+#include "kernels/pointwise-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace headgauge::HWY_NAMESPACE {
+namespace {
+
+#if HEADGAUGE_PLAIN
+
+bool weigh_row(const PointwiseKernel&, const float*, std::size_t, float*, WeightSums*) {
+  return false;
+}
+
+void cap(const float* in, std::size_t n, float c, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = c * std::tanh(in[i] / c) + 0.0f * in[i];
+}
+
+#else
+
+// Cubes of h, and 1/h, stay inside float32.
+constexpr float kLeastTop = 1e-10f, kMostTop = 1e10f;
+
+// As BlockSums, of h itself: sums over the h below the largest. Multiplications are what these
+// passes wait for; there are four a vector here.
+struct PointwiseSums {
+  HWY_INLINE PointwiseSums() {
+    first = shift = square = hn::Zero(D());
+    cube = hn::Set(D(), kTiny);
+  }
+  HWY_INLINE void add(V log, V h, V top) {
+    const D d;
+    const auto below = hn::Lt(h, top);
+    const V squared = hn::MulAdd(h, h, hn::Set(d, kTiny));
+#if HWY_TARGET == HWY_AVX3
+    first = V{_mm512_mask_add_ps(first.raw, below.raw, first.raw, h.raw)};
+    square = V{_mm512_mask_add_ps(square.raw, below.raw, square.raw, squared.raw)};
+    cube = V{_mm512_mask3_fmadd_ps(squared.raw, h.raw, cube.raw, below.raw)};
+    shift = V{_mm512_mask3_fmadd_ps(h.raw, log.raw, shift.raw, below.raw)};
+#else
+    const V rest = hn::IfThenElseZero(below, h);
+    first = hn::Add(first, rest);
+    square = hn::Add(square, hn::IfThenElseZero(below, squared));
+    cube = hn::MulAdd(squared, rest, cube);
+    shift = hn::MulAdd(log, rest, shift);
+#endif
+    others += hn::CountTrue(d, below);
+  }
+  V first, square, cube, shift;
+  std::size_t others = 0;
+};
+
+// What the main pass finds: the sums, as shares of the largest h, and that of the side.
+struct Found {
+  ShareSums shares;
+  double side = 0;
+};
+
+// From sums of h, over whole vectors with `lanes` lanes in all.
+template <class F>
+HWY_INLINE ShareSums in_shares(const Totals& totals, std::size_t lanes, std::size_t blocks,
+                               double top) {
+  const DD dd;
+  const double tiny = kTiny, unit = 1 / top;
+  const auto others = static_cast<double>(totals.others);
+  ShareSums e;
+  e.ones = static_cast<double>(lanes) - others;
+  e.first = hn::GetLane(hn::SumOfLanes(dd, totals.first)) * unit;
+  const double square = hn::GetLane(hn::SumOfLanes(dd, totals.square)) - tiny * others;
+  e.square = std::max(square, 0.0) * unit * unit;
+  const double cube = hn::GetLane(hn::SumOfLanes(dd, totals.cube)) -
+                      tiny * static_cast<double>(blocks * hn::Lanes(D()));
+  e.cube = std::max(cube, 0.0) * unit * unit * unit;
+  const double shift = hn::GetLane(hn::SumOfLanes(dd, totals.shift)) * unit;
+  e.shift = shift * (F::kLog ? 1.0 : kLn2) - log_one_plus(top - 1) * e.first;
+  return e;
+}
+
+// h of all logits; `out` gets them times `factor`, or as they are where kPlain. `top` is the
+// largest.
+template <bool kPlain, class F>
+HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, float filler, float top,
+                                float factor, float* out) {
+  const D d;
+  const DD dd;
+  const std::size_t lanes = hn::Lanes(d);
+  const V most = hn::Set(d, top), by = hn::Set(d, factor);
+  Totals totals;
+  VD all_sides = hn::Zero(dd);
+  V lowest = most;
+  std::size_t i = 0, blocks = 0;
+  // h of one vector, and what is summed of it later.
+  struct Pending {
+    V h, log;
+  };
+  const auto evaluate = [&](V l, V& more) HWY_ATTR {
+    Pending out;
+    out.log = most;
+    out.h = f.value(l, out.log, more);
+    if constexpr (F::kDips) lowest = hn::Min(lowest, out.h);
+    return out;
+  };
+  const auto add = [&](const Pending& p, PointwiseSums& sums)
+                       HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
+  const auto store = [&](V h, float* to)
+                         HWY_ATTR { hn::StoreU(kPlain ? h : hn::Mul(h, by), d, to); };
+  // The sums of a vector are taken while h of the next one is on its way: the two together are a
+  // chain so long that few of them are under way at a time. The first to be added are zeros.
+  Pending a{hn::Zero(d), hn::Zero(d)}, b = a;
+  do {
+    PointwiseSums sums;
+    V side = hn::Zero(d);
+    const std::size_t end = std::min(i + kBlock * lanes, n);
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      V more_a = most, more_b = most;
+      const Pending x = evaluate(hn::LoadU(d, in + i), more_a);
+      const Pending y = evaluate(hn::LoadU(d, in + i + lanes), more_b);
+      if constexpr (F::kSide) side = hn::Add(side, hn::Add(more_a, more_b));
+      add(a, sums);
+      add(b, sums);
+      a = x;
+      b = y;
+      if (out == nullptr) continue;
+      store(x.h, out + i);
+      store(y.h, out + i + lanes);
+    }
+    while (end == n && i < n) {
+      const std::size_t some = std::min(lanes, n - i);
+      const auto inside = hn::FirstN(d, some);
+      V more = most;
+      Pending x = evaluate(load_first(in + i, some, filler), more);
+      x.h = hn::IfThenElseZero(inside, x.h);
+      if constexpr (F::kSide) side = hn::Add(side, hn::IfThenElseZero(inside, more));
+      add(x, sums);
+      if (out != nullptr) store_first(kPlain ? x.h : hn::Mul(x.h, by), out + i, some);
+      i += lanes;
+    }
+    if (i >= n) {
+      add(a, sums);
+      add(b, sums);
+    }
+    add_block(sums, totals);
+    all_sides = add_halves(all_sides, side);
+    ++blocks;
+  } while (i < n);
+  Found found;
+  found.shares = in_shares<F>(totals, i + 2 * lanes, blocks, top);
+  found.shares.min = hn::GetLane(hn::MinOfLanes(d, lowest)) / top;
+  found.side = hn::GetLane(hn::SumOfLanes(dd, all_sides));
+  return found;
+}
+
+template <class F>
+bool weigh_by(const F& f, const PointwiseKernel& kernel, const float* in, std::size_t n,
+              Extremes bounds, float* out, WeightSums* sums) {
+  const D d;
+  const auto at = [&](float l) HWY_ATTR {
+    V log, more;
+    return hn::GetLane(f.value(hn::Set(d, l), log, more));
+  };
+  const float low = at(bounds.min), high = at(bounds.max), top = std::max(low, high);
+  if (F::kCutsOff && bounds.max + kernel.shift <= 0) {
+    if (out != nullptr) std::fill_n(out, n, 0.0f);
+    *sums = no_weights(n, bounds);
+    return true;
+  }
+  if (!(top >= kLeastTop && top <= kMostTop)) return false;
+  const bool plain = kernel.normalised || kernel.factor == 1;
+  const auto factor = static_cast<float>(kernel.factor);
+  Found found = plain ? pointwise_pass<true>(f, in, n, bounds.max, top, factor, out)
+                      : pointwise_pass<false>(f, in, n, bounds.max, top, factor, out);
+  ShareSums& e = found.shares;
+  if (!F::kDips) e.min = low / top;
+  const double sum = top * e.total();
+  const double divisor = kernel.normalised ? f.divisor(sum, found.side) : 1.0 / kernel.factor;
+  if (kernel.normalised && out != nullptr) scale_row(out, n, static_cast<float>(1 / divisor));
+  *sums = weight_sums(e, bounds, sum / divisor);
+  sums->log_sum_exp = 0;
+  return true;
+}
+
+bool weigh_row(const PointwiseKernel& kernel, const float* in, std::size_t n, float* out,
+               WeightSums* sums) {
+  bool finite = true;
+  const Extremes bounds = find_extremes_of<true>(in, n, finite);
+  if (!finite) return false;
+  const auto weigh = [&](const auto& f) { return weigh_by(f, kernel, in, n, bounds, out, sums); };
+  switch (kernel.function) {
+    case PointwiseFunction::kSigmoid:
+      return weigh(Sigmoid{kernel.shift});
+    case PointwiseFunction::kSoftplus:
+      return weigh(Softplus{kernel.shift});
+    case PointwiseFunction::kRelu:
+      if (kernel.power == 1) return weigh(Relu<1>{kernel.shift});
+      if (kernel.power == 2) return weigh(Relu<2>{kernel.shift});
+      return weigh(Relu<0>{kernel.shift, kernel.power});
+    case PointwiseFunction::kRelu6:
+      return weigh(Relu6{kernel.shift});
+    case PointwiseFunction::kEvenPower:
+      return weigh(EvenPower{kernel.shift, 1.0f, kernel.power});
+    case PointwiseFunction::kShiftedPower:
+      return weigh(
+          EvenPower{kernel.shift + 1.0f, 1.0f / static_cast<float>(kernel.power), kernel.power});
+    case PointwiseFunction::kOnePlusSquare:
+      return weigh(Parabola{kernel.shift, 1.0f, 0.0f, 1.0f});
+    case PointwiseFunction::kTaylor2:
+      return weigh(Parabola{kernel.shift, 1.0f, 1.0f, 0.5f});
+    case PointwiseFunction::kSoftpick: {
+      if (bounds.max > 1e4f) return false;
+      const float k = std::max(bounds.max * kLog2E + kRound - kRound, 0.0f);
+      return k > 118 ? weigh(Softpick<true>(k)) : weigh(Softpick<false>(k));
+    }
+    case PointwiseFunction::kSelfAdjust:
+      return weigh(SelfAdjust(bounds));
+  }
+  return false;
+}
+
+// tanh y = m / (m + 2) with m = e^2y - 1; 1 beyond 10.
+void cap(const float* in, std::size_t n, float c, float* out) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V by = hn::Set(d, c), half = hn::Set(d, 2.0f / c), two = hn::Set(d, 2.0f);
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const std::size_t some = std::min(lanes, n - i);
+    const V l = some == lanes ? hn::LoadU(d, in + i) : load_first(in + i, some, 0.0f);
+    const V m = exp_minus_one(hn::Min(hn::Mul(hn::Abs(l), half), hn::Set(d, 20.0f)));
+    const V size = hn::Mul(by, hn::Div(m, hn::Add(m, two)));
+    const V capped = hn::MulAdd(l, hn::Zero(d), hn::CopySign(size, l));
+    some == lanes ? hn::StoreU(capped, d, out + i) : store_first(capped, out + i, some);
+  }
+}
+
+#endif  // HEADGAUGE_PLAIN
+
+}  // namespace
+}  // namespace headgauge::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headgauge {
+
+HWY_EXPORT(weigh_row);
+HWY_EXPORT(cap);
+
+void cap_row(std::span<const float> in, float c, std::span<float> out) {
+  assert(in.size() == out.size());
+  ensure_simd_level();
+  HWY_DYNAMIC_DISPATCH(cap)(in.data(), in.size(), c, out.data());
+}
+
+bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,
+                     std::span<float> weights, WeightSums& sums) {
+  assert(!logits.empty() && (weights.empty() || weights.size() == logits.size()));
+  ensure_simd_level();
+  return HWY_DYNAMIC_DISPATCH(weigh_row)(kernel, logits.data(), logits.size(),
+                                         weights.empty() ? nullptr : weights.data(), &sums);
+}
+
+}  // namespace headgauge
+#endif

@@ -1,0 +1,47 @@
+// Weights of normalizers that take a function of each logit by itself, in two or three passes over
+// the row: the extremes of the logits, the function with the sums of softmax.hpp, and where the
+// weights are divided by a sum of the row the factor.
+#pragma once
+
+#include <span>
+
+#include "headgauge/kernels.hpp"
+
+namespace headgauge {
+
+// h >= 0 of x = l + shift. On any row it is largest at the smallest or at the largest logit.
+enum class PointwiseFunction {
+  kSigmoid,
+  kSoftplus,
+  kRelu,           // relu(x)^power
+  kRelu6,          // min(relu(x), 6)
+  kEvenPower,      // x^power, power even
+  kShiftedPower,   // (1 + x/power)^power, power even
+  kOnePlusSquare,  // 1 + x^2
+  kTaylor2,        // 1 + x + x^2/2
+  kSoftpick,       // relu(e^x - 1), over sum |e^x - 1| + 1e-8
+  kSelfAdjust,     // e^x (x - m)/(M - m), m = min(min x, 0), M = max(max x, 0), over sum e^x
+};
+
+// a_i = factor h(l_i + shift); or, normalised, over their sum or what the function says.
+struct PointwiseKernel {
+  PointwiseFunction function = PointwiseFunction::kRelu;
+  float shift = 0;
+  int power = 1;
+  double factor = 1;
+  bool normalised = false;
+};
+
+// Weights and their sums, log_sum_exp 0. `weights` has the size of `logits`, which are not empty,
+// or is empty where only the sums are wanted; it may be the logits themselves. Relative error of a
+// weight 2e-6 + 2e-7 |log a| (of powers: 1.2e-7 times the power), of the sums 2e-6.
+// False, and nothing is written, where the row is not for float32: a logit is NaN or infinite, the
+// largest h is outside [1e-10, 1e10] and not 0, or the processor has no vectors.
+bool weigh_pointwise(const PointwiseKernel& kernel, std::span<const float> logits,
+                     std::span<float> weights, WeightSums& sums);
+
+// out_j = c tanh(in_j / c), c > 0, to 1e-6 of it; NaN where in_j is NaN or infinite. `out` may be
+// `in`.
+void cap_row(std::span<const float> in, float cap, std::span<float> out);
+
+}  // namespace headgauge

@@ -1,0 +1,315 @@
+#include "measures/output_change.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/random.hpp"
+#include "heads/batch_means.hpp"
+#include "heads/masked_row.hpp"
+#include "heads/scores.hpp"
+#include "kernels/gemm.hpp"
+
+namespace headgauge {
+namespace {
+
+// A row of weights before an intervention.
+struct OriginalRow {
+  KeyRange keys;
+  std::span<const float> weights;  // of these keys; empty for a row that sees none
+  double mass = 0;                 // sum |a|
+};
+
+double length_of(std::span<const float> row) {
+  double square = 0;
+  for (const float x : row) square += static_cast<double>(x) * x;
+  return std::sqrt(square);
+}
+
+double distance(std::span<const float> a, std::span<const float> b) {
+  double square = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - b[i];
+    square += difference * difference;
+  }
+  return std::sqrt(square);
+}
+
+// The share of a row's weight that lies on the `count` keys key(0), key(1), ...
+template <class Key>
+double kept_mass(const OriginalRow& row, Index count, const Key& key) {
+  double mass = 0;
+  for (Index i = 0; i < count; ++i) mass += std::abs(row.weights[key(i) - row.keys.begin]);
+  return mass / row.mass;  // NaN for a row without weight
+}
+
+// log n - H of a row of weights of which n can be other than 0.
+double entropy_deficit(std::span<const float> weights, Index n) {
+  double mass = 0, logs = 0;
+  for (const float weight : weights) {
+    const double a = std::abs(static_cast<double>(weight));
+    mass += a;
+    if (a > 0) logs += a * std::log(a);
+  }
+  if (mass == 0) return kUndefined;
+  return std::log(static_cast<double>(n)) - (std::log(mass) - logs / mass);
+}
+
+// The values of the present head, and its keys at length 1, packed once for the heads that share
+// them.
+class PackedHead {
+ public:
+  void assign(const HeadInput& head, bool wants_unit_keys) {
+    const std::array<int, 4> of{head.layer, head.document, head.kv_head, wants_unit_keys ? 1 : 0};
+    // Heads that share values follow one another; one seen again may come with others.
+    const bool shared = of == of_ && head.head > last_head_;
+    of_ = of;
+    last_head_ = head.head;
+    if (shared) return;
+    values_.assign_rows(head.values);
+    if (wants_unit_keys) pack_keys(head.keys, head.scale, true, unit_keys_);
+  }
+  const PackedMatrix& values() const { return values_; }
+  const PackedMatrix& unit_keys() const { return unit_keys_; }
+
+ private:
+  std::array<int, 4> of_{-1, -1, -1, -1};  // layer, document, kv_head, unit keys too
+  int last_head_ = -1;
+  PackedMatrix values_, unit_keys_;
+};
+
+class OutputChange final : public Measure {
+ public:
+  explicit OutputChange(int slots) : work_(slots) {}
+  OutputChange(TriedInterventions tried, const SourceInfo& source, int slots, std::uint64_t seed)
+      : tried_(std::move(tried)), heads_(source.heads), seed_(seed), work_(slots) {}
+
+  void declare(MetricRegistry& metrics) override {
+    if (tried_) metrics.coord(tried_->dimension, tried_->labels);
+    const auto add = [&](const char* name) {
+      MetricInfo metric = metric_info(name);
+      if (tried_) metric.dims = {tried_->dimension};
+      return metrics.add(metric);
+    };
+    const bool by_pattern = !tried_ || tried_->dimension == "pattern";
+    if (by_pattern) kept_mass_ = add("kept_mass");
+    output_change_ = add("output_change");
+    if (!tried_ || !by_pattern) return;
+    entropy_deficit_ = add("entropy_deficit");
+    entropy_deficit_random_ = add("entropy_deficit_random");
+  }
+
+  MeasureNeeds needs() const override { return {.weights = true, .unmasked = !tried_}; }
+
+  std::size_t bytes(const SourceInfo& source, Index longest) const override {
+    const Index tile = kBlockRows * (longest + 2 * source.head_dim);
+    const Index packed = 3 * longest * source.head_dim;
+    return sizeof(float) * (packed + work_.size() * tile);
+  }
+
+  void begin_head(const HeadInput& head, ThreadPool&) override {
+    if (tried_) apply_interventions(head);
+    const bool unit = std::ranges::any_of(
+        changed_heads_, [](const auto& changed) { return changed && takes_unit_norms(*changed); });
+    if (!head.values.empty()) packed_.assign(head, unit);
+  }
+
+  void observe(const RowBlock& block, int slot, RowSink& sink) override {
+    const KeyRange keys = keys_of(block);
+    if (keys.size() <= 0) return;
+    if (!tried_) measure_kept_mass(block, sink);
+    if (block.head->values.empty()) return;
+    Work& work = work_[slot];
+    prepare(block.size(), keys, block.head->values.cols(), work);
+    measure_original(block, keys, work, sink);
+    if (!tried_) {
+      subtract_original(block, keys, work);
+      gemm(work.weights, packed_.values(), work.changed, {.b_row = keys.begin});
+      for (Index r = 0; r < block.size(); ++r) {
+        if (work.lengths[r] == 0) continue;
+        sink.set(r, output_change_, length_of(work.changed.row(r)) / work.lengths[r]);
+      }
+      return;
+    }
+    for (Index k = 0; k < std::ssize(changed_heads_); ++k) {
+      if (!changed_heads_[k]) continue;
+      weigh(block, k, work, sink);
+      gemm(work.weights, packed_.values(), work.changed);
+      for (Index r = 0; r < block.size(); ++r) {
+        if (work.lengths[r] == 0) continue;
+        const double moved = distance(work.changed.row(r), work.output.row(r));
+        sink.set(r, output_change_, k + 1, moved / work.lengths[r]);
+      }
+    }
+  }
+
+ private:
+  struct Work {
+    AlignedVector<float> weight_memory;
+    MatrixView<float> weights;  // rows x keys of the block
+    Matrix<float> output_memory, changed_memory;
+    MatrixView<float> output, changed;         // rows x d
+    std::array<double, kBlockRows> lengths{};  // of the original outputs
+    RangeWorkspace range;
+    std::vector<float> drawn;
+  };
+
+  void apply_interventions(const HeadInput& head) {
+    changed_heads_.assign(tried_->interventions.size(), std::nullopt);
+    for (std::size_t k = 0; k < changed_heads_.size(); ++k) {
+      const HeadIntervention& of_head =
+          (*tried_->interventions[k])[head.layer * heads_ + head.head];
+      if (of_head.changes()) of_head.apply(changed_heads_[k].emplace(head));
+    }
+  }
+
+  // The row as it is without an intervention: that of the block, or what a pattern has left of it.
+  OriginalRow original_of(const Row& row) const {
+    if (tried_) return {row.keys, row.weights, row.sums.abs_mass};
+    double mass = 0;
+    for (const float w : row.unmasked) mass += std::abs(static_cast<double>(w));
+    return {row.unmasked_keys, row.unmasked, mass};
+  }
+
+  // The columns of the matrix of weights: all keys that the original rows see, in a comparison from
+  // key 0 on. gemm() adds up 256 keys at a time, so where it begins decides how its sums round.
+  KeyRange keys_of(const RowBlock& block) const {
+    KeyRange all;
+    for (const Row& row : block.rows) {
+      const KeyRange keys = tried_ ? row.keys : row.unmasked_keys;
+      if (keys.size() == 0) continue;
+      all.begin = all.size() == 0 ? keys.begin : std::min(all.begin, keys.begin);
+      all.end = std::max(all.end, keys.end);
+    }
+    return tried_ ? KeyRange{0, all.end} : all;
+  }
+
+  static void prepare(Index rows, KeyRange keys, Index d, Work& work) {
+    if (std::ssize(work.weight_memory) < rows * keys.size()) {
+      work.weight_memory.resize(rows * keys.size());
+    }
+    work.weights = {work.weight_memory.data(), rows, keys.size()};
+    if (work.output_memory.cols() != d) {
+      work.output_memory = work.changed_memory = Matrix<float>(kBlockRows, d);
+    }
+    work.output = work.output_memory.view().block(0, rows, 0, d);
+    work.changed = work.changed_memory.view().block(0, rows, 0, d);
+  }
+
+  // The entries of `keys` in a row of the matrix of weights, which begins at key `first`; sets
+  // those outside to 0.
+  static std::span<float> entries_of(std::span<float> row, Index first, KeyRange keys) {
+    std::ranges::fill(row.first(keys.begin - first), 0.0f);
+    std::ranges::fill(row.subspan(keys.end - first), 0.0f);
+    return row.subspan(keys.begin - first, keys.size());
+  }
+
+  void measure_kept_mass(const RowBlock& block, RowSink& sink) const {
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      const OriginalRow original = original_of(row);
+      if (original.weights.empty()) continue;
+      sink.set(r, kept_mass_, kept_mass(original, row.n(), [&](Index i) { return row.key(i); }));
+    }
+  }
+
+  // The outputs of the original rows, their lengths, and what a comparison says of them.
+  void measure_original(const RowBlock& block, KeyRange keys, Work& work, RowSink& sink) const {
+    for (Index r = 0; r < block.size(); ++r) {
+      const OriginalRow original = original_of(block.rows[r]);
+      const auto to = original.weights.empty()
+                          ? entries_of(work.weights.row(r), keys.begin, {keys.begin, keys.begin})
+                          : entries_of(work.weights.row(r), keys.begin, original.keys);
+      std::ranges::copy(original.weights, to.begin());
+    }
+    gemm(work.weights, packed_.values(), work.output, {.b_row = keys.begin});
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      work.lengths[r] = length_of(work.output.row(r));
+      if (!tried_) continue;
+      if (work.lengths[r] > 0) sink.set(r, output_change_, 0, 0.0);
+      const double deficit = std::log(static_cast<double>(row.n())) - row.sums.entropy;
+      sink.set(r, kept_mass_, 0, 1.0);
+      sink.set(r, entropy_deficit_, 0, deficit);
+      sink.set(r, entropy_deficit_random_, 0, deficit);
+    }
+  }
+
+  // Turns the weights of the original rows into what the pattern adds to them, a' - a.
+  static void subtract_original(const RowBlock& block, KeyRange keys, Work& work) {
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      if (row.unmasked.empty()) continue;
+      const std::span<float> change = work.weights.row(r);
+      for (float& w : change) w = -w;
+      for (Index i = 0; i < row.n(); ++i) change[row.key(i) - keys.begin] += row.weights[i];
+    }
+  }
+
+  // The weights of the block's rows under intervention `k`, and the mass that it keeps.
+  void weigh(const RowBlock& block, Index k, Work& work, RowSink& sink) const {
+    const HeadInput& head = *changed_heads_[k];
+    const bool unit = takes_unit_norms(head);
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      const auto out = entries_of(work.weights.row(r), 0, row.keys);
+      if (unit) {
+        const auto query = head.queries.block(row.query, 1, 0, head.queries.cols());
+        gemm(query, packed_.unit_keys(), work.weights.block(r, 1, 0, work.weights.cols()),
+             {.col_begin = row.keys.begin, .col_end = row.keys.end});
+        divide_by_length(query.row(0), out);
+        soft_cap(out, head.softcap);
+      } else {
+        std::ranges::copy(row.logits, out.begin());
+      }
+      weigh_range(head, row.query, row.keys, out, work.range);
+      if (!kept_mass_) continue;
+      const std::vector<std::uint32_t>& kept = work.range.positions;
+      sink.set(r, kept_mass_, k + 1,
+               kept_mass(original_of(row), std::ssize(kept), [&](Index i) { return kept[i]; }));
+      sink.set(r, entropy_deficit_, k + 1, entropy_deficit(out, std::ssize(kept)));
+      sink.set(r, entropy_deficit_random_, k + 1,
+               random_deficit(*block.head, row, std::ssize(kept), work.drawn));
+    }
+  }
+
+  // The same of `count` keys of the row, drawn at random without replacement: the same first ones
+  // for every intervention.
+  double random_deficit(const HeadInput& head, const Row& row, Index count,
+                        std::vector<float>& drawn) const {
+    drawn.assign(row.weights.begin(), row.weights.end());
+    const RandomStream random(seed_, RandomDomain::random_keys,
+                              static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                              static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)));
+    std::array<std::uint32_t, 4> words{};
+    for (Index i = 0; i < count; ++i) {
+      if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));
+      std::swap(drawn[i], drawn[i + words[i % 4] % (drawn.size() - i)]);
+    }
+    return entropy_deficit(std::span(drawn).first(count), count);
+  }
+
+  // Absent: the heads of the scan are under a pattern already, and Row::unmasked is the original.
+  std::optional<TriedInterventions> tried_;
+  int heads_ = 0;
+  std::uint64_t seed_ = 0;
+  MetricHandle kept_mass_, output_change_, entropy_deficit_, entropy_deficit_random_;
+  std::vector<std::optional<HeadInput>> changed_heads_;  // the present head under each intervention
+  PackedHead packed_;
+  std::vector<Work> work_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measure> make_output_change(TriedInterventions tried, const SourceInfo& source,
+                                            int slots, std::uint64_t seed) {
+  return std::make_unique<OutputChange>(std::move(tried), source, slots, seed);
+}
+
+std::unique_ptr<Measure> make_pattern_change(int slots) {
+  return std::make_unique<OutputChange>(slots);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,225 @@
+#include "measures/selection_sums.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace headgauge {
+namespace {
+
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+template <class Vector>
+void grow(Vector& vector, Index size) {
+  if (std::ssize(vector) < size) vector.resize(size);
+}
+
+}  // namespace
+
+void SelectionSums::sum(const SelectionBlock& block) {
+  block_ = &block;
+  sizes_ = std::ssize(block.plan().sizes);
+  reserve();
+  sum_vectors();
+  if (block.plan().separability) sum_null();
+}
+
+void SelectionSums::reserve() {
+  const SelectionPlan& plan = block_->plan();
+  const Index rows = block_->rows(), depth = block_->depth();
+  if (plan.separability) {
+    for (Output& to : output_) {
+      grow(to.lowest, rows * sizes_ * kPrefixLanes);
+      grow(to.inside, rows * sizes_ * depth);
+      std::fill_n(to.lowest.begin(), rows * sizes_ * kPrefixLanes, kInfinite);
+    }
+  }
+  if (plan.distance) grow(stored_, rows * sizes_ * block_->stride());
+  if (plan.critical > 0) {
+    grow(before_, rows * depth);
+    grow(critical_square_, rows * depth);
+  }
+}
+
+const Gram& SelectionSums::gram(PrefixKind kind) const {
+  return kind == PrefixKind::null ? *block_->space().null : *block_->space().gram;
+}
+
+PrefixSums SelectionSums::prefix_of(Index row) const {
+  PrefixSums prefix;
+  prefix.row = block_->prefix_row(row);
+  prefix.captures = block_->sizes_of(row);
+  return prefix;
+}
+
+// The sum of a kind with what is wanted of it.
+PrefixSum SelectionSums::sum_of(Index row, PrefixKind kind) {
+  const SelectionPlan& plan = block_->plan();
+  const Index depth = block_->depth(), stride = block_->stride();
+  PrefixSum sum;
+  sum.coefficient = block_->member_weights(row, kind).data();
+  if (block_->resolve(kind) == PrefixKind::scaled && plan.distance) {
+    sum.stored = stored_.data() + row * sizes_ * stride + block_->line(row).first_column();
+    sum.stored_stride = stride;
+    if (plan.critical > 0) sum.before = before_.data() + row * depth;
+  }
+  if (kind != PrefixKind::scaled && plan.separability) {
+    Output& to = output_[output_of(kind)];
+    sum.weight = block_->column_weights(row, kind);
+    sum.lowest = to.lowest.data() + row * sizes_ * kPrefixLanes;
+    sum.inside = to.inside.data() + row * sizes_ * depth;
+    sum.inside_stride = depth;
+  }
+  return sum;
+}
+
+// The sums of the vectors x, kinds scaled and unit.
+void SelectionSums::sum_vectors() {
+  const SelectionPlan& plan = block_->plan();
+  if (!gram(PrefixKind::unit).has_products()) {
+    if (plan.distance) project(PrefixKind::scaled, 0, block_->rows(), stored_.data());
+    if (plan.separability) project_separations(PrefixKind::unit);
+    return;
+  }
+  // Where separability is measured on the vectors as they are, one sum serves both.
+  const bool one = !plan.distance || (plan.separability && !plan.unit_sphere);
+  prefixes_.clear();
+  for (Index r = 0; r < block_->rows(); ++r) {
+    if (block_->line(r).member.empty()) continue;
+    PrefixSums prefix = prefix_of(r);
+    prefix.first = sum_of(r, one ? PrefixKind::unit : PrefixKind::scaled);
+    if (!one && plan.separability) prefix.second = sum_of(r, PrefixKind::unit);
+    prefixes_.push_back(prefix);
+  }
+  sum_top_prefixes(gram(PrefixKind::unit).products(), prefixes_);
+  if (plan.critical > 0) square_critical();
+}
+
+// The sums of the random points.
+void SelectionSums::sum_null() {
+  if (!gram(PrefixKind::null).has_products()) return project_separations(PrefixKind::null);
+  prefixes_.clear();
+  for (Index r = 0; r < block_->rows(); ++r) {
+    const SelectionBlock::Line& line = block_->line(r);
+    if (line.sizes == 0) continue;
+    PrefixSums prefix = prefix_of(r);
+    prefix.row.member_rows = line.member.data();  // every position has a point of its own
+    prefix.first = sum_of(r, PrefixKind::null);
+    prefixes_.push_back(prefix);
+  }
+  sum_top_prefixes(gram(PrefixKind::null).products(), prefixes_);
+}
+
+// Computes s_N itself, then its products with all unit vectors. Columns before a row's first panel
+// and beyond its last are computed as well, and not read.
+void SelectionSums::project(PrefixKind kind, Index first, Index count, float* to) {
+  const Gram& vectors = gram(kind);
+  const Index dimension = vectors.dimension(), stride = block_->stride();
+  set_vectors_.assign(count * sizes_ * dimension, 0.0f);
+  for (Index r = 0; r < count; ++r) {
+    const SelectionBlock::Line& line = block_->line(first + r);
+    const std::span<const float> weights = block_->member_weights(first + r, kind);
+    const auto& member = kind == PrefixKind::null ? line.member : line.member_row;
+    float* sum = set_vectors_.data() + r * sizes_ * dimension;
+    int k = 0;
+    for (const int size : block_->sizes_of(first + r)) {
+      if (k > 0) std::copy_n(sum - dimension, dimension, sum);
+      for (; k < size; ++k) {
+        const float* unit = vectors.unit(member[k]).data();
+        for (Index d = 0; d < dimension; ++d) sum[d] += weights[k] * unit[d];
+      }
+      sum += dimension;
+    }
+  }
+  gemm({set_vectors_.data(), count * sizes_, dimension}, vectors.unit_columns(),
+       {to, count * sizes_, stride, stride}, {.col_end = std::min(stride, vectors.columns())});
+}
+
+void SelectionSums::project_separations(PrefixKind kind) {
+  constexpr Index kRows = 8;  // that are projected together
+  const Index stride = block_->stride();
+  grow(again_, kRows * sizes_ * stride);
+  for (Index first = 0; first < block_->rows(); first += kRows) {
+    const Index count = std::min(kRows, block_->rows() - first);
+    project(kind, first, count, again_.data());
+    prefixes_.clear();
+    for (Index r = 0; r < count; ++r) {
+      PrefixSums prefix = prefix_of(first + r);
+      prefix.first = sum_of(first + r, kind);
+      prefix.first.stored =
+          again_.data() + r * sizes_ * stride + block_->line(first + r).first_column();
+      prefix.first.stored_stride = stride;
+      prefixes_.push_back(prefix);
+    }
+    capture_prefixes(prefixes_);
+  }
+}
+
+// |s_N|^2 = |s_{N-1}|^2 + w_N (w_N + 2 <s_{N-1}, u_N>), |u_N| = 1.
+void SelectionSums::square_critical() {
+  for (Index r = 0; r < block_->rows(); ++r) {
+    const std::span<const float> weight = block_->member_weights(r, PrefixKind::scaled);
+    const Index first = r * block_->depth();
+    double square = 0;
+    for (int k = 0; k < block_->line(r).critical; ++k) {
+      const double w = weight[k];
+      square += w * (w + 2.0 * before_[first + k]);
+      critical_square_[first + k] = static_cast<float>(std::max(square, 0.0));
+    }
+  }
+}
+
+MatrixView<const float> SelectionSums::products(Index row) const {
+  const SelectionBlock::Line& line = block_->line(row);
+  const float* from = stored_.data() + row * sizes_ * block_->stride() + line.first_column();
+  return {from, line.sizes, line.columns(), block_->stride()};
+}
+
+double SelectionSums::set_square(Index row, int size) const {
+  const SelectionBlock::Line& line = block_->line(row);
+  const float* products_of = products(row).row(size).data();
+  const float* weight = block_->member_weights(row, PrefixKind::scaled).data();
+  const auto first = static_cast<std::uint32_t>(line.first_column());
+  const std::uint32_t* member = line.member.data();
+  const int count = block_->plan().sizes[size];
+  // Four sums, so that additions do not wait for the one before.
+  double sum[4] = {};
+  int k = 0;
+  for (; k + 4 <= count; k += 4) {
+    for (int i = 0; i < 4; ++i) {
+      sum[i] += static_cast<double>(weight[k + i] * products_of[member[k + i] - first]);
+    }
+  }
+  for (; k < count; ++k) sum[0] += static_cast<double>(weight[k] * products_of[member[k] - first]);
+  return std::max((sum[0] + sum[1]) + (sum[2] + sum[3]), 0.0);
+}
+
+std::span<const float> SelectionSums::critical_squares(Index row) const {
+  return std::span(critical_square_).subspan(row * block_->depth(), block_->line(row).critical);
+}
+
+SelectionSums::Separations SelectionSums::separations(Index row, PrefixKind kind) const {
+  const Output& from = output_[output_of(kind)];
+  const Index depth = block_->depth();
+  const int sizes = block_->line(row).sizes;
+  return {{from.lowest.data() + row * sizes_ * kPrefixLanes, sizes, kPrefixLanes},
+          {from.inside.data() + row * sizes_ * depth, sizes, depth}};
+}
+
+MatrixView<const float> SelectionSums::sums_again(Index row, PrefixKind kind) {
+  const SelectionBlock::Line& line = block_->line(row);
+  const Index stride = block_->stride();
+  grow(again_, sizes_ * stride);
+  if (!gram(kind).has_products()) {
+    project(kind, row, 1, again_.data());
+    return {again_.data() + line.first_column(), line.sizes, line.columns(), stride};
+  }
+  PrefixSums prefix = prefix_of(row);
+  if (kind == PrefixKind::null) prefix.row.member_rows = line.member.data();
+  prefix.first.coefficient = block_->member_weights(row, kind).data();
+  prefix.first.stored = again_.data();
+  prefix.first.stored_stride = line.columns();
+  sum_top_prefixes(gram(kind).products(), {&prefix, 1});
+  return {again_.data(), line.sizes, line.columns()};
+}
+
+}  // namespace headgauge

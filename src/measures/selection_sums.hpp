@@ -1,0 +1,68 @@
+// The prefix sums over N of a block of rows, and what the distance and separability of its top sets
+// read from them.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "kernels/top_prefixes.hpp"
+#include "measures/selection_block.hpp"
+
+namespace headgauge {
+
+class SelectionSums {
+ public:
+  // q of every set of a row (see PrefixSum).
+  struct Separations {
+    MatrixView<const float> lowest;  // sizes x kPrefixLanes: minima outside the set
+    MatrixView<const float> inside;  // sizes x depth: the members
+  };
+
+  // Sums all prefixes of all rows of `block`, panel by panel.
+  void sum(const SelectionBlock& block);
+  const SelectionBlock& block() const { return *block_; }
+
+  // <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
+  MatrixView<const float> products(Index row) const;
+  // |s_N|^2 of the vectors as they are: at each size, and for N = 1..critical.
+  double set_square(Index row, int size) const;
+  std::span<const float> critical_squares(Index row) const;
+  // Kinds unit and null, if separability is wanted.
+  Separations separations(Index row, PrefixKind kind) const;
+
+  // The prefix sums of one row at each of its sizes, by column: for a second look at a row.
+  // Overwritten by the next call.
+  MatrixView<const float> sums_again(Index row, PrefixKind kind);
+
+ private:
+  // What separability reads.
+  struct Output {
+    AlignedVector<float> lowest;  // rows x sizes x lanes
+    AlignedVector<float> inside;  // rows x sizes x depth
+  };
+
+  void reserve();
+  void sum_vectors();
+  void sum_null();
+  void square_critical();
+  // The sums of a kind at every size, by projection: `to` is rows x sizes x columns.
+  void project(PrefixKind kind, Index first, Index count, float* to);
+  void project_separations(PrefixKind kind);
+  const Gram& gram(PrefixKind kind) const;
+  PrefixSums prefix_of(Index row) const;
+  PrefixSum sum_of(Index row, PrefixKind kind);
+  static int output_of(PrefixKind kind) { return kind == PrefixKind::null ? 1 : 0; }
+
+  const SelectionBlock* block_ = nullptr;
+  Index sizes_ = 0;
+  std::array<Output, 2> output_;          // unit, null
+  AlignedVector<float> before_;           // rows x depth, kind scaled
+  AlignedVector<float> critical_square_;  // rows x depth
+  AlignedVector<float> stored_;           // rows x sizes x columns
+  AlignedVector<float> again_;
+  AlignedVector<float> set_vectors_;  // rows x sizes x dimension
+  std::vector<PrefixSums> prefixes_;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,92 @@
+#include "measures/top_sets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace headgauge {
+namespace {
+
+constexpr Index kBits = 64;
+constexpr float kTie = 1e-4f;  // weights nearer than this share are tied (docs/mathematics.md 7a)
+
+Index words_for(int size) {
+  return (size + kBits - 1) / kBits;
+}
+
+}  // namespace
+
+int count_clear(const Row& row, int size) {
+  if (row.n() <= size) return 0;
+  const auto weight = [&](int rank) { return std::abs(row.weights[row.top[rank]]); };
+  const float limit = (1 + kTie) * weight(size);
+  int clear = 0;
+  while (clear < size && weight(clear) > limit) ++clear;
+  return clear;
+}
+
+TopSets::TopSets(std::vector<int> sizes, int slots) : sizes_(std::move(sizes)), kept_(slots) {
+  for (const int size : sizes_) {
+    first_word_.push_back(words_);
+    words_ += words_for(size);
+  }
+}
+
+std::size_t TopSets::bytes(std::span<const int> sizes) {
+  Index words = 0;
+  for (const int size : sizes) words += words_for(size);
+  const int largest = std::max(kOverlapSize, sizes.empty() ? 0 : sizes.back());
+  return sizeof(TopSet) + largest * sizeof(std::uint32_t) + words * sizeof(std::uint64_t);
+}
+
+void TopSets::begin_head(const HeadInput& head) {
+  document_ = head.document;
+  head_ = head.head;
+}
+
+void TopSets::add_row(int slot, const Row& row) {
+  Kept& kept = kept_[slot];
+  kept.sets.push_back({document_, row.query, head_, row.n(), count_clear(row, kOverlapSize), slot,
+                       std::ssize(kept.members), std::ssize(kept.words)});
+  Index count = kOverlapSize;
+  for (const int size : sizes_) {
+    if (size < row.n()) count = std::max<Index>(count, size);
+  }
+  for (const std::uint32_t number : row.top.first(std::min(count, std::ssize(row.top)))) {
+    kept.members.push_back(static_cast<std::uint32_t>(row.key(number)));
+  }
+  kept.words.resize(kept.words.size() + words_, 0);
+}
+
+void TopSets::add_distinguishable(int slot, int size, std::span<const std::uint64_t> members) {
+  Kept& kept = kept_[slot];
+  std::ranges::copy(members, kept.words.begin() + kept.sets.back().first_word + first_word_[size]);
+}
+
+std::vector<TopSet> TopSets::sorted() const {
+  std::vector<TopSet> sets;
+  for (const Kept& kept : kept_) sets.insert(sets.end(), kept.sets.begin(), kept.sets.end());
+  std::ranges::sort(sets, {},
+                    [](const TopSet& s) { return std::tuple(s.document, s.query, s.head); });
+  return sets;
+}
+
+std::span<const std::uint32_t> TopSets::members(const TopSet& set, int count) const {
+  return std::span(kept_[set.slot].members).subspan(set.first_member, count);
+}
+
+bool TopSets::is_distinguishable(const TopSet& set, int size, Index rank) const {
+  const Index word = set.first_word + first_word_[size] + rank / kBits;
+  return (kept_[set.slot].words[word] >> (rank % kBits) & 1) != 0;
+}
+
+void TopSets::clear() {
+  for (Kept& kept : kept_) {
+    kept.sets.clear();
+    kept.members.clear();
+    kept.words.clear();
+  }
+}
+
+}  // namespace headgauge

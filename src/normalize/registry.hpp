@@ -1,0 +1,70 @@
+// What normalizers and patterns share: a list of entries by name, and specs "name:key=value,...".
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgauge/parameters.hpp"
+
+namespace headgauge {
+
+// Where a spec is given, for errors: "ScanOptions::normalizer", a "rule", listed by `headgauge
+// normalizers`.
+struct SpecOption {
+  std::string name;
+  std::string what;
+  std::string command;
+};
+
+// Splits "name:key=value,..." and returns the index of its name among `known`; throws UsageError
+// that offers the nearest of them for a name that is none.
+std::size_t find_name(const SpecOption& option, std::string_view spec,
+                      const std::vector<std::string>& known);
+
+// Sets the parameters that a spec gives; throws UsageError that says what is wrong with them.
+void read_parameters(const SpecOption& option, std::string_view spec, Parameters& parameters);
+
+// A family's entry: what it is, with the initial values of its parameters, and its maker, which
+// gets `info` with the values that were chosen.
+template <class Info, class Made>
+struct RegistryEntry {
+  Info info;
+  std::unique_ptr<Made> (*make)(const Info& info);
+};
+
+template <class Info, class Made>
+class Registry {
+ public:
+  using Entries = std::vector<RegistryEntry<Info, Made>>;
+  Registry(SpecOption option, std::initializer_list<Entries> families)
+      : option_(std::move(option)) {
+    for (const Entries& family : families) {
+      for (const auto& entry : family) {
+        infos_.push_back(entry.info);
+        names_.push_back(entry.info.name);
+        makers_.push_back(entry.make);
+      }
+    }
+  }
+  const std::vector<Info>& infos() const { return infos_; }
+  Info parse(std::string_view spec) const {
+    Info info = infos_[find_name(option_, spec, names_)];
+    read_parameters(option_, spec, info.parameters);
+    return info;
+  }
+  std::unique_ptr<Made> make(const Info& info) const {
+    return makers_[find_name(option_, info.name, names_)](info);
+  }
+
+ private:
+  SpecOption option_;
+  std::vector<Info> infos_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<Made> (*)(const Info&)> makers_;
+};
+
+}  // namespace headgauge

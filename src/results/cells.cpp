@@ -1,0 +1,162 @@
+#include "headgauge/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace headgauge {
+namespace {
+
+// More than any model has: a selection is a table of all of them.
+constexpr int kMost = 4096;
+
+int count(const Results& results, const char* coord) {
+  int most = 0;
+  for (Index i = 0; i < results.coord_size(coord); ++i) {
+    most = std::max(most, head_label(results, coord, i) + 1);
+  }
+  return most;
+}
+
+bool names_a_head(const Results& results, const HeadSelection& selection) {
+  for (Index i = 0; i < results.coord_size("layer"); ++i) {
+    for (Index j = 0; j < results.coord_size("head"); ++j) {
+      const int layer = head_label(results, "layer", i), head = head_label(results, "head", j);
+      if (layer >= 0 && head >= 0 && selection.contains(layer, head)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
+                                    std::initializer_list<Pick> picks) {
+  const LabelledArray* array = results.metric(metric);
+  if (array == nullptr) return std::nullopt;
+  MetricCell cell;
+  cell.metric = metric;
+  for (const Dimension& dim : array->dims()) {
+    const auto pick = std::ranges::find(picks, dim.name(), &Pick::first);
+    if (pick != picks.end()) {
+      cell.index.push_back(pick->second);
+    } else if (dim.name() == "length" && dim.size() > 0) {
+      cell.index.push_back(dim.size() - 1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const Estimate estimate = array->at(cell.index);
+  if (!std::isfinite(estimate.value)) return std::nullopt;
+  cell.value = estimate.value;
+  cell.standard_error = estimate.standard_error;
+  return cell;
+}
+
+std::vector<HeadName> measured_heads(const Results& results) {
+  std::vector<HeadName> heads;
+  if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;
+  const auto layers = results.coord_numbers("layer"), numbers = results.coord_numbers("head");
+  std::set<std::pair<Index, Index>> measured;
+  for (const auto& [name, metric] : results.metrics) {
+    if (!metric.of_heads()) continue;
+    metric.each([&](std::span<const Index> cell, std::size_t at) {
+      if (std::isfinite(metric.values[at])) measured.emplace(cell[0], cell[1]);
+    });
+  }
+  for (const auto& [layer, head] : measured) {
+    heads.push_back({layer, head, static_cast<int>(layers[static_cast<std::size_t>(layer)]),
+                     static_cast<int>(numbers[static_cast<std::size_t>(head)])});
+  }
+  return heads;
+}
+
+std::optional<int> longest_length(const Results& results) {
+  if (results.coord("length") == nullptr) return std::nullopt;
+  const auto lengths = results.coord_numbers("length");
+  if (lengths.empty()) return std::nullopt;
+  return static_cast<int>(lengths.back());
+}
+
+std::optional<int> critical_range(const Results& results) {
+  const auto longest = longest_length(results);
+  const auto most = results.settings.find("critical_max");
+  if (!longest || most == results.settings.end() || !most->is_number_integer()) {
+    return std::nullopt;
+  }
+  return std::min(most->get<int>(), std::max(0, *longest - 1));
+}
+
+std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted) {
+  const Dimension* dim = results.coord(coord);
+  if (dim == nullptr) return std::nullopt;
+  dim->numbers();  // throws where they are names
+  return dim->find(wanted);
+}
+
+int head_label(const Results& results, const char* coord, Index place) {
+  const double label = results.coord_numbers(coord)[static_cast<std::size_t>(place)];
+  if (!(label >= 0 && label < kMost) || label != static_cast<int>(label)) return -1;
+  return static_cast<int>(label);
+}
+
+HeadSelection select_heads(const Results& results, const std::string& pattern) {
+  const int layers = count(results, "layer"), heads = count(results, "head");
+  HeadSelection all("", pattern, layers, heads);
+  std::string_view rest = pattern;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    if (names_a_head(results, HeadSelection("", part, layers, heads))) continue;
+    throw UsageError(fault("DiffOptions::heads", "heads of both files",
+                           "\"" + std::string(part) + "\"",
+                           "both have the layers " + labels_text(results.coord("layer")->labels()) +
+                               " and the heads " + labels_text(results.coord("head")->labels())));
+  }
+  return all;
+}
+
+std::optional<Index> judged_top_n(const Results& results) {
+  if (results.coord("top_n") == nullptr) return std::nullopt;
+  const auto sizes = results.coord_numbers("top_n");
+  std::optional<Index> best;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (sizes[k] < 2 || sizes[k] > 20) continue;
+    if (!best || sizes[k] > sizes[static_cast<std::size_t>(*best)]) best = static_cast<Index>(k);
+  }
+  return best;
+}
+
+std::string intervention_dimension(const Results& results) {
+  for (const char* dim : {"normalizer", "pattern"}) {
+    if (results.coord(dim) != nullptr) return dim;
+  }
+  return "";
+}
+
+std::string critical_text(const Results& results, double value) {
+  if (value >= 0) return fmt::format("{:.0f}", value);
+  // -1: none among those that were tried.
+  const auto limit = critical_range(results);
+  return limit ? fmt::format(">{}", *limit) : "none";
+}
+
+std::string with_error(const MetricCell& change) {
+  if (std::isnan(change.standard_error)) return fmt::format("{:+.4f}", change.value);
+  return fmt::format("{:+.4f} ± {:.4f}", change.value, change.standard_error);
+}
+
+std::string rounded(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double size = std::abs(value);
+  // The limits are where rounding would show a digit more: 9.996 is 10.0, not 10.00.
+  std::string text = size >= 99.95   ? fmt::format("{:.0f}", value)
+                     : size >= 9.995 ? fmt::format("{:.1f}", value)
+                                     : fmt::format("{:.2f}", value);
+  if (text == "-0.00") text = "0.00";
+  return text;
+}
+
+}  // namespace headgauge

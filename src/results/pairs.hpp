@@ -1,0 +1,92 @@
+// The values of two runs, or of the original and an intervention, side by side.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/changes.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// One value of a metric on both sides, by its indices along the dims of MetricPairs.
+struct Pair {
+  std::span<const Index> cell;
+  double before, after;
+  double standard_error;  // of the change; undefined where there is none
+};
+
+// A metric before and after.
+class MetricPairs {
+ public:
+  // The runs of a diff.
+  MetricPairs(const Results& diff, const std::string& name)
+      : name_(name),
+        none_(diff.require_metric(name).none),
+        before_(diff.require_metric(name).isel("run", 0)),
+        after_(diff.require_metric(name).isel("run", 1)) {}
+  // The original and intervention number `place` along `dim` of a comparison.
+  MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
+              const std::string& dim, Index place)
+      : name_(name),
+        none_(change.none),
+        before_(comparison.require_metric(name).isel(dim, 0)),
+        after_(comparison.require_metric(name).isel(dim, place)),
+        change_(change.isel(dim, place)),
+        intervention_({dim, comparison.require_coord(dim).label(place)}) {}
+
+  const std::string& name() const { return name_; }
+  const std::vector<Dimension>& dims() const { return before_.dims(); }
+  bool of_heads() const { return before_.of_heads(); }
+  // Whether a value stands for "none was found".
+  bool is_none(double value) const { return none_ && value == *none_; }
+  bool may_lack() const { return none_.has_value(); }
+
+  // Visits every pair in order.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    before_.each([&](std::span<const Index> cell, std::size_t at) {
+      visit(Pair{cell, before_.values[at], after_.values[at], error(at)});
+    });
+  }
+
+  // What is said of a pair, all but how many there are.
+  Change described(const Pair& pair) const {
+    Change change;
+    change.metric = name_;
+    if (intervention_) change.labels.push_back(*intervention_);
+    for (std::size_t k = 0; k < dims().size(); ++k) {
+      change.labels.emplace_back(dims()[k].name(), dims()[k].label(pair.cell[k]));
+    }
+    change.cell.assign(pair.cell.begin(), pair.cell.end());
+    change.before = pair.before;
+    change.after = pair.after;
+    change.change = pair.after - pair.before;
+    change.standard_error = pair.standard_error;
+    const double size = std::abs(change.change);
+    if (!std::isnan(change.standard_error)) {
+      change.errors = size == 0 ? 0 : size / change.standard_error;
+    }
+    return change;
+  }
+
+ private:
+  static double error_of(const LabelledArray& array, std::size_t at) {
+    return array.standard_error.empty() ? kUndefined : array.standard_error[at];
+  }
+  double error(std::size_t at) const {
+    if (change_) return error_of(*change_, at);
+    return std::hypot(error_of(before_, at), error_of(after_, at));
+  }
+
+  std::string name_;
+  std::optional<double> none_;
+  LabelledArray before_, after_;
+  std::optional<LabelledArray> change_;  // has errors of its own
+  std::optional<std::pair<std::string, std::string>> intervention_;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,87 @@
+"""What a normaliser is to the reference, and the table that the definitions of normalizers.py enter
+themselves into: by name, with their parameters and the specs that whole scans are compared for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Function = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`n` visible keys, `t` the 1-based position of the query."""
+
+    weigh: Callable[[Array, int, int], Array]
+    jacobian: Callable[[Array, int, int], Array]  # of one row (n,), as an (n, n) matrix
+    simplex: bool = True
+    signed: bool = False
+    increasing: bool = True
+    unit_norms: bool = False  # logits are cosines
+    lipschitz: Callable[[int], float] = lambda n: math.inf  # sup ||J||_2 at n keys
+    scale: Callable[[int, int], float] | None = None  # c, where the rule is softmax(c l)
+    pointwise: tuple[Function, Function] | None = None  # F and F'
+    ridge: Callable[[Array, int], Array] | None = None  # r of J = diag(r) - r r^T / sum r
+
+    def steepest(self, n: int, t: int) -> float:
+        """sup ||J||_2 of the row."""
+        return self.scale(n, t) / 2.0 if self.scale is not None else self.lipschitz(n)
+
+
+Value = float | str
+Maker = TypeVar("Maker", bound=Callable[..., Rule])
+
+
+@dataclass(frozen=True)
+class Normalizer:
+    make: Callable[..., Rule]
+    parameters: dict[str, Value]  # with the value where none is given
+    compared: tuple[str, ...]  # specs of whole scans that are compared
+    compared_mildly: tuple[str, ...]  # and those on heads whose logits are spread out
+
+
+NORMALIZERS: dict[str, Normalizer] = {}
+
+
+def _parse(spec: str) -> tuple[str, dict[str, str]]:
+    name, _, rest = spec.partition(":")
+    return name, dict(part.split("=", 1) for part in rest.split(",") if part)
+
+
+def _value(text: str) -> Value:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def normalizer(
+    defaults: str, compared: Sequence[str] = (), mildly: Sequence[str] = ()
+) -> Callable[[Maker], Maker]:
+    """Enters the maker of a rule under `defaults`, "name:key=value,...": it is called with these."""
+    name, parameters = _parse(defaults)
+    values = {key: _value(value) for key, value in parameters.items()}
+
+    def enter(make: Maker) -> Maker:
+        NORMALIZERS[name] = Normalizer(make, values, tuple(compared) or (name,), tuple(mildly))
+        return make
+
+    return enter
+
+
+def make_rule(spec: str) -> Rule:
+    """`name:key=value,...` as `headgauge normalizers` lists it."""
+    name, given = _parse(spec)
+    if name not in NORMALIZERS:
+        raise ValueError(f"normalizer {spec!r} is not known here")
+    entry = NORMALIZERS[name]
+    unknown = sorted(given.keys() - entry.parameters.keys())
+    if unknown:
+        raise ValueError(f"normalizer {spec!r}: parameters {unknown} are not known here")
+    return entry.make(**{**entry.parameters, **{key: _value(text) for key, text in given.items()}})

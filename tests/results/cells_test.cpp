@@ -1,0 +1,80 @@
+#include "headgauge/cells.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "results/made_results.hpp"
+
+namespace headgauge {
+namespace {
+
+TEST(Rounded, ThreeDigitsAboveOneTwoDecimalsBelow) {
+  const std::vector<std::pair<double, std::string>> cases{
+      {0, "0.00"},     {0.004, "0.00"},     {-0.004, "0.00"},   {0.0051, "0.01"},
+      {0.999, "1.00"}, {9.994, "9.99"},     {9.9951, "10.0"},   {99.94, "99.9"},
+      {99.951, "100"}, {1234.5678, "1235"}, {-9.9951, "-10.0"}, {1e15, "1000000000000000"}};
+  for (const auto& [value, text] : cases) EXPECT_EQ(rounded(value), text) << value;
+  EXPECT_EQ(rounded(kUndefined), "-");
+  EXPECT_EQ(rounded(std::numeric_limits<double>::infinity()), "-");
+}
+
+TEST(FindCell, TakesTheLongestLengthUnlessAnotherIsPicked) {
+  const Results r = made_results();
+  EXPECT_EQ(find_cell(r, "loss", {})->value, 4.25);
+  EXPECT_EQ(find_cell(r, "loss", {{"length", 0}})->value, 5.5);
+  const auto cell = find_cell(r, "entropy", {{"head", 1}, {"layer", 0}});
+  EXPECT_EQ(cell->index, (std::vector<Index>{0, 1, 1}));
+  EXPECT_EQ(cell->value, 0.1 * 3);
+  EXPECT_EQ(cell->standard_error, 1.0 / 3.0);
+  EXPECT_EQ(find_cell(r, "cache_bytes", {})->value, 12345);
+}
+
+TEST(FindCell, IsNothingWhereThereIsNothing) {
+  const Results r = made_results();
+  EXPECT_FALSE(find_cell(r, "nothing", {}));
+  EXPECT_FALSE(find_cell(r, "entropy", {{"layer", 0}})) << "no head was picked";
+  EXPECT_FALSE(find_cell(r, "mass_90", {{"layer", 0}, {"head", 0}})) << "undefined";
+}
+
+TEST(MeasuredHeads, ByAnyDefinedCellWithTheirLabels) {
+  Results r = made_results();
+  r.set_coord("layer", std::vector<double>{5, 8});
+  r.set_coord("head", std::vector<double>{1, 2, 3});
+  for (const char* name : {"entropy", "distance", "mass_90"}) {
+    for (double& value : r.metric(name)->values) value = kUndefined;
+  }
+  EXPECT_TRUE(measured_heads(r).empty());
+  r.metric("distance")->values[4] = 0;  // layer 5, head 2, first length
+  r.metric("mass_90")->values[11] = 1;  // layer 8, head 3
+  const auto heads = measured_heads(r);
+  ASSERT_EQ(heads.size(), 2u);
+  EXPECT_EQ(heads[0].text(), "5.2");
+  EXPECT_EQ(heads[1].text(), "8.3");
+  EXPECT_EQ(heads[1].layer_index, 1);
+  EXPECT_EQ(heads[1].head_index, 2);
+}
+
+TEST(FindLabel, AllowsForTheRoundingOfAPower) {
+  Results r;
+  r.set_coord("temperature", std::vector<double>{0.01, std::pow(10.0, -1 + 1e-15), 1});
+  EXPECT_EQ(find_label(r, "temperature", 0.1), 1);
+  EXPECT_EQ(find_label(r, "temperature", 0.2), std::nullopt);
+  EXPECT_EQ(find_label(r, "epsilon", 0.1), std::nullopt);
+}
+
+TEST(JudgedTopN, IsTwentyOrTheLargestBelowButNotOne) {
+  const auto judged = [](std::vector<double> sizes) {
+    Results r;
+    r.set_coord("top_n", std::move(sizes));
+    return judged_top_n(r);
+  };
+  EXPECT_EQ(judged({1, 5, 20, 100}), 2);
+  EXPECT_EQ(judged({1, 5, 21}), 1);
+  EXPECT_EQ(judged({1, 100}), std::nullopt);
+  EXPECT_EQ(judged_top_n(Results{}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace headgauge

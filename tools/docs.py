@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/ that follow from what headgauge declares, between their markers.
+
+    tools/docs.py [--check] HEADGAUGE     the program to ask, such as build/release/headgauge
+
+A table begins after a line `<!-- tools/docs.py NAME -->` and ends before `<!-- end NAME -->`.
+--check writes nothing and ends with status 1 where a table is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
+
+
+def table(titles: list[str], rows: list[list[str]]) -> str:
+    cells = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def range_text(fit: dict[str, Any] | None) -> str:
+    if fit is None:
+        return ""
+    return f"{fit['low']:g} to {fit['high']:g}{', in equal ratios' if fit['geometric'] else ''}"
+
+
+def parameters(listed: list[dict[str, Any]], fitted: bool) -> str:
+    rows = []
+    for entry in listed:
+        for place, parameter in enumerate(entry["accepts"]):
+            default = parameter["default"]
+            row = [
+                f"`{entry['name']}`" if place == 0 else "",
+                f"`{parameter['key']}`",
+                default if isinstance(default, str) else f"{default:g}",
+                parameter["takes"],
+            ]
+            rows.append(row + [range_text(parameter["fit"])] if fitted else row)
+    titles = ["name", "parameter", "default", "takes"]
+    return table(titles + ["`compare --fit` looks in"] if fitted else titles, rows)
+
+
+Options = list[dict[str, str]]
+
+
+def option_rows(options: Options) -> list[list[str]]:
+    rows = []
+    for option in options:
+        form = option["form"].replace("|", r"\|")
+        text = ". ".join(part for part in (option["help"], option["details"]) if part)
+        rows.append([f"`--{option['name']}{' ' if form else ''}{form}`", text.replace("|", r"\|")])
+    return rows
+
+
+def options_of(command: str, listed: Options) -> str:
+    """A table for every group of the command's own options, then those that it has of scan."""
+    same = ("name", "form", "help", "details")
+    of_scan = [[o[k] for k in same] for o in listed if o["command"] == "scan"]
+    groups: dict[str, Options] = {}
+    shared: dict[str, Options] = {}
+    for option in listed:
+        if option["command"] != command:
+            continue
+        as_in_scan = command != "scan" and [option[k] for k in same] in of_scan
+        of_group = shared if as_in_scan else groups
+        of_group.setdefault(option["group"] or "option", []).append(option)
+    parts = [table([group, ""], option_rows(some)) for group, some in groups.items()]
+    if shared:
+        names = [[g, ", ".join(f"`--{o['name']}`" for o in some)] for g, some in shared.items()]
+        parts.append(table(["as for [scan](#scan)", ""], names))
+    return "\n".join(parts)
+
+
+def tables(program: Path) -> dict[str, str]:
+    def listed(*command: str) -> Any:
+        done = subprocess.run([program, *command], stdout=subprocess.PIPE, check=True)
+        return json.loads(done.stdout)
+
+    options = listed("options")
+    commands = dict.fromkeys(option["command"] for option in options)
+    return {
+        "normalizers": parameters(listed("normalizers", "--json"), fitted=True),
+        "patterns": parameters(listed("patterns", "--json"), fitted=False),
+        **{f"options_{name.replace(' ', '_')}": options_of(name, options) for name in commands},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where one is stale")
+    parser.add_argument("headgauge", type=Path)
+    options = parser.parse_args()
+    made = tables(options.headgauge)
+    stale = []
+    for page in sorted(DOCS.glob("*.md")):
+        before = page.read_text()
+        after = MARKED.sub(lambda found: found[1] + made[found[2]] + found[3], before)
+        if after == before:
+            continue
+        stale.append(page.name)
+        if not options.check:
+            page.write_text(after)
+    if options.check and stale:
+        print(f"stale: {', '.join(stale)}; run tools/docs.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+// Before the tests: results of every command on the demo model and on phantoms, each as
+// results.json and as
+// a page. HEADGAUGE_PAGE_TEMPLATE=web/dist/index.html takes the page from there, not out of the
+// program: for work on the page without a build of the program.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { TestProject } from "vitest/node";
+import { pageWith, scriptsOf, type CatalogueJson, type ResultsJson } from "./embed";
+import { wideResults } from "./wide";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    missing: string; // why the tests cannot run; empty where they can
+    chromium: string;
+    folder: string; // KIND/results.json and KIND/report.html
+    kinds: string[];
+  }
+}
+
+const root = resolve(__dirname, "../../..");
+const chromium = process.env["HEADGAUGE_CHROMIUM"] ?? "/usr/bin/chromium";
+const binary = resolve(root, process.env["HEADGAUGE_BINARY"] ?? "build/release/headgauge");
+const template = process.env["HEADGAUGE_PAGE_TEMPLATE"];
+
+export default function prepare(project: TestProject): (() => void) | undefined {
+  const missing = [
+    existsSync(chromium) ? "" : `no browser at ${chromium} (HEADGAUGE_CHROMIUM)`,
+    existsSync(binary) ? "" : `no program at ${binary} (HEADGAUGE_BINARY)`,
+  ].filter((reason) => reason !== "");
+  project.provide("missing", missing.join("; "));
+  project.provide("chromium", chromium);
+  if (missing.length > 0) {
+    console.warn(`web/test/browser is skipped: ${missing.join("; ")}`);
+    project.provide("folder", "");
+    project.provide("kinds", []);
+    return undefined;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "headgauge-web-"));
+  project.provide("folder", folder);
+  project.provide("kinds", makeAll(folder));
+  return () => rmSync(folder, { recursive: true, force: true });
+}
+
+function run(...options: string[]): string {
+  return execFileSync(binary, options, {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 1 << 28,
+    timeout: 120_000,
+  });
+}
+
+function makeAll(folder: string): string[] {
+  const catalogue = JSON.parse(run("measures", "--json")) as CatalogueJson[];
+  const commands = run("--help");
+  const strong = join(folder, "strong");
+  const weak = join(folder, "weak");
+  run("phantom", strong, "--strength", "6");
+  run("phantom", weak, "--strength", "1");
+  const phantom = (of: string) => [
+    of,
+    "--tokens",
+    join(of, "tokens.txt"),
+    "--lengths",
+    "32,64,128",
+  ];
+  const demo = ["demo/model", "--text", "demo/text.txt"];
+  const kinds: [string, string[]][] = [
+    ["scan", ["scan", ...demo, "--lengths", "32,64,128,256"]],
+    [
+      "compare",
+      ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"],
+    ],
+    ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
+    ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
+    ["phantom-strong", ["scan", ...phantom(strong)]],
+    ["phantom-weak", ["scan", ...phantom(weak)]],
+    [
+      "synthetic",
+      [
+        "converge",
+        "--synthetic",
+        "gaussian",
+        "--grid",
+        "100,200,400,800",
+        "--replicates",
+        "5",
+        "--scales",
+        "0.1,1,5",
+        "--dimension",
+        "8",
+      ],
+    ],
+  ];
+  const made: string[] = [];
+  const add = (kind: string, make: (out: string) => void) => {
+    const out = join(folder, kind);
+    mkdirSync(out);
+    make(out);
+    report(out, catalogue);
+    made.push(kind);
+  };
+  for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
+  const at = (kind: string) => join(folder, kind, "results.json");
+  if (/^ {2}diff /m.test(commands)) {
+    add("diff", (out) =>
+      run("diff", at("phantom-weak"), at("phantom-strong"), "--out", out, "--quiet"),
+    );
+  }
+  if (/^ {2}reproduce /m.test(commands)) {
+    add("limits", (out) =>
+      run("reproduce", "limits", ...demo, "--lengths", "32,64,128", "--out", out, "--quiet"),
+    );
+    const small = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
+    add("tokens", (out) => run("reproduce", "tokens", ...small, "--out", out, "--quiet"));
+  }
+  // Of the size of GPT-2 xl.
+  add("wide", (out) => {
+    const scan = JSON.parse(readFileSync(at("scan"), "utf8")) as ResultsJson;
+    writeFileSync(join(out, "results.json"), JSON.stringify(wideResults(scan, 48, 25)));
+  });
+  return made;
+}
+
+// The page beside the results.
+function report(out: string, catalogue: CatalogueJson[]): void {
+  const page = join(out, "report.html");
+  if (template === undefined) {
+    if (!existsSync(page)) run("report", out, "--quiet");
+    return;
+  }
+  const results = JSON.parse(readFileSync(join(out, "results.json"), "utf8")) as ResultsJson;
+  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results, catalogue)));
+}

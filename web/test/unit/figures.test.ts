@@ -1,0 +1,296 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { resultsFromFile } from "../../src/data/file";
+import type { Results } from "../../src/data/results";
+import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
+import type { Figure } from "../../src/figures/figure";
+import { genericFigure } from "../../src/figures/generic";
+import { headFigures } from "../../src/figures/head";
+import { meetingFigure, modelFigures, modelNeeds } from "../../src/figures/model";
+import { multiplesFigure } from "../../src/figures/multiples";
+import { limitsFigures, tokensFigures } from "../../src/figures/papers";
+import { standardFigures } from "../../src/figures/standard";
+import {
+  madeCompare, madeConverge, madeDiff, madeFile, madeResults, madeScan, madeSynthetic,
+} from "./made";
+import { drawn, expectWhole } from "./svg";
+
+const ids = (figures: Figure[]) => figures.map((figure) => figure.id);
+
+function figure(figures: Figure[], id: string): Figure {
+  const found = figures.find((one) => one.id === id);
+  if (!found) throw new Error(`no figure ${id} among ${ids(figures).join(", ")}`);
+  return found;
+}
+
+const column = ({ columns, rows }: Figure, name: string) => {
+  const at = columns.indexOf(name);
+  expect(at, `${name} in ${columns.join(", ")}`).toBeGreaterThanOrEqual(0);
+  return rows.map((row) => row[at]);
+};
+
+describe("figures of one head", () => {
+  const results = madeResults(madeConverge());
+  const figures = headFigures(results, { layer: 1, head: 2 });
+
+  it("are all there when everything was measured, and each is whole", () => {
+    expect(ids(figures)).toEqual([
+      "distance-against-length", "distance-against-n", "separability", "sensitivity", "entropy",
+      "effective-tokens", "error", "budget", "rank",
+    ]);
+    figures.forEach(expectWhole);
+  });
+
+  it("have the numbers of the file in their rows", () => {
+    const againstLength = figure(figures, "distance-against-length");
+    for (const name of ["distance", "distance_bound", "expected_distance_context"]) {
+      expect(column(againstLength, name)).toEqual(
+        [0, 1, 2].map((length) => results.value(name, { layer: 1, head: 2, length, top_n: 1 })),
+      );
+    }
+    expect(column(figure(figures, "separability"), "separability_null")).toEqual(
+      [0, 1, 2].map((top_n) => results.value("separability_null", { layer: 1, head: 2, top_n })),
+    );
+    expect(column(figure(figures, "sensitivity"), "sensitivity_epsilon_10")).toEqual(
+      [0, 1, 2, 3].map((temperature) =>
+        results.value("sensitivity", { layer: 1, head: 2, temperature, epsilon: 1 }),
+      ),
+    );
+    expect(column(figure(figures, "error"), "error_mean_stderr")).toEqual([0.01, 0.01, 0.01, 0.01]);
+    expect(column(figure(figures, "budget"), "tokens_for_error")).toEqual([10, 11, 12, 10, 11, 12]);
+    expect(column(figure(figures, "effective-tokens"), "effective_tokens_forecast").slice(-3)).toEqual(
+      [20, 21, 22],
+    );
+  });
+
+  it("ranks this head among all of them", () => {
+    const rank = figure(figures, "rank");
+    const row = rank.rows.find(([metric]) => metric === "horizon")!;
+    const all = [0, 1, 2, 3].flatMap((layer) =>
+      [0, 1, 2, 3, 4].map((head) => results.value("horizon", { layer, head })),
+    );
+    const own = results.value("horizon", { layer: 1, head: 2 });
+    expect(row).toEqual([
+      "horizon", own, 1 + all.filter((value) => value > own).length, 20, Math.min(...all),
+      Math.max(...all),
+    ]);
+  });
+
+  it("draws bounds as printed dashed and valid ones not", () => {
+    const { elements } = drawn(figure(figures, "distance-against-length"));
+    const dashed = elements.filter(({ attributes }) => attributes["stroke-dasharray"] === "6 4");
+    expect(dashed.length).toBeGreaterThanOrEqual(2); // the line and its key
+    const one = headFigures(
+      madeResults({
+        ...madeScan(),
+        metrics: { distance: { dims: ["layer", "head", "length", "top_n"] } },
+      }),
+      { layer: 0, head: 0 },
+    );
+    expect(drawn(one[0]!).text).not.toContain("6 4");
+  });
+
+  it("is of the rule asked for where there are several", () => {
+    const compared = madeResults(madeCompare("normalizer"));
+    const cell = { layer: 0, head: 1, top_n: 2 };
+    for (const normalizer of [0, 2]) {
+      const [separability] = headFigures(compared, { layer: 0, head: 1 }, { normalizer });
+      expect(column(separability!, "separability")[2]).toBe(
+        compared.value("separability", { ...cell, normalizer }),
+      );
+    }
+  });
+});
+
+describe("figures of the whole model", () => {
+  it("has critical N as the file has it, -1 included, and rings where there was none", () => {
+    const critical = figure(modelFigures(madeResults(madeScan())), "critical-n");
+    expect(column(critical, "critical_n")).toEqual([-1, 4, 4]);
+    expect(drawn(critical).text).toContain("none up to N = 15");
+    expectWhole(critical);
+  });
+
+  it("draws the pair of the largest rank correlation, with it in the title", () => {
+    const results = madeResults(madeConverge());
+    const meeting = figure(modelFigures(results), "meeting-entropy-slope-horizon");
+    expect(meeting.title).toContain("-0.75 (-0.9 to 0.4), 20 heads");
+    expect(meeting.rows[7]).toEqual([
+      1, 2, results.value("entropy_slope", { layer: 1, head: 2 }),
+      results.value("horizon", { layer: 1, head: 2 }),
+    ]);
+    const other = meetingFigure(results, "separability", "rate_mean")!;
+    expect(column(other, "separability")[0]).toBe(
+      results.value("separability", { layer: 0, head: 0, top_n: 2 }),
+    );
+    modelFigures(results).forEach(expectWhole);
+  });
+
+  it("sets rules and patterns beside each other", () => {
+    const rules = modelFigures(madeResults(madeCompare("normalizer")));
+    expect(ids(rules)).toEqual(["critical-n", "loss", "normalizers", "normalizers-separability"]);
+    expect(column(figure(rules, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
+    const patterns = modelFigures(madeResults(madeCompare("pattern")));
+    expect(ids(patterns)).toEqual(["critical-n", "loss", "patterns"]);
+    const results = madeResults(madeCompare("pattern"));
+    const kept = [0, 1].flatMap((layer) =>
+      [0, 1, 2].map((head) => results.value("kept_mass", { layer, head, pattern: 1 })),
+    );
+    expect(column(figure(patterns, "patterns"), "kept_mass_mean")[1]).toBeCloseTo(
+      kept.reduce((sum, value) => sum + value, 0) / 6, 12,
+    );
+    [...rules, ...patterns].forEach(expectWhole);
+  });
+
+  it("shows synthetic experiments, alone and as parts of a file", () => {
+    const names = [
+      "rates", "error-against-tokens-mean", "error-against-tokens-covariance", "uniform-error",
+      "hardmax",
+    ];
+    const alone = modelFigures(madeResults(madeSynthetic()));
+    expect(ids(alone)).toEqual(names);
+    const results = madeResults(madeSynthetic("sphere_"));
+    const parts = tokensFigures(results);
+    expect(ids(parts)).toEqual(names.map((name) => `sphere-${name}`));
+    expect(column(parts[0]!, "rate_mean")).toEqual(
+      [0, 1, 2].map((sphere_scale) => results.value("sphere_rate_mean", { sphere_scale })),
+    );
+    expect(drawn(parts[0]!).text).toContain("Tokens on the sphere: measured rate");
+    [...alone, ...parts].forEach(expectWhole);
+  });
+
+  it("compares two runs and puts the largest change first", () => {
+    const results = madeResults(madeDiff());
+    expect(modelNeeds(results)).toEqual(["entropy_normalized", "entropy_normalized_change"]);
+    const changes = changesFigure(results, "entropy_normalized")!;
+    expect(changes.rows[4]).toEqual([
+      1, 1, results.value("entropy_normalized", { layer: 1, head: 1, run: 0 }), 0.01,
+      results.value("entropy_normalized", { layer: 1, head: 1, run: 1 }), 0.01, 0.3, 0.01,
+    ]);
+    const largest = largestChangesFigure(results, "entropy_normalized")!;
+    expect(largest.rows.slice(0, 2).map(([, head]) => head)).toEqual([1, 1]);
+    expect(ids(modelFigures(results))).toEqual([
+      "changes-entropy-normalized", "largest-changes-entropy-normalized",
+    ]);
+    [changes, largest].forEach(expectWhole);
+  });
+
+  it("shows what the papers' algorithms cost", () => {
+    const costs = modelFigures(
+      madeResults({
+        coords: { algorithm: ["Algorithm 1", "Algorithm 3"] },
+        metrics: {
+          cost_seconds: { dims: ["algorithm"], unit: "seconds", value: () => 2 },
+          cost_paper_seconds: { dims: ["algorithm"], unit: "seconds", value: () => 61440 },
+        },
+      }),
+    );
+    expect(costs[0]!.rows).toEqual([["Algorithm 1", 2, 61440], ["Algorithm 3", 2, 61440]]);
+    costs.forEach(expectWhole);
+  });
+
+  it("draws paper A's figures as means over the heads", () => {
+    const results = madeResults(madeScan());
+    const figures = limitsFigures(results);
+    expect(ids(figures)).toEqual(["paper-2a", "paper-2b", "paper-2c", "paper-3", "paper-4"]);
+    const values = [0, 1].flatMap((layer) =>
+      [0, 1, 2].map((head) => results.value("distance", { layer, head, length: 1, top_n: 1 })),
+    );
+    expect(column(figures[0]!, "distance_mean")[1]).toBeCloseTo(
+      values.reduce((sum, value) => sum + value, 0) / 6, 12,
+    );
+    figures.forEach(expectWhole);
+  });
+});
+
+describe("whatever a file holds", () => {
+  it("leaves out figures whose metrics are missing", () => {
+    const empty = madeResults({ coords: { layer: [0], head: [0] }, metrics: {} });
+    expect(headFigures(empty, { layer: 0, head: 0 })).toEqual([]);
+    expect(modelFigures(empty)).toEqual([]);
+    expect(standardFigures(empty)).toEqual([]);
+  });
+
+  it("draws gaps for undefined values, and no figure where there is nothing else", () => {
+    const made = madeScan();
+    made.metrics["separability"]!.value = ({ top_n }) => (top_n === 1 ? null : 0.5);
+    const separability = figure(headFigures(madeResults(made), { layer: 0, head: 0 }), "separability");
+    expect(column(separability, "separability")).toEqual([0.5, null, 0.5]);
+    expectWhole(separability);
+    for (const metric of Object.values(made.metrics)) metric.value = () => null;
+    expect(headFigures(madeResults(made), { layer: 0, head: 0 })).toEqual([]);
+    modelFigures(madeResults(made)).forEach(expectWhole);
+  });
+
+  it("works with one head, one length and one N", () => {
+    const results = madeResults(madeScan({ layers: 1, heads: 1, lengths: [64], sizes: [5] }));
+    const figures = standardFigures(results);
+    expect(ids(figures)).toContain("distance-against-length-layer-0-head-0");
+    figures.forEach(expectWhole);
+  });
+
+  it("draws 1200 heads", () => {
+    const results = madeResults(madeScan({ layers: 48, heads: 25, lengths: [64, 128], sizes: [20] }));
+    const many = multiplesFigure(results, "entropy", {});
+    expect(many.rows).toHaveLength(2400);
+    expect(many.rows[2399]).toEqual([47, 24, 128, results.value("entropy", { layer: 47, head: 24 })]);
+    standardFigures(results).forEach(expectWhole);
+    expectWhole(many);
+  });
+
+  it("shows a metric that it does not know", () => {
+    const results = madeResults({
+      coords: { layer: [0], head: [0, 1], angle: [1, 2, 3], colour: ["red", "<blue>"] },
+      metrics: {
+        of_heads: { dims: ["layer", "head", "angle"], stderr: true },
+        of_angles: { dims: ["angle"], unit: "furlongs", stderr: true },
+        of_colours: { dims: ["colour"] },
+        alone: { dims: [], value: () => 0.5 },
+        undefined_everywhere: { dims: ["angle"], value: () => null },
+      },
+    });
+    const shown = ["of_heads", "of_angles", "of_colours", "alone"].map(
+      (name) => genericFigure(results, name)!,
+    );
+    shown.forEach(expectWhole);
+    expect(column(shown[1]!, "of_angles")).toEqual(
+      [0, 1, 2].map((angle) => results.value("of_angles", { angle })),
+    );
+    expect(shown[3]!.rows).toEqual([["all", 0.5, null]]);
+    expect(genericFigure(results, "undefined_everywhere")).toBeUndefined();
+    expect(genericFigure(results, "not_there")).toBeUndefined();
+  });
+
+  it("shows names as text", () => {
+    const made = madeCompare("normalizer");
+    made.coords["normalizer"] = ["original", "<b>&\"bold\"</b>", "two"];
+    modelFigures(madeResults(made)).forEach(expectWhole);
+  });
+
+  it("draws small multiples along any of the usual dims", () => {
+    const results = madeResults(madeScan());
+    for (const [name, dim] of [
+      ["entropy", "length"], ["entropy_by_position", "position"], ["sensitivity", "temperature"],
+      ["union_coverage", "length"],
+    ] as const) {
+      const multiples = multiplesFigure(results, name, {});
+      expect(multiples.columns).toContain(dim);
+      expectWhole(multiples);
+    }
+  });
+});
+
+// Results files of real runs, if HEADGAUGE_RESULTS names some (separated by ":").
+const files = (process.env["HEADGAUGE_RESULTS"] ?? "").split(":").filter((path) => existsSync(path));
+
+describe.skipIf(files.length === 0)("real results files", () => {
+  it.each(files)("%s", (path) => {
+    const results: Results = resultsFromFile(JSON.parse(readFileSync(path, "utf8")));
+    const figures = standardFigures(results);
+    expect(figures.length).toBeGreaterThan(0);
+    figures.forEach(expectWhole);
+  });
+});
+
+it("a made file is one that can be read", () => {
+  expect(() => resultsFromFile(madeFile(madeScan()))).not.toThrow();
+});

@@ -1,0 +1,206 @@
+// Small results files for tests: every number follows from the place it stands at.
+import { resultsFromFile } from "../../src/data/file";
+import type { Label, Results } from "../../src/data/results";
+
+export interface MadeMetric {
+  dims: string[];
+  unit?: string;
+  stderr?: boolean;
+  value?: (cell: Record<string, number>) => number | null;
+}
+
+export interface Made {
+  coords: Record<string, Label[]>;
+  metrics: Record<string, MadeMetric>;
+  settings?: Record<string, unknown>;
+}
+
+export function madeFile({ coords, metrics, settings = { command: "scan" } }: Made): object {
+  const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
+    const [dim, ...rest] = dims;
+    if (dim === undefined) return (value ?? usual)(cell);
+    return (coords[dim] ?? []).map((_, k) => nested(rest, value, { ...cell, [dim]: k }));
+  };
+  return {
+    schema: "headgauge.results/1",
+    tool: { name: "headgauge", version: "0" },
+    model: {
+      name: "made", family: "gpt2",
+      layers: coords["layer"]?.length ?? 1, heads: coords["head"]?.length ?? 1,
+    },
+    text: { names: ["text.txt"], tokens: [64] },
+    settings,
+    partial: false,
+    layers_done: coords["layer"]?.length ?? 1,
+    coords,
+    flags: [],
+    notices: [],
+    timings: {},
+    metrics: Object.fromEntries(
+      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value }]) => [
+        name,
+        {
+          dims,
+          unit,
+          values: nested(dims, value, {}),
+          ...(stderr ? { stderr: nested(dims, () => 0.01, {}) } : {}),
+        },
+      ]),
+    ),
+  };
+}
+
+// Between 0 and 1, another one in each cell.
+function usual(cell: Record<string, number>): number {
+  let hash = 7;
+  for (const index of Object.values(cell)) hash = (hash * 31 + index * 17 + 3) % 101;
+  return (hash + 1) / 104;
+}
+
+export const madeResults = (made: Made): Results => resultsFromFile(madeFile(made));
+
+const numbered = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
+
+const BY_LENGTH = ["entropy", "entropy_normalized", "effective_tokens", "sink_weight", "mass_90"];
+const BY_N = [
+  "distance", "distance_bound", "distance_bound_paper", "expected_distance",
+  "expected_distance_context", "separability", "separability_null", "separability_lower",
+  "separability_model_lower", "separability_model_upper", "separability_lower_paper",
+  "separability_upper_paper",
+];
+
+// What a scan of so many heads writes.
+export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes = [1, 5, 20] } = {}): Made {
+  const metrics: Record<string, MadeMetric> = {};
+  for (const name of BY_LENGTH) metrics[name] = { dims: ["layer", "head", "length"], stderr: true };
+  for (const name of BY_N) metrics[name] = { dims: ["layer", "head", "length", "top_n"], stderr: true };
+  const grid = ["layer", "head", "temperature", "epsilon"];
+  return {
+    coords: {
+      layer: numbered(layers), head: numbered(heads), length: lengths, top_n: sizes,
+      position: [1, 2, 4, 8, 16, 32, 64], temperature: [0.01, 0.1, 1, 10],
+      epsilon: [0.001, 10], forecast_length: [128, 256, 512],
+    },
+    metrics: {
+      ...metrics,
+      visible_keys: {
+        dims: ["layer", "head", "length"], unit: "keys", value: ({ length }) => (lengths[length!]! + 1) / 2,
+      },
+      entropy_by_position: { dims: ["layer", "head", "position"], unit: "nats", stderr: true },
+      effective_tokens_by_position: {
+        dims: ["layer", "head", "position"], unit: "keys", stderr: true,
+        value: ({ position }) => 1 + position!,
+      },
+      entropy_slope: { dims: ["layer", "head"], stderr: true },
+      effective_tokens_forecast: {
+        dims: ["layer", "head", "forecast_length"], unit: "keys", stderr: true,
+        value: ({ forecast_length }) => 20 + forecast_length!,
+      },
+      sensitivity: { dims: grid, stderr: true },
+      sensitivity_bound: { dims: grid, value: () => 2 },
+      sensitivity_bound_paper: { dims: grid, value: () => 1.4 },
+      sensitivity_max: { dims: ["temperature", "epsilon"] },
+      critical_n: { dims: ["length"], unit: "keys", value: ({ length }) => (length === 0 ? -1 : 4) },
+      critical_fraction: { dims: ["length"], value: ({ length }) => (length === 0 ? null : 0.1) },
+      critical_n_head: {
+        dims: ["layer", "head", "length"], unit: "keys", value: ({ head }) => (head === 0 ? -1 : 9),
+      },
+      loss: { dims: ["length"], unit: "nats", stderr: true },
+      union_coverage: { dims: ["layer", "length", "top_n"], stderr: true },
+    },
+  };
+}
+
+export function madeConverge(): Made {
+  const heads = ["layer", "head"];
+  const scan = madeScan({ layers: 4, heads: 5 });
+  return {
+    settings: { command: "converge" },
+    coords: {
+      ...scan.coords, tokens: [8, 16, 32, 64], tolerance: [0.01, 0.05],
+      sampler: ["uniform", "recent", "top"], cache: ["full", "budget"],
+      capacity_metric: ["separability", "entropy_slope"], convergence_metric: ["horizon", "rate_mean"],
+    },
+    metrics: {
+      ...scan.metrics,
+      horizon: { dims: heads },
+      rate_mean: { dims: heads, stderr: true },
+      rate_covariance: { dims: heads, stderr: true },
+      rate_predicted: { dims: heads },
+      error_mean: { dims: [...heads, "tokens"], stderr: true },
+      error_covariance: { dims: [...heads, "tokens"], stderr: true },
+      tokens_for_error: {
+        dims: [...heads, "tolerance", "sampler"], unit: "tokens", value: ({ sampler }) => 10 + sampler!,
+      },
+      cache_bytes_by_layer: {
+        dims: ["layer", "cache"], unit: "bytes", value: ({ cache }) => (cache === 0 ? 768 : 300),
+      },
+      cache_bytes: { dims: ["cache"], unit: "bytes", value: ({ cache }) => (cache === 0 ? 3072 : 1200) },
+      rank_correlation: {
+        dims: ["capacity_metric", "convergence_metric"],
+        value: ({ capacity_metric: a, convergence_metric: b }) => (a === 1 && b === 0 ? -0.75 : 0.25),
+      },
+      rank_correlation_low: { dims: ["capacity_metric", "convergence_metric"], value: () => -0.9 },
+      rank_correlation_high: { dims: ["capacity_metric", "convergence_metric"], value: () => 0.4 },
+    },
+  };
+}
+
+export function madeSynthetic(prefix = ""): Made {
+  const of = (metrics: Record<string, MadeMetric>) =>
+    Object.fromEntries(
+      Object.entries(metrics).map(([name, metric]) => [
+        prefix + name, { ...metric, dims: metric.dims.map((dim) => prefix + dim) },
+      ]),
+    );
+  return {
+    settings: { command: prefix ? "reproduce" : "converge" },
+    coords: {
+      [`${prefix}scale`]: [0.1, 1, 10], [`${prefix}tokens`]: [100, 200, 400], [`${prefix}radius`]: [1, 2],
+    },
+    metrics: of({
+      horizon: { dims: ["scale"] },
+      rate_mean: { dims: ["scale"], stderr: true },
+      rate_covariance: { dims: ["scale"], stderr: true },
+      error_mean: { dims: ["scale", "tokens"], stderr: true },
+      error_covariance: { dims: ["scale", "tokens"], stderr: true },
+      uniform_error: { dims: ["tokens", "radius"], stderr: true },
+      uniform_constant_predicted: { dims: ["radius"], value: () => 3 },
+      hardmax_error: { dims: ["tokens"], stderr: true },
+      hardmax_error_predicted: { dims: ["tokens"] },
+    }),
+  };
+}
+
+export function madeDiff(): Made {
+  return {
+    settings: { command: "diff" },
+    coords: { layer: [0, 1], head: [0, 1, 2], run: ["old", "new"], length: [16, 64] },
+    metrics: {
+      entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
+      entropy_normalized_change: {
+        dims: ["layer", "head", "length"], stderr: true,
+        value: ({ head }) => (head === 1 ? 0.3 : 0.001),
+      },
+    },
+  };
+}
+
+export function madeCompare(dim: "normalizer" | "pattern"): Made {
+  const scan = madeScan();
+  return {
+    settings: { command: "compare" },
+    coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
+    metrics: {
+      entropy_normalized: { dims: ["layer", "head", dim, "length"], stderr: true },
+      separability: { dims: ["layer", "head", dim, "length", "top_n"], stderr: true },
+      kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
+      loss: { dims: [dim, "length"], unit: "nats", stderr: true },
+      loss_change: {
+        dims: [dim, "length"], unit: "nats", stderr: true,
+        value: ({ [dim]: variant }) => (variant === 0 ? 0 : 0.25 * variant!),
+      },
+      critical_n: { dims: [dim, "length"], unit: "keys", value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { Claim } from "../../src/data/results";
+import type { Figure } from "../../src/figures/figure";
+import { figuresOf, tally } from "../../src/page/claims";
+
+const claim = (paper: string, figure: string, verdict: Claim["verdict"] = "holds"): Claim => ({
+  name: "x",
+  paper,
+  figure,
+  statement: "s",
+  reading: "",
+  test: "t",
+  measured: "m",
+  verdict,
+});
+const ids = [
+  "paper-2a",
+  "paper-2b",
+  "paper-2c",
+  "paper-3",
+  "gaussian-rates",
+  "gaussian-uniform-error",
+  "sphere-rates",
+  "gaussian-hardmax",
+  "model-rates",
+];
+const figures = ids.map((id) => ({ id }) as Figure);
+const found = (paper: string, figure: string) =>
+  figuresOf(claim(paper, figure), figures).map(({ id }) => id);
+
+test("a claim finds the figures that it is about", () => {
+  expect(found("A", "Fig. 2a, 2b")).toEqual(["paper-2a", "paper-2b"]);
+  expect(found("A", "Fig. 3")).toEqual(["paper-3"]);
+  expect(found("A", "Fig. 4")).toEqual([]);
+  expect(found("B", "sphere, slope against horizon")).toEqual(["sphere-rates"]);
+  expect(found("B", "BERT, slope against horizon")).toEqual(["model-rates"]);
+  expect(found("B", "Theorem on the hardmax limit")).toEqual(["gaussian-hardmax"]);
+  expect(found("B", "Theorem on uniform convergence")).toEqual(["gaussian-uniform-error"]);
+});
+
+test("verdicts are counted, in words", () => {
+  expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
+    "2 hold, 1 cannot be told",
+  );
+  expect(tally([claim("A", "", "does not hold")])).toBe("1 does not hold");
+});
