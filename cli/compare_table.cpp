@@ -30,7 +30,7 @@ class ComparisonTable {
         paint_(options.color),
         width_(options.width),
         dim_(intervention_dimension(results)),
-        names_(results.coord_names(dim_).begin(), results.coord_names(dim_).end()),
+        names_(results.coord_names(dim_)),
         changed_(changed_heads(results)) {
     const std::size_t widest = width_ < kTableWidth ? kWidestName / 2 : kWidestName;
     for (const std::string& name : names_) {
@@ -255,7 +255,7 @@ class ComparisonTable {
   Painter paint_;
   std::size_t width_;
   std::string dim_;
-  const std::vector<std::string>& names_;
+  std::span<const std::string> names_;
   std::vector<HeadName> changed_;
   std::size_t name_width_ = 10;
 };

@@ -78,7 +78,8 @@ int run(DiffCommand& command) {
   options.new_file = results_file(command.after);
   Results results = diff(read_results(options.old_file), read_results(options.new_file), options);
   const auto checks = check_limits(results, limits);
-  const ChangeList changes = list_changes(results, command.errors);
+  results.changes = list_changes(results, command.errors);
+  const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes, command.errors);
   complete(command, results);
   if (!output.out.empty()) OutFolder(output.out).save(results);

@@ -33,8 +33,8 @@ std::string number(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
 }
 
-std::string value_text(const std::string& metric, double value) {
-  return metric.starts_with("critical_n") && value < 0 ? "none" : number(value);
+std::string value_text(const Change& change, double value) {
+  return change.none == value ? "none" : number(value);
 }
 
 std::string change_text(const Change& change) {
@@ -150,7 +150,7 @@ class DiffTable {
     }
     std::size_t metrics = 0;
     for (const auto& [name, metric] : diff_.metrics) {
-      metrics += std::ranges::find(metric.dims, "run") != metric.dims.end() ? 1 : 0;
+      metrics += metric.has_dim("run") ? 1 : 0;
     }
     compared += fmt::format("{} metric{}", metrics, metrics == 1 ? "" : "s");
     return line("old", run_text(before)) + line("new", run_text(after)) +
@@ -216,8 +216,8 @@ class DiffTable {
           measured ? errors_text(change) : fmt::format("{:.1f} %", 100 * change.relative),
           head_text(change),
           change.metric,
-          value_text(change.metric, change.before),
-          value_text(change.metric, change.after),
+          value_text(change, change.before),
+          value_text(change, change.after),
           change_text(change),
           place_text(change),
           fmt::format("{}/{}", change.changed, change.values)};
@@ -319,7 +319,7 @@ std::string allowed_text(const Limit& limit, const LimitCheck& check) {
 
 std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
   const Change& worst = check.worst;
-  const auto shown = [&](double value) { return value_text(worst.metric, value); };
+  const auto shown = [&](double value) { return value_text(worst, value); };
   std::string text = fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst),
                                  shown(worst.before), shown(worst.after));
   if (std::isnan(worst.after)) {

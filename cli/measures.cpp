@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "headgauge/catalogue.hpp"
@@ -20,10 +21,10 @@ namespace headgauge::cli {
 namespace {
 
 void print_metric(const MetricInfo& metric, const MetricGroup& group) {
-  print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
-        fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
-        metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
-        metric.meaning, metric.formula, metric.source);
+  cli::print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
+             fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
+             metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
+             metric.meaning, metric.formula, metric.source);
 }
 
 int list_measures(bool json, const std::string& chosen) {
@@ -44,8 +45,12 @@ int list_measures(bool json, const std::string& chosen) {
   bool first = true;
   for (const MetricGroup& group : groups) {
     if (!chosen.empty() && group.name != chosen) continue;
-    print("{}{}{}\n", std::exchange(first, false) ? "" : "\n", group.name,
-          group.command == "scan" ? "" : " (headgauge " + group.command + ")");
+    if (!std::exchange(first, false)) print("\n");
+    print("{}{}{}\n", group.name,
+          group.command == "scan" ? "" : " (headgauge " + group.command + ")",
+          group.needs == MetricGroup::Needs::nothing
+              ? ""
+              : fmt::format(" (needs {})", for_command_line(std::string(in_words(group.needs)))));
     for (const MetricInfo& metric : all_metrics()) {
       if (metric.group == group.name && metric.kind != MetricKind::hidden) {
         print_metric(metric, group);

@@ -1,6 +1,7 @@
 #include "cli/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include "cli/table_style.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/synthetic.hpp"
 
 namespace headgauge::cli {
@@ -60,6 +62,11 @@ bool has_none(const Option& option) {
   return !option.none.empty() && option.form.ends_with("|" + option.none);
 }
 
+// Broken into the column beside the names, which main.cpp makes 26 wide.
+std::string in_column(const std::string& help) {
+  return wrapped(help, kTableWidth - 26, 0);
+}
+
 // Adds an option whose member is of the kind at hand.
 class Adder {
  public:
@@ -73,7 +80,7 @@ class Adder {
   }
 
   CLI::Option* operator()(bool* value) const {
-    if (option_.form.empty()) return command_.add_flag(name_, *value, wrapped_help());
+    if (option_.form.empty()) return command_.add_flag(name_, *value, in_column(help_));
     return add(*value)->check(one_of(split(option_.form, '|')));
   }
   CLI::Option* operator()(int* value) const {
@@ -142,15 +149,12 @@ class Adder {
   }
 
  private:
-  // In the column beside the names, which main.cpp makes 26 wide.
-  std::string wrapped_help() const { return wrapped(help_, kTableWidth - 26, 0); }
-
   template <class T>
   CLI::Option* add(T& value) const {
-    return command_.add_option(name_, value, wrapped_help());
+    return command_.add_option(name_, value, in_column(help_));
   }
   CLI::Option* parsed(std::function<void(const std::string&)> parse) const {
-    return command_.add_option_function<std::string>(name_, std::move(parse), wrapped_help());
+    return command_.add_option_function<std::string>(name_, std::move(parse), in_column(help_));
   }
 
   CLI::App& command_;
@@ -164,6 +168,14 @@ struct Declared {
   Option option;
   std::string help;
 };
+
+constexpr std::string_view kGroups = "{groups}";
+
+std::string with_groups(std::string help) {
+  const std::size_t at = help.find(kGroups);
+  if (at == help.npos) return help;
+  return help.replace(at, kGroups.size(), fmt::format("{}", fmt::join(measure_groups(), ", ")));
+}
 
 std::vector<Declared>& all_declared() {
   static std::vector<Declared> all;
@@ -186,7 +198,12 @@ void add_options(CLI::App& command, const std::vector<Option>& options) {
     if (!option.form.empty()) added->option_text(option.form);
     if (!option.expects.empty()) added->check(some_text(option.expects));
     if (!option.excludes.empty()) added->excludes(command.get_option("--" + option.excludes));
-    all_declared().push_back({full_name(command), option, Adder::help_text(option)});
+    const std::string help = Adder::help_text(option);
+    all_declared().push_back({full_name(command), option, help});
+    if (help.find(kGroups) == help.npos) continue;
+    // The catalogue is read where this command runs, not at every start.
+    command.preparse_callback(
+        [added, help](std::size_t) { added->description(in_column(with_groups(help))); });
   }
 }
 
@@ -198,7 +215,7 @@ nlohmann::ordered_json declared_options() {
                     {"name", option.name()},
                     {"form", option.form},
                     {"group", option.group},
-                    {"help", declared.help},
+                    {"help", with_groups(declared.help)},
                     {"details", option.details}});
   }
   return list;

@@ -42,7 +42,7 @@ std::optional<MetricCell> value_of(const Results& results, const std::string& me
 // the table shows it at the N that separability is judged at.
 bool is_of_head(const Results& results, const std::string& metric) {
   using Dims = std::vector<std::string>;
-  const Dims& dims = results.metric(metric)->dims;
+  const Dims dims = results.require_metric(metric).dim_names();
   if (dims == Dims{"layer", "head", "length"} || dims == Dims{"layer", "head"}) return true;
   return dims == Dims{"layer", "head", "length", "top_n"} && judged_top_n(results).has_value();
 }

@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 
 version=$(sed -n 's/^project(headgauge VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=headgauge-$version
-if [ -n "$(git status --porcelain -- web tools/web.sh)" ]; then
-  echo "dist: web/ has changes that are not committed: the page would not be that of the sources" >&2
+if [ -n "$(git status --porcelain -- web catalogue tools/web.sh)" ]; then
+  echo "dist: web/ or catalogue/ has changes that are not committed: the page would not be that of the sources" >&2
   exit 1
 fi
 tools/web.sh

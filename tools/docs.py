@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/ that follow from what headgauge declares, between their markers.
 
-    tools/docs.py [--check] HEADGAUGE     the program to ask, such as build/release/headgauge
+    tools/docs.py [--check] [HEADGAUGE]     the program to ask; default build/release/headgauge
 
 A table begins after a line `<!-- tools/docs.py NAME -->` and ends before `<!-- end NAME -->`.
 --check writes nothing and ends with status 1 where a table is stale.
@@ -14,10 +14,12 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 MARKED = re.compile(r"(<!-- tools/docs\.py (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
 
 
@@ -48,6 +50,27 @@ def parameters(listed: list[dict[str, Any]], fitted: bool) -> str:
     return table(titles + ["`compare --fit` looks in"] if fitted else titles, rows)
 
 
+def metrics(command: str) -> str:
+    """The metrics that a command writes, beside those of the commands that it begins with."""
+    implied = {"row_mean": ["layer", "head", "length"], "row_longest": ["layer", "head"]}
+    rows = []
+    for path in sorted((ROOT / "catalogue").glob("*.json")):
+        group = json.loads(path.read_text(encoding="utf-8"))
+        name = group["group"] + (" (with `--pattern`)" if group.get("needs") == "pattern" else "")
+        for metric in group["metrics"]:
+            written = metric.get("command", group["command"])
+            if metric["kind"] == "hidden" or written != command:
+                continue
+            dims = implied.get(metric["kind"], []) + metric["dims"]
+            meaning = metric["meaning"].replace("|", "\\|")
+            row = [f"`{metric['name']}`", ", ".join(dims) or "none", metric["unit"], meaning]
+            rows.append([name, *row])
+            name = ""
+    return table(["group", "metric", "dims", "unit", "meaning"], rows)
+
+
+COMMANDS = ("scan", "compare", "converge", "report", "diff", "reproduce limits", "reproduce tokens",
+            "inspect", "measures", "normalizers", "patterns", "phantom")  # fmt: skip
 Options = list[dict[str, str]]
 
 
@@ -79,35 +102,43 @@ def options_of(command: str, listed: Options) -> str:
     return "\n".join(parts)
 
 
-def tables(program: Path) -> dict[str, str]:
+def tables(program: Path) -> dict[str, Callable[[], str]]:
     def listed(*command: str) -> Any:
         done = subprocess.run([program, *command], stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
 
-    options = listed("options")
-    commands = dict.fromkeys(option["command"] for option in options)
+    def options(command: str) -> Callable[[], str]:
+        return lambda: options_of(command, listed("options"))
+
     return {
-        "normalizers": parameters(listed("normalizers", "--json"), fitted=True),
-        "patterns": parameters(listed("patterns", "--json"), fitted=False),
-        **{f"options_{name.replace(' ', '_')}": options_of(name, options) for name in commands},
+        "normalizers": lambda: parameters(listed("normalizers", "--json"), fitted=True),
+        "patterns": lambda: parameters(listed("patterns", "--json"), fitted=False),
+        "metrics_of_scan": lambda: metrics("scan"),
+        "metrics_of_compare": lambda: metrics("compare"),
+        "metrics_of_converge": lambda: metrics("converge"),
+        "metrics_of_synthetic": lambda: metrics("converge --synthetic"),
+        "metrics_of_limits": lambda: metrics("reproduce limits"),
+        **{f"options_of_{name.replace(' ', '_')}": options(name) for name in COMMANDS},
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where one is stale")
-    parser.add_argument("headgauge", type=Path)
+    parser.add_argument(
+        "headgauge", type=Path, nargs="?", default=ROOT / "build/release/headgauge"
+    )
     options = parser.parse_args()
     made = tables(options.headgauge)
     stale = []
     for page in sorted(DOCS.glob("*.md")):
-        before = page.read_text()
-        after = MARKED.sub(lambda found: found[1] + made[found[2]] + found[3], before)
+        before = page.read_text(encoding="utf-8")
+        after = MARKED.sub(lambda found: found[1] + made[found[2]]() + found[3], before)
         if after == before:
             continue
         stale.append(page.name)
         if not options.check:
-            page.write_text(after)
+            page.write_text(after, encoding="utf-8")
     if options.check and stale:
         print(f"stale: {', '.join(stale)}; run tools/docs.py", file=sys.stderr)
         return 1

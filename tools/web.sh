@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the report page and the figures, web/dist, from web/. Does nothing, and needs no Node.js,
+# Builds the report page and the figures, web/dist, from web/ and catalogue/. Does nothing, and needs no Node.js,
 # when web/dist was built from these very sources: so it is in a release tarball.
 #
 #   tools/web.sh            build
@@ -8,8 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../web"
 
 sources() {
-  find src index.html package.json package-lock.json ./*.ts tsconfig.json ../tools/web.sh \
-    -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+  find src index.html package.json package-lock.json ./*.ts tsconfig.json ../catalogue \
+    ../tools/web.sh -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 }
 
 node_minimum=18.20

@@ -1,7 +1,9 @@
 // The figures alone, for the JavaScript engine inside headgauge: no DOM, no Intl.
 import { defineConfig } from "vite";
+import { cataloguePlugin } from "./src/catalogue/plugin";
 
 export default defineConfig({
+  plugins: [cataloguePlugin()],
   build: {
     outDir: "dist",
     emptyOutDir: false,

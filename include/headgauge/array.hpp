@@ -99,11 +99,16 @@ class LabelledArray {
   double operator()(std::initializer_list<Index> cell) const { return values[flat(cell)]; }
   Estimate at(std::span<const Index> cell) const;
   Estimate at(std::initializer_list<Index> cell) const { return at(as_span(cell)); }
+  // The cell at an offset, as each() gives it.
+  Estimate at_offset(std::size_t offset) const;
   // Sets the parts that the array has.
   void set(std::span<const Index> cell, const Estimate& estimate);
   void set(std::initializer_list<Index> cell, const Estimate& estimate) {
     set(as_span(cell), estimate);
   }
+
+  // Gives the dim of that name these labels, if there is one; UsageError if they are not as many.
+  void relabel(const Dimension& dim);
 
   // Visits every cell in order: visit(std::span<const Index> cell, std::size_t offset).
   template <class Visit>
@@ -164,7 +169,7 @@ LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim
 // there is no first array.
 LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimension& dim);
 
-// Two arrays of the same names of dims on the labels that they share, those of the second.
+// Two arrays of the same names of dims on the labels that they share, written as the second does.
 std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,
                                               const LabelledArray& second);
 

@@ -53,6 +53,9 @@ struct MetricGroup {
   Needs needs = Needs::nothing;  // what a source must have, or a scan be asked for
 };
 
+// What a group needs, in words: "the vectors x"; empty where it needs nothing.
+std::string_view in_words(MetricGroup::Needs needs);
+
 // All groups, and every metric of headgauge's own, hidden ones too, in the order of the groups.
 const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();

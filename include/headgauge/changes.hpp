@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ struct Change {
   std::string metric;
   std::vector<std::pair<std::string, std::string>> labels;  // dim -> label
   std::vector<Index> cell;                                  // along the dims of the labels
+  std::optional<double> none;  // the value that says that none was found
   double before = kUndefined;
   double after = kUndefined;
   double change = kUndefined;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "headgauge/array.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/heads.hpp"
@@ -21,7 +22,6 @@
 namespace headgauge {
 
 struct Results;
-using Coordinate = std::variant<std::vector<double>, std::vector<std::string>>;
 
 // One query row of one head.
 struct Row {
@@ -118,23 +118,15 @@ struct MeasureNeeds {
   bool unmasked = false;  // Row::unmasked
 };
 
-// Mean, standard error and number of rows of one cell.
-struct CellStatistics {
-  double mean = kUndefined;
-  double standard_error = kUndefined;
-  std::int64_t rows = 0;
-};
-
 // The statistics of every metric of row values of every head of a layer, known when all its rows
 // have been observed.
 class LayerStatistics {
  public:
   virtual ~LayerStatistics() = default;
   // Over the rows of number `length` of the lengths; `inner` as RowSink::set() takes it.
-  virtual CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const = 0;
+  virtual Estimate at(MetricHandle metric, Index head, Index length, Index inner) const = 0;
   // Over the rows of one position bin, for a metric that is kept by position.
-  virtual CellStatistics at_position(MetricHandle metric, Index head, Index bin,
-                                     Index inner) const = 0;
+  virtual Estimate at_position(MetricHandle metric, Index head, Index bin, Index inner) const = 0;
   virtual Index heads() const = 0;
 };
 

@@ -53,7 +53,7 @@ struct Option {
   // Empty: a flag that takes no value.
   std::string form;
   std::string group;         // see option_group; empty: none
-  std::string help;          // {} stands for the default
+  std::string help;          // {} stands for the default, {groups} for the groups of metrics
   std::string details = {};  // what the documentation says beyond the help
   // What is accepted: of whole numbers `least` to `most`, of others those above 0 and below
   // `below`, of texts none that is empty where `expects` says what is expected.

@@ -126,7 +126,8 @@ struct Results {
   bool partial = false;  // interrupted: only the first `layers_done` of coords.layer are in
   int layers_done = 0;
 
-  // Adds a coordinate or replaces the labels of one; UsageError if a metric has other labels there.
+  // Adds a coordinate, or gives one other labels, in its metrics too; UsageError if these have
+  // another number of places along it.
   void set_coord(const std::string& name, Coordinate labels);
   const Dimension* coord(std::string_view name) const;
   // The coordinate of that name; UsageError if there is none.

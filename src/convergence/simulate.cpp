@@ -142,6 +142,7 @@ class Simulation {
 
   Results results(double seconds) {
     Results out;
+    out.command = Command::simulate;
     out.tool = {{"name", "headgauge"},
                 {"version", HEADGAUGE_VERSION},
                 {"simd", simd_level()},

@@ -22,8 +22,8 @@ void BatchMeans::add(Index document, Index block, double sum, double weight, std
   }
 }
 
-CellStatistics BatchMeans::finish() const {
-  CellStatistics result;
+Estimate BatchMeans::finish() const {
+  Estimate result;
   result.rows = rows_;
   if (rows_ == 0) return result;
   Batch all;
@@ -31,7 +31,7 @@ CellStatistics BatchMeans::finish() const {
     all.sum += batch.sum;
     all.weight += batch.weight;
   }
-  result.mean = all.sum / all.weight;
+  result.value = all.sum / all.weight;
   result.standard_error =
       standard_error(documents_.size() >= kFewestBatches ? documents_ : blocks_);
   return result;

@@ -20,7 +20,7 @@ class BatchMeans {
   void add(Index document, Index block, double sum, double weight, std::int64_t rows);
   // The mean, and its standard error sqrt(K/(K-1) sum (s_b - w_b m)^2) / W over K batches:
   // documents where there are at least 4, else blocks; undefined with fewer than 4.
-  CellStatistics finish() const;
+  Estimate finish() const;
 
  private:
   struct Batch {

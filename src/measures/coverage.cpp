@@ -151,7 +151,7 @@ Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
   for (const int head : layer.heads) {
     for (Index l = 0; l < lengths(); ++l) {
       for (Index s = 0; s < sizes(); ++s) {
-        layer.ratios.push_back(statistics.at(separability_, head, l, s).mean);
+        layer.ratios.push_back(statistics.at(separability_, head, l, s).value);
       }
     }
   }
@@ -209,7 +209,7 @@ void Coverage::average(const Layer& layer, const Unions& unions, LayerResult& re
       for (Index h = 0; h < std::ssize(layer.heads); ++h) {
         sum += layer.ratios[h * lengths() * sizes() + cell(l, s)];
       }
-      CellStatistics alone;
+      Estimate alone;
       if (!std::isnan(sum)) {
         alone = layer.means->mean(l, sizes_[s],
                                   [&](Index r) { return unions.independent(r, cell(l, s)); });
@@ -284,15 +284,10 @@ void Coverage::derive(Results& results) const {
   };
   const auto each_cell = [&](const char* name, auto value_of) {
     LabelledArray& metric = results.add_metric(name, {"layer", "length", "top_n"}, "1");
-    metric.standard_error.assign(metric.values.size(), kUndefined);
-    metric.rows.assign(metric.values.size(), 0);
+    metric.with_standard_errors().with_rows();
     for (const LayerResult& result : results_) {
-      const Index first = place_of(result) * lengths() * sizes();
       for (Index c = 0; c < lengths() * sizes(); ++c) {
-        const CellStatistics statistics = value_of(result, c);
-        metric.values[first + c] = statistics.mean;
-        metric.standard_error[first + c] = statistics.standard_error;
-        metric.rows[first + c] = statistics.rows;
+        metric.set({place_of(result), c / sizes(), c % sizes()}, value_of(result, c));
       }
     }
   };
@@ -300,19 +295,18 @@ void Coverage::derive(Results& results) const {
   each_cell("union_coverage_independent",
             [](const LayerResult& layer, Index c) { return layer.independent[c]; });
   each_cell("union_coverage_paper", [](const LayerResult& layer, Index c) {
-    return CellStatistics{layer.paper[c], kUndefined, layer.independent[c].rows};
+    return Estimate{layer.paper[c], kUndefined, layer.independent[c].rows};
   });
   for (const bool partner : {false, true}) {
     LabelledArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
                                                {"layer", "head"}, partner ? "head" : "1");
     for (const LayerResult& result : results_) {
-      const std::size_t layer = place_of(result);
-      for (std::size_t h = 0; h < heads.size(); ++h) {
+      for (Index h = 0; h < std::ssize(heads); ++h) {
         const auto found = result.overlap.find(heads[h]);
         if (found == result.overlap.end()) continue;
         const auto& [mean, other] = found->second;
         if (partner && mean <= 0) continue;  // no head selects any key that this one does
-        metric.values[layer * heads.size() + h] = partner ? other : mean;
+        metric({place_of(result), h}) = partner ? other : mean;
       }
     }
   }

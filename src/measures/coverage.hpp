@@ -30,7 +30,7 @@ class Coverage {
  private:
   struct LayerResult {
     int layer = 0;
-    std::vector<CellStatistics> coverage, independent;  // length x size
+    std::vector<Estimate> coverage, independent;  // length x size
     std::vector<double> paper;
     std::map<int, std::pair<double, int>> overlap;  // by head: largest overlap, partner
   };

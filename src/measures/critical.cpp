@@ -25,11 +25,11 @@ Found find_critical(std::span<const LayerStatistics* const> layers, const Critic
     std::vector<double> distances, contexts;
     for (const LayerStatistics* layer : layers) {
       for (const int head : heads) {
-        const CellStatistics distance = layer->at(metrics.distance, head, length, n - 1);
+        const Estimate distance = layer->at(metrics.distance, head, length, n - 1);
         if (distance.rows == 0) continue;
-        const CellStatistics excess = layer->at(metrics.excess, head, length, n - 1);
-        distances.push_back(distance.mean);
-        contexts.push_back(distance.mean - excess.mean);
+        const Estimate excess = layer->at(metrics.excess, head, length, n - 1);
+        distances.push_back(distance.value);
+        contexts.push_back(distance.value - excess.value);
       }
     }
     if (distances.empty()) continue;
@@ -48,10 +48,10 @@ double find_critical_of_head(const LayerStatistics& layer, const CriticalMetrics
                              Index length, int last) {
   bool known = false;
   for (int n = 1; n <= last; ++n) {
-    const CellStatistics excess = layer.at(metrics.excess, head, length, n - 1);
+    const Estimate excess = layer.at(metrics.excess, head, length, n - 1);
     if (std::isnan(excess.standard_error)) continue;
     known = true;
-    if (std::abs(excess.mean) < kStandardErrors * excess.standard_error) return n;
+    if (std::abs(excess.value) < kStandardErrors * excess.standard_error) return n;
   }
   return known ? -1.0 : kUndefined;
 }

@@ -45,9 +45,9 @@ double octave_mean(const LayerStatistics& layer, MetricHandle metric, Index head
                    const OctaveBins& bins) {
   double sum = 0, rows = 0;
   for (Index bin = bins.first; bin < bins.last; ++bin) {
-    const CellStatistics cell = layer.at_position(metric, head, bin, 0);
+    const Estimate cell = layer.at_position(metric, head, bin, 0);
     if (cell.rows == 0) continue;
-    sum += cell.mean * static_cast<double>(cell.rows);
+    sum += cell.value * static_cast<double>(cell.rows);
     rows += static_cast<double>(cell.rows);
   }
   return sum / rows;  // NaN without rows
@@ -111,18 +111,20 @@ class TrendMetrics {
   const std::vector<double>& forecast_lengths() const { return lengths_; }
 
   // `positions`: logarithms of where the forecasts stand.
-  void put(std::size_t cell, const Followed& head, std::span<const double> positions) {
+  // `cell`: a layer, a head and, where there are any, an intervention.
+  void put(std::vector<Index> cell, const Followed& head, std::span<const double> positions) {
     put_slope(head.entropy, cell, *entropy_);
     put_slope(head.largest, cell, *largest_);
     const std::optional<bool> holds = forecast_holds(head.effective);
     if (!holds) return;
-    const std::size_t intervention = cell % judged_.size();
+    const Index intervention = cell.size() > 2 ? cell[2] : 0;
     ++judged_[intervention];
     held_[intervention] += *holds;
-    for (std::size_t f = 0; f < positions.size(); ++f) {
-      const Forecast forecast = forecast_effective_tokens(head.effective, positions[f]);
-      forecasts_->values[cell * positions.size() + f] = forecast.value;
-      forecasts_->standard_error[cell * positions.size() + f] = forecast.standard_error;
+    cell.push_back(0);
+    for (const double position : positions) {
+      const Forecast forecast = forecast_effective_tokens(head.effective, position);
+      forecasts_->set(cell, {forecast.value, forecast.standard_error});
+      ++cell.back();
     }
   }
 
@@ -150,12 +152,12 @@ class TrendMetrics {
     return metric;
   }
 
-  static void put_slope(std::span<const Octave> octaves, std::size_t cell, LabelledArray& metric) {
+  static void put_slope(std::span<const Octave> octaves, std::span<const Index> cell,
+                        LabelledArray& metric) {
     if (octaves.size() < kFewestOctaves) return;
     const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
     if (std::isnan(trend.standard_error)) return;
-    metric.values[cell] = trend.slope;
-    metric.standard_error[cell] = trend.standard_error;
+    metric.set(cell, {trend.slope, trend.standard_error});
   }
 
   Results& results_;
@@ -213,13 +215,13 @@ class DispersionMeasure final : public Measure {
     std::vector<double> positions;  // the mean of the rows F/2 < t <= F
     for (const double f : metrics.forecast_lengths())
       positions.push_back(std::log((1.5 * f + 1) / 2));
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      for (std::size_t h = 0; h < heads.size(); ++h) {
+    for (Index l = 0; l < std::ssize(layers); ++l) {
+      for (Index h = 0; h < std::ssize(heads); ++h) {
         const auto along = [&](const Along& what) {
           return octaves_of(*layers[l], handles_, heads[h], bins, what);
         };
-        metrics.put(l * heads.size() + h,
-                    {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
+        metrics.put({l, h}, {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)},
+                    positions);
       }
     }
     if (bins.empty()) return;
@@ -232,13 +234,15 @@ class DispersionMeasure final : public Measure {
 };
 
 // A cell's values at the lengths that take the place of octaves.
-std::vector<Octave> over_lengths(const Results& results, std::size_t cell,
+std::vector<Octave> over_lengths(const Results& results, std::vector<Index> cell,
                                  std::span<const Index> taken, const Along& along) {
   const auto lengths = results.coord_numbers("length");
   std::vector<Octave> octaves;
+  cell.push_back(0);
   for (const Index l : taken) {
+    cell.back() = l;
     const auto of = [&](OctaveValue value) {
-      return results.metric(kOctaveMetrics[value])->values[cell * lengths.size() + l];
+      return results.require_metric(kOctaveMetrics[value]).at(cell).value;
     };
     const Octave octave{std::log(lengths[l]), along.transform(of(along.keys)),
                         along.transform(of(along.value))};
@@ -256,14 +260,14 @@ void derive_over_lengths(Results& results) {
   dims.pop_back();
   const auto lengths = results.coord_numbers("length");
   const std::vector<Index> taken = octave_lengths(lengths);
-  const std::size_t cells = keys->values.size() / lengths.size();
   TrendMetrics metrics(results, dims, lengths.back());
   std::vector<double> positions;
   for (const double f : metrics.forecast_lengths()) positions.push_back(std::log(f));
-  for (std::size_t cell = 0; cell < cells; ++cell) {
+  keys->isel("length", 0).each([&](std::span<const Index> at, std::size_t) {
+    const std::vector<Index> cell(at.begin(), at.end());
     const auto along = [&](const Along& what) { return over_lengths(results, cell, taken, what); };
     metrics.put(cell, {along(kAlongEntropy), along(kAlongMax), along(kAlongEffective)}, positions);
-  }
+  });
   if (taken.size() > 1) {
     std::vector<std::string> labels;
     if (dims.size() > 2) {

@@ -29,7 +29,7 @@ class LayerRows {
 
   // Mean of value(r) over the rows with more than `size` keys.
   template <class Value>
-  CellStatistics mean(Index length, int size, const Value& value) const {
+  Estimate mean(Index length, int size, const Value& value) const {
     BatchMeans means;
     for (Index r = 0; r < std::ssize(rows_); ++r) {
       const double w = weight(r, length);

@@ -278,18 +278,12 @@ void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* con
   const std::vector<int> heads = coordinate_numbers(results, "head");
   LabelledArray& metric = results.add_metric("expected_distance_sampled_error",
                                              {"layer", "head", "length", "top_n"}, "1");
-  Index cell = 0;
-  for (const LayerStatistics* layer : layers) {
-    for (const int head : heads) {
-      for (Index length = 0; length < std::ssize(options_.lengths); ++length) {
-        for (Index size = 0; size < std::ssize(plan_.sizes); ++size, ++cell) {
-          const CellStatistics variance = layer->at(distance_.sampled_variance, head, length, size);
-          if (variance.rows == 0) continue;
-          metric.values[cell] = std::sqrt(variance.mean / static_cast<double>(variance.rows));
-        }
-      }
-    }
-  }
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const Estimate variance =
+        layers[cell[0]]->at(distance_.sampled_variance, heads[cell[1]], cell[2], cell[3]);
+    if (variance.rows == 0) return;
+    metric.values[at] = std::sqrt(variance.value / static_cast<double>(variance.rows));
+  });
 }
 
 std::size_t SelectionMeasure::bytes(const SourceInfo& source, Index longest) const {

@@ -149,20 +149,18 @@ class SensitivityMeasure final : public Measure {
     LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");
     LabelledArray& paper = results.add_metric("sensitivity_bound_paper", mean.dim_names(), "1");
     LabelledArray& largest = results.add_metric("sensitivity_max", {"temperature", "epsilon"}, "1");
-    const std::size_t cells = temperatures_.size() * epsilons_.size();
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
-    for (std::size_t i = 0; i < mean.values.size(); ++i) {
-      if (std::isnan(mean.values[i])) continue;  // head not measured
-      const std::size_t head = i / cells;
-      const Envelope envelope = envelope_of(static_cast<int>(layers[head / heads.size()]),
-                                            static_cast<int>(heads[head % heads.size()]));
-      const double t = temperatures_[i % cells / epsilons_.size()];
-      const double eps = epsilons_[i % epsilons_.size()];
-      bound.values[i] = envelope.at(t, eps);
-      paper.values[i] = std::min(1 / (4 * t), std::numbers::sqrt2);
+    mean.each([&](std::span<const Index> cell, std::size_t at) {
+      if (std::isnan(mean.values[at])) return;  // head not measured
+      const Envelope envelope =
+          envelope_of(static_cast<int>(layers[cell[0]]), static_cast<int>(heads[cell[1]]));
+      const double t = temperatures_[cell[2]];
+      bound.values[at] = envelope.at(t, epsilons_[cell[3]]);
+      paper.values[at] = std::min(1 / (4 * t), std::numbers::sqrt2);
       // fmax takes the other where one is undefined.
-      largest.values[i % cells] = std::fmax(largest.values[i % cells], mean.values[i]);
-    }
+      double& most = largest({cell[2], cell[3]});
+      most = std::fmax(most, mean.values[at]);
+    });
   }
 
  private:

@@ -23,10 +23,9 @@ Json numbers(const std::vector<double>& values) {
 std::string overview_text(const Results& results) {
   Json metrics = Json::array();
   for (const auto& [name, metric] : results.metrics) {
-    metrics.push_back({{"name", name},
-                       {"dims", metric.dim_names()},
-                       {"unit", metric.unit},
-                       {"element", element_name(metrics.size())}});
+    Json info{{"name", name}, {"element", element_name(metrics.size())}};
+    info.update(attributes_to_json(metric));
+    metrics.push_back(std::move(info));
   }
   return json_text(Json{{"header", header_to_json(results)}, {"metrics", std::move(metrics)}});
 }

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "headgauge/catalogue.hpp"
 #include "reproduce/claims.hpp"
 
 namespace headgauge {

@@ -6,7 +6,6 @@
 
 #include "convergence/rank_correlation.hpp"
 #include "headgauge/cells.hpp"
-#include "headgauge/reproduce.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 
@@ -54,7 +53,7 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
   if (fitted == nullptr || predicted == nullptr) return rates;
   if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
-    const auto [rate, error, points] = fitted->at({static_cast<Index>(i)});
+    const auto [rate, error, points] = fitted->at_offset(i);
     if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
     const double errors = beyond(level, freedom_at(*fitted, i, 2));
     if (errors * error > kLoose) continue;
@@ -157,8 +156,7 @@ Claim horizon_slows_down(const Results& results) {
   const auto last = static_cast<std::size_t>(high - horizon->values.begin());
   bool slower = true, refuted = false;
   for (const LabelledArray* rate : {mean, covariance}) {
-    const Estimate a = rate->at({static_cast<Index>(first)}),
-                   b = rate->at({static_cast<Index>(last)});
+    const Estimate a = rate->at_offset(first), b = rate->at_offset(last);
     const double error = std::hypot(a.standard_error, b.standard_error);
     if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(error)) {
       return without_data(claim, "A rate at an end of the sweep has no standard error.");
@@ -245,7 +243,7 @@ Claim ball_rate(const Results& results) {
     }
     if (radii[r] > kInnerBall || std::isnan(rate->values[r])) continue;
     ++inner;
-    const Place place = place_of(rate->at({static_cast<Index>(r)}), kRootLow, kRootHigh);
+    const Place place = place_of(rate->at_offset(r), kRootLow, kRootHigh);
     all = all && place == Place::inside;
     outside = outside || place == Place::outside;
   }
@@ -300,7 +298,7 @@ Claim hardmax_is_logarithmic(const Results& results) {
   double farthest = 0;
   bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [value, spread, replicates_of] = error->at({static_cast<Index>(i)});
+    const auto [value, spread, replicates_of] = error->at_offset(i);
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
     const double distance = std::abs(value - law->values[i]) / spread;
     const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());

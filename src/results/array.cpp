@@ -227,6 +227,17 @@ const Dimension& LabelledArray::dim(std::string_view name) const {
   return dims_[require_axis(name)];
 }
 
+void LabelledArray::relabel(const Dimension& dim) {
+  const auto k = axis(dim.name());
+  if (!k) return;
+  if (dims_[*k].size() != dim.size()) {
+    throw UsageError(fault("results",
+                           fmt::format("{} labels of \"{}\"", dims_[*k].size(), dim.name()),
+                           std::to_string(dim.size()), ""));
+  }
+  dims_[*k] = dim;
+}
+
 LabelledArray& LabelledArray::with_standard_errors() {
   standard_error.resize(values.size(), kUndefined);
   return *this;
@@ -256,7 +267,10 @@ Index LabelledArray::offset(std::span<const Index> cell) const {
 }
 
 Estimate LabelledArray::at(std::span<const Index> cell) const {
-  const auto place = static_cast<std::size_t>(offset(cell));
+  return at_offset(static_cast<std::size_t>(offset(cell)));
+}
+
+Estimate LabelledArray::at_offset(std::size_t place) const {
   Estimate estimate{values[place]};
   if (!standard_error.empty()) estimate.standard_error = standard_error[place];
   if (!rows.empty()) estimate.rows = rows[place];
@@ -462,6 +476,7 @@ std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,
     }
     both.first = both.first.take(dim.name(), of_first);
     both.second = both.second.take(dim.name(), of_second);
+    both.first.relabel(both.second.dim(dim.name()));
   }
   return both;
 }

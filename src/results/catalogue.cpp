@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -34,7 +33,7 @@ class Keys {
     const auto at = left_.find(key);
     if (at == left_.end()) return std::nullopt;
     try {
-      T value = at->get<T>();
+      T value = std::move(*at).template get<T>();
       left_.erase(at);
       return value;
     } catch (const json::exception&) {
@@ -71,11 +70,12 @@ class Keys {
   std::string place_;
 };
 
-MetricInfo read_metric(const json& object, const MetricGroup& group, std::size_t number) {
+MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number) {
   const auto name = object.find("name");
-  Keys keys(object, name != object.end() && name->is_string()
-                        ? name->get<std::string>()
-                        : fmt::format("metric {} of {}", number, group.name));
+  std::string place = name != object.end() && name->is_string()
+                          ? name->get<std::string>()
+                          : fmt::format("metric {} of {}", number, group.name);
+  Keys keys(std::move(object), std::move(place));
   using enum MetricKind;
   MetricInfo info;
   info.name = keys.text("name");
@@ -104,8 +104,8 @@ MetricInfo read_metric(const json& object, const MetricGroup& group, std::size_t
   return info;
 }
 
-void read_group(const json& file, std::size_t number, Catalogue& catalogue) {
-  Keys keys(file, fmt::format("group {}", number));
+void read_group(json file, std::size_t number, Catalogue& catalogue) {
+  Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
   group.name = keys.text("group");
   group.command = keys.text("command");
@@ -114,10 +114,11 @@ void read_group(const json& file, std::size_t number, Catalogue& catalogue) {
     group.needs =
         keys.one_of<MetricGroup::Needs>("needs", {{"x", x}, {"loss", loss}, {"pattern", pattern}});
   }
-  const auto metrics = keys.take<std::vector<json>>("metrics");
+  auto metrics = keys.take<json::array_t>("metrics");
   keys.done();
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    catalogue.metrics.push_back(read_metric(metrics[i], group, i + 1));
+  std::size_t number_of_metric = 0;
+  for (json& metric : metrics) {
+    catalogue.metrics.push_back(read_metric(std::move(metric), group, ++number_of_metric));
   }
   catalogue.groups.push_back(std::move(group));
 }
@@ -147,16 +148,11 @@ const Catalogue& catalogue() {
 }  // namespace
 
 Catalogue read_catalogue(std::string_view text) {
+  json files = json::parse(text, nullptr, false);
+  if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
-  std::istringstream files{std::string(text)};
-  try {
-    for (std::size_t number = 1; (files >> std::ws).peek() != EOF; ++number) {
-      json file;
-      files >> file;
-      read_group(file, number, catalogue);
-    }
-  } catch (const json::parse_error& error) {
-    refuse(fmt::format("group {}", catalogue.groups.size() + 1), error.what());
+  for (json& file : files) {
+    read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);
   return catalogue;
@@ -168,6 +164,20 @@ std::vector<std::string> MetricInfo::all_dims() const {
   if (kind != MetricKind::derived && kind != MetricKind::row_longest) all.emplace_back("length");
   all.insert(all.end(), dims.begin(), dims.end());
   return all;
+}
+
+std::string_view in_words(MetricGroup::Needs needs) {
+  switch (needs) {
+    case MetricGroup::Needs::nothing:
+      break;
+    case MetricGroup::Needs::x:
+      return "the vectors x";
+    case MetricGroup::Needs::loss:
+      return "a prediction of the next token";
+    case MetricGroup::Needs::pattern:
+      return "a ScanOptions::pattern";
+  }
+  return "";
 }
 
 const std::vector<MetricGroup>& metric_groups() {

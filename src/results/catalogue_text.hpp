@@ -13,7 +13,7 @@ struct Catalogue {
   std::vector<MetricInfo> metrics;
 };
 
-// The files one after another, as they are embedded in the library.
+// The files as a JSON list, as they are embedded in the library.
 std::string_view catalogue_text();
 
 // Throws std::logic_error, which says where, for anything but complete declarations: an unknown or

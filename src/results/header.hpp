@@ -11,6 +11,10 @@ namespace headgauge {
 // Every key of results.json but "metrics".
 nlohmann::ordered_json header_to_json(const Results& results);
 
+// Every key of a metric but its numbers: dims, unit and, where they are set, none, identifier and
+// change_of.
+nlohmann::ordered_json attributes_to_json(const LabelledArray& metric);
+
 // On one line. A file name need not be UTF-8; what is not is replaced, never an error.
 std::string json_text(const nlohmann::ordered_json& json);
 

@@ -47,12 +47,7 @@ Json nest(const LabelledArray& metric, const std::vector<T>& values) {
 }
 
 Json metric_to_json(const LabelledArray& metric) {
-  Json json;
-  json["dims"] = metric.dim_names();
-  json["unit"] = metric.unit;
-  if (metric.none) json["none"] = *metric.none;
-  if (metric.identifier) json["identifier"] = true;
-  if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
+  Json json = attributes_to_json(metric);
   json["values"] = nest(metric, metric.values);
   if (!metric.standard_error.empty()) json["stderr"] = nest(metric, metric.standard_error);
   if (!metric.rows.empty()) json["rows"] = nest(metric, metric.rows);
@@ -229,6 +224,16 @@ void write_text(const Results& results, const Put& put) {
 
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
+  Json json;
+  json["dims"] = metric.dim_names();
+  json["unit"] = metric.unit;
+  if (metric.none) json["none"] = *metric.none;
+  if (metric.identifier) json["identifier"] = true;
+  if (!metric.change_of.empty()) json["change_of"] = metric.change_of;
+  return json;
 }
 
 nlohmann::ordered_json header_to_json(const Results& results) {

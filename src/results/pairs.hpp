@@ -57,6 +57,7 @@ class MetricPairs {
   Change described(const Pair& pair) const {
     Change change;
     change.metric = name_;
+    change.none = none_;
     if (intervention_) change.labels.push_back(*intervention_);
     for (std::size_t k = 0; k < dims().size(); ++k) {
       change.labels.emplace_back(dims()[k].name(), dims()[k].label(pair.cell[k]));

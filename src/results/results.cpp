@@ -74,11 +74,7 @@ std::string_view kind_text(FactSource::Kind kind) {
 
 void Results::set_coord(const std::string& name, Coordinate labels) {
   Dimension dim(name, std::move(labels));
-  for (const auto& [metric, array] : metrics) {
-    if (!array.has_dim(name) || array.dim(name) == dim) continue;
-    throw UsageError(fault("results", fmt::format("the labels of \"{}\" that {} has", name, metric),
-                           "others", ""));
-  }
+  for (auto& [metric, array] : metrics) array.relabel(dim);
   const auto known = std::ranges::find(coords, name, &Dimension::name);
   if (known == coords.end()) {
     coords.push_back(std::move(dim));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgauge/diff.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/patterns.hpp"
 #include "measures/output_change.hpp"
@@ -404,8 +405,10 @@ Results compare(HeadSource& source, const CompareOptions& options,
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
     return Comparison(source, options, interventions, plan, part, stop).run();
   };
-  return source.info().causal ? pass(whole, progress)
-                              : pass_over_lengths(source, whole, pass, progress);
+  Results results = source.info().causal ? pass(whole, progress)
+                                         : pass_over_lengths(source, whole, pass, progress);
+  results.changes = list_changes(results);
+  return results;
 }
 
 }  // namespace headgauge

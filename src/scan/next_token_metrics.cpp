@@ -35,6 +35,7 @@ NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& resul
   dims.emplace_back("length");
   loss_ = &add_means(results, "loss", dims, metric_info("loss").unit);
   change_ = &add_means(results, "loss_change", dims, metric_info("loss_change").unit);
+  change_->change_of = "loss";
   divergence_ = &add_means(results, "kl", dims, metric_info("kl").unit);
 }
 

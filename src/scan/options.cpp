@@ -1,9 +1,6 @@
 // The options of scan(), compare() and converge(), each declared once.
 #include "headgauge/options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -12,11 +9,6 @@
 
 namespace headgauge {
 namespace {
-
-std::string groups_help(const char* standard) {
-  return fmt::format("Groups of metrics: {} (default: {})", fmt::join(measure_groups(), ", "),
-                     standard);
-}
 
 std::vector<Option> measured(ScanOptions& o) {
   return {
@@ -66,7 +58,7 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.measures,
        .form = "GROUP,GROUP...",
        .group = option_group::measured,
-       .help = groups_help("all there can be"),
+       .help = "Groups of metrics: {groups} (default: all there can be)",
        .details = "`counterfactual` is there only with `--pattern`"},
       {.member = "ScanOptions::queries",
        .value = &o.queries,
@@ -203,7 +195,8 @@ std::vector<Option> options_of(CompareOptions& o) {
 std::vector<Option> options_of(ConvergeOptions& o) {
   std::vector<Option> scan = options_of(o.scan);
   std::erase_if(scan, [](const Option& option) { return option.name() == "pattern"; });
-  find_option(scan, "measures").help = groups_help("weights, distance, separability, dispersion");
+  find_option(scan, "measures").help =
+      "Groups of metrics: {groups} (default: weights, distance, separability, dispersion)";
   find_option(scan, "normalizer").details =
       "Errors, rates and budgets are those under it, on the model's own queries, keys and values";
   find_option(scan, "queries").details += ". Budgets look at the same rows";

@@ -36,8 +36,8 @@ LabelledArray& add_means(Results& results, const std::string& name, std::vector<
   return metric;
 }
 
-void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell) {
-  metric.values[at] = cell.mean;
+void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell) {
+  metric.values[at] = cell.value;
   metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
 }

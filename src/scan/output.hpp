@@ -18,7 +18,7 @@ struct Measured {
 // Adds a metric of means: all cells undefined, with standard errors and numbers of rows.
 LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
                          const std::string& unit);
-void put_mean(LabelledArray& metric, std::size_t at, const CellStatistics& cell);
+void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell);
 
 // Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
 // kv_head, layer_type and window.

@@ -67,17 +67,23 @@ void resolve_details(MeasureOptions& measure) {
   }
 }
 
-// "distance, separability and coverage need": the groups that need something that not every source
-// and scan has.
-std::string groups_that_need(MetricGroup::Needs what) {
-  std::vector<std::string> names;
-  for (const MetricGroup& group : metric_groups()) {
-    if (group.needs == what) names.push_back(group.name);
+// "distance, separability and coverage need the vectors x, ...": what not every source and scan
+// has.
+std::string needs_of_groups() {
+  using enum MetricGroup::Needs;
+  std::vector<std::string> needs;
+  for (const auto what : {x, loss, pattern}) {
+    std::vector<std::string> names;
+    for (const MetricGroup& group : metric_groups()) {
+      if (group.needs == what) names.push_back(group.name);
+    }
+    const std::string last = names.back();
+    names.pop_back();
+    needs.push_back(names.empty() ? fmt::format("{} needs {}", last, in_words(what))
+                                  : fmt::format("{} and {} need {}", fmt::join(names, ", "), last,
+                                                in_words(what)));
   }
-  const std::string last = names.back();
-  names.pop_back();
-  return names.empty() ? last + " needs"
-                       : fmt::format("{} and {} need", fmt::join(names, ", "), last);
+  return fmt::format("{}", fmt::join(needs, ", "));
 }
 
 // All groups that the source allows, if none was asked for. Of those asked for, what it does not
@@ -95,13 +101,10 @@ void resolve_measures(ScanOptions& options, const SourceInfo& source) {
            std::ranges::find(measure_groups(), group) == measure_groups().end();
   };
   if (std::ranges::any_of(options.measures, allowed)) return;
-  using enum MetricGroup::Needs;
-  throw UnsupportedError(fault(
-      "ScanOptions::measures",
-      fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
-      fmt::format("{}", fmt::join(options.measures, ", ")),
-      fmt::format("{} the vectors x, {} a prediction of the next token, {} a ScanOptions::pattern",
-                  groups_that_need(x), groups_that_need(loss), groups_that_need(pattern))));
+  throw UnsupportedError(
+      fault("ScanOptions::measures",
+            fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
+            fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
 }
 
 }  // namespace

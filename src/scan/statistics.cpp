@@ -92,7 +92,7 @@ void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const dou
   }
 }
 
-CellStatistics HeadAccumulator::reduce(Index cell, Index first_bin, Index last_bin) const {
+Estimate HeadAccumulator::reduce(Index cell, Index first_bin, Index last_bin) const {
   BatchMeans means;
   const Index edge = plan_.edges()[last_bin - 1];
   for (Index d = 0; d < std::ssize(sums_); ++d) {
@@ -111,7 +111,7 @@ CellStatistics HeadAccumulator::reduce(Index cell, Index first_bin, Index last_b
   return means.finish();
 }
 
-CellStatistics series_statistics(std::span<const std::vector<double>> documents, Index count) {
+Estimate series_statistics(std::span<const std::vector<double>> documents, Index count) {
   BatchMeans means;
   for (Index d = 0; d < std::ssize(documents); ++d) {
     const std::vector<double>& values = documents[d];
@@ -134,11 +134,11 @@ LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index head
 
 std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Index heads) {
   const std::size_t copies = plan.lengths().size() + plan.edges().size();
-  return copies * layout.cells() * heads * sizeof(CellStatistics);
+  return copies * layout.cells() * heads * sizeof(Estimate);
 }
 
 void LayerTable::fill(Index head, const HeadAccumulator& accumulator) {
-  CellStatistics* out = statistics_.data() + head * per_head_;
+  Estimate* out = statistics_.data() + head * per_head_;
   const Index lengths = std::ssize(plan_.lengths()), bins = std::ssize(plan_.edges());
   for (const CellRange& range : layout_.ranges()) {
     const auto put = [&](Index first_bin, Index last_bin) {
@@ -154,7 +154,7 @@ void LayerTable::fill(Index head, const HeadAccumulator& accumulator) {
   }
 }
 
-CellStatistics LayerTable::at(MetricHandle metric, Index head, Index length, Index inner) const {
+Estimate LayerTable::at(MetricHandle metric, Index head, Index length, Index inner) const {
   if (!metric) return {};
   assert(head < heads_ && inner < metric.count);
   const Index r = layout_.range_of(metric);
@@ -162,8 +162,7 @@ CellStatistics LayerTable::at(MetricHandle metric, Index head, Index length, Ind
   return statistics_[head * per_head_ + offsets_[r] + copy * metric.count + inner];
 }
 
-CellStatistics LayerTable::at_position(MetricHandle metric, Index head, Index bin,
-                                       Index inner) const {
+Estimate LayerTable::at_position(MetricHandle metric, Index head, Index bin, Index inner) const {
   if (!metric) return {};
   assert(head < heads_ && inner < metric.count);
   const Index r = layout_.range_of(metric);

@@ -55,7 +55,7 @@ class HeadAccumulator {
   // Mean and standard error of a cell over the bins [first_bin, last_bin), in documents that hold
   // all of them. The standard error is that of batch means: over blocks of 64 rows, or over
   // documents where there are at least 4; undefined with fewer than 4 batches.
-  CellStatistics reduce(Index cell, Index first_bin, Index last_bin) const;
+  Estimate reduce(Index cell, Index first_bin, Index last_bin) const;
 
  private:
   struct Sum {
@@ -70,7 +70,7 @@ class HeadAccumulator {
 
 // Mean of the first `count` values of every document that has so many, and its standard error by
 // batch means over blocks of 64 values or over documents, as for rows.
-CellStatistics series_statistics(std::span<const std::vector<double>> documents, Index count);
+Estimate series_statistics(std::span<const std::vector<double>> documents, Index count);
 
 // The statistics of all heads of a layer.
 class LayerTable : public LayerStatistics {
@@ -79,9 +79,8 @@ class LayerTable : public LayerStatistics {
   static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
   // Reads the accumulator of a finished head into the table.
   void fill(Index head, const HeadAccumulator& accumulator);
-  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override;
-  CellStatistics at_position(MetricHandle metric, Index head, Index bin,
-                             Index inner) const override;
+  Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override;
+  Estimate at_position(MetricHandle metric, Index head, Index bin, Index inner) const override;
   Index heads() const override { return heads_; }
 
  private:
@@ -90,7 +89,7 @@ class LayerTable : public LayerStatistics {
   Index heads_;
   std::vector<Index> offsets_;  // per range: first entry of its statistics in a head
   Index per_head_ = 0;
-  std::vector<CellStatistics> statistics_;
+  std::vector<Estimate> statistics_;
 };
 
 }  // namespace headgauge

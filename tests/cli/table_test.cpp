@@ -214,7 +214,7 @@ TEST(Table, WithoutAnyColumnOrFlagASentenceStandsInItsPlace) {
 TEST(Table, HeadsThatWereNotMeasuredHaveNoRow) {
   Results r = scanned_results();
   for (auto& [name, metric] : r.metrics) {
-    if (metric.dims.size() < 2) continue;
+    if (metric.dim_names().size() < 2) continue;
     const std::size_t run = metric.values.size() / 6;
     for (std::size_t k = 0; k < run; ++k) metric.values[2 * run + k] = kUndefined;
   }

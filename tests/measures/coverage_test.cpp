@@ -19,11 +19,11 @@ class KeptStatistics : public LayerStatistics {
   KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options,
                  const SelectionDriver& driver)
       : rows_(rows), options_(options), driver_(driver) {}
-  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override {
+  Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override {
     return at(driver_.name_of(metric), head, length, inner);
   }
-  CellStatistics at(const std::string& metric, Index head, Index length, Index inner) const {
-    CellStatistics cell;
+  Estimate at(const std::string& metric, Index head, Index length, Index inner) const {
+    Estimate cell;
     double sum = 0;
     for (const auto& document : rows_) {
       const Matrix<double>& values = document[head].find(metric)->second;
@@ -35,10 +35,10 @@ class KeptStatistics : public LayerStatistics {
         ++cell.rows;
       }
     }
-    if (cell.rows > 0) cell.mean = sum / static_cast<double>(cell.rows);
+    if (cell.rows > 0) cell.value = sum / static_cast<double>(cell.rows);
     return cell;
   }
-  CellStatistics at_position(MetricHandle, Index, Index, Index) const override { return {}; }
+  Estimate at_position(MetricHandle, Index, Index, Index) const override { return {}; }
   Index heads() const override { return kHeads; }
 
  private:
@@ -198,7 +198,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
       double coverage = 0, independent = 0, mean_p = 0;
       std::int64_t count = 0;
       for (Index h = 0; h < kHeads; ++h) {
-        mean_p += statistics.at("separability", h, l, place).mean / kHeads;
+        mean_p += statistics.at("separability", h, l, place).value / kHeads;
       }
       for (int document = 0; document < 2; ++document) {
         const auto& own = heads[document];
@@ -213,7 +213,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
             const auto keys = visible_keys(own[h], q);
             const oracle::Separation found = oracle::separate(row, row.points, size);
             for (std::size_t k = 0; k < size; ++k) {
-              const double p = statistics.at("separability", h, l, place).mean;
+              const double p = statistics.at("separability", h, l, place).value;
               missed.try_emplace(keys[row.order[k]], 1.0).first->second *= 1.0 - p;
               if (found.apart[k]) distinguishable.insert(keys[row.order[k]]);
             }

@@ -47,7 +47,7 @@ constexpr CriticalMetrics kMetrics{{0, 20}, {20, 20}};  // for N up to 20
 class FakeLayer : public LayerStatistics {
  public:
   explicit FakeLayer(double meet, double error = 0.5) : meet_(meet), error_(error) {}
-  CellStatistics at(MetricHandle metric, Index head, Index length, Index inner) const override {
+  Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override {
     if (head == 3) return {};  // not measured
     const double n = static_cast<double>(inner) + 1.0;
     const double excess = n - meet_ + 0.001 * static_cast<double>(head);
@@ -58,7 +58,7 @@ class FakeLayer : public LayerStatistics {
     }
     return {};
   }
-  CellStatistics at_position(MetricHandle, Index, Index, Index) const override { return {}; }
+  Estimate at_position(MetricHandle, Index, Index, Index) const override { return {}; }
   Index heads() const override { return 12; }
 
  private:

@@ -167,7 +167,7 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
   measures.front()->derive({}, results);
   for (const char* name : {"sensitivity_bound", "sensitivity_bound_paper"}) {
     ASSERT_NE(results.metric(name), nullptr);
-    EXPECT_EQ(results.metric(name)->dims, dims);
+    EXPECT_EQ(results.metric(name)->dim_names(), dims);
   }
   for (Index l = 0; l < 2; ++l) {
     for (Index h = 0; h < 2; ++h) {
@@ -188,7 +188,7 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
       }
     }
   }
-  ASSERT_EQ(results.metric("sensitivity_max")->dims,
+  ASSERT_EQ(results.metric("sensitivity_max")->dim_names(),
             (std::vector<std::string>{"temperature", "epsilon"}));
   for (std::size_t c = 0; c < 6; ++c) {
     const double expected = std::max({mean.values[c], mean.values[6 + c], mean.values[18 + c]});

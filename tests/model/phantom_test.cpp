@@ -61,7 +61,7 @@ TEST_P(Phantom, EveryExpectedValueIsFound) {
     for (const auto& [name, body] : document["metrics"].items()) {
       const LabelledArray* metric = results.metric(name);
       ASSERT_NE(metric, nullptr) << name;
-      EXPECT_EQ(metric->dims, body["dims"].get<std::vector<std::string>>()) << name;
+      EXPECT_EQ(metric->dim_names(), body["dims"].get<std::vector<std::string>>()) << name;
       Worst worst;
       std::size_t cell = 0;
       compare(body["values"], *metric, cell, name, worst);

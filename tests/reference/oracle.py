@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import Any
 
@@ -26,15 +28,22 @@ from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
 from tests.reference.philox import sphere_points, unit_directions
-from tests.reference.rows import concatenate, row_blocks
+from tests.reference.rows import RowBlock, concatenate, row_blocks
 from tests.reference.normalizers import make_rule
 from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from tests.reference.separability import separability_rows
 from tests.reference.settings import Metric, Settings
 from tests.reference.sources import Document
-from tests.reference.weights import DOUBT, spread_rows, weight_rows
+from tests.reference.weights import DOUBT
 
 Array = npt.NDArray[Any]
+
+
+def row_values(group: str, block: RowBlock) -> dict[str, Array]:
+    """What row_values() of the module of the group's name, if there is one, makes of a block."""
+    name = f"tests.reference.{group}"
+    module = import_module(name) if find_spec(name) else None
+    return module.row_values(block) if hasattr(module, "row_values") else {}
 
 
 @dataclass
@@ -78,10 +87,8 @@ class Oracle:
         for block in row_blocks(logits, document.visible, s.depth, self.rule):
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
-            if self._wants("weights"):
-                part |= weight_rows(block)
-            if self._wants("dispersion"):
-                part |= spread_rows(block)
+            for group in s.groups:
+                part |= row_values(group, block)
             if self._wants("sensitivity"):
                 part |= jacobian_rows(block)
                 v = top2_directions(block)

@@ -15,8 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.golden.catalogue.gpt2 import Gpt2
+from tests.places import ROOT
 from tests.reference import brute
-from tests.reference.catalogue import GROUPS, expected_metrics
+from tests.reference.catalogue import (
+    ELSEWHERE,
+    FILES,
+    GROUPS,
+    METRICS,
+    expected_metrics,
+)
 from tests.reference.compare import compare
 from tests.reference.geometry import on_unit_sphere
 from tests.reference.oracle import Oracle
@@ -217,6 +224,16 @@ class Scan(unittest.TestCase):
         self.assertEqual(self.failures(self.results), [])
         names = expected_metrics(list(GROUPS), points=True, loss=True)
         self.assertEqual(set(names), set(self.metrics))
+
+    def test_every_declared_metric_is_known(self) -> None:
+        """The reference computes a metric unless another test holds it to its definition."""
+        for name in METRICS:
+            if ELSEWHERE.keys() & {name, METRICS[name]["group"]}:
+                continue
+            self.assertIn(name, self.metrics)
+        for place in ELSEWHERE.values():
+            self.assertTrue((ROOT / place).exists(), place)
+        self.assertEqual(ELSEWHERE.keys() - METRICS.keys() - {f["group"] for f in FILES}, set())
 
     def test_finds_what_is_wrong(self) -> None:
         wrong = copy.deepcopy(self.results)

@@ -18,7 +18,7 @@ from tests.reference.rows import row_blocks
 from tests.reference.safetensors_io import read_checkpoint, read_file, write_file
 from tests.reference.sensitivity import frobenius
 from tests.reference.sources import dump_document, model_documents, open_model
-from tests.reference.weights import weight_rows
+from tests.reference import weights
 
 CAPP = DATA / "models" / "capp-gpt"
 TRAINED = ("capp-gpt", "stories260k")
@@ -84,7 +84,7 @@ class Forward(unittest.TestCase):
             for head in range(document.heads):
                 blocks = list(row_blocks(document.logits(number, head), document.visible, 1))
                 parts = [
-                    {**weight_rows(b), "jacobian_frobenius": frobenius(b.weights)} for b in blocks
+                    {**weights.row_values(b), "jacobian_frobenius": frobenius(b.weights)} for b in blocks
                 ]
                 for name, values in golden["statistics"].items():
                     column = np.concatenate([part[name] for part in parts])

@@ -28,7 +28,7 @@ from tests.reference.sensitivity import (
 )
 from tests.reference.separability import separability_rows
 from tests.reference.settings import Settings
-from tests.reference.weights import DOUBT, entropy, keys_for_mass, weight_rows
+from tests.reference.weights import DOUBT, entropy, keys_for_mass, row_values
 
 Array = npt.NDArray[Any]
 
@@ -130,7 +130,7 @@ class Rows(unittest.TestCase):
         return logits, softmax(logits), self.x[:t]
 
     def test_weights(self) -> None:
-        found = weight_rows(self.block)
+        found = row_values(self.block)
         for t in range(1, self.count + 1):
             logits, a, _ = self.row(t)
             ordered = np.sort(a)[::-1]

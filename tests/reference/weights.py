@@ -56,17 +56,7 @@ def keys_for_mass(p: Array) -> tuple[Array, Array]:
     return keys(MASS_SHARE - ROUNDING), np.minimum(high, p.shape[1]) - low
 
 
-def spread_rows(block: RowBlock) -> dict[str, Array]:
-    """Entropy and largest weight of each row, for the capacity group; NaN where there is none."""
-    mass = np.abs(block.weights).sum(axis=1)
-    p = np.abs(block.weights) / np.where(mass > 0.0, mass, 1.0)[:, None]
-    return {
-        "entropy_spread": np.where(mass > 0.0, entropy(p), np.nan),
-        "max_weight_spread": np.where(block.visible, block.weights, -np.inf).max(axis=1),
-    }
-
-
-def weight_rows(block: RowBlock) -> dict[str, Array]:
+def row_values(block: RowBlock) -> dict[str, Array]:
     """Every metric of the group for each row of a block; NaN where a row has none."""
     a, n = block.weights, block.n.astype(np.float64)
     visible = block.visible

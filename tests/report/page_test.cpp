@@ -117,7 +117,7 @@ void expect_same_numbers(const Results& results, std::map<std::string, Script>& 
   for (const auto& [name, metric] : results.metrics) {
     const Json& entry = overview["metrics"][k++];
     EXPECT_EQ(entry["name"], name);
-    EXPECT_EQ(entry["dims"], Json(metric.dims));
+    EXPECT_EQ(entry["dims"], Json(metric.dim_names()));
     EXPECT_EQ(entry["unit"], metric.unit);
     const Script& script = scripts[entry["element"].get<std::string>()];
     const Json numbers =

@@ -27,7 +27,7 @@ TEST(AddExperiment, PrefixesWhatASimulationHas) {
   add_experiment(made_simulation(), "sphere", whole);
   add_experiment(made_simulation(), "gaussian", whole);
   EXPECT_EQ(whole.at("sphere_error_mean", {1, 0}), 4);
-  EXPECT_EQ(whole.metric("gaussian_error_mean")->dims,
+  EXPECT_EQ(whole.metric("gaussian_error_mean")->dim_names(),
             (std::vector<std::string>{"gaussian_scale", "gaussian_tokens"}));
   EXPECT_EQ(whole.metric("gaussian_error_mean")->rows.size(), 6u);
   EXPECT_EQ(whole.metric("gaussian_error_mean")->standard_error[5], .6);
@@ -54,7 +54,7 @@ TEST(AddExperiment, OfAModelTakesPaperBAloneAndKeepsLayerAndHead) {
   add_experiment(model, "model", whole);
   ASSERT_EQ(whole.metrics.size(), 2u);
   EXPECT_EQ(whole.at("model_rate_mean", {0, 1}), 0.6);
-  EXPECT_EQ(whole.metric("model_error_mean")->dims,
+  EXPECT_EQ(whole.metric("model_error_mean")->dim_names(),
             (std::vector<std::string>{"layer", "head", "model_tokens"}));
   EXPECT_EQ(whole.coord("length"), nullptr);
 }

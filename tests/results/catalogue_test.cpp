@@ -30,7 +30,7 @@ std::string group_of(const std::string& metrics) {
 
 std::string refusal(const std::string& text) {
   try {
-    read_catalogue(text);
+    read_catalogue("[" + text + "]");
   } catch (const std::logic_error& error) {
     return error.what();
   }
@@ -43,10 +43,11 @@ bool refuses(const std::string& text, const std::string& why) {
 
 TEST(Catalogue, ReadsEveryField) {
   const Catalogue found = read_catalogue(
+      "[" +
       group_of(metric("a", R"(, "none": -1, "flags": ["p", "q"], "by_position": true)") + "," +
                metric("b", R"(, "command": "compare", "identifier": true, "bound": true,
                                "fraction_of": "a")")) +
-      R"( {"group": "h", "command": "converge", "needs": "x", "metrics": []})");
+      R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
   EXPECT_EQ(a.group + a.name + a.title + a.unit + a.formula + a.tex + a.meaning + a.source,
@@ -82,12 +83,14 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
       refuses(group_of(metric("a", R"(, "fraction_of": "b")")), "a: there is no metric \"b\""));
   EXPECT_TRUE(refuses(group_of(metric("")), "\"name\" is empty"));
   EXPECT_TRUE(refuses(group_of("{\"name\": \"a\", \"kind\": \"sum\"}"), "a: \"kind\" is \"sum\""));
-  EXPECT_TRUE(refuses("{\"group\": ", "group 1: "));
+  EXPECT_TRUE(refuses("{\"group\": ", "expected JSON objects"));
+  EXPECT_TRUE(refuses("\"g\"", "group 1: expected an object"));
 }
 
 TEST(Catalogue, RefusesNamesThatStandTwice) {
   EXPECT_TRUE(refuses(group_of(metric("a") + "," + metric("a")), "a: the metric stands twice"));
-  EXPECT_TRUE(refuses(group_of(metric("a")) + group_of(metric("b")), "g: the group stands twice"));
+  EXPECT_TRUE(
+      refuses(group_of(metric("a")) + "," + group_of(metric("b")), "g: the group stands twice"));
   EXPECT_TRUE(refuses(
       group_of(metric("a", R"(, "flags": ["p"])") + "," + metric("b", R"(, "flags": ["p"])")),
       "b: \"p\" is judged twice"));

@@ -114,7 +114,7 @@ TEST(Changes, UndefinedAndNotFoundAreNoChanges) {
   EXPECT_EQ(list.unmeasured_values, 0);
 }
 
-TEST(Changes, AreToldInSentencesWhoseNumbersNameTheirCells) {
+TEST(Changes, AreSentencesWhoseNumbersNameTheirCells) {
   const Results d =
       differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, -9}}, 0.5 / std::sqrt(2.0));
   const auto lines = summarize_changes(d, list_changes(d), 2);
@@ -126,12 +126,13 @@ TEST(Changes, AreToldInSentencesWhoseNumbersNameTheirCells) {
             "2 of 6 values changed by more than 2 standard errors; 0 would by chance.");
   const auto& facts = lines[0].facts;
   ASSERT_EQ(facts.size(), 4u);
-  EXPECT_EQ(facts[0].metric, "coords.length");
+  EXPECT_EQ(facts[0].source.kind, FactSource::Kind::coordinate);
+  EXPECT_EQ(facts[0].source.name, "length");
   EXPECT_EQ(facts[0].value, 64);
   for (const std::size_t k : {1, 2}) {
-    const auto at = static_cast<std::size_t>(d.flat_index(*d.metric("m"), facts[k].cell));
-    EXPECT_EQ(facts[k].metric, "m");
-    EXPECT_EQ(d.metric("m")->values[at], facts[k].value);
+    EXPECT_EQ(facts[k].source.kind, FactSource::Kind::cell);
+    EXPECT_EQ(facts[k].source.name, "m");
+    EXPECT_EQ(d.metric("m")->at(facts[k].source.cell).value, facts[k].value);
   }
   EXPECT_EQ(facts[1].value, 1);
   EXPECT_EQ(facts[2].value, -9);

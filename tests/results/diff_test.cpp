@@ -14,7 +14,7 @@ using Numbers = std::vector<double>;
 using Names = std::vector<std::string>;
 
 // A run whose values say where they are: 1000 layer + 100 head + length + `shift`.
-double told(double layer, double head, double length) {
+double label_sum(double layer, double head, double length) {
   return 1000 * layer + 100 * head + length;
 }
 
@@ -24,15 +24,17 @@ Results run_of(const Numbers& layers, const Numbers& heads, const Numbers& lengt
   r.tool = {{"name", "headgauge"}};
   r.model = {{"name", "tiny"}};
   r.text = {{"names", {"a.txt"}}};
-  r.settings = {{"command", "scan"}, {"seed", 0}};
+  r.command = Command::scan;
+  r.settings = {{"seed", 0}};
   r.set_coord("layer", layers);
   r.set_coord("head", heads);
   r.set_coord("length", lengths);
-  LabelledArray& m = r.add_metric("told", {"layer", "head", "length"}, "keys");
+  LabelledArray& m = r.add_metric("measured", {"layer", "head", "length"}, "keys");
   m.values.clear();
   for (const double layer : layers) {
     for (const double head : heads) {
-      for (const double length : lengths) m.values.push_back(told(layer, head, length) + shift);
+      for (const double length : lengths)
+        m.values.push_back(label_sum(layer, head, length) + shift);
     }
   }
   m.standard_error.assign(m.values.size(), error);
@@ -46,7 +48,7 @@ double cell(const Results& r, const std::string& name, const Numbers& labels,
   const LabelledArray& m = *r.metric(name);
   std::vector<Index> at;
   std::size_t next = 0;
-  for (const std::string& dim : m.dims) {
+  for (const std::string& dim : m.dim_names()) {
     if (dim == "run") {
       at.push_back(run == "old" ? 0 : 1);
       continue;
@@ -56,7 +58,7 @@ double cell(const Results& r, const std::string& name, const Numbers& labels,
     EXPECT_NE(it, all.end()) << name << " " << dim;
     at.push_back(it - all.begin());
   }
-  return m.values[static_cast<std::size_t>(r.flat_index(m, at))];
+  return m.at(at).value;
 }
 
 bool noted(const Results& r, const std::string& part) {
@@ -96,22 +98,24 @@ TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {
   const Results before = run_of({0, 1, 2}, {0, 1, 2, 3}, {32, 64, 128});
   const Results after = run_of({2, 1, 5}, {3, 7, 1}, {64, 128, 256}, 2);
   const Results d = diff(before, after);
-  EXPECT_EQ(std::get<Numbers>(*d.coord("layer")), (Numbers{2, 1}));
-  EXPECT_EQ(std::get<Numbers>(*d.coord("head")), (Numbers{3, 1}));
-  EXPECT_EQ(std::get<Numbers>(*d.coord("length")), (Numbers{64, 128}));
-  EXPECT_EQ(std::get<Names>(*d.coord("run")), (Names{"old", "new"}));
-  EXPECT_EQ(d.metric("told")->dims, (Names{"layer", "head", "run", "length"}));
-  EXPECT_EQ(d.metric("told_change")->dims, (Names{"layer", "head", "length"}));
+  EXPECT_EQ(std::get<Numbers>(d.coord("layer")->labels()), (Numbers{2, 1}));
+  EXPECT_EQ(std::get<Numbers>(d.coord("head")->labels()), (Numbers{3, 1}));
+  EXPECT_EQ(std::get<Numbers>(d.coord("length")->labels()), (Numbers{64, 128}));
+  EXPECT_EQ(std::get<Names>(d.coord("run")->labels()), (Names{"old", "new"}));
+  EXPECT_EQ(d.metric("measured")->dim_names(), (Names{"layer", "head", "run", "length"}));
+  EXPECT_EQ(d.metric("measured_change")->dim_names(), (Names{"layer", "head", "length"}));
   for (const double layer : {1, 2}) {
     for (const double head : {1, 3}) {
       for (const double length : {64, 128}) {
-        EXPECT_EQ(cell(d, "told", {layer, head, length}, "old"), told(layer, head, length));
-        EXPECT_EQ(cell(d, "told", {layer, head, length}, "new"), told(layer, head, length) + 2);
-        EXPECT_EQ(cell(d, "told_change", {layer, head, length}), 2);
+        EXPECT_EQ(cell(d, "measured", {layer, head, length}, "old"),
+                  label_sum(layer, head, length));
+        EXPECT_EQ(cell(d, "measured", {layer, head, length}, "new"),
+                  label_sum(layer, head, length) + 2);
+        EXPECT_EQ(cell(d, "measured_change", {layer, head, length}), 2);
       }
     }
   }
-  EXPECT_EQ(d.metric("told")->rows, std::vector<std::int64_t>(16, 7));
+  EXPECT_EQ(d.metric("measured")->rows, std::vector<std::int64_t>(16, 7));
   EXPECT_TRUE(noted(d, "only in the old file, and left out: layer 0; head 0, 2; length 32"));
   EXPECT_TRUE(noted(d, "only in the new file, and left out: layer 5; head 7; length 256"));
 }
@@ -127,13 +131,13 @@ TEST(Diff, LabelsThatRoundingMovedAreTheSame) {
 
 TEST(Diff, ErrorsAreCombinedAsOfIndependentRuns) {
   const Results d = diff(run_of({0}, {0}, {32}, 0, 3), run_of({0}, {0}, {32}, 1, 4));
-  EXPECT_EQ(d.metric("told")->standard_error, (Numbers{3, 4}));
-  EXPECT_EQ(d.metric("told_change")->standard_error, Numbers{5});
+  EXPECT_EQ(d.metric("measured")->standard_error, (Numbers{3, 4}));
+  EXPECT_EQ(d.metric("measured_change")->standard_error, Numbers{5});
   Results bare = run_of({0}, {0}, {32});
-  bare.metric("told")->standard_error.clear();
+  bare.metric("measured")->standard_error.clear();
   for (const Results& one :
        {diff(bare, run_of({0}, {0}, {32})), diff(run_of({0}, {0}, {32}), bare)}) {
-    EXPECT_TRUE(one.metric("told_change")->standard_error.empty());
+    EXPECT_TRUE(one.metric("measured_change")->standard_error.empty());
   }
 }
 
@@ -144,7 +148,7 @@ TEST(Diff, SaysWhatWasCompared) {
   before.settings["seed"] = 1;
   after.text["names"] = {"b.txt", "c.txt"};
   const Results d = diff(before, after, {.old_file = "x/results.json", .new_file = "y.json"});
-  EXPECT_EQ(d.settings["command"], "diff");
+  EXPECT_EQ(d.command, Command::diff);
   EXPECT_EQ(d.settings["old"].dump(),
             R"({"file":"x/results.json","command":"scan","model":"gpt2","text":["a.txt"],)"
             R"("settings":{"seed":1}})");
@@ -161,8 +165,8 @@ TEST(Diff, WhatDescribesHeadsFollowsThem) {
   after.set_coord("layer_type", Names{"a", "b", "c"});
   after.set_coord("kv_head", Numbers{0, 0});
   before.set_coord("layer", Numbers{7, 2, 1});
-  EXPECT_EQ(std::get<Names>(*diff(before, after).coord("layer_type")), (Names{"b", "c"}));
-  EXPECT_EQ(std::get<Numbers>(*diff(before, after).coord("kv_head")), (Numbers{0, 0}));
+  EXPECT_EQ(std::get<Names>(diff(before, after).coord("layer_type")->labels()), (Names{"b", "c"}));
+  EXPECT_EQ(std::get<Numbers>(diff(before, after).coord("kv_head")->labels()), (Numbers{0, 0}));
 }
 
 TEST(Diff, MetricsThatCannotBeComparedAreLeftOutAndSaid) {
@@ -210,18 +214,18 @@ TEST(Diff, PositionsAreBinsSinceTheOneBefore) {
   Results after = before;
   before.set_coord("position", Numbers{16, 32, 64});
   after.set_coord("position", Numbers{16, 24, 32, 64});
-  before.add_metric("told_by_position", {"position"}, "1").values = {1, 2, 3};
-  after.add_metric("told_by_position", {"position"}, "1").values = {5, 6, 7, 8};
+  before.add_metric("measured_by_position", {"position"}, "1").values = {1, 2, 3};
+  after.add_metric("measured_by_position", {"position"}, "1").values = {5, 6, 7, 8};
   const Results d = diff(before, after);
-  EXPECT_EQ(std::get<Numbers>(*d.coord("position")), (Numbers{16, 64}));
-  EXPECT_EQ(d.metric("told_by_position")->values, (Numbers{1, 3, 5, 8}));
-  EXPECT_EQ(d.metric("told_by_position_change"), nullptr);
+  EXPECT_EQ(std::get<Numbers>(d.coord("position")->labels()), (Numbers{16, 64}));
+  EXPECT_EQ(d.metric("measured_by_position")->values, (Numbers{1, 3, 5, 8}));
+  EXPECT_EQ(d.metric("measured_by_position_change"), nullptr);
   const Results back = diff(after, before);
-  EXPECT_EQ(std::get<Numbers>(*back.coord("position")), (Numbers{16, 64}));
-  EXPECT_EQ(back.metric("told_by_position")->values, (Numbers{5, 8, 1, 3}));
-  const Results asked = diff(before, after, {.metrics = {"told_by_position"}});
-  EXPECT_EQ(asked.metric("told_by_position_change")->values, (Numbers{4, 5}));
-  EXPECT_EQ(asked.metric("told"), nullptr);
+  EXPECT_EQ(std::get<Numbers>(back.coord("position")->labels()), (Numbers{16, 64}));
+  EXPECT_EQ(back.metric("measured_by_position")->values, (Numbers{5, 8, 1, 3}));
+  const Results asked = diff(before, after, {.metrics = {"measured_by_position"}});
+  EXPECT_EQ(asked.metric("measured_by_position_change")->values, (Numbers{4, 5}));
+  EXPECT_EQ(asked.metric("measured"), nullptr);
 }
 
 TEST(Diff, ChangesThatFollowFromOthersGiveWay) {
@@ -229,13 +233,14 @@ TEST(Diff, ChangesThatFollowFromOthersGiveWay) {
   run.set_coord("normalizer", Names{"original", "ssmax"});
   run.add_metric("loss", {"normalizer", "length"}, "nats").values = {5, 6};
   run.add_metric("loss_change", {"normalizer", "length"}, "nats").values = {0, 1};
+  run.metric("loss_change")->change_of = "loss";
   run.add_metric("output_change", {"normalizer"}, "1").values = {0, 0.5};
   Results after = run;
   after.metric("loss")->values = {5, 8};
   after.metric("loss_change")->values = {0, 3};
   const Results d = diff(run, after);
-  EXPECT_EQ(d.metric("loss")->dims, (Names{"run", "normalizer", "length"}));
-  EXPECT_EQ(d.metric("loss_change")->dims, (Names{"normalizer", "length"}));
+  EXPECT_EQ(d.metric("loss")->dim_names(), (Names{"run", "normalizer", "length"}));
+  EXPECT_EQ(d.metric("loss_change")->dim_names(), (Names{"normalizer", "length"}));
   EXPECT_EQ(d.metric("loss_change")->values, (Numbers{0, 2}));
   EXPECT_NE(d.metric("output_change_change"), nullptr) << "there is no metric output";
   EXPECT_TRUE(noted(d, "follow from the metrics that they are named after: loss_change"));
@@ -246,14 +251,14 @@ TEST(Diff, ChangesThatFollowFromOthersGiveWay) {
 TEST(Diff, UndefinedValuesHaveNoChangeAndAreCounted) {
   Results before = run_of({0}, {0, 1, 2, 3}, {32});
   Results after = before;
-  before.metric("told")->values = {1, kUndefined, kUndefined, 4};
-  after.metric("told")->values = {kUndefined, 2, kUndefined, 5};
+  before.metric("measured")->values = {1, kUndefined, kUndefined, 4};
+  after.metric("measured")->values = {kUndefined, 2, kUndefined, 5};
   const Results d = diff(before, after);
-  const Numbers& change = d.metric("told_change")->values;
+  const Numbers& change = d.metric("measured_change")->values;
   EXPECT_TRUE(std::isnan(change[0]) && std::isnan(change[1]) && std::isnan(change[2]));
   EXPECT_EQ(change[3], 1);
-  EXPECT_TRUE(noted(d, "undefined in the new file alone, and without a change: told (1)"));
-  EXPECT_TRUE(noted(d, "undefined in the old file alone, and without a change: told (1)"));
+  EXPECT_TRUE(noted(d, "undefined in the new file alone, and without a change: measured (1)"));
+  EXPECT_TRUE(noted(d, "undefined in the old file alone, and without a change: measured (1)"));
 }
 
 TEST(Diff, CriticalNThatIsFoundInOneAloneHasNoChange) {
@@ -274,15 +279,15 @@ TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
   run.add_metric("loss", {"length"}, "nats").values = {5};
   const Results d = diff(run, run, {.heads = "1.*"});
   EXPECT_EQ(d.metric("loss"), nullptr);
-  EXPECT_EQ(cell(d, "told", {1, 0, 32}, "old"), told(1, 0, 32));
-  EXPECT_TRUE(std::isnan(cell(d, "told", {0, 1, 32}, "new")));
-  EXPECT_EQ(d.metric("told")->rows[0], 0);
+  EXPECT_EQ(cell(d, "measured", {1, 0, 32}, "old"), label_sum(1, 0, 32));
+  EXPECT_TRUE(std::isnan(cell(d, "measured", {0, 1, 32}, "new")));
+  EXPECT_EQ(d.metric("measured")->rows[0], 0);
   const auto fault_of = [&](const DiffOptions& options) {
     return thrown<UsageError>([&] { diff(run, run, options); });
   };
   expect_part(fault_of({.heads = "2.0"}), "from 0 to 1");
   expect_part(fault_of({.metrics = {"loss"}, .heads = "1.0"}), "metrics of single heads");
-  expect_part(fault_of({.metrics = {"lost"}}), "they share told, loss");
+  expect_part(fault_of({.metrics = {"lost"}}), "they share measured, loss");
   // A head within the range that is not there.
   const Results gap = run_of({0, 2}, {0}, {32});
   expect_part(thrown<UsageError>([&] { diff(gap, gap, {.heads = "0.0,1.0"}); }), "\"1.0\"");
@@ -294,7 +299,7 @@ TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
   };
   Results other = run_of({0}, {0}, {32});
   other.metrics.front().first = "rate";
-  expect_part(fault_of(run_of({0}, {0}, {32}), other), "metrics told in the old file");
+  expect_part(fault_of(run_of({0}, {0}, {32}), other), "metrics measured in the old file");
   expect_part(fault_of(run_of({0}, {0}, {32}), other), "metrics rate in the new");
   const std::string apart = fault_of(run_of({0}, {0}, {32}), run_of({0}, {0}, {64}));
   expect_part(apart, "lengths 32, ");
@@ -330,7 +335,7 @@ TEST(Diff, FlagsGainedAndLost) {
   EXPECT_EQ(d.flags[1].name + d.flags[1].change, "collapsedgained");
   EXPECT_EQ(d.flags[1].value, 0.99);
   EXPECT_TRUE(diff(before, before).flags.empty());
-  EXPECT_TRUE(diff(before, after, {.metrics = {"told"}}).flags.empty());
+  EXPECT_TRUE(diff(before, after, {.metrics = {"measured"}}).flags.empty());
   EXPECT_EQ(parse_results(results_text(d), "t").flags[0].change, "lost");
   // One head that only one of the runs measured.
   after.metric("entropy_normalized")->values[2] = 0.5;

@@ -12,6 +12,7 @@ inline Results made_results() {
   r.text = {{"names", {"a.txt"}},
             {"sha256", {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}},
             {"tokens", {64}}};
+  r.command = Command::scan;
   r.settings = {{"seed", 7}, {"top_n", {1, 5}}, {"x", "embedding"}};
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
@@ -36,7 +37,8 @@ inline Results made_results() {
   r.add_metric("cache_bytes", {}, "bytes").values = {12345};
   r.flags.push_back({"redundant", 1, 2, 64, 0.875, 0.8, "convention", "Drop one of them.", 0});
   r.summary = {{"At L = 64 head 1.2 is at 17.2 keys.",
-                {{"64", "coords.length", {1}, 64, 1}, {"17.2", "mass_90", {1, 2, 1}, 17.25, 1}},
+                {{"64", {FactSource::Kind::coordinate, "length", {1}}, 64},
+                 {"17.2", {FactSource::Kind::cell, "mass_90", {1, 2, 1}}, 17.25}},
                 {"1.2"}}};
   r.notices = {"3 rows had no mass"};
   r.timings = {{"forward_s", 0.5}, {"total_s", 1.75}};

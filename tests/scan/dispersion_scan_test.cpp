@@ -40,7 +40,7 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   EXPECT_LT(slope.standard_error[kUniform], 1e-5);
   EXPECT_LT(slope.standard_error[kOneHot], 1e-5);
   const std::vector<double> lengths = {256, 512, 1024};
-  ASSERT_EQ(std::get<std::vector<double>>(*results.coord("forecast_length")), lengths);
+  ASSERT_EQ(std::get<std::vector<double>>(results.coord("forecast_length")->labels()), lengths);
   const LabelledArray& forecast = *results.metric("effective_tokens_forecast");
   for (Index f = 0; f < 3; ++f) {
     const double last = lengths[static_cast<std::size_t>(f)];

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+
+#include "headgauge/catalogue.hpp"
 
 namespace headgauge {
 namespace {
@@ -140,6 +143,16 @@ TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
   EXPECT_EQ(names(r), Names{"saturated"});
   r.set_coord("top_n", std::vector<double>{1, 21, 25, 100});
   EXPECT_EQ(names(r), Names{});
+}
+
+TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {
+  std::set<std::string> flags = {"recommended"};  // of compare --each head
+  for (const FlagInfo& info : flag_infos()) flags.insert(info.name);
+  std::set<std::string> judged;
+  for (const MetricInfo& metric : all_metrics()) {
+    judged.insert(metric.flags.begin(), metric.flags.end());
+  }
+  EXPECT_EQ(judged, flags);
 }
 
 TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndOneSentenceOfAdvice) {

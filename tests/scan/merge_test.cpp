@@ -26,7 +26,7 @@ Results run_with(double offset, double critical) {
 Results merged_runs() {
   const Results original = run_with(1, -1), intervention = run_with(10, 14);
   Results merged;
-  for (const auto& [name, values] : original.coords) merged.set_coord(name, values);
+  merged.coords = original.coords;
   merged.set_coord("normalizer", std::vector<std::string>{"original", "intervention"});
   const Results* runs[] = {&original, &intervention};
   merge_runs(
@@ -37,10 +37,12 @@ Results merged_runs() {
 TEST(MergeRuns, TheNewDimensionComesAfterLayerAndHead) {
   const Results merged = merged_runs();
   const LabelledArray& entropy = *merged.metric("entropy");
-  EXPECT_EQ(entropy.dims, (std::vector<std::string>{"layer", "head", "normalizer", "length"}));
+  EXPECT_EQ(entropy.dim_names(),
+            (std::vector<std::string>{"layer", "head", "normalizer", "length"}));
   EXPECT_EQ(entropy.values, (std::vector<double>{1, 2, 10, 11, 3, 4, 12, 13}));
   EXPECT_EQ(entropy.rows, (std::vector<std::int64_t>{8, 16, 8, 16, 8, 16, 8, 16}));
-  EXPECT_EQ(merged.metric("critical_n")->dims, (std::vector<std::string>{"normalizer", "length"}));
+  EXPECT_EQ(merged.metric("critical_n")->dim_names(),
+            (std::vector<std::string>{"normalizer", "length"}));
 }
 
 TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {

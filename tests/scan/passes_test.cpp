@@ -54,7 +54,7 @@ bool same(double a, double b) {
 // The cells of a metric with one entry of `length` picked, in order.
 std::vector<double> at_length(const Results& results, const LabelledArray& metric, Index length) {
   Index outer = 1, inner = 1, lengths = 1;
-  for (const std::string& dim : metric.dims) {
+  for (const std::string& dim : metric.dim_names()) {
     const Index size = results.coord_size(dim);
     if (dim == "length") {
       lengths = size;
@@ -78,7 +78,8 @@ std::vector<double> at_length(const Results& results, const LabelledArray& metri
 void expect_length(const Results& whole, Index length, const Results& alone) {
   int compared = 0;
   for (const auto& [name, metric] : alone.metrics) {
-    const bool by_length = std::ranges::find(metric.dims, "length") != metric.dims.end();
+    const bool by_length =
+        std::ranges::find(metric.dim_names(), "length") != metric.dim_names().end();
     const bool longest = length + 1 == whole.coord_size("length");
     if (!by_length && !longest) continue;
     if (name.find("slope") != std::string::npos || name.find("forecast") != std::string::npos) {
@@ -100,7 +101,7 @@ TEST(Passes, EveryLengthIsAScanOfItsOwn) {
   const std::vector<int> lengths = {16, 40, 97};
   auto source = tiny_source({framed(200)});
   const Results whole = scan(*source, tiny_options(lengths));
-  EXPECT_EQ(std::get<std::vector<double>>(*whole.coord("length")),
+  EXPECT_EQ(std::get<std::vector<double>>(whole.coord("length")->labels()),
             (std::vector<double>{16, 40, 97}));
   EXPECT_EQ(whole.settings["lengths"].get<std::vector<int>>(), lengths);
   EXPECT_EQ(whole.coord_numbers("position").back(), 97);
@@ -237,7 +238,8 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
   const Results results = scan(*source, tiny_options({16, 32, 64, 97}), &stop, stop.token());
   EXPECT_TRUE(results.partial);
   EXPECT_EQ(results.layers_done, 2);
-  EXPECT_EQ(std::get<std::vector<double>>(*results.coord("length")), (std::vector<double>{64, 97}));
+  EXPECT_EQ(std::get<std::vector<double>>(results.coord("length")->labels()),
+            (std::vector<double>{64, 97}));
   auto again = tiny_source({framed(200)});
   const Results whole = scan(*again, tiny_options({64, 97}));
   EXPECT_EQ(results.metric("separability")->values, whole.metric("separability")->values);

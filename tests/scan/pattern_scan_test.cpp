@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "headgauge/headgauge.hpp"
@@ -287,6 +288,25 @@ TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
   const Results results = scan(source, options_with("window:size=20"));
   EXPECT_LT(results.at("kept_mass", {0, 0, 0}), 0.9);
   EXPECT_TRUE(std::isnan(results.at("output_change", {0, 0, 0})));
+}
+
+// Scores that are all -Inf hide every key of a row: it has no weights without the pattern either.
+TEST(ScanPattern, RowsWithoutKeysAreLeftOut) {
+  MadeSource source;
+  Matrix<float> scores(kLength, kLength);
+  for (Index i = 0; i < kLength; ++i) {
+    const bool hidden = i % 3 == 0 || i >= kLength - 30;
+    for (Index j = 0; j < kLength; ++j) {
+      scores(i, j) = hidden ? -std::numeric_limits<float>::infinity() : 0.01f * ((i * j) % 17);
+    }
+  }
+  for (HeadInput& head : source.heads()) head.scores = scores;
+  const Results results = scan(source, options_with("window:size=20"));
+  const double kept = results.at("kept_mass", {0, 0, 0});
+  EXPECT_GT(kept, 0.1);
+  EXPECT_LT(kept, 0.9);
+  EXPECT_EQ(results.metric("kept_mass")->rows[0], 80);
+  EXPECT_EQ(results.metric("output_change")->rows[0], 80);
 }
 
 // Rows whose output is 0 have no relative change.

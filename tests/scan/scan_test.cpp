@@ -108,7 +108,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   // What is of the whole model cannot be told from some of its layers.
   EXPECT_NE(full.metric("critical_n"), nullptr);
   EXPECT_NE(full.metric("sensitivity_max"), nullptr);
-  for (const auto& [name, metric] : part.metrics) EXPECT_EQ(metric.dims[0], "layer") << name;
+  for (const auto& [name, metric] : part.metrics) EXPECT_EQ(metric.dim_names()[0], "layer") << name;
   const auto& notices = part.notices;
   EXPECT_EQ(std::ranges::count(notices,
                                "interrupted: what is of the whole model is left out (critical_n, "

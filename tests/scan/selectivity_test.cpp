@@ -50,12 +50,14 @@ class Noise final : public HeadSource {
       head.values = tensors_[static_cast<std::size_t>(3 * h + 2)];
       head.x = {tensors_.back(), {}, 1};
       head.scale = 0.35f;
-      if (!heads_.empty()) heads_[static_cast<std::size_t>(h)].apply(head);
+      if (!interventions_.empty()) interventions_[static_cast<std::size_t>(h)].apply(head);
       heads_.push_back(head);
     }
     return heads_;
   }
-  void intervene(const HeadInterventions& interventions) override { heads_ = interventions; }
+  void intervene(const HeadInterventions& interventions) override {
+    interventions_ = interventions;
+  }
   std::vector<double> token_losses(int) override { return {}; }
 
  private:
@@ -63,7 +65,7 @@ class Noise final : public HeadSource {
   static constexpr Index kLength = 256, kSize = 16;
   SourceInfo info_;
   std::vector<Matrix<float>> tensors_ = std::vector<Matrix<float>>(3 * kHeads + 1);
-  HeadInterventions heads_;
+  HeadInterventions interventions_;
   std::vector<HeadInput> heads_;
 };
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
+#include <memory>
 #include <random>
 
 namespace headgauge {
@@ -27,10 +29,10 @@ Rows random_rows(std::span<const Index> lengths, double undefined_share) {
   return rows;
 }
 
-CellStatistics direct(const Rows& rows, Index begin, Index end) {
+Estimate direct(const Rows& rows, Index begin, Index end) {
   std::map<std::pair<std::size_t, Index>, std::pair<double, double>> blocks;  // sum, rows
   std::map<std::size_t, std::pair<double, double>> documents;
-  CellStatistics result;
+  Estimate result;
   double sum = 0;
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (static_cast<Index>(rows[d].size()) < end) continue;
@@ -47,13 +49,13 @@ CellStatistics direct(const Rows& rows, Index begin, Index end) {
   }
   if (result.rows == 0) return result;
   const auto n = static_cast<double>(result.rows);
-  result.mean = sum / n;
+  result.value = sum / n;
   const auto error = [&](const auto& batches) {
     const auto k = static_cast<double>(batches.size());
     if (k < 4) return kUndefined;
     double squares = 0;
     for (const auto& [key, batch] : batches) {
-      const double deviation = batch.first / batch.second - result.mean;
+      const double deviation = batch.first / batch.second - result.value;
       squares += batch.second * batch.second * deviation * deviation;
     }
     return std::sqrt(k / (k - 1) * squares) / n;
@@ -62,12 +64,12 @@ CellStatistics direct(const Rows& rows, Index begin, Index end) {
   return result;
 }
 
-void expect_same(const CellStatistics& found, const CellStatistics& expected) {
+void expect_same(const Estimate& found, const Estimate& expected) {
   EXPECT_EQ(found.rows, expected.rows);
   const auto same = [](double a, double b) {
     return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-12 * std::abs(b);
   };
-  EXPECT_TRUE(same(found.mean, expected.mean)) << found.mean << " " << expected.mean;
+  EXPECT_TRUE(same(found.value, expected.value)) << found.value << " " << expected.value;
   EXPECT_TRUE(same(found.standard_error, expected.standard_error))
       << found.standard_error << " " << expected.standard_error;
 }
@@ -90,7 +92,7 @@ void check(const std::vector<Index>& document_lengths, double undefined_share) {
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     const Index bins = plan.bins_of_length(static_cast<Index>(l));
     expect_same(accumulator.reduce(1, 0, bins), direct(rows, 0, lengths[l]));
-    expect_same(accumulator.reduce(0, 0, bins), CellStatistics{});
+    expect_same(accumulator.reduce(0, 0, bins), Estimate{});
   }
   Index begin = 0;
   for (std::size_t b = 0; b < plan.edges().size(); ++b) {
@@ -120,6 +122,141 @@ TEST(Statistics, SeriesAgreeWithTheirDefinition) {
   for (Index count : {99, 100, 256, 399, 500}) {
     expect_same(series_statistics(rows, count), direct(rows, 0, count));
   }
+}
+
+MetricInfo metric(const std::string& name, std::vector<std::string> dims = {},
+                  MetricKind kind = MetricKind::row_mean) {
+  MetricInfo info;
+  info.name = name;
+  info.dims = std::move(dims);
+  info.kind = kind;
+  return info;
+}
+
+// Declares what a test says.
+class Declares final : public Measure {
+ public:
+  explicit Declares(std::function<void(MetricRegistry&)> declare) : declare_(std::move(declare)) {}
+  void declare(MetricRegistry& metrics) override { declare_(metrics); }
+  MeasureNeeds needs() const override { return {}; }
+  void observe(const RowBlock&, int, RowSink&) override {}
+
+ private:
+  std::function<void(MetricRegistry&)> declare_;
+};
+
+std::vector<std::unique_ptr<Measure>> declaring(
+    std::initializer_list<std::function<void(MetricRegistry&)>> declarations) {
+  std::vector<std::unique_ptr<Measure>> measures;
+  for (const auto& declare : declarations) measures.push_back(std::make_unique<Declares>(declare));
+  return measures;
+}
+
+TEST(Layout, MetricsTakeTheirCellsInTheOrderThatTheyAreDeclared) {
+  MetricHandle first, grid, derived, longest;
+  const CellLayout layout(
+      declaring({[&](MetricRegistry& metrics) {
+                   metrics.coord("size", std::vector<double>{1, 5});
+                   metrics.coord("rule", std::vector<std::string>{"a", "b", "c"});
+                   first = metrics.add(metric("first"));
+                   grid = metrics.add(metric("grid", {"size", "rule"}));
+                 },
+                 [&](MetricRegistry& metrics) {
+                   metrics.coord("size", std::vector<double>{1, 5});
+                   metrics.coord("depth", std::vector<double>{1, 2, 3});
+                   derived = metrics.add(metric("derived", {"layer"}, MetricKind::derived));
+                   longest = metrics.add(metric("longest", {"size"}, MetricKind::row_longest));
+                   metrics.add(metric("hidden", {"depth"}, MetricKind::hidden));
+                 }}));
+  EXPECT_FALSE(MetricHandle{});
+  EXPECT_FALSE(derived);
+  ASSERT_TRUE(first && grid && longest);
+  EXPECT_EQ(first.count, 1);
+  EXPECT_EQ(grid.count, 6);
+  EXPECT_EQ(layout.cells(), 1 + 6 + 2 + 3);
+  ASSERT_EQ(layout.ranges().size(), 4u);
+  EXPECT_EQ(layout.ranges()[layout.range_of(grid)].metric.name, "grid");
+  EXPECT_TRUE(layout.ranges()[layout.range_of(grid)].by_length);
+  EXPECT_FALSE(layout.ranges()[layout.range_of(longest)].by_length);
+
+  // Each value lands in a cell of its own, and an empty handle in none.
+  Matrix<double> values(2, layout.cells());
+  RowSink sink(values);
+  sink.set(1, first, 1.0);
+  for (Index i = 0; i < 6; ++i) sink.set(1, grid, i, 2.0 + i);
+  sink.set(1, longest, 1, 9.0);
+  sink.set(1, derived, 7.0);
+  const std::vector<double> expected = {1, 2, 3, 4, 5, 6, 7, 0, 9, 0, 0, 0};
+  EXPECT_EQ(std::vector<double>(values.row(1).begin(), values.row(1).end()), expected);
+
+  // What only hidden metrics have is not written.
+  std::vector<std::string> dims;
+  for (const auto& [dim, entries] : layout.written_coords()) dims.push_back(dim);
+  EXPECT_EQ(dims, (std::vector<std::string>{"size", "rule"}));
+}
+
+TEST(Layout, RefusesWhatDoesNotFitTogether) {
+  const auto complaint = [](std::initializer_list<std::function<void(MetricRegistry&)>> all) {
+    try {
+      CellLayout layout(declaring(all));
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const auto of_size = [](MetricRegistry& metrics) {
+    metrics.coord("size", std::vector<double>{1, 5});
+    metrics.add(metric("m", {"size"}));
+  };
+  EXPECT_EQ(complaint({of_size}), "none");
+  EXPECT_NE(complaint({of_size, of_size}).find("the metric m"), std::string::npos);
+  EXPECT_NE(complaint({of_size,
+                       [](MetricRegistry& metrics) {
+                         metrics.coord("size", std::vector<double>{1, 6});
+                       }})
+                .find("the dim size"),
+            std::string::npos);
+  EXPECT_NE(complaint({[](MetricRegistry& metrics) {
+              metrics.add(metric("m", {"size"}));
+            }}).find("\"size\""),
+            std::string::npos);
+}
+
+// Value of cell c in row q of the only document: 1000 c + q.
+TEST(Layout, ATableGivesEveryMetricByItsHandle) {
+  MetricHandle grid, longest;
+  const CellLayout layout(declaring({[&](MetricRegistry& metrics) {
+    metrics.coord("size", std::vector<double>{1, 5});
+    longest = metrics.add(metric("longest", {"size"}, MetricKind::row_longest));
+    MetricInfo info = metric("grid", {"size"});
+    info.by_position = true;
+    grid = metrics.add(info);
+  }}));
+  const std::vector<int> lengths = {4, 8};
+  const std::vector<Index> documents = {8};
+  const RowPlan plan(lengths, documents, 0, 0);
+  HeadAccumulator accumulator(plan, layout.cells());
+  for (const Tile& tile : plan.documents()[0].tiles) {
+    Matrix<double> values(std::ssize(tile.queries), layout.cells());
+    for (Index r = 0; r < values.rows(); ++r) {
+      for (Index c = 0; c < values.cols(); ++c) {
+        values(r, c) = static_cast<double>(1000 * c + tile.queries[r]);
+      }
+    }
+    accumulator.add(0, tile, values.view());
+  }
+  LayerTable table(plan, layout, 2);
+  table.fill(1, accumulator);
+  for (Index inner = 0; inner < 2; ++inner) {
+    const auto cell = static_cast<double>(1000 * inner);
+    EXPECT_EQ(table.at(grid, 1, 0, inner).mean, 2000 + cell + 1.5);
+    EXPECT_EQ(table.at(grid, 1, 1, inner).mean, 2000 + cell + 3.5);
+    EXPECT_EQ(table.at(longest, 1, 1, inner).mean, cell + 3.5);
+    EXPECT_EQ(table.at_position(grid, 1, 0, inner).mean, 2000 + cell);        // position 1
+    EXPECT_EQ(table.at_position(grid, 1, 3, inner).mean, 2000 + cell + 5.5);  // 5 to 8
+  }
+  EXPECT_EQ(table.at(grid, 0, 0, 0).rows, 0);
+  EXPECT_TRUE(std::isnan(table.at(MetricHandle{}, 1, 0, 0).mean));
 }
 
 }  // namespace

@@ -32,43 +32,48 @@ inline std::vector<std::string> numbers_in(const SummaryLine& line) {
 
 // The value of a fact, looked up in the file's own JSON.
 inline double value_in(const nlohmann::ordered_json& file, const Fact& fact) {
-  const std::string& name = fact.metric;
-  if (name == "rule") return fact.value;
-  if (name == "heads") return file["coords"]["layer"].size() * file["coords"]["head"].size();
-  if (name == "searched") {
-    const int longest = file["coords"]["length"].back();
-    const int most = file["settings"]["critical_max"];
-    return most < longest ? most : longest - 1;
-  }
-  if (name == "limit") {
-    const int longest = file["coords"]["length"].back();
-    int n = 0;
-    while ((n + 1) * 100 < 6 * longest) ++n;  // the largest N below 6 % of L
-    return n;
-  }
-  const std::size_t dot = name.find('.');
-  if (dot != std::string::npos) {
-    const std::string part = name.substr(0, dot), key = name.substr(dot + 1);
-    if (part == "coords") return file["coords"][key][static_cast<std::size_t>(fact.cell.at(0))];
-    if (part == "settings") return file["settings"][key];
-    if (part == "heads") {
+  using Kind = FactSource::Kind;
+  const std::string& name = fact.source.name;
+  switch (fact.source.kind) {
+    case Kind::constant:
+    case Kind::derived:
+      return fact.value;
+    case Kind::heads:
+      return file["coords"]["layer"].size() * file["coords"]["head"].size();
+    case Kind::critical_range: {
+      const int longest = file["coords"]["length"].back();
+      const int most = file["settings"]["critical_max"];
+      return most < longest ? most : longest - 1;
+    }
+    case Kind::length_limit: {
+      const int longest = file["coords"]["length"].back();
+      int n = 0;
+      while ((n + 1) * 100 < 6 * longest) ++n;  // the largest N below 6 % of L
+      return n;
+    }
+    case Kind::coordinate:
+      return file["coords"][name][static_cast<std::size_t>(fact.source.cell.at(0))];
+    case Kind::setting:
+      return file["settings"][name];
+    case Kind::heads_with: {
       int count = 0;
-      for (const nlohmann::ordered_json& layer : file["metrics"][key]["values"]) {
+      for (const nlohmann::ordered_json& layer : file["metrics"][name]["values"]) {
         for (const nlohmann::ordered_json& head : layer)
           count += !head.back().is_null() && head.back() >= 1;
       }
       return count;
     }
-    if (part == "flags") {
+    case Kind::flags:
       return static_cast<double>(
           std::count_if(file["flags"].begin(), file["flags"].end(),
-                        [&](const nlohmann::ordered_json& flag) { return flag["name"] == key; }));
-    }
+                        [&](const nlohmann::ordered_json& flag) { return flag["name"] == name; }));
+    case Kind::cell:
+    case Kind::standard_error:
+      break;
   }
-  const bool error = name.starts_with("stderr.");
-  const nlohmann::ordered_json* cell =
-      error ? &file["metrics"][name.substr(7)]["stderr"] : &file["metrics"][name]["values"];
-  for (const Index i : fact.cell) cell = &cell->at(static_cast<std::size_t>(i));
+  const char* part = fact.source.kind == Kind::cell ? "values" : "stderr";
+  const nlohmann::ordered_json* cell = &file["metrics"][name][part];
+  for (const Index i : fact.source.cell) cell = &cell->at(static_cast<std::size_t>(i));
   return cell->get<double>();
 }
 
@@ -87,9 +92,9 @@ inline void expect_facts_are_in_the_results(const Results& results,
     SCOPED_TRACE(line.text);
     for (const Fact& fact : line.facts) {
       EXPECT_NE(line.text.find(fact.text), std::string::npos) << fact.text;
-      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.metric;
-      if (fact.metric == "derived") continue;
-      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.metric;
+      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.source.name;
+      if (fact.source.kind == FactSource::Kind::derived) continue;
+      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.source.name;
     }
     for (const std::string& head : line.heads) {
       EXPECT_NE(line.text.find("head " + head), std::string::npos) << head;
@@ -104,16 +109,16 @@ inline void expect_every_number_is_in_the_results(const Results& results) {
     std::vector<std::string> texts;
     for (const Fact& fact : line.facts) {
       texts.push_back(fact.text);
-      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.metric;
-      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.metric;
+      EXPECT_EQ(fact.value, value_in(file, fact)) << fact.source.name;
+      EXPECT_LE(digits_off(fact.text, fact.value * fact.scale), .5 + 1e-9) << fact.source.name;
     }
     EXPECT_EQ(numbers_in(line), texts) << "a number without a fact, or in another order";
     EXPECT_GE(line.facts.size(), 1u);
     EXPECT_GE(line.heads.size(), 1u);
     const bool names_length =
         std::any_of(line.facts.begin(), line.facts.end(), [&](const Fact& fact) {
-          return fact.metric == "coords.length" &&
-                 fact.cell == std::vector<Index>{results.coord_size("length") - 1};
+          return fact.source.kind == FactSource::Kind::coordinate && fact.source.name == "length" &&
+                 fact.source.cell == std::vector<Index>{results.coord_size("length") - 1};
         });
     EXPECT_TRUE(names_length);
   }

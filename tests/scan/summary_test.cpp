@@ -143,7 +143,7 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
   Results r = whole;
   r.metrics.clear();
   for (const auto& [name, metric] : whole.metrics) {
-    const bool weights = metric.dims.size() == 3 && name != "critical_n_head";
+    const bool weights = metric.dim_names().size() == 3 && name != "critical_n_head";
     if (weights) r.metrics.emplace_back(name, metric);
   }
   r.flags = find_flags(r);

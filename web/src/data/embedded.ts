@@ -1,13 +1,12 @@
 // Results from the page itself, as `headgauge report` puts them there: a header, and one script a
 // metric, which is unpacked when it is asked for.
-import { Results, type CatalogueEntry, type Header, type MetricInfo, type RawNumbers } from "./results";
+import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
 export const DATA_ID = "headgauge-data";
 
 // `element` names the text of a metric's numbers: {"values": [...], "stderr": ..., "rows": ...}.
 interface Overview {
   header: Header;
-  catalogue: CatalogueEntry[];
   metrics: (MetricInfo & { element: string })[];
 }
 
@@ -16,13 +15,12 @@ export function resultsFromOverview(
   text: string,
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
 ): Results {
-  const { header, catalogue, metrics } = JSON.parse(text) as Overview;
+  const { header, metrics } = JSON.parse(text) as Overview;
   const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
   return new Results(
     header,
-    new Map(metrics.map(({ name, dims, unit }) => [name, { name, dims, unit }])),
+    new Map(metrics.map(({ element: _, ...info }) => [info.name, info])),
     (name) => load(elements.get(name)!),
-    new Map(catalogue.map((entry) => [entry.name, entry])),
   );
 }
 

@@ -1,24 +1,21 @@
 // Results from the text of a results.json, or from its parsed value.
-import { Results, type CatalogueEntry, type Header, type MetricInfo, type RawNumbers } from "./results";
+import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
-export const SCHEMA = "headgauge.results/1";
+export const SCHEMA = "headgauge.results/2";
 
 interface ResultsFile extends Header {
-  metrics: Record<string, { dims: string[]; unit: string } & RawNumbers>;
+  metrics: Record<string, Omit<MetricInfo, "name"> & RawNumbers>;
 }
 
-export function resultsFromFile(file: unknown, catalogue: CatalogueEntry[] = []): Results {
+export function resultsFromFile(file: unknown): Results {
   const found = (file as ResultsFile | null)?.schema;
   if (typeof found !== "string" || !(found === SCHEMA || found.startsWith(`${SCHEMA}.`))) {
     throw new Error(`expected a results file of schema ${SCHEMA}, found ${JSON.stringify(found)}`);
   }
   const { metrics, ...header } = file as ResultsFile;
   const infos = new Map<string, MetricInfo>();
-  for (const [name, { dims, unit }] of Object.entries(metrics)) infos.set(name, { name, dims, unit });
-  return new Results(
-    header,
-    infos,
-    (name) => metrics[name]!,
-    new Map(catalogue.map((entry) => [entry.name, entry])),
-  );
+  for (const [name, { values: _v, stderr: _s, rows: _r, ...info }] of Object.entries(metrics)) {
+    infos.set(name, { name, ...info });
+  }
+  return new Results(header, infos, (name) => metrics[name]!);
 }

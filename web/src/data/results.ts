@@ -1,4 +1,5 @@
 // A results file (docs/formats.md): named coordinates, and metrics over them.
+import { declaration, type CatalogueEntry } from "../catalogue/catalogue";
 
 export type Label = number | string;
 // A cell by the labels' indices along the dims of a metric.
@@ -8,6 +9,8 @@ export interface MetricInfo {
   readonly name: string;
   readonly dims: readonly string[];
   readonly unit: string;
+  readonly none?: number; // the value that says that none was found
+  readonly change_of?: string; // the metric whose change this is
 }
 
 // Row-major in the order of `dims`; NaN where undefined.
@@ -60,6 +63,7 @@ export interface Claim {
 // All of a results file but the numbers of its metrics.
 export interface Header {
   schema: string;
+  command?: string;
   tool: { name: string; version: string; [key: string]: unknown };
   model: { name: string; family: string; layers: number; heads: number; [key: string]: unknown };
   text: { names?: string[]; sha256?: (string | null)[]; tokens?: number[]; tokens_total?: number[] };
@@ -72,19 +76,6 @@ export interface Header {
   timings: Record<string, number>;
   summary?: Sentence[];
   claims?: Claim[];
-}
-
-// What `headgauge measures` says of a metric.
-export interface CatalogueEntry {
-  name: string;
-  group: string;
-  command: string;
-  dims: string;
-  unit: string;
-  formula: string;
-  source: string;
-  meaning: string;
-  by_position: boolean;
 }
 
 // The numbers of one metric as they stand in the file or in a chunk of the page: nested or flat.
@@ -110,12 +101,11 @@ export class Results {
     readonly header: Header,
     private readonly infos: ReadonlyMap<string, MetricInfo>,
     private readonly load: LoadNumbers,
-    readonly catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(),
     private readonly nameInFile: (name: string) => string = (name) => name,
   ) {}
 
   get command(): string {
-    return String(this.header.settings["command"] ?? "");
+    return this.header.command ?? "";
   }
 
   coord(name: string): readonly Label[] {
@@ -135,11 +125,31 @@ export class Results {
     return this.infos.has(name);
   }
 
-  // The metric that NAME_change is the change of; undefined where it is none of the file's:
-  // output_change is a metric of its own.
+  // The metric whose change this is; undefined where it is no change of a metric of the file.
   changed(name: string): string | undefined {
-    const plain = name.replace(/_change$/, "");
-    return plain !== name && this.has(plain) ? plain : undefined;
+    const plain = this.infos.get(name)?.change_of;
+    return plain !== undefined && this.has(plain) ? plain : undefined;
+  }
+
+  // Whether the value says that none was found, and is no size; a change may have that size.
+  isNone(name: string, value: number): boolean {
+    const info = this.infos.get(name);
+    return info?.change_of === undefined && info?.none === value;
+  }
+
+  // What the catalogue says of a metric, or of the one whose change it is; undefined for a user's own.
+  entry(name: string): CatalogueEntry | undefined {
+    const known = declaration(name);
+    const plain = this.changed(name);
+    return known || plain === undefined ? known?.entry : this.entry(plain);
+  }
+
+  // The name for people: its title in the catalogue, or its own name.
+  title(name: string): string {
+    const known = declaration(name);
+    const plain = this.changed(name);
+    if (known) return known.title;
+    return plain === undefined ? name.replaceAll("_", " ") : `change of ${this.title(plain)}`;
   }
 
   info(name: string): MetricInfo | undefined {
@@ -195,7 +205,7 @@ export class Results {
     for (const info of this.infos.values()) {
       if (!info.name.startsWith(start)) continue;
       const name = plain(info.name);
-      infos.set(name, { name, unit: info.unit, dims: info.dims.map(plain) });
+      infos.set(name, { ...info, name, dims: info.dims.map(plain) });
     }
     if (infos.size === 0) return undefined;
     const coords: Record<string, Label[]> = {};
@@ -207,7 +217,6 @@ export class Results {
         const ready = this.loaded.get(start + name);
         return ready ?? this.load(start + name);
       },
-      this.catalogue,
       (name) => this.nameInFile(start + name),
     );
   }

@@ -47,7 +47,7 @@ export const capital = (text: string): string => text.slice(0, 1).toUpperCase() 
 // "effective tokens (keys)"; numbers without a unit have no brackets.
 export function metricLabel(results: Results, name: string): string {
   const unit = results.info(name)?.unit ?? "1";
-  return unit === "1" || unit === "" ? plainName(name) : `${plainName(name)} (${unit})`;
+  return unit === "1" || unit === "" ? results.title(name) : `${results.title(name)} (${unit})`;
 }
 
 export function headLabel(results: Results, layer: number, head: number): string {

@@ -30,7 +30,7 @@ export function genericFigure(results: Results, name: string, cell: Cell = {}): 
   }
   const places = results.numbers(dim);
   const curves = metricCurve(results, dim, cell, {
-    name, label: plainName(name), colour: 0, style: "line",
+    name, label: results.title(name), colour: 0, style: "line",
   });
   const log = isWide(curves.flatMap(({ values }) => values));
   const wide = isWide(places);

@@ -23,10 +23,6 @@ export function overHeads(results: Results, name: string, cell: Cell = {}): Head
   );
 }
 
-// -1 in these says that none was found among those searched; it is no size.
-export const isNoneFound = (name: string, value: number): boolean =>
-  value === -1 && /^critical_(n|n_head)(_by_position)?$/.test(name);
-
 export function quantile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return NaN;
   const at = share * (sorted.length - 1);

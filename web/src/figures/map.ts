@@ -4,7 +4,7 @@ import type { Cell, Metric, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
-import { isNoneFound, overHeads } from "./heads";
+import { overHeads } from "./heads";
 import { colourScale, themeOf } from "./theme";
 
 // "L = 1024, N = 20": the labels of the dims that are fixed.
@@ -47,7 +47,7 @@ export function mapFigure(results: Results, name: string, cell: Cell): Figure {
     ]),
     draw: (options) => {
       const theme = themeOf(options.dark);
-      const shown = values.map(({ value }) => (isNoneFound(name, value) ? NaN : value));
+      const shown = values.map(({ value }) => (results.isNone(name, value) ? NaN : value));
       const scale = colourScale(shown, results.changed(name) !== undefined);
       const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
       const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
@@ -59,13 +59,13 @@ export function mapFigure(results: Results, name: string, cell: Cell): Figure {
           layer: layers[layer]!,
           head: heads[head]!,
           fill,
-          mark: isNoneFound(name, value) ? "–" : "×",
+          mark: results.isNone(name, value) ? "–" : "×",
           missing: !Number.isFinite(shown[k]),
           ink: isDark(fill) ? "#ffffff" : "#000000",
           text: shortText(value),
           title:
             `layer ${layers[layer]}${byHead ? `, head ${heads[head]}` : ""}: ` +
-            (isNoneFound(name, value) ? "none found" : formatWithError(value, error)),
+            (results.isNone(name, value) ? "none found" : formatWithError(value, error)),
         };
       });
       type Drawn = (typeof cells)[number];

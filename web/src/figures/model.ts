@@ -6,19 +6,19 @@ import {
 } from "./changes";
 import { costsFigure } from "./costs";
 import { criticalFigure, lossFigure } from "./critical";
-import { EXCHANGE_NEEDS, exchangeFigures } from "./exchange";
+import { INTERVENTION_NEEDS, interventionFigures } from "./intervention";
 import type { Figure } from "./figure";
-import { closestPair, MEETING_NEEDS, meetingFigure } from "./meeting";
+import { closestPair, CORRELATION_NEEDS, correlationFigure } from "./correlation";
 import {
   hardmaxFigure, RATES_NEEDS, ratesFigure, scaleErrorFigures, uniformFigure,
 } from "./rates";
 
 export { changesFigure, largestChangesFigure } from "./changes";
-export { meetingFigure } from "./meeting";
+export { correlationFigure } from "./correlation";
 
 const NEEDS: readonly string[] = [
   "critical_n", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
-  "cost_paper_seconds", ...MEETING_NEEDS, ...EXCHANGE_NEEDS, ...RATES_NEEDS,
+  "cost_paper_seconds", ...CORRELATION_NEEDS, ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];
 
 export const modelNeeds = (results: Results): string[] =>
@@ -34,8 +34,8 @@ export function modelFigures(results: Results): Figure[] {
     changed ? largestChangesFigure(results, changed) : undefined,
     criticalFigure(results),
     lossFigure(results),
-    ...exchangeFigures(results),
-    pair ? meetingFigure(results, ...pair) : undefined,
+    ...interventionFigures(results),
+    pair ? correlationFigure(results, ...pair) : undefined,
     ratesFigure(results),
     ...scaleErrorFigures(results),
     uniformFigure(results),

@@ -5,7 +5,6 @@ import { domainOf, place, type Axis } from "./axes";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatTick, metricLabel, plainName } from "./format";
 import { frame } from "./frame";
-import { isNoneFound } from "./heads";
 import { cellLabel } from "./map";
 import { themeOf } from "./theme";
 
@@ -72,7 +71,7 @@ export function multiplesFigure(
       const theme = themeOf(options.dark);
       const shown = panels.map((panel) => ({
         ...panel,
-        values: panel.values.map((value) => (isNoneFound(name, value) ? NaN : value)),
+        values: panel.values.map((value) => (results.isNone(name, value) ? NaN : value)),
       }));
       const all = shown.flatMap(({ values }) => values).filter(Number.isFinite);
       const axis = (values: number[], ratio: number): Axis => {

@@ -1,5 +1,6 @@
 // The papers' own figures, over all heads of the model.
 import * as Plot from "@observablehq/plot";
+import { EXPERIMENTS } from "../catalogue/catalogue";
 import type { Cell, Results } from "../data/results";
 import { criticalFigure } from "./critical";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
@@ -17,13 +18,6 @@ export const LIMITS_NEEDS: readonly string[] = [
 
 export const limitsNeeds = (results: Results): string[] =>
   LIMITS_NEEDS.filter((name) => results.has(name));
-
-// The experiments of `reproduce tokens`, as their metrics are named in the file.
-const EXPERIMENTS: readonly [string, string][] = [
-  ["gaussian", "Gaussian tokens"],
-  ["sphere", "Tokens on the sphere"],
-  ["model", "The model's heads"],
-];
 
 export const tokensNeeds = (results: Results): string[] =>
   EXPERIMENTS.flatMap(([prefix]) => RATES_NEEDS.map((name) => `${prefix}_${name}`)).filter((name) =>
@@ -58,7 +52,7 @@ function overHeadsAlong(
   return [
     {
       curve: { ...curve, name: `${curve.name}_mean`, values: columns.map(mean) },
-      shaded: !curve.name.includes("_bound"),
+      shaded: !results.entry(curve.name)?.bound,
       low: columns.map((values) => quantile(values, 0.1)),
       high: columns.map((values) => quantile(values, 0.9)),
     },

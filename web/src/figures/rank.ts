@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
-import { judgedCell } from "./meeting";
+import { judgedCell } from "./correlation";
 import { frame } from "./frame";
 import { themeOf } from "./theme";
 
@@ -101,9 +101,8 @@ function lineOf(results: Results, name: string, cell: Cell): Line | undefined {
   const values: number[] = [];
   results.coord("layer").forEach((_, layer) =>
     results.coord("head").forEach((__, head) => {
-      // -1 says that no N was found: no number to rank.
       const value = results.value(name, { ...at, layer, head });
-      if (Number.isFinite(value) && !(name.startsWith("critical") && value < 0)) values.push(value);
+      if (Number.isFinite(value) && !results.isNone(name, value)) values.push(value);
     }),
   );
   const own = results.value(name, at);

@@ -4,7 +4,7 @@ import type { Figure } from "./figure";
 import { headFigures } from "./head";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
-import { judgedN } from "./meeting";
+import { judgedN } from "./correlation";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
 
@@ -25,7 +25,7 @@ export function standardFigures(results: Results): Figure[] {
     const any = results.coord("layer").length * results.coord("head").length > 0;
     return any && dims.includes("layer") && dims.includes("head");
   }).map((name) => {
-    const variant = name.endsWith("_change") ? 1 : 0;
+    const variant = results.changed(name) ? 1 : 0;
     return mapFigure(results, name, {
       ...usualCell(results), normalizer: variant, pattern: variant,
     });

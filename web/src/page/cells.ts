@@ -55,6 +55,9 @@ export function isPerHead(results: Results, metric: string): boolean {
   return dims.includes("layer") && dims.includes("head");
 }
 
+export const isByPosition = (results: Results, metric: string): boolean =>
+  results.info(metric)?.dims.includes("position") === true;
+
 // All heads of the file in the order of a map: layer by layer.
 export function allHeads(results: Results): Head[] {
   const heads = results.numbers("head");
@@ -87,10 +90,6 @@ const DIM_WORDS: Readonly<Record<string, string>> = {
 
 export function dimWords(dim: string): string {
   return DIM_WORDS[dim] ?? dim.replaceAll("_", " ");
-}
-
-export function metricWords(metric: string): string {
-  return metric.replaceAll("_", " ");
 }
 
 // A label as it is shown: 0.012589254117941675 is a step of a grid, and three digits name it.

@@ -1,7 +1,7 @@
-// Two runs, or a rule of attention and its rivals, side by side: what changed most.
+// Two runs, or a model under interventions, side by side: what changed most.
 import type { Cell, Metric, Results } from "../data/results";
 import { changed, headName, type Head } from "./address";
-import { dimWords, labelText, metricWords } from "./cells";
+import { dimWords, isByPosition, labelText } from "./cells";
 import { element } from "./element";
 import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
@@ -11,11 +11,12 @@ import { count, headLink, shown } from "./words";
 
 const ROWS_SHOWN = 200;
 
-// The change of a metric that stands out most, of one head (and rival).
+// The change of a metric that stands out most, of one head (and intervention).
 export interface Change {
   metric: string;
+  title: string;
   head: Head | undefined;
-  rival: string;
+  intervention: string;
   at: string;
   before: number;
   after: number;
@@ -35,7 +36,7 @@ export const changes: View = {
 function changeMetrics(results: Results): string[] {
   return results
     .names()
-    .filter((name) => results.changed(name) && !name.endsWith("_by_position_change"));
+    .filter((name) => results.changed(name) && !isByPosition(results, name));
 }
 
 // The dim along which things are compared, and the label that is the old one.
@@ -58,7 +59,7 @@ export function changesOf(results: Results, name: string): Change[] {
     const change = metric.values[place]!;
     if (Number.isNaN(change) || change === 0) return;
     const found = changeAt(results, metric, cell, place);
-    const key = `${found.head ? headName(found.head) : ""}|${found.rival}`;
+    const key = `${found.head ? headName(found.head) : ""}|${found.intervention}`;
     const other = best.get(key);
     if (!other || standsOut(found) > standsOut(other.change))
       best.set(key, { change: found, place });
@@ -74,22 +75,23 @@ function changeAt(results: Results, metric: Metric, cell: Cell, place: number): 
   const by = comparison(results);
   const label = (dim: string) => labelText(results.coord(dim)[cell[dim] ?? 0]);
   const index = (name: string) => results.coord(by?.dim ?? "").indexOf(name);
-  const rival = by && metric.dims.includes(by.dim) ? label(by.dim) : "";
+  const intervention = by && metric.dims.includes(by.dim) ? label(by.dim) : "";
   const before = results.value(plain, { ...cell, ...(by ? { [by.dim]: index(by.old) } : {}) });
   const after = results.value(plain, {
     ...cell,
-    ...(by && rival === "" ? { [by.dim]: index("new") } : {}),
+    ...(by && intervention === "" ? { [by.dim]: index("new") } : {}),
   });
   const change = metric.values[place]!;
   const error = metric.stderr ? metric.stderr[place]! : NaN;
   const larger = Math.max(Math.abs(before), Math.abs(after));
   return {
     metric: plain,
+    title: results.title(plain),
     head:
       cell["layer"] !== undefined && cell["head"] !== undefined
         ? { layer: Number(label("layer")), head: Number(label("head")) }
         : undefined,
-    rival,
+    intervention,
     at: metric.dims
       .filter(
         (dim) =>
@@ -116,7 +118,7 @@ function eachCell(metric: Metric, visit: (cell: Cell, place: number) => void): v
   }
 }
 
-// All words must stand in the metric's name, the head, the rival or the cell.
+// All words must stand in the metric's name, the head, the intervention or the cell.
 export function matchingChanges(all: readonly Change[], filter: string): Change[] {
   const words = filter
     .toLowerCase()
@@ -125,7 +127,7 @@ export function matchingChanges(all: readonly Change[], filter: string): Change[
   return all.filter((change) => {
     const name = change.head ? headName(change.head) : "model";
     const text =
-      `${change.metric} ${metricWords(change.metric)} ${change.rival} ${change.at}`.toLowerCase();
+      `${change.metric} ${change.title} ${change.intervention} ${change.at}`.toLowerCase();
     return words.every((word) =>
       /^[\d*]+\.[\d*]*$/.test(word)
         ? new RegExp(
@@ -142,7 +144,7 @@ async function open(page: Page): Promise<Opened> {
   await results.need(...names.flatMap((name) => [name, results.changed(name)!]));
   const all = names.flatMap((name) => changesOf(results, name));
   const box = element("div");
-  const filter = filterBox(page, "Filter (metric, head or rival)", "entropy  or  3.*");
+  const filter = filterBox(page, "Filter (metric, head or intervention)", "entropy  or  3.*");
   const update = () => {
     const found = matchingChanges(all, filter.text());
     refill(box, changeTable(page, found));
@@ -169,20 +171,20 @@ function compared({ header }: Results): string {
   if (old !== undefined && next !== undefined)
     return `${of(old)} against ${of(next)}. Of each metric and head, the value that changed most.`;
   return (
-    "Each rival against the model as it is. Of each metric, head and rival, the value " +
-    "that changed most."
+    "Each intervention against the model as it is. Of each metric, head and intervention, the " +
+    "value that changed most."
   );
 }
 
 function changeTable(page: Page, found: readonly Change[]): HTMLElement {
   const order = parseOrder(page.address.query["sort"]) ?? { column: "errors", descending: true };
-  const rivals = found.some(({ rival }) => rival !== "");
+  const interventions = found.some(({ intervention }) => intervention !== "");
   const columns: Column<Change>[] = [
     {
       id: "metric",
       title: "Metric",
       key: (row) => row.metric,
-      show: (row) => definition(row.metric),
+      show: (row) => definition(page.results, row.metric),
     },
     {
       id: "head",
@@ -190,13 +192,13 @@ function changeTable(page: Page, found: readonly Change[]): HTMLElement {
       key: ({ head }) => (head ? head.layer * 1e6 + head.head : NaN),
       show: ({ head }) => (head ? headLink(head) : "model"),
     },
-    ...(rivals
+    ...(interventions
       ? [
           {
-            id: "rival",
-            title: "Rival",
-            key: (row: Change) => row.rival,
-            show: (row: Change) => row.rival,
+            id: "intervention",
+            title: "Intervention",
+            key: (row: Change) => row.intervention,
+            show: (row: Change) => row.intervention,
           },
         ]
       : []),

@@ -1,6 +1,5 @@
 // What was found, in sentences: the summary of the results file, with its heads as links.
 import type { Results, Sentence } from "../data/results";
-import { metricWords } from "./cells";
 import { element } from "./element";
 import { headLink } from "./words";
 
@@ -24,8 +23,12 @@ export type Piece =
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
   // Only what was measured stands out, not the lengths and the rules that were given.
-  if (piece.kind === "fact" && results.has(piece.metric.replace(/^stderr\./, ""))) {
-    return element("span", { class: "fact", title: metricWords(piece.metric) }, piece.text);
+  if (piece.kind === "fact") {
+    const metric = piece.metric.replace(/^stderr\./, "");
+    const of = metric === piece.metric ? "" : "standard error of ";
+    if (results.has(metric)) {
+      return element("span", { class: "fact", title: of + results.title(metric) }, piece.text);
+    }
   }
   return piece.text;
 }

@@ -9,8 +9,8 @@ import {
   chosenIndex,
   dimWords,
   headCell,
+  isByPosition,
   isPerHead,
-  metricWords,
   rowsBehind,
 } from "./cells";
 import { choice, element, fill } from "./element";
@@ -56,7 +56,7 @@ async function open(page: Page): Promise<Opened> {
       "Flags and advice",
       flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
     ),
-    section("figures", "Figures", rivalChoice(page), drawings),
+    section("figures", "Figures", interventionChoice(page), drawings),
     section("values", "Values", values),
   );
   // The numbers come after the figures: those of a large file take a moment.
@@ -65,7 +65,7 @@ async function open(page: Page): Promise<Opened> {
     fill(drawings, ...figures.map((figure) => picture(page, figure)));
     const names = results
       .names()
-      .filter((name) => isPerHead(results, name) && !name.endsWith("_by_position"));
+      .filter((name) => isPerHead(results, name) && !isByPosition(results, name));
     await results.need(...names);
     fill(values, valueTable(page, found, names));
   };
@@ -77,13 +77,13 @@ function section(id: string, title: string, ...content: (Node | null)[]): HTMLEl
 }
 
 // The dim of compare: heads are shown under one rule (or pattern) at a time.
-function rivalDim(results: Results): string | undefined {
+function interventionDim(results: Results): string | undefined {
   return ["normalizer", "pattern", "run"].find((dim) => results.coord(dim).length > 1);
 }
 
-function rivalChoice(page: Page): HTMLElement | null {
+function interventionChoice(page: Page): HTMLElement | null {
   const { results, address } = page;
-  const dim = rivalDim(results);
+  const dim = interventionDim(results);
   if (dim === undefined) return null;
   const labels = results.coord(dim).map(String);
   return element(
@@ -101,7 +101,7 @@ function rivalChoice(page: Page): HTMLElement | null {
 
 // What the figures say of which head they show is said by the page already, but not by a file.
 function figuresOf({ results, address }: Page, found: Head): Figure[] {
-  const dim = rivalDim(results);
+  const dim = interventionDim(results);
   const index = dim === undefined ? 0 : chosenIndex(results, dim, address.query);
   const at = headCell(results, found);
   const figures = headFigures(
@@ -158,8 +158,8 @@ interface ValueRow {
 }
 
 function valueTable({ results, address }: Page, head: Head, names: readonly string[]): HTMLElement {
-  const rival = rivalDim(results);
-  const query = rival === undefined ? {} : { [rival]: address.query[rival] ?? "" };
+  const dim = interventionDim(results);
+  const query = dim === undefined ? {} : { [dim]: address.query[dim] ?? "" };
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
     const cell: Cell = { ...chosenCell(results, metric, query), ...headCell(results, head) };
     const unit = results.info(metric)?.unit ?? "1";
@@ -179,14 +179,14 @@ function valueTable({ results, address }: Page, head: Head, names: readonly stri
       id: "metric",
       title: "Metric",
       key: (row) => row.metric,
-      show: (row) => definition(row.metric),
+      show: (row) => definition(results, row.metric),
     },
     {
       id: "value",
       title: "Value",
       numeric: true,
       key: (row) => row.value,
-      show: (row) => shownOf(row.metric, row.value),
+      show: (row) => shownOf(results, row.metric, row.value),
     },
     {
       id: "error",
@@ -219,10 +219,10 @@ function valueTable({ results, address }: Page, head: Head, names: readonly stri
   );
 }
 
-export function definition(metric: string): HTMLElement {
+export function definition(results: Results, metric: string): HTMLElement {
   return element(
     "a",
     { class: "plain", href: formatAddress({ view: "methods", item: metric, query: {} }) },
-    metricWords(metric),
+    results.title(metric),
   );
 }

@@ -8,7 +8,6 @@ import {
   headCell,
   isPerHead,
   labelText,
-  metricWords,
   otherDims,
 } from "./cells";
 import { element, fill } from "./element";
@@ -156,13 +155,13 @@ function metricColumn(results: Results, metric: string): Column<HeadRow> {
     results.value(metric, { ...cell, ...headCell(results, head) });
   return {
     id: metric,
-    title: metricWords(metric),
+    title: results.title(metric),
     note: [unit === "1" ? "" : unit, cellWords(results, metric, cell)]
       .filter((part) => part !== "")
       .join(", "),
     numeric: true,
     key: value,
-    show: (row) => shownOf(metric, value(row)),
+    show: (row) => shownOf(results, metric, value(row)),
   };
 }
 

@@ -1,9 +1,8 @@
 // The layer x head map made to respond: values under the pointer and by the keyboard, and a way to
 // the page of each head.
 import type { Cell, Results } from "../data/results";
-import { isNoneFound } from "../figures/heads";
 import { headName, type Head } from "./address";
-import { allHeads, headCell, metricWords, rowsBehind } from "./cells";
+import { allHeads, headCell, rowsBehind } from "./cells";
 import { element } from "./element";
 import { flagTitle } from "./flags";
 import { flagsByHead, shown, withUnit } from "./words";
@@ -14,7 +13,7 @@ export function reading(results: Results, metric: string, cell: Cell, head: Head
   const unit = results.info(metric)?.unit ?? "1";
   const value = results.value(metric, at);
   const parts = [
-    `${metricWords(metric)} ${isNoneFound(metric, value) ? "none found" : withUnit(value, unit)}`,
+    `${results.title(metric)} ${results.isNone(metric, value) ? "none found" : withUnit(value, unit)}`,
   ];
   const error = results.stderr(metric, at);
   if (!Number.isNaN(error)) parts.push(`standard error ${shown(error, 2)}`);
@@ -84,7 +83,7 @@ export class LiveMap {
     drawing.setAttribute("role", "group");
     drawing.setAttribute(
       "aria-label",
-      `Map of ${metricWords(this.metric)}: arrow keys move, Enter opens a head`,
+      `Map of ${this.results.title(this.metric)}: arrow keys move, Enter opens a head`,
     );
     drawing.classList.add("map");
     found.forEach((cell, place) => {

@@ -1,9 +1,10 @@
 // Every quantity of the file: its formula, what it says, and where it comes from.
+import formulas from "virtual:formulas";
+import { CATALOGUE } from "../catalogue/catalogue";
 import type { MetricInfo, Results } from "../data/results";
 import { formatAddress } from "./address";
-import { dimWords, metricWords } from "./cells";
+import { dimWords } from "./cells";
 import { capital } from "../figures/format";
-import { hasFormula, renderedFormula } from "../methods/rendered";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 
@@ -34,37 +35,25 @@ export const methods: View = {
         }
         if (address.item === "") return;
         requestAnimationFrame(() =>
-          document.getElementById(quantityId(address.item))?.scrollIntoView(),
+          document.getElementById(quantityId(quantityOf(results, address.item)))?.scrollIntoView(),
         );
       },
     };
   },
 };
 
-const quantityId = (name: string) => `quantity-${toldAs(name)}`;
+const quantityId = (name: string) => `quantity-${name}`;
 
-// A quantity of its own has its own entry: loss_change, output_change.
-const toldAs = (name: string) => (hasFormula(name) ? name : baseName(name));
-
-// entropy_by_position, entropy_change and gaussian_horizon are told of where entropy and horizon
-// are.
-export function baseName(name: string): string {
-  return name
-    .replace(/_change$/, "")
-    .replace(/_by_position$/, "")
-    .replace(/^(gaussian|sphere|model)_/, "");
-}
+// The quantity that a metric is a form of: that of a change, by position, of an experiment.
+const quantityOf = (results: Results, name: string) => results.entry(name)?.name ?? name;
 
 // In the groups and the order of the catalogue; what it does not know comes last.
 export function quantities(results: Results): Map<string, string[]> {
-  const present = new Set(
-    results.names().map((name) => (results.catalogue.has(name) ? name : toldAs(name))),
-  );
+  const present = new Set(results.names().map((name) => quantityOf(results, name)));
   const groups = new Map<string, string[]>();
   const add = (group: string, name: string) =>
     groups.set(group, [...(groups.get(group) ?? []), name]);
-  for (const entry of results.catalogue.values())
-    if (present.delete(entry.name)) add(entry.group, entry.name);
+  for (const { group, name } of CATALOGUE.values()) if (present.delete(name)) add(group, name);
   for (const name of present) add("other quantities of this file", name);
   return groups;
 }
@@ -80,9 +69,10 @@ function groupSection(results: Results, group: string, names: readonly string[])
 }
 
 function quantity(results: Results, name: string): HTMLElement {
-  const entry = results.catalogue.get(name);
-  const known = renderedFormula(name);
-  const also = results.names().filter((other) => other !== name && toldAs(other) === name);
+  const entry = CATALOGUE.get(name);
+  const also = results
+    .names()
+    .filter((other) => other !== name && quantityOf(results, other) === name);
   const info = results.info(name) ?? results.info(also[0] ?? "");
   return element(
     "article",
@@ -93,18 +83,14 @@ function quantity(results: Results, name: string): HTMLElement {
       element(
         "a",
         { href: formatAddress({ view: "overview", item: "", query: { metric: name } }) },
-        metricWords(name),
+        results.title(name),
       ),
     ),
-    known || entry
-      ? element("p", {}, `${capital(known?.words ?? entry?.meaning ?? "").replace(/\.$/, "")}.`)
+    entry
+      ? element("p", {}, entry.meaning)
       : element("p", { class: "note" }, "This version of the page does not know this quantity."),
-    known
-      ? element("div", { class: "formula" }, mathOf(known.mathml))
-      : entry
-        ? element("p", { class: "formula" }, element("code", {}, entry.formula))
-        : null,
-    element("p", { class: "note" }, facts(info, known?.source ?? entry?.source, also)),
+    entry ? element("div", { class: "formula" }, mathOf(formulas[name]!)) : null,
+    element("p", { class: "note" }, facts(name, info, entry?.source, also)),
   );
 }
 
@@ -116,11 +102,12 @@ function mathOf(mathml: string): Node {
 }
 
 function facts(
+  name: string,
   info: MetricInfo | undefined,
   source: string | undefined,
   also: readonly string[],
 ): string {
-  const parts: string[] = [];
+  const parts = [`${name} in the results file`];
   if (source) parts.push(`Source: ${source}`);
   if (info) {
     parts.push(`unit: ${info.unit === "1" ? "none" : info.unit}`);

@@ -1,10 +1,9 @@
 // The first screen: what was measured, what was found, and a map of any metric.
 import type { Results } from "../data/results";
-import { capital } from "../figures/format";
 import { genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
-import { chosenCell, isPerHead, metricWords } from "./cells";
+import { chosenCell, isPerHead } from "./cells";
 import { element, fill } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
@@ -55,7 +54,7 @@ function open(page: Page): Opened {
       refill(map, [
         element("h2", { id: "explore" }, "Values"),
         metricChoice(page, results.names(), metric),
-        failure(`${metricWords(metric)} cannot be shown: ${message(error)}`),
+        failure(`${results.title(metric)} cannot be shown: ${message(error)}`),
       ]);
     }
   };
@@ -94,7 +93,7 @@ function refill(box: HTMLElement, children: Node[]): void {
 function explorer(page: Page, metric: string): Node[] {
   const { results, address } = page;
   const cell = chosenCell(results, metric, address.query);
-  const entry = results.catalogue.get(metric);
+  const entry = results.entry(metric);
   const perHead = isPerHead(results, metric);
   const byLayer = results.info(metric)?.dims.includes("layer") === true;
   const line = byLayer ? undefined : drawnDim(results, metric);
@@ -107,7 +106,7 @@ function explorer(page: Page, metric: string): Node[] {
       dimChoices(page, metric, line === undefined ? [] : [line]),
     ),
     entry
-      ? element("p", { class: "note" }, `${capital(entry.meaning)}. `, methodsLink(metric))
+      ? element("p", { class: "note" }, `${entry.meaning} `, methodsLink(metric))
       : null,
   ].filter((node) => node !== null) as HTMLElement[];
   if (!perHead) {

@@ -14,7 +14,11 @@ export const provenance: View = {
       "div",
       { class: "provenance" },
       element("h1", {}, "Settings and provenance"),
-      section("Program", [...Object.entries(header.tool), ["schema", header.schema]]),
+      section("Program", [
+        ...Object.entries(header.tool),
+        ["schema", header.schema],
+        ["command", header.command ?? "unknown"],
+      ]),
       section("Model", Object.entries(header.model)),
       texts(header.text),
       section("Settings", Object.entries(header.settings)),

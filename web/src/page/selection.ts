@@ -1,26 +1,23 @@
 // Choosing a metric and the cell of it that is shown.
-import { chosenIndex, dimWords, labelText, metricWords, otherDims } from "./cells";
+import { CATALOGUE } from "../catalogue/catalogue";
+import { chosenIndex, dimWords, isByPosition, labelText, otherDims } from "./cells";
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
-import { baseName } from "./methods";
 import type { Page } from "./page";
 import type { Results } from "../data/results";
 
 // The metrics in the groups of the catalogue; those it does not know come last.
 export function metricOptions(results: Results, names: readonly string[]): Option[] {
-  const place = new Map([...results.catalogue.keys()].map((name, k) => [name, k]));
+  const place = new Map([...CATALOGUE.keys()].map((name, k) => [name, k]));
   const groups = new Map<string, string[]>();
+  const kindOf = (name: string) =>
+    results.changed(name) ? ": changes" : isByPosition(results, name) ? " by position" : "";
   const groupOf = (name: string) => {
-    const entry = results.catalogue.get(name) ?? results.catalogue.get(baseName(name));
-    const kind = results.changed(name)
-      ? ": changes"
-      : name.endsWith("_by_position")
-        ? " by position"
-        : "";
-    return entry ? `${entry.group}${kind}` : "other";
+    const entry = results.entry(name);
+    return entry ? `${entry.group}${kindOf(name)}` : "other";
   };
-  const rank = (name: string) => place.get(baseName(name)) ?? place.size;
-  // sort() is stable: without a catalogue they stand as in the file.
+  const rank = (name: string) => place.get(results.entry(name)?.name ?? "") ?? place.size;
+  // sort() is stable: what the catalogue does not know stands as in the file.
   for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
     const group = groupOf(name);
     groups.set(group, [...(groups.get(group) ?? []), name]);
@@ -30,7 +27,7 @@ export function metricOptions(results: Results, names: readonly string[]): Optio
   return [...groups]
     .sort(([a], [b]) => plainFirst(a) - plainFirst(b))
     .flatMap(([group, members]) =>
-      members.map((value) => ({ value, text: metricWords(value), group })),
+      members.map((value) => ({ value, text: results.title(value), group })),
     );
 }
 

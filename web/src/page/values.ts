@@ -1,6 +1,6 @@
 // All values of a metric that is of no single head, in a table.
 import { flatIndex, type Cell, type Metric, type Results } from "../data/results";
-import { dimWords, labelText, metricWords } from "./cells";
+import { dimWords, labelText } from "./cells";
 import { table, type Column } from "./table";
 import { shown, shownOf } from "./words";
 
@@ -32,10 +32,10 @@ export function valuesTable(results: Results, name: string): HTMLElement {
   }));
   columns.push({
     id: "value",
-    title: metricWords(name),
+    title: results.title(name),
     numeric: true,
     key: (row) => row.value,
-    show: (row) => shownOf(name, row.value),
+    show: (row) => shownOf(results, name, row.value),
   });
   if (metric.stderr) {
     columns.push({
@@ -46,7 +46,7 @@ export function valuesTable(results: Results, name: string): HTMLElement {
       show: (row) => shown(row.error, 2),
     });
   }
-  return table({ caption: `Values of ${metricWords(name)}`, columns, rows, limit: ROWS_SHOWN });
+  return table({ caption: `Values of ${results.title(name)}`, columns, rows, limit: ROWS_SHOWN });
 }
 
 function rowsOf(results: Results, metric: Metric): ValueRow[] {

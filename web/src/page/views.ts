@@ -5,7 +5,7 @@ import { head } from "./head";
 import { heads } from "./heads";
 import { methods } from "./methods";
 import { model, papers } from "./galleries";
-import { meeting } from "./meeting";
+import { correlation } from "./correlation";
 import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
@@ -19,7 +19,7 @@ export const views: readonly View[] = [
   multiples,
   model,
   changes,
-  meeting,
+  correlation,
   papers,
   methods,
   provenance,

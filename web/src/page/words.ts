@@ -1,7 +1,6 @@
 // Numbers and heads as words on the page.
 import type { Flag, Results } from "../data/results";
 import { formatNumber } from "../figures/format";
-import { isNoneFound } from "../figures/heads";
 import { formatAddress, headAddress, headName, type Head } from "./address";
 import { element } from "./element";
 
@@ -11,9 +10,9 @@ export function shown(value: number | null | undefined, digits = 4): string {
     : formatNumber(value, digits);
 }
 
-// The value of a metric: a critical N of -1 is none.
-export function shownOf(metric: string, value: number): string {
-  return isNoneFound(metric, value) ? "none" : shown(value);
+// The value of a metric; one that says that none was found is no number.
+export function shownOf(results: Results, metric: string, value: number): string {
+  return results.isNone(metric, value) ? "none" : shown(value);
 }
 
 // "2.411 nats"; numbers of the unit 1 stand alone.

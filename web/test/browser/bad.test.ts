@@ -33,7 +33,7 @@ async function openWith(scripts: string, hash = ""): Promise<Tab> {
   return openTab(path, hash);
 }
 
-const openResults = (results: ResultsJson, hash = "") => openWith(scriptsOf(results, []), hash);
+const openResults = (results: ResultsJson, hash = "") => openWith(scriptsOf(results), hash);
 const failure = ({ page }: Tab) => page.textContent(".failure");
 
 async function everyView(tab: Tab): Promise<void> {
@@ -61,27 +61,27 @@ inBrowser("a page", () => {
   });
 
   test("whose data was cut off says so", async () => {
-    const scripts = scriptsOf(resultsOf("scan"), []);
+    const scripts = scriptsOf(resultsOf("scan"));
     const tab = await openWith(`${scripts.slice(0, 3000)}</script>`);
     expect(await failure(tab)).toMatch(/JSON/);
     await quiet(tab);
   });
 
   test("of a newer schema names both", async () => {
-    const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/2" });
-    expect(await failure(tab)).toContain("headgauge.results/1");
+    const tab = await openResults({ ...resultsOf("scan"), schema: "headgauge.results/3" });
     expect(await failure(tab)).toContain("headgauge.results/2");
+    expect(await failure(tab)).toContain("headgauge.results/3");
     await quiet(tab);
   });
 
   test("of another program says so", async () => {
     const tab = await openResults({ coords: {}, metrics: {} });
-    expect(await failure(tab)).toContain("headgauge.results/1");
+    expect(await failure(tab)).toContain("headgauge.results/2");
     await quiet(tab);
   });
 
   test("with one broken metric shows the others", async () => {
-    const scripts = scriptsOf(resultsOf("scan"), []).replace(
+    const scripts = scriptsOf(resultsOf("scan")).replace(
       /(<script id="metric-2" type="application\/)json(">)[^<]*/,
       "$1gzip$2H4sIAAAAAAAAA6tWSkksSVSyUlBKSyzKTCpR",
     );

@@ -16,15 +16,6 @@ export interface ResultsJson {
   [key: string]: unknown;
 }
 
-export interface CatalogueJson {
-  name: string;
-  group: string;
-  unit: string;
-  formula: string;
-  source: string;
-  meaning: string;
-}
-
 const PLACE = "<!--headgauge-data-->";
 
 export function pageWith(bundle: string, scripts: string): string {
@@ -33,18 +24,17 @@ export function pageWith(bundle: string, scripts: string): string {
   return html.replace(PLACE, () => scripts);
 }
 
-export function scriptsOf(results: ResultsJson, catalogue: CatalogueJson[]): string {
+export function scriptsOf(results: ResultsJson): string {
   const { metrics, ...header } = results;
-  const infos = Object.entries(metrics).map(([name, { dims, unit }], k) => ({
+  const infos = Object.entries(metrics).map(([name, { values: _v, stderr: _s, rows: _r, ...info }], k) => ({
     name,
-    dims,
-    unit,
+    ...info,
     element: `metric-${k}`,
   }));
   const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
     return script(`metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
   });
-  const data = JSON.stringify({ header, catalogue, metrics: infos });
+  const data = JSON.stringify({ header, metrics: infos });
   return [script("headgauge-data", "application/json", data), ...chunks].join("\n");
 }
 

@@ -57,7 +57,7 @@ inBrowser("on a desk", () => {
     ["scan", "methods"],
     ["compare", "model"],
     ["compare", "changes"],
-    ["converge", "meeting"],
+    ["converge", "correlation"],
     ["synthetic", "model"],
     ["limits", "claims"],
   ])("%s: %s, in light and in dark", async (kind, view) => {

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
-import { pageWith, scriptsOf, type CatalogueJson, type ResultsJson } from "./embed";
+import { pageWith, scriptsOf, type ResultsJson } from "./embed";
 import { wideResults } from "./wide";
 
 declare module "vitest" {
@@ -54,7 +54,6 @@ function run(...options: string[]): string {
 }
 
 function makeAll(folder: string): string[] {
-  const catalogue = JSON.parse(run("measures", "--json")) as CatalogueJson[];
   const commands = run("--help");
   const strong = join(folder, "strong");
   const weak = join(folder, "weak");
@@ -100,7 +99,7 @@ function makeAll(folder: string): string[] {
     const out = join(folder, kind);
     mkdirSync(out);
     make(out);
-    report(out, catalogue);
+    report(out);
     made.push(kind);
   };
   for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
@@ -126,12 +125,12 @@ function makeAll(folder: string): string[] {
 }
 
 // The page beside the results.
-function report(out: string, catalogue: CatalogueJson[]): void {
+function report(out: string): void {
   const page = join(out, "report.html");
   if (template === undefined) {
     if (!existsSync(page)) run("report", out, "--quiet");
     return;
   }
   const results = JSON.parse(readFileSync(join(out, "results.json"), "utf8")) as ResultsJson;
-  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results, catalogue)));
+  writeFileSync(page, pageWith(resolve(root, template), scriptsOf(results)));
 }

@@ -6,7 +6,7 @@ import { changesFigure, largestChangesFigure } from "../../src/figures/changes";
 import type { Figure } from "../../src/figures/figure";
 import { genericFigure } from "../../src/figures/generic";
 import { headFigures } from "../../src/figures/head";
-import { meetingFigure, modelFigures, modelNeeds } from "../../src/figures/model";
+import { correlationFigure, modelFigures, modelNeeds } from "../../src/figures/model";
 import { multiplesFigure } from "../../src/figures/multiples";
 import { limitsFigures, tokensFigures } from "../../src/figures/papers";
 import { standardFigures } from "../../src/figures/standard";
@@ -112,13 +112,13 @@ describe("figures of the whole model", () => {
 
   it("draws the pair of the largest rank correlation, with it in the title", () => {
     const results = madeResults(madeConverge());
-    const meeting = figure(modelFigures(results), "meeting-entropy-slope-horizon");
-    expect(meeting.title).toContain("-0.75 (-0.9 to 0.4), 20 heads");
-    expect(meeting.rows[7]).toEqual([
+    const drawn = figure(modelFigures(results), "correlation-entropy-slope-horizon");
+    expect(drawn.title).toContain("-0.75 (-0.9 to 0.4), 20 heads");
+    expect(drawn.rows[7]).toEqual([
       1, 2, results.value("entropy_slope", { layer: 1, head: 2 }),
       results.value("horizon", { layer: 1, head: 2 }),
     ]);
-    const other = meetingFigure(results, "separability", "rate_mean")!;
+    const other = correlationFigure(results, "separability", "rate_mean")!;
     expect(column(other, "separability")[0]).toBe(
       results.value("separability", { layer: 0, head: 0, top_n: 2 }),
     );

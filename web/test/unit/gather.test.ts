@@ -13,8 +13,8 @@ const NUMBERS: Readonly<Record<string, RawNumbers>> = {
 };
 
 function lazily(asked: string[], load = async (element: string) => NUMBERS[element]!) {
-  const header = { schema: "headgauge.results/1", settings: {}, coords: { length: [1, 2], model_tokens: [4, 8] } };
-  return resultsFromOverview(JSON.stringify({ header, catalogue: [], metrics: METRICS }), (element) => {
+  const header = { schema: "headgauge.results/2", settings: {}, coords: { length: [1, 2], model_tokens: [4, 8] } };
+  return resultsFromOverview(JSON.stringify({ header, metrics: METRICS }), (element) => {
     asked.push(element);
     return load(element);
   });

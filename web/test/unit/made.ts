@@ -6,30 +6,33 @@ export interface MadeMetric {
   dims: string[];
   unit?: string;
   stderr?: boolean;
+  none?: number;
+  change_of?: string;
   value?: (cell: Record<string, number>) => number | null;
 }
 
 export interface Made {
   coords: Record<string, Label[]>;
   metrics: Record<string, MadeMetric>;
-  settings?: Record<string, unknown>;
+  command?: string;
 }
 
-export function madeFile({ coords, metrics, settings = { command: "scan" } }: Made): object {
+export function madeFile({ coords, metrics, command = "scan" }: Made): object {
   const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return (value ?? usual)(cell);
     return (coords[dim] ?? []).map((_, k) => nested(rest, value, { ...cell, [dim]: k }));
   };
   return {
-    schema: "headgauge.results/1",
+    schema: "headgauge.results/2",
     tool: { name: "headgauge", version: "0" },
     model: {
       name: "made", family: "gpt2",
       layers: coords["layer"]?.length ?? 1, heads: coords["head"]?.length ?? 1,
     },
     text: { names: ["text.txt"], tokens: [64] },
-    settings,
+    command,
+    settings: {},
     partial: false,
     layers_done: coords["layer"]?.length ?? 1,
     coords,
@@ -37,11 +40,12 @@ export function madeFile({ coords, metrics, settings = { command: "scan" } }: Ma
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
-      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value }]) => [
+      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value, ...attributes }]) => [
         name,
         {
           dims,
           unit,
+          ...attributes,
           values: nested(dims, value, {}),
           ...(stderr ? { stderr: nested(dims, () => 0.01, {}) } : {}),
         },
@@ -100,10 +104,10 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       sensitivity_bound: { dims: grid, value: () => 2 },
       sensitivity_bound_paper: { dims: grid, value: () => 1.4 },
       sensitivity_max: { dims: ["temperature", "epsilon"] },
-      critical_n: { dims: ["length"], unit: "keys", value: ({ length }) => (length === 0 ? -1 : 4) },
+      critical_n: { dims: ["length"], unit: "keys", none: -1, value: ({ length }) => (length === 0 ? -1 : 4) },
       critical_fraction: { dims: ["length"], value: ({ length }) => (length === 0 ? null : 0.1) },
       critical_n_head: {
-        dims: ["layer", "head", "length"], unit: "keys", value: ({ head }) => (head === 0 ? -1 : 9),
+        dims: ["layer", "head", "length"], unit: "keys", none: -1, value: ({ head }) => (head === 0 ? -1 : 9),
       },
       loss: { dims: ["length"], unit: "nats", stderr: true },
       union_coverage: { dims: ["layer", "length", "top_n"], stderr: true },
@@ -115,7 +119,7 @@ export function madeConverge(): Made {
   const heads = ["layer", "head"];
   const scan = madeScan({ layers: 4, heads: 5 });
   return {
-    settings: { command: "converge" },
+    command: "converge",
     coords: {
       ...scan.coords, tokens: [8, 16, 32, 64], tolerance: [0.01, 0.05],
       sampler: ["uniform", "recent", "top"], cache: ["full", "budget"],
@@ -154,7 +158,7 @@ export function madeSynthetic(prefix = ""): Made {
       ]),
     );
   return {
-    settings: { command: prefix ? "reproduce" : "converge" },
+    command: prefix ? "reproduce" : "converge",
     coords: {
       [`${prefix}scale`]: [0.1, 1, 10], [`${prefix}tokens`]: [100, 200, 400], [`${prefix}radius`]: [1, 2],
     },
@@ -174,12 +178,12 @@ export function madeSynthetic(prefix = ""): Made {
 
 export function madeDiff(): Made {
   return {
-    settings: { command: "diff" },
+    command: "diff",
     coords: { layer: [0, 1], head: [0, 1, 2], run: ["old", "new"], length: [16, 64] },
     metrics: {
       entropy_normalized: { dims: ["layer", "head", "run", "length"], stderr: true },
       entropy_normalized_change: {
-        dims: ["layer", "head", "length"], stderr: true,
+        dims: ["layer", "head", "length"], stderr: true, change_of: "entropy_normalized",
         value: ({ head }) => (head === 1 ? 0.3 : 0.001),
       },
     },
@@ -189,7 +193,7 @@ export function madeDiff(): Made {
 export function madeCompare(dim: "normalizer" | "pattern"): Made {
   const scan = madeScan();
   return {
-    settings: { command: "compare" },
+    command: "compare",
     coords: { ...scan.coords, [dim]: ["original", "one", "two"] },
     metrics: {
       entropy_normalized: { dims: ["layer", "head", dim, "length"], stderr: true },
@@ -197,10 +201,10 @@ export function madeCompare(dim: "normalizer" | "pattern"): Made {
       kept_mass: { dims: ["layer", "head", dim, "length"], stderr: true },
       loss: { dims: [dim, "length"], unit: "nats", stderr: true },
       loss_change: {
-        dims: [dim, "length"], unit: "nats", stderr: true,
+        dims: [dim, "length"], unit: "nats", stderr: true, change_of: "loss",
         value: ({ [dim]: variant }) => (variant === 0 ? 0 : 0.25 * variant!),
       },
-      critical_n: { dims: [dim, "length"], unit: "keys", value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
+      critical_n: { dims: [dim, "length"], unit: "keys", none: -1, value: ({ [dim]: variant }) => (variant === 1 ? -1 : 5) },
     },
   };
 }

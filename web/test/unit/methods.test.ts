@@ -1,70 +1,77 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FORMULAS } from "../../src/methods/formulas";
-import { rendered, renderedFormula } from "../../src/methods/rendered";
+import formulas from "virtual:formulas";
+import { CATALOGUE } from "../../src/catalogue/catalogue";
+import { declared } from "../../src/catalogue/plugin";
+import { resultsFromFile } from "../../src/data/file";
+import { smallFile } from "./page-results";
 import { parseXml } from "./svg";
 
-const root = resolve(__dirname, "../../..");
+const entries = [...CATALOGUE.values()];
 
-// Every metric in the tables of docs/formats.md.
-function documented(): string[] {
-  const text = readFileSync(resolve(root, "docs/formats.md"), "utf8");
-  const names = new Set<string>();
-  let column = -1;
-  for (const line of text.slice(text.indexOf("### metrics"), text.indexOf("### flags")).split("\n")) {
-    const cells = line.split("|").slice(1);
-    if (cells.length === 0) column = -1;
-    else if (column < 0) column = cells.findIndex((cell) => /^ metrics/.test(cell));
-    else {
-      // What stands in brackets tells of errors and conditions.
-      const plain = cells[column]!.replace(/\([^)]*\)/g, "").replace(/;.*|of every metric.*/, "");
-      for (const [, name] of plain.matchAll(/`([a-z0-9_]+)`/g)) names.add(name!);
-    }
-  }
-  return [...names];
-}
-
-describe("formulas", () => {
-  it("are there for every metric that docs/formats.md lists", () => {
-    const names = documented();
-    expect(names.length).toBeGreaterThan(85);
-    expect(names.filter((name) => !(name in FORMULAS))).toEqual([]);
+describe("the catalogue", () => {
+  it("comes whole from the files", () => {
+    expect(entries.length).toBeGreaterThan(90);
+    expect(entries.map(({ name }) => name)).toEqual(declared().map(({ name }) => name));
+    expect(Object.keys(formulas)).toEqual(entries.map(({ name }) => name));
   });
 
-  const binary = process.env["HEADGAUGE"] ?? resolve(root, "build/release/headgauge");
-  it.skipIf(!existsSync(binary))("are there for every metric of `headgauge measures`", () => {
-    const list = JSON.parse(execFileSync(binary, ["measures", "--json"], { encoding: "utf8" })) as {
-      name: string;
-    }[];
-    expect(list.length).toBeGreaterThan(70);
-    expect(list.map(({ name }) => name).filter((name) => !(name in FORMULAS))).toEqual([]);
-  });
-
-  it("are rendered to MathML that is XML, without the TeX", () => {
-    for (const [name, { mathml }] of Object.entries(rendered)) {
+  it("has its formulas rendered to MathML that is XML, without the TeX", () => {
+    for (const [name, mathml] of Object.entries(formulas)) {
       const [first] = parseXml(mathml.replace(/&nbsp;|&#x[0-9a-f]+;/gi, " "));
       expect(first!.name, name).toBe("math");
       expect(mathml, name).not.toMatch(/annotation|\\[a-z]/);
     }
-    expect(Object.keys(rendered)).toEqual(Object.keys(FORMULAS));
   });
 
-  it("have one sentence in words and a source", () => {
-    for (const [name, { words, source }] of Object.entries(FORMULAS)) {
-      expect(words, name).toMatch(/^[A-Z].*\.$/s);
+  it("says the meaning in sentences, a source and a title without a full stop", () => {
+    for (const { name, meaning, source, title } of entries) {
+      expect(meaning, name).toMatch(/^(-?\d|[A-Z]).*\.$/s);
       expect(source, name).toMatch(/math|paper|docs|\d{4}/);
+      expect(title, name).toMatch(/^[^_.]+$/);
     }
+    const titles = entries.map(({ title }) => title);
+    expect(titles.filter((title, k) => titles.indexOf(title) !== k)).toEqual([]);
+  });
+});
+
+describe("a metric of a results file", () => {
+  const metric = { dims: ["layer", "head"], unit: "1", values: [[1, 2, 3], [4, 5, 6]] };
+  const results = resultsFromFile({
+    ...smallFile(),
+    metrics: {
+      entropy: metric,
+      entropy_change: { ...metric, change_of: "entropy" },
+      entropy_by_position: metric,
+      gaussian_rate_mean: metric,
+      loss: metric,
+      loss_change: { ...metric, change_of: "loss" },
+      output_change: metric,
+      critical_n_head: { ...metric, none: -1 },
+      my_own: metric,
+      my_own_change: { ...metric, change_of: "my_own" },
+    },
   });
 
-  it("are found for the forms of a metric", () => {
-    const entropy = renderedFormula("entropy");
-    expect(entropy).toBeDefined();
-    expect(renderedFormula("entropy_by_position")).toBe(entropy);
-    expect(renderedFormula("entropy_change")).toBe(entropy);
-    expect(renderedFormula("loss_change")).toBe(rendered["loss_change"]);
-    expect(renderedFormula("gaussian_rate_mean")).toBe(rendered["rate_mean"]);
-    expect(renderedFormula("something_new")).toBeUndefined();
+  it("is found in the catalogue in all of its forms", () => {
+    const of = (name: string) => results.entry(name)?.name;
+    expect(["entropy", "entropy_change", "entropy_by_position"].map(of)).toEqual(Array(3).fill("entropy"));
+    expect(["gaussian_rate_mean", "loss_change", "my_own"].map(of)).toEqual(["rate_mean", "loss_change", undefined]);
+  });
+
+  it("has a title", () => {
+    expect(results.names().map((name) => results.title(name))).toEqual([
+      "entropy", "change of entropy", "entropy by position", "rate of the mean, Gaussian tokens",
+      "loss", "change of the loss", "change of the output", "critical N of the head",
+      "my own", "change of my own",
+    ]);
+  });
+
+  it("says by itself what its values mean", () => {
+    expect(results.isNone("critical_n_head", -1)).toBe(true);
+    expect(results.isNone("critical_n_head", 1)).toBe(false);
+    expect(results.isNone("entropy", -1)).toBe(false);
+    expect(["entropy_change", "loss_change", "output_change"].map((name) => results.changed(name))).toEqual([
+      "entropy", "loss", undefined,
+    ]);
   });
 });

@@ -81,6 +81,7 @@ test("of each head the change that stands out most in standard errors", () => {
       },
       entropy_change: {
         dims: ["layer", "head", "length"],
+        change_of: "entropy",
         unit: "1",
         values: [
           [

@@ -1,26 +1,15 @@
 // A small results file for the tests of the page's logic: 2 layers x 3 heads.
 import { resultsFromFile } from "../../src/data/file";
-import type { CatalogueEntry, Results } from "../../src/data/results";
-
-export const ENTRY: CatalogueEntry = {
-  name: "entropy",
-  group: "weights",
-  command: "scan",
-  dims: "layer, head, length",
-  unit: "nats",
-  formula: "-sum p log p",
-  source: "a book",
-  meaning: "spread",
-  by_position: true,
-};
+import type { Results } from "../../src/data/results";
 
 export function smallFile(): Record<string, unknown> {
   return {
-    schema: "headgauge.results/1",
+    schema: "headgauge.results/2",
     tool: { name: "headgauge", version: "0" },
     model: { name: "small", family: "gpt2", layers: 2, heads: 3 },
     text: {},
-    settings: { command: "scan" },
+    command: "scan",
+    settings: {},
     partial: false,
     layers_done: 2,
     coords: { layer: [0, 2], head: [0, 1, 5], length: [32, 64], top_n: [1, 20, 100] },
@@ -109,5 +98,5 @@ export function smallFile(): Record<string, unknown> {
 }
 
 export function smallResults(): Results {
-  return resultsFromFile(smallFile(), [ENTRY]);
+  return resultsFromFile(smallFile());
 }

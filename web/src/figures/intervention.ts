@@ -1,14 +1,14 @@
-// What it costs to exchange the rule or the pattern of attention, and what is won.
+// What it costs to put another rule or pattern of attention in place, and what is won.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { variants } from "./critical";
 import type { Figure } from "./figure";
 import { csvValue } from "./format";
 import { overHeads } from "./heads";
-import { judgedN } from "./meeting";
+import { judgedN } from "./correlation";
 import { scatterFigure } from "./scatter";
 
-export const EXCHANGE_NEEDS: readonly string[] = [
+export const INTERVENTION_NEEDS: readonly string[] = [
   "loss_change", "entropy_normalized", "separability", "kept_mass",
 ];
 
@@ -18,7 +18,7 @@ interface Side {
   cell: Record<string, number>;
 }
 
-export function exchangeFigures(results: Results): Figure[] {
+export function interventionFigures(results: Results): Figure[] {
   const { dim } = variants(results, "loss_change");
   const dims = results.info("loss_change")?.dims ?? [];
   // With --each there is a change for every head: a map shows those.
@@ -47,10 +47,10 @@ export function exchangeFigures(results: Results): Figure[] {
             cell: top_n === undefined ? {} : { top_n },
           },
         ];
-  return sides.flatMap(({ id, title, ...side }) => exchange(results, dim, id, title, side) ?? []);
+  return sides.flatMap(({ id, title, ...side }) => interventionFigure(results, dim, id, title, side) ?? []);
 }
 
-function exchange(
+function interventionFigure(
   results: Results,
   dim: string,
   id: string,
@@ -75,8 +75,8 @@ function exchange(
     id,
     title,
     caption:
-      "Change of the loss at the longest length when every head is exchanged, with bars of ± 2 " +
-      "standard errors of the paired differences; the original stands on the line at 0.",
+      "Change of the loss at the longest length when every head is under the intervention, with " +
+      "bars of ± 2 standard errors of the paired differences; the original stands on the line at 0.",
     columns: [dim, `${metric}_mean`, "loss_change", "loss_change_stderr"],
     rows: points.map(({ label: name, x, y, yError }) => [
       name, csvValue(x), csvValue(y), csvValue(yError),

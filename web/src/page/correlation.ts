@@ -1,23 +1,22 @@
-// Where the papers meet: a metric of the one against a metric of the other, head by head.
-import { closestPair, MEETING_NEEDS, meetingFigure } from "../figures/meeting";
+// Rank correlations: a metric of paper A against a metric of paper B, head by head.
+import { closestPair, CORRELATION_NEEDS, correlationFigure } from "../figures/correlation";
 import type { Results } from "../data/results";
 import { changed, formatAddress } from "./address";
-import { metricWords } from "./cells";
 import { choice, element, fill } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { shown } from "./words";
 
-export const meeting: View = {
-  id: "meeting",
-  title: "Meeting",
+export const correlation: View = {
+  id: "correlation",
+  title: "Correlation",
   has: (results) => results.has("rank_correlation"),
   open,
 };
 
 async function open(page: Page): Promise<Opened> {
   const { results } = page;
-  await results.need(...MEETING_NEEDS);
+  await results.need(...CORRELATION_NEEDS);
   const capacities = results.coord("capacity_metric").map(String);
   const convergences = results.coord("convergence_metric").map(String);
   const usual = closestPair(results) ?? [capacities[0] ?? "", convergences[0] ?? ""];
@@ -27,7 +26,7 @@ async function open(page: Page): Promise<Opened> {
     choice(
       `choose-${id}`,
       label,
-      names.map((value) => ({ value, text: metricWords(value) })),
+      names.map((value) => ({ value, text: results.title(value) })),
       now,
       (value) => page.go(changed(page.address, { [id]: value })),
     );
@@ -41,7 +40,7 @@ async function open(page: Page): Promise<Opened> {
       pick("capacity", "Of paper A", capacities, capacity),
       pick("convergence", "Of paper B", convergences, convergence),
     );
-    const figure = meetingFigure(results, capacity, convergence);
+    const figure = correlationFigure(results, capacity, convergence);
     fill(
       place,
       figure
@@ -57,7 +56,7 @@ async function open(page: Page): Promise<Opened> {
   const node = element(
     "div",
     {},
-    element("h1", {}, "Where the papers meet"),
+    element("h1", {}, "Rank correlations of the two papers' metrics"),
     element(
       "p",
       {},
@@ -81,7 +80,7 @@ function correlations(
     const low = shown(results.value("rank_correlation_low", at), 2);
     const high = shown(results.value("rank_correlation_high", at), 2);
     const href = formatAddress({
-      view: "meeting",
+      view: "correlation",
       item: "",
       query: { capacity: rows[i]!, convergence: columns[j]! },
     });
@@ -107,7 +106,7 @@ function correlations(
           {},
           element("th", { scope: "col" }, "Rank correlation"),
           ...columns.map((name) =>
-            element("th", { scope: "col", class: "number" }, metricWords(name)),
+            element("th", { scope: "col", class: "number" }, results.title(name)),
           ),
         ),
       ),
@@ -118,7 +117,7 @@ function correlations(
           element(
             "tr",
             {},
-            element("th", { scope: "row" }, metricWords(name)),
+            element("th", { scope: "row" }, results.title(name)),
             ...columns.map((_, j) => cell(i, j)),
           ),
         ),

@@ -1,11 +1,11 @@
-// Where the two papers meet: does a head that selects poorly also need more context?
+// Rank correlations of the two papers' metrics: does a head that selects poorly also need more context?
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber, headLabel, metricLabel } from "./format";
 import { overHeads } from "./heads";
 import { isWide, pairText, scatterFigure, withScale, type ScatterPoint } from "./scatter";
 
-export const MEETING_NEEDS: readonly string[] = [
+export const CORRELATION_NEEDS: readonly string[] = [
   "rank_correlation", "rank_correlation_low", "rank_correlation_high", "critical_fraction_head",
   "critical_n_head", "separability", "entropy_slope", "horizon", "rate_mean", "rate_covariance",
   "tokens_for_error",
@@ -50,7 +50,7 @@ function words(results: Results, name: string): string {
   return name === "tokens_for_error" ? "keys for an error of 5 %, latest kept (tokens)" : plain;
 }
 
-export function meetingFigure(
+export function correlationFigure(
   results: Results,
   capacity: string,
   convergence: string,
@@ -65,9 +65,8 @@ export function meetingFigure(
   if (x.length === 0 || x.length !== y.length) return undefined;
   const points = x.map(({ layer, head, value, stderr }, k): ScatterPoint => {
     // A critical N beyond those searched ranks above all that were found.
-    const none =
-      capacity === "critical_fraction_head" &&
-      results.value("critical_n_head", { layer, head }) === -1;
+    const of = results.entry(capacity)?.fraction_of;
+    const none = of !== undefined && results.isNone(of, results.value(of, { layer, head }));
     return {
       label: headLabel(results, layer, head),
       x: none ? 1 : value,
@@ -89,7 +88,7 @@ export function meetingFigure(
     : "";
   const log = { x: isWide(pairs.map((point) => point.x)), y: isWide(pairs.map((point) => point.y)) };
   return scatterFigure({
-    id: `meeting-${capacity}-${convergence}`.replace(/_/g, "-"),
+    id: `correlation-${capacity}-${convergence}`.replace(/_/g, "-"),
     title: `${capital(words(results, convergence))} against ${words(results, capacity)}${correlation}`,
     caption:
       "One point a head, bars of ± 2 standard errors; Spearman's rank correlation with its 95 % " +

@@ -1,0 +1,52 @@
+// Reads the catalogue of metrics while the page is built, and renders its formulas: browsers draw
+// MathML themselves, so neither KaTeX nor its fonts enter the page.
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import katex from "katex";
+import type { Plugin } from "vite";
+import type { CatalogueEntry } from "./catalogue";
+
+type Declared = CatalogueEntry & { kind: string; tex?: string };
+
+// The metrics that results files hold, in the order of the groups.
+export function declared(): Declared[] {
+  const folder = resolve(__dirname, "../../../catalogue");
+  return readdirSync(folder).sort().flatMap((file) => {
+    const { group, metrics } = JSON.parse(readFileSync(resolve(folder, file), "utf8")) as {
+      group: string;
+      metrics: Omit<Declared, "group">[];
+    };
+    return metrics.filter(({ kind }) => kind !== "hidden").map((metric) => ({ ...metric, group }));
+  });
+}
+
+const MODULES: Readonly<Record<string, () => unknown>> = {
+  "virtual:catalogue": () => declared().map(({ tex: _, ...entry }) => entry),
+  "virtual:formulas": () =>
+    Object.fromEntries(declared().map(({ name, tex }) => [name, render(tex ?? "")])),
+};
+
+export function cataloguePlugin(): Plugin {
+  return {
+    name: "headgauge-catalogue",
+    resolveId: (id) => (id in MODULES ? `\0${id}` : undefined),
+    load: (id) => {
+      const make = MODULES[id.slice(1)];
+      return make && `export default ${JSON.stringify(make())}`;
+    },
+  };
+}
+
+function render(tex: string): string {
+  const span = katex.renderToString(tex, {
+    output: "mathml", displayMode: true, throwOnError: true, strict: "error",
+  });
+  // The math element alone, without KaTeX's span and its copy of the TeX.
+  return span
+    .replace(/^<span[^>]*>/, "")
+    .replace(/<\/span>$/, "")
+    .replace(/<annotation[\s\S]*?<\/annotation>/, "")
+    .replace(/<\/?semantics>/g, "")
+    // KaTeX leaves the room about names of functions to its style sheet, which the page lacks.
+    .replaceAll("<mo>\u2061</mo>", '<mo>\u2061</mo><mspace width="0.17em"/>');
+}
