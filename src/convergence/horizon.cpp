@@ -1,8 +1,10 @@
 #include "convergence/horizon.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+
+#include "convergence/decompositions.hpp"
+#include "convergence/token_law.hpp"
 
 namespace headgauge {
 namespace {
@@ -21,13 +23,8 @@ Eigen::MatrixXd covariance(MatrixView<const float> rows) {
 double query_key_spread(MatrixView<const float> queries, MatrixView<const float> keys) {
   // The eigenvalues of Cov(q) Cov(k) are those of the symmetric Cov(q)^1/2 Cov(k) Cov(q)^1/2, which
   // asks nothing of the rank of either.
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> q(covariance(queries));
-  // Rounding leaves a singular covariance eigenvalues a little below 0, whose roots are NaN.
-  const Eigen::VectorXd lengths = q.eigenvalues().cwiseMax(0).cwiseSqrt();
-  const Eigen::MatrixXd half =
-      q.eigenvectors() * lengths.asDiagonal() * q.eigenvectors().transpose();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> both(half * covariance(keys) * half,
-                                                            Eigen::EigenvaluesOnly);
+  const Eigen::MatrixXd half = square_root(covariance(queries));
+  const auto both = eigenvalues(half * covariance(keys) * half, Eigen::EigenvaluesOnly);
   return std::sqrt(std::max(0.0, both.eigenvalues().maxCoeff()));
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "convergence/decompositions.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -57,8 +59,7 @@ Moments MomentSums::moments() const {
 double covariance_norm(const Eigen::MatrixXd& symmetric, CovarianceNorm norm) {
   if (norm == CovarianceNorm::frobenius) return symmetric.norm();
   if (!symmetric.allFinite()) return kUndefined;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(symmetric, Eigen::EigenvaluesOnly);
-  return solver.eigenvalues().cwiseAbs().maxCoeff();
+  return eigenvalues(symmetric, Eigen::EigenvaluesOnly).eigenvalues().cwiseAbs().maxCoeff();
 }
 
 }  // namespace headgauge

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convergence/decompositions.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -65,7 +67,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
   if (!law.sphere) {
     farthest = std::sqrt(law.variance) * (std::sqrt(static_cast<double>(d)) + 5);
   }
-  const double stretch = Eigen::BDCSVD<Eigen::MatrixXd>(question.map).singularValues()(0);
+  const double stretch = singular_values(question.map).singularValues()(0);
   std::vector<LimitMap> maps;
   for (double factor : question.factors) {
     maps.emplace_back(law, question.rule, farthest * stretch * factor);
@@ -116,7 +118,7 @@ double sphere_factor(const BesselRatioTable& table, double radius, double q) {
 std::vector<Reference> sphere_by_draws(const ReferenceQuestion& question, ThreadPool& pool) {
   const Index d = question.law.dimension, size = batch_size(question);
   const std::size_t factors = question.factors.size();
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(question.map, Eigen::ComputeFullU);
+  const auto svd = singular_values(question.map, Eigen::ComputeFullU);
   const Eigen::VectorXd square = svd.singularValues().cwiseAbs2();
   const BesselRatioTable table(d);
   std::vector<std::vector<Moments>> batches(factors, std::vector<Moments>(kBatches));
@@ -161,7 +163,7 @@ int quadrature_nodes(Index d) {
 
 Reference sphere_by_quadrature(const ReferenceQuestion& question, double factor) {
   const Index d = question.law.dimension;
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(question.map, Eigen::ComputeFullU);
+  const auto svd = singular_values(question.map, Eigen::ComputeFullU);
   const auto moments = [&](int nodes) {
     const Eigen::VectorXd lambda =
         sphere_eigenvalues(factor * svd.singularValues(), question.law.radius, nodes);

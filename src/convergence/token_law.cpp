@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convergence/decompositions.hpp"
+
 namespace headgauge {
 
 Eigen::MatrixXd TokenLaw::covariance() const {
@@ -40,14 +42,15 @@ void draw_tokens(const TokenLaw& law, const RandomStream& stream, Index first,
 }
 
 Eigen::MatrixXd square_root(const Eigen::MatrixXd& covariance) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
+  const auto solver = eigenvalues(covariance);
+  // Rounding leaves a singular covariance eigenvalues a little below 0, whose roots are NaN.
   const Eigen::VectorXd roots = solver.eigenvalues().cwiseMax(0).cwiseSqrt();
   return solver.eigenvectors() * roots.asDiagonal() * solver.eigenvectors().transpose();
 }
 
 double map_horizon(const Eigen::MatrixXd& covariance, const Eigen::MatrixXd& map) {
   const Eigen::MatrixXd root = square_root(covariance);
-  return Eigen::BDCSVD<Eigen::MatrixXd>(root * map * root).singularValues()(0);
+  return singular_values(root * map * root).singularValues()(0);
 }
 
 }  // namespace headgauge

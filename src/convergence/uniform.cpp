@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "convergence/decompositions.hpp"
 #include "convergence/spread.hpp"
 
 namespace headgauge {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kNetStream = 0x80000000;
 // Columns: unit vectors of the whitened space.
 Eigen::MatrixXd directions(const Experiment& experiment, const Eigen::MatrixXd& root) {
   const Index d = experiment.law.dimension, stretched = std::min(kStretched, d);
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(root * experiment.map * root, Eigen::ComputeFullV);
+  const auto svd = singular_values(root * experiment.map * root, Eigen::ComputeFullV);
   Eigen::MatrixXd all(d, 2 * stretched + kRandom);
   all.leftCols(stretched) = svd.matrixV().leftCols(stretched);
   all.middleCols(stretched, stretched) = -svd.matrixV().leftCols(stretched);

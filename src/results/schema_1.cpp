@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 5> kWords = {
      {"searched", Kind::critical_range},
      {"limit", Kind::length_limit}}};
 
-Command command_of(const Results& results) {
+Command old_command(const Results& results) {
   const auto setting = [&](const char* key) {
     const auto it = results.settings.find(key);
     return it != results.settings.end() && it->is_string() ? it->get<std::string>()
@@ -56,7 +56,7 @@ FactSource source_of_schema_1(const std::string& text, std::vector<Index> cell) 
 
 void complete_schema_1(Results& results) {
   constexpr std::string_view kChange = "_change";
-  results.command = command_of(results);
+  results.command = old_command(results);
   results.settings.erase("command");
   for (auto& [name, metric] : results.metrics) {
     give_meaning(name, metric);

@@ -1,4 +1,4 @@
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 #include <gtest/gtest.h>
 

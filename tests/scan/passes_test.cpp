@@ -229,12 +229,12 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
   EXPECT_LT(little.layers_done, 2);
 }
 
-CompareOptions compare_options(const std::string& dimension, std::vector<int> lengths,
+CompareOptions compare_options(std::vector<int> lengths, std::vector<std::string> rules,
                                Each each = Each::none) {
   CompareOptions options;
   options.scan = tiny_options(std::move(lengths));
   options.scan.measures = {"weights", "distance", "dispersion"};
-  options.dimension = dimension;
+  options.normalizers = std::move(rules);
   options.each = each;
   return options;
 }
@@ -242,15 +242,15 @@ CompareOptions compare_options(const std::string& dimension, std::vector<int> le
 TEST(Passes, CompareIsAComparisonAtEachLength) {
   for (const Each each : {Each::none, Each::head}) {
     for (const bool patterns : {false, true}) {
-      const std::vector<std::string> specs =
-          patterns ? std::vector<std::string>{"window:size=8", "bigbird:window=4,random=4,global=2"}
-                   : std::vector<std::string>{"ssmax", "sparsemax"};
       const std::string dimension = patterns ? "pattern" : "normalizer";
       const auto run = [&](std::vector<int> lengths) {
         auto source = tiny_source({framed(200)});
-        const CompareOptions options = compare_options(dimension, std::move(lengths), each);
-        const auto interventions = make_interventions(specs, source->info(), options);
-        return compare(*source, options, interventions);
+        CompareOptions options = compare_options(std::move(lengths), {"ssmax", "sparsemax"}, each);
+        if (patterns) {
+          options.normalizers.clear();
+          options.patterns = {"window:size=8", "bigbird:window=4,random=4,global=2"};
+        }
+        return compare(*source, options, make_interventions(options, source->info()));
       };
       const Results whole = run({16, 40, 97});
       const Results shortest = run({16}), longest = run({97});
@@ -273,9 +273,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
 
 TEST(Passes, CompareSaysWhyThereIsNoLoss) {
   auto source = tiny_source({framed(200)});
-  const CompareOptions options = compare_options("normalizer", {16, 32});
-  const auto interventions =
-      make_interventions(std::vector<std::string>{"ssmax"}, source->info(), options);
+  const CompareOptions options = compare_options({16, 32}, {"ssmax"});
+  const auto interventions = make_interventions(options, source->info());
   const Results results = compare(*source, options, interventions);
   const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
     return notice.find("there is no loss and no divergence, and no recommendation") == 0;
@@ -291,17 +290,14 @@ TEST(Passes, RulesThatGoByPositionAreForCausalModels) {
   ScanOptions options = tiny_options({16, 32});
   options.normalizer = "logn-qwen";
   EXPECT_THROW(scan(*source, options), UsageError);
-  const CompareOptions compared = compare_options("normalizer", {16});
-  EXPECT_THROW(
-      make_interventions(std::vector<std::string>{"logn-qwen:train=8"}, source->info(), compared),
-      UsageError);
+  EXPECT_THROW(make_interventions(compare_options({16}, {"logn-qwen:train=8"}), source->info()),
+               UsageError);
 }
 
 TEST(Passes, FitsAtTheLongestLength) {
   auto source = tiny_source({framed(200)}), calibration = tiny_source({framed(90, 5)});
-  const CompareOptions options = compare_options("normalizer", {16, 64});
-  auto interventions =
-      make_interventions(std::vector<std::string>{"softmax"}, source->info(), options);
+  const CompareOptions options = compare_options({16, 64}, {"softmax"});
+  auto interventions = make_interventions(options, source->info());
   fit_interventions(*calibration, options, interventions);
   for (const double fitted : interventions[0].fitted)
     EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change
