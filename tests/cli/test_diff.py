@@ -393,7 +393,7 @@ class BadFiles(DiffTest):
         text = path.read_text()
         self.write("cut.json", text[: len(text) // 2])
         self.refuse(BAD_INPUT, "diff", "one", "cut.json", says="cut.json: expected JSON")
-        self.write("newer.json", text.replace("headgauge.results/1", "headgauge.results/9"))
+        self.write("newer.json", text.replace("headgauge.results/2", "headgauge.results/9"))
         self.refuse(UNSUPPORTED, "diff", "newer.json", "one", says=("newer.json", "newer headgauge"))
         self.write("other.json", '{"results": {"arc": 0.5}}')
         self.refuse(BAD_INPUT, "diff", "one", "other.json", says=("other.json", '"schema"'))

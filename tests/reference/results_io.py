@@ -104,7 +104,7 @@ def read_settings(results: Results) -> Settings:
 def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[int]) -> Results:
     """The oracle's metrics in the shape of results.json (for the tests of the comparison)."""
     return {
-        "schema": "headgauge.results/1",
+        "schema": "headgauge.results/2",
         "settings": {
             "x": settings.x,
             "direction": settings.direction,

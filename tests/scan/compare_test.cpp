@@ -40,38 +40,47 @@ CompareOptions few_measures(const std::string& heads = "") {
   return options;
 }
 
-Results compared(HeadSource& source, const CompareOptions& options,
-                 const std::vector<std::string>& specs) {
-  return compare(source, options, make_interventions(specs, source.info(), options));
+Results compared(HeadSource& source, CompareOptions options,
+                 const std::vector<std::string>& rules) {
+  options.normalizers = rules;
+  return compare(source, options, make_interventions(options, source.info()));
+}
+
+std::vector<Intervention> interventions_of(const std::vector<std::string>& rules,
+                                           const SourceInfo& info,
+                                           CompareOptions options = few_measures()) {
+  options.normalizers = rules;
+  return make_interventions(options, info);
 }
 
 bool same_numbers(std::span<const double> a, std::span<const double> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
-TEST(SplitRules, ACommaBeforeAKeyGoesOnWithTheRule) {
-  const std::vector<std::string> lists = {"ssmax:s=0.43,b=0,sparsemax", "pointwise:f=1+l^2",
-                                          "topk,asentmax:alpha=1.5,delta=1,beta=2"};
-  EXPECT_EQ(split_rules(lists),
-            (std::vector<std::string>{"ssmax:s=0.43,b=0", "sparsemax", "pointwise:f=1+l^2", "topk",
-                                      "asentmax:alpha=1.5,delta=1,beta=2"}));
-  EXPECT_EQ(split_rules(std::vector<std::string>{"s=1"}), (std::vector<std::string>{"s=1"}));
+TEST(MakeInterventions, ACommaBeforeAKeyGoesOnWithTheRule) {
+  const auto made = interventions_of(
+      {"ssmax:s=0.43,b=0,sparsemax", "topk:k=3", "entmax,asentmax:alpha=1.5,delta=1,beta=2"},
+      open_plain()->info());
+  std::vector<std::string> labels;
+  for (const Intervention& intervention : made) labels.push_back(intervention.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"ssmax:s=0.43,b=0", "sparsemax", "topk:k=3", "entmax",
+                                              "asentmax:alpha=1.5,delta=1,beta=2"}));
 }
 
 TEST(MakeInterventions, OnlyTheChosenHeadsChange) {
   const auto source = open_plain();
-  const auto interventions = make_interventions(std::vector<std::string>{"sparsemax"},
-                                                source->info(), few_measures("1.0"));
+  const auto interventions = interventions_of({"sparsemax"}, source->info(), few_measures("1.0"));
   const int heads = source->info().heads;
   ASSERT_EQ(interventions.front().heads.size(),
             static_cast<std::size_t>(source->info().layers * heads));
   for (std::size_t i = 0; i < interventions.front().heads.size(); ++i) {
     EXPECT_EQ(interventions.front().heads[i].changes(), i == static_cast<std::size_t>(heads));
   }
-  const std::vector<std::string> twice = {"topk", "topk"};
-  EXPECT_THROW(make_interventions(twice, source->info(), few_measures()), UsageError);
-  const std::vector<std::string> unknown = {"topper"};
-  EXPECT_THROW(make_interventions(unknown, source->info(), few_measures()), UsageError);
+  EXPECT_THROW(interventions_of({"topk", "topk"}, source->info()), UsageError);
+  EXPECT_THROW(interventions_of({"topper"}, source->info()), UsageError);
+  CompareOptions both = few_measures();
+  both.patterns = {"window"};
+  EXPECT_THROW(interventions_of({"topk"}, source->info(), both), UsageError);
 }
 
 // The model as it is, under its own rule: every change is exactly 0, and nothing is recommended.
@@ -194,8 +203,7 @@ TEST(Compare, ALayerTriedByItselfIsThatLayerChanged) {
 TEST(Compare, WhatDoesNotChangeIsTakenOver) {
   const CompareOptions options = few_measures("1.1");
   const auto source = open_plain();
-  const auto interventions =
-      make_interventions(std::vector<std::string>{"entmax"}, source->info(), options);
+  const auto interventions = interventions_of({"entmax"}, source->info(), options);
   const Results results = compare(*source, options, interventions);
   EXPECT_EQ(source->first_layer(), 1);
 
@@ -211,17 +219,7 @@ TEST(Compare, WhatDoesNotChangeIsTakenOver) {
     const LabelledArray* both = results.metric(name);
     ASSERT_NE(both, nullptr) << name;
     if (name == "loss") continue;
-    std::size_t outer = 1;
-    for (const std::string& dim : both->dim_names()) {
-      if (dim == "normalizer") break;
-      outer *= static_cast<std::size_t>(results.coord_size(dim));
-    }
-    const std::size_t inner = metric.values.size() / outer;
-    for (std::size_t o = 0; o < outer; ++o) {
-      const auto intervention = std::span(both->values).subspan((2 * o + 1) * inner, inner);
-      EXPECT_TRUE(same_numbers(intervention, std::span(metric.values).subspan(o * inner, inner)))
-          << name;
-    }
+    EXPECT_TRUE(same_numbers(both->isel("normalizer", 1).values, metric.values)) << name;
     ++metrics;
   }
   EXPECT_GT(metrics, 40);
@@ -244,8 +242,10 @@ TEST(Compare, SameBitsOnAnyNumberOfThreads) {
 
 TEST(Compare, PatternsHaveTheirOwnDimension) {
   CompareOptions options = few_measures();
-  options.dimension = "pattern";
-  const Results results = compared(*open_plain(), options, {"window:size=96", "window:size=8"});
+  options.patterns = {"window:size=96", "window:size=8"};
+  const Results results = compared(*open_plain(), options, {});
+  EXPECT_EQ(results.settings["pattern"], options.patterns);
+  EXPECT_TRUE(results.settings["normalizers"].empty());
   EXPECT_EQ(results.metric("kept_mass")->dim_names(),
             (std::vector<std::string>{"layer", "head", "pattern", "length"}));
   // A window of the whole text hides nothing.
@@ -262,8 +262,7 @@ TEST(Compare, OnAStopTheFinishedInterventionsAreThere) {
   stop.request_stop();
   const auto source = open_plain();
   const CompareOptions options = few_measures();
-  const auto interventions =
-      make_interventions(std::vector<std::string>{"topk"}, source->info(), options);
+  const auto interventions = interventions_of({"topk"}, source->info());
   const Results results = compare(*source, options, interventions, nullptr, stop.get_token());
   EXPECT_TRUE(results.partial);
   EXPECT_EQ(results.layers_done, 0);
@@ -302,8 +301,7 @@ TEST(FitInterventions, SoftmaxFitsItselfAndAGivenParameterStays) {
   const auto source = open_plain();
   const CompareOptions options = few_measures();
   auto interventions =
-      make_interventions(std::vector<std::string>{"softmax", "ssmax:s=0.43", "sparsemax", "cosine"},
-                         source->info(), options);
+      interventions_of({"softmax", "ssmax:s=0.43", "sparsemax", "cosine"}, source->info());
   fit_interventions(*source, options, interventions);
   for (const double t : interventions[0].fitted) EXPECT_EQ(t, 1);
   EXPECT_TRUE(interventions[1].fitted.empty());
