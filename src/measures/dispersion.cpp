@@ -276,8 +276,11 @@ void derive_over_lengths(Results& results) {
     }
     metrics.finish(lengths[taken[taken.size() - 2]], lengths.back(), labels);
   }
-  std::erase_if(results.metrics, [](const auto& entry) {
-    return std::ranges::find(kOctaveMetrics, entry.first) != kOctaveMetrics.end();
+  const auto of_octaves = [](const std::string& name) {
+    return std::ranges::find(kOctaveMetrics, name) != kOctaveMetrics.end();
+  };
+  std::erase_if(results.metrics, [&](const auto& entry) {
+    return of_octaves(entry.first) || of_octaves(entry.second.change_of);
   });
 }
 

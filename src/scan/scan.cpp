@@ -322,7 +322,8 @@ Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part,
 
 std::vector<MetricInfo> scan_metrics(const ScanOptions& options, const SourceInfo& source) {
   const ScanPlan plan = plan_scan(options, source);
-  std::vector<MetricInfo> metrics = declared_metrics(make_measures(plan, source, 1));
+  std::vector<MetricInfo> metrics =
+      declared_metrics(make_measures(plan, source, plan.options.threads));
   std::erase_if(metrics, [](const MetricInfo& metric) {
     return metric.kind == MetricKind::hidden || metric.kind == MetricKind::passed_on;
   });

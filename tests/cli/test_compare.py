@@ -36,7 +36,7 @@ class Compare(CompareTest):
                                "entmax:alpha=1.25")
         rules = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
         self.assertEqual(results["coords"]["normalizer"], rules)
-        self.assertEqual(results["settings"]["command"], "compare")
+        self.assertEqual(results["command"], "compare")
         self.assertEqual(results["settings"]["normalizers"], rules[1:])
         self.assertEqual(results["settings"]["each"], "none")
         metrics = results["metrics"]

@@ -75,7 +75,7 @@ class Checkpoint(ConvergeTest):
         self.assertEqual(coords["tolerance"], TOLERANCES)
         self.assertEqual(coords["sampler"], SAMPLERS)
         self.assertEqual(coords["cache"], ["full", "budget"])
-        self.assertEqual(settings["command"], "converge")
+        self.assertEqual(results["command"], "converge")
         self.assertEqual(settings["grid"], coords["tokens"])
         for name, value in (("replicates", 5), ("draws", 2), ("tolerances", TOLERANCES),
                             ("normalizer", "softmax"), ("top", "all")):

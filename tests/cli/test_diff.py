@@ -121,7 +121,7 @@ class Changes(DiffTest):
                          self.succeed("--version").out)  # fmt: skip
         self.assertRegex(difference["summary"][0]["text"], r"^\w+ of head 0\.\d .*went from ")
         settings = difference["settings"]
-        self.assertEqual(settings["command"], "diff")
+        self.assertEqual(difference["command"], "diff")
         self.assertEqual((settings["errors"], settings["top"]), (3, 20))
         self.assertEqual(settings["old"], {
             "file": "one/results.json", "command": "scan", "model": "phantom1",

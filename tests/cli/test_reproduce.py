@@ -40,7 +40,8 @@ class Limits(CommandTest):
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
         results = validate(folder / "results.json")
         settings = results["settings"]
-        for key, value in {"command": "reproduce", "experiment": "limits", "x": "embedding",
+        self.assertEqual(results["command"], "reproduce limits")
+        for key, value in {"experiment": "limits", "x": "embedding",
                            "lengths": [32, 64, 128, 256, 512, 1024], "seed": 0,
                            "out": "reproduce-limits", "critical_max": 128}.items():
             self.assertEqual(settings[key], value, key)

@@ -56,7 +56,7 @@ class Settings(ScanTest):
         options = self.options()
         self.assertIn("critical_max", options)
         settings = self.scan()["settings"]
-        self.assertEqual(set(settings), options | {"command"})
+        self.assertEqual(set(settings), options)
         self.assertEqual((settings["top"], settings["sort"]), ("all", ""))
         self.assertEqual((settings["json"], settings["quiet"]), (False, True))
 

@@ -24,7 +24,8 @@ class Synthetic(CommandTest):
         self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["results.json"])
         results = validate(self.folder / "out/results.json")
         settings = results["settings"]
-        for key, value in {"command": "converge", "synthetic": "gaussian", "dimension": 6,
+        self.assertEqual(results["command"], "converge --synthetic")
+        for key, value in {"synthetic": "gaussian", "dimension": 6,
                            "grid": [60, 120, 240, 480], "replicates": 4, "points": 4,
                            "horizons": [0.5, 2], "radii": [1, 2], "seed": 0, "full": False,
                            "reference": "exact", "normalizer": "softmax", "out": "out",

@@ -127,11 +127,11 @@ TEST(Patterns, RefuseWhatTheyCannotRead) {
   const auto expect = [](const std::string& spec, const std::string& part) {
     EXPECT_NE(message(spec).find(part), std::string::npos) << spec << ": " << message(spec);
   };
-  expect("windw", "--pattern: expected the name of a pattern such as window");
+  expect("windw", "ScanOptions::pattern: expected the name of a pattern such as window");
   expect("", "`headgauge patterns` lists them");
   expect("window:", "`headgauge patterns` lists patterns and parameters");
   expect("window:size=0",
-         "--pattern window, parameter size: expected a whole number of at least 1");
+         "ScanOptions::pattern window, parameter size: expected a whole number of at least 1");
   expect("window:size=2.5", "whole number");
   expect("window:global=-1", "of at least 0");
   expect("window:stride=3", "expected parameters size=128,global=0, found \"stride\"");

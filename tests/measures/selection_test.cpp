@@ -186,7 +186,7 @@ TEST(Selection, SaysWhatIsLeftOutForLackOfMemory) {
     driver.measure().derive({}, results);
     ASSERT_EQ(results.notices.size(), 1u);
     EXPECT_NE(results.notices[0].find("critical N"), std::string::npos);
-    EXPECT_EQ(results.notices[0].find("--expected-draws") != std::string::npos, draws > 0);
+    EXPECT_EQ(results.notices[0].find("expected_draws") != std::string::npos, draws > 0);
   }
 }
 
