@@ -66,6 +66,7 @@ inBrowser("a picture", () => {
   test("opens its numbers as a table", async () => {
     const tab = await openKind("scan", "#overview?metric=entropy");
     await tab.page.click(".explore .numbers summary");
+    await tab.page.waitForSelector(".explore .numbers tbody tr");
     expect(await tab.page.$$eval(".explore .numbers tbody tr", (rows) => rows.length)).toBe(
       resultsOf("scan").coords["layer"]!.length * resultsOf("scan").coords["head"]!.length,
     );
