@@ -1,5 +1,4 @@
-// headgauge compare: intervention the rule or the pattern of attention, and measure everything
-// again.
+// headgauge compare: change the rule or the pattern of attention, and measure everything again.
 #include "headgauge/compare.hpp"
 
 #include <fmt/format.h>
@@ -8,8 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_table.hpp"
+#include "cli/options.hpp"
 #include "cli/run.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
@@ -17,45 +16,20 @@ namespace {
 
 struct CompareCommand {
   RunOptions run;
-  std::vector<std::string> normalizers;
-  std::vector<std::string> patterns;
-  std::string each;
+  CompareOptions compare;
   std::vector<std::string> fit;
 };
 
-constexpr const char* kChanged = "What is changed";
-
-void add_own(CLI::App& command, CompareCommand& options) {
-  auto* normalizers =
-      command
-          .add_option("--normalizers", options.normalizers,
-                      "The rules to set against the model's own, such as\n"
-                      "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge normalizers\n"
-                      "lists them")
-          ->option_text("NAME[:KEY=VALUE],...")
-          ->check(some_text("the name of a rule"))
-          ->group(kChanged);
-  command
-      .add_option("--pattern", options.patterns,
-                  "In place of rules: the patterns of keys to set against the model's own;\n"
-                  "may be repeated; headgauge patterns lists them")
-      ->option_text("NAME[:KEY=VALUE],...")
-      ->check(some_text("the name of a pattern"))
-      ->excludes(normalizers)
-      ->group(kChanged);
-  command
-      .add_option("--each", options.each,
-                  "HeadIntervention one head (or one layer) at a time, in place of all at once")
-      ->option_text("head|layer")
-      ->check(one_of({"head", "layer"}))
-      ->group(kChanged);
-  command
-      .add_option("--fit", options.fit,
-                  "Choose the parameter of each rule, head by head, that changes the\n"
-                  "head's output least on this other text (ids, with --tokens)")
-      ->option_text("FILE...")
-      ->check(some_text("a file"))
-      ->group(kChanged);
+std::vector<Option> fit_option(CompareCommand& o) {
+  return {{.member = "CompareCommand::fit",
+           .value = &o.fit,
+           .form = "FILE...",
+           .group = option_group::changed,
+           .help = "Choose the parameter of each rule, head by head, that changes the head's "
+                   "output least on this other text (ids, with --tokens)",
+           .details = "The rules are then measured on the other text; the two must differ. A "
+                      "parameter that is given stays, a rule without one too, as a notice says",
+           .expects = "a file"}};
 }
 
 // The calibration text must be another one than that of the test.
@@ -76,28 +50,24 @@ std::unique_ptr<HeadSource> open_calibration(const CompareCommand& options,
 
 Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
                 const std::stop_token& stop) {
-  CompareOptions compared;
-  compared.scan = options.run.scan;
-  if (!options.each.empty()) compared.each = options.each == "head" ? Each::head : Each::layer;
-  if (!options.patterns.empty()) compared.dimension = "pattern";
-  const auto specs = split_rules(options.patterns.empty() ? options.normalizers : options.patterns);
-  std::vector<Intervention> interventions = make_interventions(specs, source.info(), compared);
+  auto interventions = make_interventions(options.compare, source.info());
   if (!options.fit.empty()) {
     const auto calibration = open_calibration(options, source.info());
-    fit_interventions(*calibration, compared, interventions, progress, stop);
+    fit_interventions(*calibration, options.compare, interventions, progress, stop);
   }
-  return compare(source, compared, interventions, progress, stop);
+  return compare(source, options.compare, interventions, progress, stop);
 }
 
 int run(CompareCommand& options) {
-  options.run.resolve();
+  options.run.input.take(options.compare.scan);
   options.run.input.asked_by = "compare";
-  if (options.normalizers.empty() && options.patterns.empty()) {
+  const bool patterns = !options.compare.patterns.empty();
+  if (options.compare.normalizers.empty() && !patterns) {
     throw UsageError(fault("compare", "rules or patterns to compare",
                            "neither --normalizers nor --pattern",
                            "add --normalizers ssmax,sparsemax or --pattern window:size=128"));
   }
-  if (!options.fit.empty() && !options.patterns.empty()) {
+  if (!options.fit.empty() && patterns) {
     throw UsageError(
         fault("--fit", "--normalizers", "--pattern", "only the parameters of rules are fitted"));
   }
@@ -105,16 +75,7 @@ int run(CompareCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return measure(options, source, progress, stop);
   };
-  steps.complete = [&](Results& results) {
-    auto& settings = results.settings;
-    settings.erase("normalizer");
-    settings["normalizers"] = split_rules(options.normalizers);
-    settings.erase("pattern");
-    settings["pattern"] = "none";
-    if (!options.patterns.empty()) settings["pattern"] = split_rules(options.patterns);
-    settings["each"] = options.each.empty() ? "none" : options.each;
-    settings["fit"] = options.fit;
-  };
+  steps.complete = [&](Results& results) { write_settings(fit_option(options), results.settings); };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {
     const Index interventions = results.coord_size(intervention_dimension(results)) - 1;
@@ -128,15 +89,17 @@ int run(CompareCommand& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "compare", "HeadIntervention the rule or pattern of attention, and measure again");
+  auto* command =
+      app.add_subcommand("compare", "Change the rule or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
-  add_own(*command, *options);
-  options->run.add_selection_to(*command, "HeadIntervention only in these layers, such as 0-3,5",
-                                "HeadIntervention only these heads, as layer.head: 3.5,7.*",
-                                kChanged);
+  const std::vector<Option> all = options_of(options->compare);
+  const std::vector<std::string> first = {"normalizers", "pattern", "each"};
+  add_options(*command, only(all, first));
+  add_options(*command, fit_option(*options));
+  add_options(*command, only(all, {"layers", "heads"}));
   options->run.input.add_to(*command);
-  options->run.add_to(*command);
+  add_options(*command, without(without(all, first), {"layers", "heads"}));
+  add_options(*command, options_of(options->run.output));
   command->footer(
       "Example: headgauge compare demo/model --text demo/text.txt --normalizers ssmax,sparsemax\n"
       "         headgauge compare gpt2 --text book.txt --each head --normalizers softmax1,ssmax\n"

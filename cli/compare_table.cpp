@@ -10,7 +10,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
-#include "scan/recommend.hpp"
+#include "headgauge/compare.hpp"
 
 namespace headgauge::cli {
 namespace {

@@ -10,47 +10,68 @@
 
 #include "cli/commands.hpp"
 #include "cli/diff_table.hpp"
+#include "cli/messages.hpp"
+#include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
-#include "kernels/simd.hpp"
+#include "headgauge/kernels.hpp"
 
 namespace headgauge::cli {
 namespace {
 
 constexpr int kLimitExceeded = 1;  // exit code
-constexpr const char* kComparedGroup = "What is compared";
 
 struct DiffCommand {
   std::string before;
   std::string after;
   DiffOptions options;
   double errors = 2;
-  std::string top = "20";
   std::string limits;
-  std::string out;
-  bool json = false;
-  bool quiet = false;
+  OutputOptions output;
+  int top = 20;  // 0: all
 };
 
-void complete(const DiffCommand& command, int top, Results& results) {
+// Beside those of DiffOptions and OutputOptions.
+std::vector<Option> own_options(DiffCommand& o) {
+  return {
+      {.member = "DiffCommand::errors",
+       .value = &o.errors,
+       .form = "K",
+       .group = option_group::compared,
+       .help = "List what changed by more than this many standard errors (default {})",
+       .details = "As for flags. About 5 % of what did not change passes 2, and 0.3 % passes 3; "
+                  "how many that makes is said"},
+      {.member = "DiffCommand::limits",
+       .value = &o.limits,
+       .form = "FILE",
+       .group = option_group::compared,
+       .help = "Check these limits (docs/formats.md): exit code 1 if one is exceeded",
+       .details = "[formats.md](formats.md#limits). There is a line for each that is exceeded",
+       .expects = "a file"},
+      {.member = "DiffCommand::top",
+       .value = &o.top,
+       .form = "K|all",
+       .group = option_group::output,
+       .help = "Show only the first K lines of a table (default {})",
+       .least = 1,
+       .none = "all"}};
+}
+
+void complete(DiffCommand& command, Results& results) {
   results.tool = {{"name", "headgauge"},
                   {"version", HEADGAUGE_VERSION},
                   {"simd", simd_level()},
                   {"threads", 1}};
-  auto& settings = results.settings;
-  settings["errors"] = command.errors;
-  settings["limits"] = command.limits;
-  set_top(top, results);
-  settings["out"] = command.out;
-  settings["json"] = command.json;
-  settings["quiet"] = command.quiet;
+  write_settings(own_options(command), results.settings);
+  write_settings(options_of(command.output), results.settings);
+  use_command_line_names(results);
 }
 
-int run(const DiffCommand& command) {
-  const int top = command.top == "all" ? 0 : std::stoi(command.top);
+int run(DiffCommand& command) {
+  const OutputOptions& output = command.output;
   const auto limits = command.limits.empty() ? std::vector<Limit>() : read_limits(command.limits);
   DiffOptions options = command.options;
   options.old_file = results_file(command.before);
@@ -60,30 +81,30 @@ int run(const DiffCommand& command) {
   results.changes = list_changes(results, command.errors);
   const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes, command.errors);
-  complete(command, top, results);
-  if (!command.out.empty()) OutFolder(command.out).save(results);
+  complete(command, results);
+  if (!output.out.empty()) OutFolder(output.out).save(results);
 
   std::vector<std::string> verdict;
   if (!limits.empty()) verdict = limit_lines(limits, checks);
-  if (command.json) {
+  if (output.json) {
     print_text(results_text(results));
   } else {
     TableOptions table = table_on_output();
-    table.top = top;
+    table.top = command.top;
     print_text(render_diff(results, changes, command.errors, table));
     print_sentences(verdict);
-    if (!command.out.empty()) print("\n{}", written_line(results, command.out));
+    if (!output.out.empty()) print("\n{}", written_line(results, output.out));
   }
   flush_text();
-  if (!command.quiet) print_notices(results.notices);
-  if (command.json) {
+  if (!output.quiet) print_notices(results.notices);
+  if (output.json) {
     for (const std::string& line : verdict) fmt::print(stderr, "headgauge: {}\n", line);
   }
   const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
   return exceeded ? kLimitExceeded : 0;
 }
 
-void add_compared(CLI::App& command, DiffCommand& options) {
+void add_files(CLI::App& command, DiffCommand& options) {
   command.add_option("OLD", options.before, "A results.json, or the folder that holds it")
       ->option_text(" ")
       ->check(some_text("a file or folder"))
@@ -92,49 +113,6 @@ void add_compared(CLI::App& command, DiffCommand& options) {
       ->option_text(" ")
       ->check(some_text("a file or folder"))
       ->required();
-  command
-      .add_option("--metrics", options.options.metrics,
-                  "Only these metrics (default: all that both have)")
-      ->option_text("NAME,NAME...")
-      ->delimiter(',')
-      ->check(some_text("the name of a metric"))
-      ->group(kComparedGroup);
-  command
-      .add_option("--heads", options.options.heads,
-                  "Only these heads, as layer.head: 3.5,7.*; and only metrics of heads")
-      ->option_text("LIST")
-      ->check(some_text("heads such as 3.5,7.*"))
-      ->group(kComparedGroup);
-  command
-      .add_option("--errors", options.errors,
-                  "List what changed by more than this many standard errors (default 2)")
-      ->option_text("K")
-      ->check(positive_number())
-      ->group(kComparedGroup);
-  command
-      .add_option("--limits", options.limits,
-                  "Check these limits (docs/formats.md): exit code 1 if one is exceeded")
-      ->option_text("FILE")
-      ->check(some_text("a file"))
-      ->group(kComparedGroup);
-}
-
-void add_output(CLI::App& command, DiffCommand& options) {
-  command
-      .add_option("--out", options.out, "Folder for results.json and heads.csv; made if need be")
-      ->option_text("DIR")
-      ->check(some_text("a folder"))
-      ->group(kOutputGroup);
-  command.add_flag("--json", options.json, "Print results.json in place of the table")
-      ->group(kOutputGroup);
-  const CLI::Validator number = whole_number(1);
-  command.add_option("--top", options.top, "Show only the first K lines of a table (default 20)")
-      ->option_text("K|all")
-      ->check([number](const std::string& text) {
-        return text == "all" ? std::string() : number(text);
-      })
-      ->group(kOutputGroup);
-  command.add_flag("--quiet", options.quiet, "No notices")->group(kOutputGroup);
 }
 
 }  // namespace
@@ -142,8 +120,13 @@ void add_output(CLI::App& command, DiffCommand& options) {
 void add_diff(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("diff", "Show what changed between two files of results");
   auto options = std::make_shared<DiffCommand>();
-  add_compared(*command, *options);
-  add_output(*command, *options);
+  add_files(*command, *options);
+  add_options(*command, options_of(options->options));
+  add_options(*command, without(own_options(*options), {"top"}));
+  add_options(*command,
+              options_of(options->output, "Folder for results.json and heads.csv; made if need be",
+                         "No notices"));
+  add_options(*command, only(own_options(*options), {"top"}));
   command->footer(
       "Example: headgauge diff before/results.json after/results.json\n"
       "         headgauge diff before after --limits limits.json --quiet");

@@ -9,7 +9,6 @@
 
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
-#include "results/text.hpp"
 
 namespace headgauge::cli {
 namespace {

@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
-#include "base/file.hpp"
-#include "cli/usage.hpp"
+#include "cli/options.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
 
@@ -16,11 +14,6 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
-constexpr long long kMostThreads = 1024;  // far more than there is work for at a time
-
-std::string sha256_of(const std::string& bytes) {
-  return sha256_hex(std::as_bytes(std::span(bytes)));
-}
 
 // The first tokens of the texts, as many as are asked for; auto goes no further than the model was
 // trained for.
@@ -31,31 +24,17 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      // Read once: a pipe has nothing left for a second time.
-      const std::string bytes = read_text(path);
-      Tokenizer::Around around;
-      Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
-      document.before = std::move(around.before);
-      // A causal text that is cut has not ended; what is said at its end is one token more.
-      std::vector<int>& end = summary.causal ? document.tokens : document.after;
-      end.insert(end.end(), around.after.begin(), around.after.end());
-      documents.push_back(std::move(document));
+      documents.push_back(read_document(path, tokenizer, summary.causal));
     }
   }
-  for (const std::string& path : options.tokens) {
-    const std::string bytes = read_text(path);
-    documents.push_back({path, parse_token_ids(bytes, path), sha256_of(bytes)});
-  }
+  for (const std::string& path : options.tokens) documents.push_back(read_ids(path));
   const std::size_t longest_auto =
       trained > 0 ? std::min(kLongestAuto, static_cast<std::size_t>(trained)) : kLongestAuto;
   const auto longest =
       options.lengths.empty()
           ? longest_auto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
-  for (Document& document : documents) {
-    document.total = document.size();
-    document.cut(longest);
-  }
+  for (Document& document : documents) document.cut(longest);
   return documents;
 }
 
@@ -88,74 +67,40 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
 
 }  // namespace
 
-std::vector<int> parse_integers(const std::string& list, const std::string& option) {
-  std::vector<int> values;
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  while (true) {
-    int value = 0;
-    const auto [stop, error] = std::from_chars(at, end, value);
-    if (error != std::errc{} || (stop != end && *stop != ',')) {
-      throw UsageError(fault(option, "whole numbers separated by commas", "\"" + list + "\"",
-                             "correct the list"));
-    }
-    values.push_back(value);
-    if (stop == end) return values;
-    at = stop + 1;
-  }
+std::vector<Option> options_of(InputOptions& o) {
+  return {{.member = "InputOptions::texts",
+           .value = &o.texts,
+           .form = "FILE...",
+           .group = option_group::input,
+           .help = "UTF-8 texts; each file is a document",
+           .details = "A text goes through the model's own tokenizer, with the tokens that it puts "
+                      "around a text",
+           .expects = "a file",
+           .named = "text"},
+          {.member = "InputOptions::tokens",
+           .value = &o.tokens,
+           .form = "FILE...",
+           .group = option_group::input,
+           .help = "Files of whitespace-separated token ids, in place of text",
+           .details = "For any model; nothing is put around them",
+           .expects = "a file",
+           .excludes = "text"}};
 }
 
 void InputOptions::add_to(CLI::App& command) {
-  add_source_to(command);
-  command
-      .add_option("--x", x,
-                  "Vectors that distances are taken between: token embeddings (the\n"
-                  "default), hidden states that enter the layer, or values of the head")
-      ->option_text("embedding|hidden|value")
-      ->check(one_of({"embedding", "hidden", "value"}))
-      ->group("Input");
-  command
-      .add_option("--lengths", lengths_text,
-                  "Context lengths such as 32,64,128; auto, the default, doubles from 32\n"
-                  "to 1024 as far as they fit")
-      ->option_text("L,L...|auto")
-      ->group("What is measured");
-  add_threads_to(command);
-}
-
-void InputOptions::add_source_to(CLI::App& command) {
   command
       .add_option("MODEL", model,
                   "A checkpoint folder, a .safetensors file beside its config.json, a\n"
                   "name in the Hugging Face cache, or a dump file")
       ->option_text(" ")
       ->required();
-  auto* text = command.add_option("--text", texts, "UTF-8 texts; each file is a document")
-                   ->option_text("FILE...")
-                   ->check(some_text("a file"))
-                   ->group("Input");
-  command
-      .add_option("--tokens", tokens, "Files of whitespace-separated token ids, in place of text")
-      ->option_text("FILE...")
-      ->check(some_text("a file"))
-      ->excludes(text)
-      ->group("Input");
+  add_options(command, options_of(*this));
 }
 
-void InputOptions::add_threads_to(CLI::App& command) {
-  command.add_option("--threads", threads, "Default: as many as there are cores")
-      ->option_text("T")
-      ->check(whole_number(1, kMostThreads))
-      ->group("Running");
-}
-
-void InputOptions::resolve() {
-  if (lengths_text != "auto") lengths = parse_integers(lengths_text, "--lengths");
-}
-
-XSource InputOptions::x_source() const {
-  if (x == "hidden") return XSource::hidden;
-  return x == "value" ? XSource::value : XSource::embedding;
+void InputOptions::take(const ScanOptions& scan) {
+  lengths = scan.lengths;
+  x = scan.x;
+  threads = scan.threads;
 }
 
 bool share_text(const InputOptions& a, const InputOptions& b) {
@@ -176,7 +121,7 @@ bool share_text(const InputOptions& a, const InputOptions& b) {
 
 std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
-  const SourceOptions source{options.x_source(), options.threads};
+  const SourceOptions source{options.x, options.threads};
   if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
   if (!options.has_text()) {
     throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",

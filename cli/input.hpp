@@ -8,6 +8,8 @@
 
 #include "headgauge/heads.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/options.hpp"
+#include "headgauge/scan.hpp"
 
 namespace headgauge::cli {
 
@@ -15,31 +17,28 @@ struct InputOptions {
   std::string model;
   std::vector<std::string> texts;
   std::vector<std::string> tokens;
+  // Of the command's own options, once they are read.
   std::vector<int> lengths;  // empty: auto
-  std::string lengths_text = "auto";
-  std::string x = "embedding";
-  std::string asked_by = "scan";             // the command, for messages
-  std::string lengths_option = "--lengths";  // likewise
-  std::string auto_advice = "use --lengths auto";
+  XSource x = XSource::embedding;
   int threads = 0;
+  // For messages: the command, its option for lengths, and what to do in place of giving them.
+  std::string asked_by = "scan";
+  std::string lengths_option = "--lengths";
+  std::string auto_advice = "use --lengths auto";
 
+  // MODEL, --text and --tokens.
   void add_to(CLI::App& command);
-  // MODEL, --text and --tokens alone, and --threads.
-  void add_source_to(CLI::App& command);
-  void add_threads_to(CLI::App& command);
-  // Parses what add_to() left as text; throws UsageError.
-  void resolve();
-  XSource x_source() const;
+  // Takes what the source is opened with from the options of a scan.
+  void take(const ScanOptions& scan);
   bool has_text() const { return !texts.empty() || !tokens.empty(); }
 };
+
+std::vector<Option> options_of(InputOptions& options);
 
 // The model or dump with its documents, cut to the longest length asked for.
 std::unique_ptr<HeadSource> open_source(const InputOptions& options);
 
 // Whether a text of one is the beginning of a text of the other, token by token.
 bool share_text(const InputOptions& a, const InputOptions& b);
-
-// "32,64" as numbers; `option` names it in the UsageError for anything else.
-std::vector<int> parse_integers(const std::string& list, const std::string& option);
 
 }  // namespace headgauge::cli

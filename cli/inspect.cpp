@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "headgauge/memory.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/tokenize.hpp"
 
@@ -114,7 +115,7 @@ void add_inspect(CLI::App& app, Action& action) {
   auto model = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   command->add_option("MODEL", *model, "As for headgauge scan")->option_text(" ")->required();
-  command->add_flag("--json", *json, "Print JSON");
+  add_options(*command, {json_option(*json)});
   command->footer("Example: headgauge inspect demo/model");
   command->callback([=, &action] { action = [=] { return inspect(*model, *json); }; });
 }

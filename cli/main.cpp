@@ -11,11 +11,13 @@
 #include <system_error>
 #include <utility>
 
-#include "base/memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/messages.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/memory.hpp"
 
 namespace {
 
@@ -79,6 +81,7 @@ int main(int argc, char** argv) {
   headgauge::cli::add_patterns(app, action);
   headgauge::cli::add_inspect(app, action);
   headgauge::cli::add_phantom(app, action);
+  headgauge::cli::add_options_list(app, action);
   try {
     try {
       app.parse(argc, argv);
@@ -94,7 +97,7 @@ int main(int argc, char** argv) {
     headgauge::cli::flush_text();
     return code;
   } catch (const headgauge::Error& error) {
-    return fail(error.exit_code(), error.what());
+    return fail(error.exit_code(), headgauge::cli::for_command_line(error.what()));
   } catch (const std::bad_alloc&) {
     return fail(static_cast<int>(ErrorKind::resource),
                 headgauge::fault("memory", "enough for the model and the texts",

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/messages.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/normalize.hpp"
@@ -48,7 +50,7 @@ int list_measures(bool json, const std::string& chosen) {
           group.command == "scan" ? "" : " (headgauge " + group.command + ")",
           group.needs == MetricGroup::Needs::nothing
               ? ""
-              : fmt::format(" (needs {})", in_words(group.needs)));
+              : fmt::format(" (needs {})", for_command_line(std::string(in_words(group.needs)))));
     for (const MetricInfo& metric : all_metrics()) {
       if (metric.group == group.name && metric.kind != MetricKind::hidden) {
         print_metric(metric, group);
@@ -148,8 +150,12 @@ void add_measures(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("measures", "List every metric with unit, formula and source");
   auto json = std::make_shared<bool>(false);
   auto group = std::make_shared<std::string>();
-  command->add_flag("--json", *json, "Print JSON");
-  command->add_option("--group", *group, "Only the metrics of this group")->option_text("GROUP");
+  add_options(*command, {{.member = "MeasuresCommand::group",
+                          .value = group.get(),
+                          .form = "GROUP",
+                          .group = "",
+                          .help = "Only the metrics of this group"},
+                         json_option(*json)});
   command->footer("Example: headgauge measures --group weights");
   command->callback([=, &action] { action = [=] { return list_measures(*json, *group); }; });
 }
@@ -157,15 +163,26 @@ void add_measures(CLI::App& app, Action& action) {
 void add_normalizers(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("normalizers", "List the rules that turn scores to weights");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
+  add_options(*command, {json_option(*json)});
   command->footer("Example: headgauge normalizers --json");
   command->callback([=, &action] { action = [=] { return list_normalizers(*json); }; });
+}
+
+void add_options_list(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("options", "List the options of every command as JSON");
+  command->group("");
+  command->callback([&action] {
+    action = [] {
+      print("{}\n", declared_options().dump(2));
+      return 0;
+    };
+  });
 }
 
 void add_patterns(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("patterns", "List the patterns that leave a query fewer keys");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
+  add_options(*command, {json_option(*json)});
   command->footer("Example: headgauge patterns --json");
   command->callback([=, &action] { action = [=] { return list_patterns(*json); }; });
 }

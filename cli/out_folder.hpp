@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/print.hpp"
-#include "cli/usage.hpp"
 #include "headgauge/model.hpp"
 
 namespace headgauge::cli {
@@ -16,11 +16,12 @@ void add_phantom(CLI::App& app, Action& action) {
   command->add_option("DIR", *folder, "Folder to write; made if need be")
       ->option_text(" ")
       ->required();
-  command
-      ->add_option("--strength", *strength,
-                   "Logit of the key that a head prefers (default 4); all others have logit 0")
-      ->option_text("S")
-      ->check(positive_number());
+  add_options(*command, {{.member = "PhantomCommand::strength",
+                          .value = strength.get(),
+                          .form = "S",
+                          .group = "",
+                          .help = "Logit of the key that a head prefers (default {}); all others "
+                                  "have logit 0"}});
   command->footer(
       "Example: headgauge phantom ghost --strength 6\n"
       "         headgauge scan ghost --tokens ghost/tokens.txt --lengths 32,64,128");

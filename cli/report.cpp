@@ -10,11 +10,12 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
+#include "headgauge/files.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -27,6 +28,29 @@ struct ReportCommand {
   std::string out;
   bool quiet = false;
 };
+
+std::vector<Option> own_options(ReportCommand& o) {
+  return {{.member = "ReportCommand::format",
+           .value = &o.format,
+           .form = "html|svg",
+           .group = "",
+           .help = "html (the default): one page with everything in it, that opens offline; svg: "
+                   "the standard figures as a file each",
+           .details = "No browser is needed for `svg`"},
+          {.member = "ReportCommand::out",
+           .value = &o.out,
+           .form = "PATH",
+           .group = "",
+           .help = "Where to write: a file for html (default report.html beside RESULTS), a folder "
+                   "for svg (default figures beside RESULTS)",
+           .details = "For `html` a folder will do, too",
+           .expects = "a path"},
+          {.member = "ReportCommand::quiet",
+           .value = &o.quiet,
+           .form = "",
+           .group = "",
+           .help = "Say nothing but errors"}};
+}
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;  // what cannot be looked at is said when it is opened
@@ -82,19 +106,7 @@ void add_report(CLI::App& app, Action& action) {
                    "A results.json of any command, or the folder that it is in")
       ->required()
       ->check(some_text("a results file"));
-  command
-      ->add_option("--format", options->format,
-                   "html (the default): one page with everything in it, that opens offline;\n"
-                   "svg: the standard figures as a file each")
-      ->option_text("html|svg")
-      ->check(one_of({"html", "svg"}));
-  command
-      ->add_option("--out", options->out,
-                   "Where to write: a file for html (default report.html beside RESULTS), a\n"
-                   "folder for svg (default figures beside RESULTS)")
-      ->option_text("PATH")
-      ->check(some_text("a path"));
-  command->add_flag("--quiet", options->quiet, "Say nothing but errors");
+  add_options(*command, own_options(*options));
   command->footer(
       "Example: headgauge report demo/out\n"
       "         headgauge report demo/out/results.json --format svg --out figures");

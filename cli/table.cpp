@@ -12,7 +12,7 @@
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 namespace headgauge::cli {
 namespace {

@@ -70,7 +70,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& wo
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return names;
 }

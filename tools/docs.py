@@ -69,19 +69,56 @@ def metrics(command: str) -> str:
     return table(["group", "metric", "dims", "unit", "meaning"], rows)
 
 
+COMMANDS = ("scan", "compare", "converge", "report", "diff", "reproduce limits", "reproduce tokens",
+            "inspect", "measures", "normalizers", "patterns", "phantom")  # fmt: skip
+Options = list[dict[str, str]]
+
+
+def option_rows(options: Options) -> list[list[str]]:
+    rows = []
+    for option in options:
+        form = option["form"].replace("|", r"\|")
+        text = ". ".join(part for part in (option["help"], option["details"]) if part)
+        rows.append([f"`--{option['name']}{' ' if form else ''}{form}`", text.replace("|", r"\|")])
+    return rows
+
+
+def options_of(command: str, listed: Options) -> str:
+    """A table for every group of the command's own options, then those that it has of scan."""
+    same = ("name", "form", "help", "details")
+    of_scan = [[o[k] for k in same] for o in listed if o["command"] == "scan"]
+    groups: dict[str, Options] = {}
+    shared: dict[str, Options] = {}
+    for option in listed:
+        if option["command"] != command:
+            continue
+        as_in_scan = command != "scan" and [option[k] for k in same] in of_scan
+        of_group = shared if as_in_scan else groups
+        of_group.setdefault(option["group"] or "option", []).append(option)
+    parts = [table([group, ""], option_rows(some)) for group, some in groups.items()]
+    if shared:
+        names = [[g, ", ".join(f"`--{o['name']}`" for o in some)] for g, some in shared.items()]
+        parts.append(table(["as for [scan](#scan)", ""], names))
+    return "\n".join(parts)
+
+
 def tables(program: Path) -> dict[str, Callable[[], str]]:
-    def listed(command: str) -> Any:
-        done = subprocess.run([program, command, "--json"], stdout=subprocess.PIPE, check=True)
+    def listed(*command: str) -> Any:
+        done = subprocess.run([program, *command], stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
 
+    def options(command: str) -> Callable[[], str]:
+        return lambda: options_of(command, listed("options"))
+
     return {
-        "normalizers": lambda: parameters(listed("normalizers"), fitted=True),
-        "patterns": lambda: parameters(listed("patterns"), fitted=False),
+        "normalizers": lambda: parameters(listed("normalizers", "--json"), fitted=True),
+        "patterns": lambda: parameters(listed("patterns", "--json"), fitted=False),
         "metrics_of_scan": lambda: metrics("scan"),
         "metrics_of_compare": lambda: metrics("compare"),
         "metrics_of_converge": lambda: metrics("converge"),
         "metrics_of_synthetic": lambda: metrics("converge --synthetic"),
         "metrics_of_limits": lambda: metrics("reproduce limits"),
+        **{f"options_of_{name.replace(' ', '_')}": options(name) for name in COMMANDS},
     }
 
 

@@ -12,6 +12,7 @@
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
 #include "kernels/softmax.hpp"
+#include "normalize/ridge.hpp"
 
 namespace headgauge {
 namespace {

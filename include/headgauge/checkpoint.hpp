@@ -243,7 +243,4 @@ class DumpFile {
   float scale_ = 1.0f;
 };
 
-// SHA-256 (FIPS 180-4) in lower-case hex.
-std::string sha256_hex(std::span<const std::byte> bytes);
-
 }  // namespace headgauge

@@ -1,5 +1,5 @@
-// HeadIntervention what attention does with its scores, in a model as it stands, and measure
-// everything again, the loss included.
+// Changes what attention does with its scores, in a model as it stands, and measures everything
+// again, the loss included.
 #pragma once
 
 #include <span>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgauge/cells.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
@@ -32,20 +33,21 @@ enum class Each {
 
 struct CompareOptions {
   ScanOptions scan;  // what is measured; layers and heads choose what is changed
+  // The rules (see make_normalizer), or the patterns (see make_pattern), that take the place of the
+  // model's own. An entry may name several: "ssmax:s=0.43,b=0,sparsemax" is two, for a comma
+  // followed by key= goes on with the rule before it.
+  std::vector<std::string> normalizers = {};
+  std::vector<std::string> patterns = {};
   Each each = Each::none;
-  std::string dimension = "normalizer";  // or "pattern": what the interventions are
 };
 
-// Splits "ssmax:s=0.43,b=0,sparsemax" into its rules: a comma followed by key= goes on with the
-// rule before it.
-std::vector<std::string> split_rules(std::span<const std::string> lists);
+std::vector<Option> options_of(CompareOptions& options);
 
-// An intervention for each rule (see make_normalizer) or, if options.dimension is "pattern", each
-// pattern (see make_pattern), for the heads chosen by options.scan.layers and .heads. Throws
-// UsageError for what is unknown or named twice.
-std::vector<Intervention> make_interventions(std::span<const std::string> specs,
-                                             const SourceInfo& source,
-                                             const CompareOptions& options);
+// An intervention for each rule or each pattern that is named, for the heads chosen by
+// options.scan.layers and .heads. Throws UsageError for what is unknown or named twice, or where
+// both rules and patterns are named.
+std::vector<Intervention> make_interventions(const CompareOptions& options,
+                                             const SourceInfo& source);
 
 // Chooses the parameter of every intervention, head by head, that changes the head's output least
 // on the text of `source` (at the longest length): from a grid, then twice from a finer one about
@@ -56,14 +58,23 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::stop_token stop = {});
 
 // Measures the source as it is, then under every intervention. The metrics of scan() get the
-// dimension options.dimension after layer and head, whose first entry is "original", and those by
-// length a twin NAME_change; new are loss_change, kl and output_change (docs/mathematics.md 7a).
-// With options.each, loss, loss_change and kl are those of the model with one head or layer
-// changed, and the metrics of a head those that it then has. When `stop` is requested, the
-// interventions finished so far are returned with Results::partial set.
+// dimension "normalizer" or, where interventions are patterns, "pattern" after layer and head,
+// whose first entry is "original", and those by length a twin NAME_change; new are loss_change, kl
+// and output_change (docs/mathematics.md 7a). With options.each, loss, loss_change and kl are those
+// of the model with one head or layer changed, and the metrics of a head those that it then has.
+// When `stop` is requested, the interventions finished so far are returned with Results::partial
+// set.
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress = nullptr,
                 std::stop_token stop = {});
+
+// The heads that some intervention changes: those with an output_change, or all where there is
+// none.
+std::vector<HeadName> changed_heads(const Results& results);
+
+// Whether a change of the loss is a gain: below -2 standard errors (over blocks of the text) and by
+// more than 1e-4 nats, what rounding could do.
+bool lowers_loss(const MetricCell& change);
 
 // Sentences on what was found, most important first: which intervention lowers the loss by more
 // than two standard errors, for the model, its layers or its heads.

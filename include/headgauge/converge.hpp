@@ -23,6 +23,8 @@ struct ConvergeOptions {
   std::vector<double> tolerances = {0.01, 0.05, 0.1};  // 0.05 is always among them
 };
 
+std::vector<Option> options_of(ConvergeOptions& options);
+
 // Shorter contexts leave too few tokens to draw from.
 inline constexpr int kShortestContext = 64;
 

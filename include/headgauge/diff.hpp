@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -19,6 +20,8 @@ struct DiffOptions {
   std::vector<std::string> metrics = {};  // only these; empty: all that both have
   std::string heads = {};                 // only these (HeadSelection), and only metrics of heads
 };
+
+std::vector<Option> options_of(DiffOptions& options);
 
 // Two runs side by side, as far as they overlap: cells are matched by their labels, never by their
 // places. Each metric gets the dimension `run` ("old", "new") after layer and head, and a twin

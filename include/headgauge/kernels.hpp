@@ -1,9 +1,15 @@
-// What the kernels report of a row.
+// What the kernels run on, and what they report of a row.
 #pragma once
+
+#include <string>
 
 #include "headgauge/base.hpp"
 
 namespace headgauge {
+
+// The instruction set in use: "avx512", "avx2" or "baseline"; the best of the CPU, or what the
+// variable HEADGAUGE_SIMD says. Throws UsageError where that is none, or none that this CPU has.
+std::string simd_level();
 
 // The sums over a row of weights that the measures of the weights group are made of, in float64.
 struct WeightSums {

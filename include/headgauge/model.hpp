@@ -8,6 +8,7 @@
 #include "headgauge/base.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/tokenize.hpp"
 
 namespace headgauge {
 
@@ -29,6 +30,13 @@ struct Document {
   // Drops tokens at the end until no more than `length` are left with what stands around them.
   void cut(std::size_t length);
 };
+
+// Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
+// a text. Of a causal model what stands after it is one token more of the text, for a text that is
+// cut has not ended. Throws BadInputError as read_text_file() and Tokenizer::encode() do.
+Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal);
+// Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
+Document read_ids(const std::string& path);
 
 struct SourceOptions {
   XSource x = XSource::embedding;

@@ -22,22 +22,14 @@ struct LimitsOptions {
   std::uint64_t seed = 0;
 };
 
+std::vector<Option> options_of(LimitsOptions& options);
+
 // One scan with paper A's settings, all groups; its five algorithms timed one by one, as
 // cost_seconds and cost_paper_seconds over the coordinate `algorithm`; the claims. Interrupted, the
 // layers that were finished, marked partial; the claims only where all of them were. Throws what
 // scan() throws.
 Results reproduce_limits(HeadSource& source, const LimitsOptions& options,
                          Progress* progress = nullptr, std::stop_token stop = {});
-
-// Paper A's claims, each a function of the results of a scan. What they need is in their `test`.
-Claim distance_grows_linearly(const Results& results);
-Claim bound_is_safe_but_conservative(const Results& results);
-Claim returns_diminish(const Results& results);
-Claim critical_n_is_small(const Results& results);
-Claim separability_settles(const Results& results);
-Claim sensitivity_follows_temperature(const Results& results);
-Claim sensitivity_falls_by_two_orders(const Results& results);
-std::vector<Claim> limits_claims(const Results& results);
 
 struct TokensOptions {
   // Quick settings, or the paper's where `full` is set. Empty grid, 0: the default of each
@@ -59,26 +51,13 @@ struct TokensOptions {
   std::string folder;
 };
 
+std::vector<Option> options_of(TokensOptions& options);
+
 // Paper B's experiments, in one: the metrics of each as gaussian_NAME, sphere_NAME and model_NAME,
 // their coordinates likewise (the model's layer and head as they are), and the claims. Interrupted,
 // what was finished, marked partial and without claims. Throws what simulate() and converge()
 // throw.
 Results reproduce_tokens(const TokensOptions& options, Progress* progress = nullptr,
                          std::stop_token stop = {});
-
-// Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the
-// coordinates layer and head, paper B's alone.
-void add_experiment(const Results& experiment, const std::string& name, Results& whole);
-
-// Paper B's claims, each a function of such results.
-Claim gaussian_mean_rate(const Results& results);
-Claim gaussian_covariance_rate(const Results& results);
-Claim horizon_slows_down(const Results& results);
-Claim sphere_rates(const Results& results);
-Claim ball_rate(const Results& results);
-Claim hardmax_is_logarithmic(const Results& results);
-Claim model_rates(const Results& results);
-Claim model_slower_heads_see_further(const Results& results);
-std::vector<Claim> tokens_claims(const Results& results);
 
 }  // namespace headgauge

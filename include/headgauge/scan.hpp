@@ -1,6 +1,8 @@
 // The entry point: measure every head of a source.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -10,16 +12,27 @@
 #include "headgauge/base.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/measure.hpp"
+#include "headgauge/normalize.hpp"
+#include "headgauge/options.hpp"
+#include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
 
+// Makes a measure for one pass over a source: with the options as they are used, and for `slots`
+// threads that call its observe().
+using MeasureMaker = std::function<std::unique_ptr<Measure>(const MeasureOptions& options,
+                                                            const SourceInfo& source, int slots)>;
+
 struct ScanOptions {
-  std::vector<int> lengths;           // empty: auto
-  std::vector<std::string> measures;  // groups; empty: all that the source allows
-  std::string normalizer = "softmax";
+  std::vector<int> lengths;                     // empty: auto
+  std::vector<std::string> measures;            // groups; empty: all that the source allows
+  std::vector<MeasureMaker> own_measures = {};  // of the caller, measured beside the groups
+  std::string normalizer = "softmax";           // what make_normalizer() takes
+  std::shared_ptr<const Normalizer> own_normalizer = {};  // in place of `normalizer`
   std::string pattern = "none";  // or what make_pattern() takes: which keys are left to a query
-  std::string layers;            // see HeadSelection
+  std::shared_ptr<const Pattern> own_pattern = {};  // in place of `pattern`
+  std::string layers;                               // see HeadSelection
   std::string heads;
   XSource x = XSource::embedding;  // recorded; the source was built with it
   // Rows measured in each position bin: 0 all, K > 0 K of them (stratified), absent: all up to a
@@ -27,8 +40,11 @@ struct ScanOptions {
   std::optional<int> queries;
   int threads = 0;  // 0: as many as there are cores
   std::uint64_t seed = 0;
-  MeasureOptions measure;  // lengths and seed are filled in by scan()
+  MeasureOptions measure;  // its lengths, seed and masked are those of the scan, whatever they say
 };
+
+// The options that have names, as the command line, settings and documents have them.
+std::vector<Option> options_of(ScanOptions& options);
 
 // Lengths that "auto" stands for: 32, 64, ... 1024 as far as they fit, plus the text's own length
 // if it is under 1024; max_length 0: there is no longest context. Throws BadInputError if the text
@@ -42,6 +58,10 @@ std::vector<int> auto_lengths(Index tokens, Index max_length);
 // not fit in memory).
 Results scan(HeadSource& source, const ScanOptions& options, Progress* progress = nullptr,
              std::stop_token stop = {});
+
+// The metrics that scan() gives of this source, those of own_measures included; by its dims beside
+// layer, head and length, and without the twins by position. Throws as scan() does.
+std::vector<MetricInfo> scan_metrics(const ScanOptions& options, const SourceInfo& source);
 
 // What results of scan(), compare(), converge() or simulate() say, in sentences; every number in
 // them is also a Fact. The commands keep it in Results::summary.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -42,6 +43,8 @@ struct SyntheticOptions {
   int threads = 0;    // 0: as many as there are cores
   std::string state;  // file that finished cells are saved to and read from; empty: none
 };
+
+std::vector<Option> options_of(SyntheticOptions& options);
 
 // Over dim scale: horizon, horizon_paper, rate_predicted, rate_mean, rate_covariance (`rows` =
 // points of the fit), points_under_floor_mean, _covariance, reference_error_mean, _covariance; with

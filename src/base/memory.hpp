@@ -1,18 +1,12 @@
-// How much memory this process may still take.
+// Refuses work that does not fit in memory.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
+#include "headgauge/memory.hpp"
+
 namespace headgauge {
-
-// Bytes available: the least of what the system, the control groups (version 1 or 2; file pages
-// that they can drop count as free) and the address-space limit of the process allow; the largest
-// value where nothing is known. `root` is the folder that /proc and /sys are in.
-std::size_t available_memory(const std::string& root = "");
-
-// "1.4 GB", "300 MB" ...
-std::string format_bytes(std::size_t bytes);
 
 // Throws ResourceError with both figures if `needed` bytes do not fit; `what` names the work.
 void require_memory(std::size_t needed, const std::string& what, const std::string& advice);

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "checkpoint/sha256.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "checkpoint/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"

@@ -1,10 +1,10 @@
 // SHA-256 as in FIPS 180-4, sections 4.1.2, 5 and 6.2. Small enough not to ask for a library of
 // cryptography: it only tells files apart.
+#include "checkpoint/sha256.hpp"
+
 #include <array>
 #include <bit>
 #include <cstring>
-
-#include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
 namespace {

@@ -119,9 +119,9 @@ class Simulation {
       if (!whole) return;
       for (double error : errors.covariance) {
         if (std::isfinite(error)) continue;
-        throw UsageError(fault("--scales", "outputs within single precision",
+        throw UsageError(fault("SyntheticOptions::scales", "outputs within single precision",
                                fmt::format("none at scale {:.3g}", options_.scales[scale]),
-                               "choose smaller ones, or another --normalizer"));
+                               "choose smaller ones, or another SyntheticOptions::normalizer"));
       }
       state_.cells[scale][point] = std::move(errors);
       file_.save(state_);

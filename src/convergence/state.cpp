@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "headgauge.synthetic-state/1";
-constexpr const char* kAdvice = "delete the file to begin anew, or choose another --out";
+constexpr const char* kAdvice =
+    "delete the file to begin anew, or choose another SyntheticOptions::state";
 
 // Errors are exact in JSON: numbers are written with as many digits as they need.
 Json to_json(const SweepState& state) {

@@ -48,32 +48,33 @@ void check_list(const std::vector<T>& list, const char* option, const char* expe
 
 void fill_in(SyntheticOptions& o) {
   const std::vector<std::string> kinds = {"gaussian", "sphere", "mixture"};
-  check(std::ranges::find(kinds, o.tokens) != kinds.end(), "--synthetic",
+  check(std::ranges::find(kinds, o.tokens) != kinds.end(), "SyntheticOptions::tokens",
         "one of gaussian, sphere, mixture", o.tokens, "choose one of them");
   const Defaults defaults = defaults_of(o.tokens);
-  check(o.dimension >= 1 && o.dimension <= kMostDimension, "--dimension",
+  check(o.dimension >= 1 && o.dimension <= kMostDimension, "SyntheticOptions::dimension",
         "a whole number from 1 to 1024", std::to_string(o.dimension), "choose another");
   if (!o.variance) o.variance = defaults.variance;
-  check(o.tokens == "sphere" || positive(*o.variance), "--variance", "a finite number above 0",
-        fmt::format("{}", *o.variance), "choose another");
-  check(positive(o.radius), "--radius", "a finite number above 0", fmt::format("{}", o.radius),
-        "choose another");
-  check(o.components >= 1, "--components", "at least 1", std::to_string(o.components),
-        "choose another");
-  check(o.values == "identity" || o.values == "random", "--values", "identity or random", o.values,
-        "choose one of them");
-  check(o.scales.empty() || o.horizons.empty(), "--scales", "scales or --horizons", "both",
-        "leave one out");
+  check(o.tokens == "sphere" || positive(*o.variance), "SyntheticOptions::variance",
+        "a finite number above 0", fmt::format("{}", *o.variance), "choose another");
+  check(positive(o.radius), "SyntheticOptions::radius", "a finite number above 0",
+        fmt::format("{}", o.radius), "choose another");
+  check(o.components >= 1, "SyntheticOptions::components", "at least 1",
+        std::to_string(o.components), "choose another");
+  check(o.values == "identity" || o.values == "random", "SyntheticOptions::values",
+        "identity or random", o.values, "choose one of them");
+  check(o.scales.empty() || o.horizons.empty(), "SyntheticOptions::scales",
+        "scales or SyntheticOptions::horizons", "both", "leave one out");
   if (o.scales.empty() && o.horizons.empty()) {
     o.scales = geometric(defaults.first_scale, defaults.last_scale, kScales);
   }
-  check_list(o.scales, "--scales", "ascending finite numbers above 0", positive);
-  check_list(o.horizons, "--horizons", "ascending finite numbers above 0", positive);
-  check_list(o.radii, "--radii", "ascending finite numbers above 0", positive);
-  check(!o.radii.empty(), "--radii", "at least one", "none", "give one");
+  check_list(o.scales, "SyntheticOptions::scales", "ascending finite numbers above 0", positive);
+  check_list(o.horizons, "SyntheticOptions::horizons", "ascending finite numbers above 0",
+             positive);
+  check_list(o.radii, "SyntheticOptions::radii", "ascending finite numbers above 0", positive);
+  check(!o.radii.empty(), "SyntheticOptions::radii", "at least one", "none", "give one");
   if (o.points == 0) o.points = o.full ? 12 : 8;
   if (o.replicates == 0) o.replicates = o.full ? 200 : 20;
-  check(o.replicates >= 1 && o.points >= 1, "--replicates", "at least 1",
+  check(o.replicates >= 1 && o.points >= 1, "SyntheticOptions::replicates", "at least 1",
         std::to_string(std::min(o.replicates, o.points)), "choose another");
   if (o.grid.empty()) {
     const int first = o.full ? defaults.first_full : kFirstQuick;
@@ -84,7 +85,7 @@ void fill_in(SyntheticOptions& o) {
     }
   }
   o.points = static_cast<int>(o.grid.size());
-  check_list(o.grid, "--grid", "ascending numbers of tokens from 2 to 1000000",
+  check_list(o.grid, "SyntheticOptions::grid", "ascending numbers of tokens from 2 to 1000000",
              [](int n) { return n >= 2 && n <= kMostTokens; });
   if (o.threads <= 0)
     o.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -96,7 +97,7 @@ void choose_rule(SyntheticPlan& plan) {
   plan.rule = make_normalizer(o.normalizer);
   const NormalizerTraits traits = plan.rule->traits();
   if (traits.unit_norms) {
-    throw UnsupportedError(fault("--normalizer", "a rule that takes any scores",
+    throw UnsupportedError(fault("SyntheticOptions::normalizer", "a rule that takes any scores",
                                  o.normalizer + ", which scales queries and keys to length 1",
                                  "choose another"));
   }
@@ -108,23 +109,25 @@ void choose_rule(SyntheticPlan& plan) {
     if (!plan.exact) {
       plan.notices.push_back(fmt::format(
           "{} has no known limit: the reference is one large sample, and no worst query "
-          "of a ball is looked for (--radii)",
+          "of a ball is looked for (SyntheticOptions::radii)",
           o.normalizer));
     }
   }
-  check(o.reference == "exact" || o.reference == "sample", "--reference", "exact or sample",
-        o.reference, "choose one of them");
+  check(o.reference == "exact" || o.reference == "sample", "SyntheticOptions::reference",
+        "exact or sample", o.reference, "choose one of them");
   if (o.reference == "exact" && !plan.exact) {
-    throw UnsupportedError(fault("--reference exact", "a rule of the form F(l) / sum F(l)",
-                                 o.normalizer, "use --reference sample"));
+    throw UnsupportedError(fault("SyntheticOptions::reference = exact",
+                                 "a rule of the form F(l) / sum F(l)", o.normalizer,
+                                 "use SyntheticOptions::reference = sample"));
   }
-  check(o.reference == "sample" || o.reference_tokens == 0, "--reference-tokens",
-        "--reference sample", "the exact reference", "leave it out");
+  check(o.reference == "sample" || o.reference_tokens == 0, "SyntheticOptions::reference_tokens",
+        "SyntheticOptions::reference = sample", "the exact reference", "leave it out");
   if (o.reference == "sample") {
     const int rows = static_cast<int>(std::min<long long>(4LL * o.grid.back(), kMostTokens));
     if (o.reference_tokens == 0) o.reference_tokens = plan.softmax ? kPaperReference : rows;
-    check(o.reference_tokens >= 4 && o.reference_tokens <= kMostTokens, "--reference-tokens",
-          "a whole number from 4 to 1000000", std::to_string(o.reference_tokens), "choose another");
+    check(o.reference_tokens >= 4 && o.reference_tokens <= kMostTokens,
+          "SyntheticOptions::reference_tokens", "a whole number from 4 to 1000000",
+          std::to_string(o.reference_tokens), "choose another");
   }
 }
 
@@ -141,7 +144,7 @@ void require_room(const SyntheticPlan& plan) {
   require_memory(bytes,
                  fmt::format("{} tokens of dimension {} on {} threads", tokens,
                              plan.options.dimension, threads),
-                 "use fewer --threads, or a smaller --grid");
+                 "use fewer SyntheticOptions::threads, or a smaller SyntheticOptions::grid");
 }
 
 Eigen::MatrixXd normals(const SyntheticOptions& o, std::uint32_t which, Index rows, Index cols) {
@@ -190,7 +193,7 @@ void build(SyntheticPlan& plan) {
   for (double scale : plan.options.scales) {
     plan.factors.push_back(sphere ? scale * scale : scale);
     plan.horizons.push_back(plan.factors.back() * unit);
-    check(plan.horizons.back() < 1e30, "--scales", "scores within single precision",
+    check(plan.horizons.back() < 1e30, "SyntheticOptions::scales", "scores within single precision",
           fmt::format("a horizon of {:.3g}", plan.horizons.back()), "choose smaller ones");
   }
 }
@@ -198,29 +201,14 @@ void build(SyntheticPlan& plan) {
 }  // namespace
 
 nlohmann::ordered_json SyntheticPlan::settings() const {
-  const SyntheticOptions& o = options;
-  nlohmann::ordered_json json = {{"synthetic", o.tokens}, {"dimension", o.dimension}};
+  SyntheticOptions o = options;
   // Null where the tokens have no such parameter.
-  json["variance"] = nullptr;
-  json["radius"] = nullptr;
-  json["components"] = nullptr;
-  if (o.tokens != "sphere") json["variance"] = *o.variance;
-  if (o.tokens != "gaussian") json["radius"] = o.radius;
-  if (o.tokens == "mixture") json["components"] = o.components;
-  json["values"] = o.values;
-  json["seed"] = o.seed;
-  json["scales"] = o.scales;
-  json["horizons"] = o.horizons;
-  json["grid"] = o.grid;
-  json["points"] = o.points;
-  json["replicates"] = o.replicates;
-  json["full"] = o.full;
-  json["normalizer"] = o.normalizer;
-  json["reference"] = o.reference;
-  json["reference_tokens"] = nullptr;
-  if (o.reference == "sample") json["reference_tokens"] = o.reference_tokens;
-  json["radii"] = o.radii;
-  json["threads"] = o.threads;
+  if (o.tokens == "sphere") o.variance.reset();
+  nlohmann::ordered_json json;
+  write_settings(options_of(o), json);
+  if (o.tokens == "gaussian") json["radius"] = nullptr;
+  if (o.tokens != "mixture") json["components"] = nullptr;
+  if (o.reference != "sample") json["reference_tokens"] = nullptr;
   json["covariance_norm"] = experiment.norm == CovarianceNorm::spectral ? "spectral" : "frobenius";
   return json;
 }

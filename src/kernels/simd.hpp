@@ -6,11 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace headgauge {
+#include "headgauge/kernels.hpp"
 
-// The level in use: "avx512", "avx2" or "baseline". Throws UsageError if HEADGAUGE_SIMD names a
-// level that does not exist or that this CPU lacks.
-std::string simd_level();
+namespace headgauge {
 
 // Chooses a level ("auto" for the best one); throws UsageError where the CPU lacks it. Not to be
 // called while kernels run on other threads.

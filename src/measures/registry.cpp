@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
                                                     const SourceInfo& source, int slots) {
   for (const std::string& group : groups) {
     if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
-    throw UsageError(fault("--measures",
+    throw UsageError(fault("ScanOptions::measures",
                            fmt::format("groups among {}", fmt::join(measure_groups(), ", ")),
                            "\"" + group + "\"", "`headgauge measures` lists them"));
   }

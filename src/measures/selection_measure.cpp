@@ -264,7 +264,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
     if (plan_.draws > 0) {
       left_out =
           "critical N, distance_bound_paper and the check of the expected distance by "
-          "--expected-draws are left out";
+          "MeasureOptions::expected_draws are left out";
     }
     results.notices.push_back("The products of all vectors x would not fit in memory: " + left_out +
                               ", and distance_bound is its simpler half.");

@@ -59,8 +59,8 @@ class SensitivityMeasure final : public Measure {
     if (temperatures_.empty()) {
       for (int i = 0; i < 31; ++i) temperatures_.push_back(std::pow(10.0, -2 + 0.1 * i));
     }
-    require_in_range("--temperatures", temperatures_);
-    require_in_range("--epsilons", epsilons_);
+    require_in_range("MeasureOptions::temperatures", temperatures_);
+    require_in_range("MeasureOptions::epsilons", epsilons_);
   }
 
   void declare(MetricRegistry& metrics) override {

@@ -197,7 +197,7 @@ const char* phantom_head_name(PhantomHead head) {
 
 void write_phantom(const std::string& folder, double strength) {
   if (!(strength > 0 && strength <= 80)) {
-    throw UsageError(fault("--strength", "a number above 0 and at most 80",
+    throw UsageError(fault("write_phantom(), strength", "a number above 0 and at most 80",
                            fmt::format("{}", strength), "choose a logit such as 4"));
   }
   refuse_other_models(folder);

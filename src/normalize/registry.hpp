@@ -12,7 +12,8 @@
 
 namespace headgauge {
 
-// Where a spec is given, for errors: "--normalizer", a "rule", listed by `headgauge normalizers`.
+// Where a spec is given, for errors: "ScanOptions::normalizer", a "rule", listed by `headgauge
+// normalizers`.
 struct SpecOption {
   std::string name;
   std::string what;

@@ -1,6 +1,6 @@
 #include "kernels/ridge.hpp"
 
-#include "headgauge/normalize.hpp"
+#include "normalize/ridge.hpp"
 
 namespace headgauge {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "normalize/ridge.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {

@@ -3,7 +3,8 @@
 
 #include <set>
 
-#include "headgauge/reproduce.hpp"
+#include "headgauge/catalogue.hpp"
+#include "reproduce/claims.hpp"
 
 namespace headgauge {
 namespace {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "results/declared.hpp"
 #include "scan/stages.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headgauge/reproduce.hpp"
-#include "reproduce/judgement.hpp"
 #include "headgauge/cells.hpp"
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
 #include "scan/summary.hpp"
 
 namespace headgauge {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "headgauge/reproduce.hpp"
-#include "reproduce/judgement.hpp"
 #include "headgauge/cells.hpp"
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
 
 namespace headgauge {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/reproduce.hpp"
-#include "scan/run.hpp"
+#include "reproduce/claims.hpp"
 #include "scan/stages.hpp"
 
 namespace headgauge {
@@ -34,7 +34,7 @@ class Kept {
   Kept(const std::string& folder, const std::string& name) {
     if (folder.empty()) return;
     path_ = fs::path(folder) / name;
-    made_.emplace(path_.string(), "choose another --out");
+    made_.emplace(path_.string(), "choose another TokensOptions::folder");
   }
   std::string state() const {
     return path_.empty() ? "" : (path_ / "convergence_state.json").string();
@@ -103,7 +103,8 @@ class Tokens {
     // What is wrong with the model is told before hours of drawing.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
-    if (!options_.folder.empty()) folder_.emplace(options_.folder, "choose another --out");
+    if (!options_.folder.empty())
+      folder_.emplace(options_.folder, "choose another TokensOptions::folder");
   }
 
   Results run() {
@@ -111,13 +112,9 @@ class Tokens {
     if (source_ != nullptr) run_model();
     whole_.command = Command::reproduce_tokens;
     whole_.settings["experiment"] = "tokens";
-    whole_.settings["full"] = options_.full;
-    whole_.settings["dimension"] = options_.dimension;
-    whole_.settings["grid"] = options_.grid;
-    whole_.settings["replicates"] = options_.replicates;
-    whole_.settings["length"] = length_;
-    whole_.settings["threads"] = options_.threads;
-    whole_.settings["seed"] = options_.seed;
+    TokensOptions written = options_;
+    written.length = length_;
+    write_settings(options_of(written), whole_.settings);
     if (!whole_.partial) whole_.claims = tokens_claims(whole_);
     return std::move(whole_);
   }
@@ -127,7 +124,7 @@ class Tokens {
     const SourceInfo& info = source_->info();
     const int length = context_of(options_, info);
     const auto told = [&](Index limit, const char* least_or_most, const char* advice) {
-      return fault("--length", fmt::format("at {} {} tokens", least_or_most, limit),
+      return fault("TokensOptions::length", fmt::format("at {} {} tokens", least_or_most, limit),
                    std::to_string(length), advice);
     };
     if (length < kShortestContext) {

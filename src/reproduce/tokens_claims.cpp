@@ -6,7 +6,7 @@
 
 #include "convergence/rank_correlation.hpp"
 #include "headgauge/cells.hpp"
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 
 namespace headgauge {
@@ -28,7 +28,7 @@ constexpr int kFewestBalls = 3;
 
 std::string not_measured(std::string_view experiment) {
   return experiment == "model"
-             ? "There are no rates of a model: give MODEL and --text (a dump needs values)."
+             ? "There are no rates of a model: give TokensOptions::model (a dump needs values)."
              : fmt::format("The experiment on {} tokens is not there.", experiment);
 }
 

@@ -175,7 +175,7 @@ std::string_view in_words(MetricGroup::Needs needs) {
     case MetricGroup::Needs::loss:
       return "a prediction of the next token";
     case MetricGroup::Needs::pattern:
-      return "a --pattern";
+      return "a ScanOptions::pattern";
   }
   return "";
 }
@@ -236,7 +236,8 @@ LabelledArray& add_declared(Results& results, std::string_view name) {
   return add_declared(results, name, metric_info(name).all_dims());
 }
 
-LabelledArray& add_declared(Results& results, std::string_view name, std::vector<std::string> dims) {
+LabelledArray& add_declared(Results& results, std::string_view name,
+                            std::vector<std::string> dims) {
   const MetricInfo& info = metric_info(name);
   return results.add_metric(info.name, std::move(dims), info.unit);
 }

@@ -110,7 +110,8 @@ HeadSelection select_heads(const Results& results, const std::string& pattern) {
     const std::string_view part = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
     if (names_a_head(results, HeadSelection("", part, layers, heads))) continue;
-    throw UsageError(fault("--heads", "heads of both files", "\"" + std::string(part) + "\"",
+    throw UsageError(fault("DiffOptions::heads", "heads of both files",
+                           "\"" + std::string(part) + "\"",
                            "both have the layers " + labels_text(results.coord("layer")->labels()) +
                                " and the heads " + labels_text(results.coord("head")->labels())));
   }

@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
-#include "results/diff_notices.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "results/diff_notices.hpp"
 
 namespace headgauge {
 namespace {
@@ -96,11 +96,11 @@ class Difference {
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (before_.metric(name) == nullptr || after_.metric(name) == nullptr) {
-        throw UsageError(fault("--metrics", "metrics of both files", "\"" + name + "\"",
+        throw UsageError(fault("DiffOptions::metrics", "metrics of both files", "\"" + name + "\"",
                                "they share " + shared_names(before_, after_)));
       }
       if (!options_.heads.empty() && !after_.metric(name)->of_heads()) {
-        throw UsageError(fault("--heads", "metrics of single heads", "\"" + name + "\"",
+        throw UsageError(fault("DiffOptions::heads", "metrics of single heads", "\"" + name + "\"",
                                "leave out one of the two"));
       }
     }

@@ -126,7 +126,7 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
                     "old file and {} in the new",
                     longest(before_), longest(after_)));
   }
-  list(times, "left out, for a clock never shows the same twice (--metrics names them)");
+  list(times, "left out, for a clock never shows the same twice (DiffOptions::metrics names them)");
   list(following, "left out, for they follow from the metrics that they are named after");
   count(undefined_old, "undefined in the old file alone, and without a change");
   count(undefined_new, "undefined in the new file alone, and without a change");
@@ -162,9 +162,8 @@ std::string shared_names(const Results& before, const Results& after) {
 
 Json different_settings(const Results& results, const Results& other) {
   // What was asked of the output, and what is told elsewhere.
-  static const std::set<std::string> aside = {"text",    "tokens",  "lengths",
-                                              "out",     "json",    "top",     "sort",
-                                              "quiet",   "threads", "measures"};
+  static const std::set<std::string> aside = {"text", "tokens", "lengths", "out",     "json",
+                                              "top",  "sort",   "quiet",   "threads", "measures"};
   // What only one command knows is no difference between two.
   const bool same_command = results.command == other.command;
   Json differing = Json::object();

@@ -22,34 +22,50 @@
 namespace headgauge {
 namespace {
 
+// The dimension along which the results have the interventions.
+const char* dimension_of(std::span<const Intervention> interventions) {
+  const auto pattern = [](const HeadIntervention& of_head) { return of_head.pattern != nullptr; };
+  return std::ranges::any_of(interventions,
+                             [&](const Intervention& intervention) {
+                               return std::ranges::any_of(intervention.heads, pattern);
+                             })
+             ? "pattern"
+             : "normalizer";
+}
+
+// Layers and heads choose what is changed; all are measured, for what comes later changes too.
+ScanPlan plan_comparison(const CompareOptions& options, std::span<const Intervention> interventions,
+                         const SourceInfo& source) {
+  ScanOptions scan = options.scan;
+  scan.layers.clear();
+  scan.heads.clear();
+  if (!scan.measures.empty() && source.has_loss) scan.measures.emplace_back("model");
+  // What is measured on some rows under one intervention is measured on the same ones everywhere.
+  for (const Intervention& intervention : interventions) {
+    for (const HeadIntervention& of_head : intervention.heads) {
+      if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
+        scan.measure.sampled_sensitivity = true;
+      }
+    }
+  }
+  return plan_scan(scan, source);
+}
+
 class Comparison {
  public:
   Comparison(HeadSource& source, const CompareOptions& options,
-             std::span<const Intervention> interventions, Progress* progress,
+             std::span<const Intervention> interventions, const ScanPlan& plan, Progress* progress,
              const std::stop_token& stop)
       : source_(source),
         model_(dynamic_cast<ModelSource*>(&source)),
         predicts_(model_ != nullptr && source.info().has_loss),
         options_(options),
+        dimension_(dimension_of(interventions)),
         interventions_(interventions),
+        plan_(plan),
         progress_(progress,
                   static_cast<int>(interventions.size()) + (options.each == Each::none ? 1 : 2)),
-        stop_(stop) {
-    // Layers and heads choose what is changed; all are measured, for what comes later changes
-    // too.
-    scan_ = options.scan;
-    scan_.layers.clear();
-    scan_.heads.clear();
-    if (!scan_.measures.empty() && source.info().has_loss) scan_.measures.emplace_back("model");
-    // What is measured on some rows under one intervention is measured on the same ones everywhere.
-    for (const Intervention& intervention : interventions) {
-      for (const HeadIntervention& of_head : intervention.heads) {
-        if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
-          scan_.measure.sampled_sensitivity = true;
-        }
-      }
-    }
-  }
+        stop_(stop) {}
 
   Results run() {
     measure_original();
@@ -70,34 +86,29 @@ class Comparison {
   }
 
   void measure_original() {
-    ScanExtras extras = without_loss();
-    const SourceInfo& info = source_.info();
-    if (info.has_values) {
+    ScanPlan original = plan_;
+    if (source_.info().has_values) {
       TriedInterventions tried;
-      tried.dimension = options_.dimension;
+      tried.dimension = dimension_;
       std::vector<std::string> labels = {"original"};
       for (const Intervention& intervention : interventions_) {
         labels.push_back(intervention.label);
         tried.interventions.push_back(&intervention.heads);
       }
       tried.labels = std::move(labels);
-      const int slots = resolve_options(scan_, info).threads;
-      extras.measures.push_back(make_output_change(std::move(tried), info, slots, scan_.seed));
+      original.options.own_measures.push_back(
+          [=](const MeasureOptions& measure, const SourceInfo& info, int slots) {
+            return make_output_change(tried, info, slots, measure.seed);
+          });
     }
-    extras.kept = &tables_;
     progress_.begin(0, "original");
     if (model_ != nullptr) model_->keep_entering(first_changed());
     source_.intervene({});
-    runs_.push_back(scan_with(source_, scan_, std::move(extras), &progress_, stop_));
+    const ScanPart part = {.loss = false, .kept = &tables_};
+    runs_.push_back(run_scan(source_, original, part, &progress_, stop_));
     if (stopped() || !predicts_) return;
     model_->set_reference();
     predicted_.push_back(predictions());
-  }
-
-  ScanExtras without_loss() const {
-    ScanExtras extras;
-    extras.loss = false;
-    return extras;
   }
 
   // The first layer that any intervention changes; the layers before it stay as they are.
@@ -144,10 +155,9 @@ class Comparison {
   void intervene_everywhere() {
     each_intervention([&](std::size_t k) {
       source_.intervene(interventions_[k].heads);
-      ScanExtras extras = without_loss();
-      if (model_ != nullptr) extras.first_layer = model_->first_layer();
-      extras.before = &tables_;
-      Results run = scan_with(source_, scan_, std::move(extras), &progress_, stop_);
+      ScanPart part = {.loss = false, .before = &tables_};
+      if (model_ != nullptr) part.first_layer = model_->first_layer();
+      Results run = run_scan(source_, plan_, part, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       take_over(run, model_ != nullptr ? model_->first_layer() : 0);
       if (predicts_) predicted_.push_back(predictions());
@@ -162,7 +172,7 @@ class Comparison {
     each_intervention([&](std::size_t k) {
       source_.intervene({});
       HeadsUnder under(source_, interventions_[k].heads);
-      Results run = scan_with(under, scan_, without_loss(), &progress_, stop_);
+      Results run = run_scan(under, plan_, {.loss = false}, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
       runs_.push_back(std::move(run));
       return true;
@@ -232,23 +242,22 @@ class Comparison {
     results.model = original.model;
     results.text = original.text;
     results.settings = original.settings;
-    results.settings["layers"] = options_.scan.layers.empty() ? "all" : options_.scan.layers;
-    results.settings["heads"] = options_.scan.heads.empty() ? "all" : options_.scan.heads;
+    write_own_settings(results);
     results.notices = original.notices;
     results.partial = stop_.stop_requested() || original.partial;
     results.layers_done = original.layers_done;
     results.coords = original.coords;
-    results.set_coord(options_.dimension, labels());
+    results.set_coord(dimension_, labels());
     write_predictions(results);
     write_output_change(results);
     write_fitted(results);
     std::vector<const Results*> runs;
     for (const Results& run : runs_) runs.push_back(&run);
     merge_runs(
-        runs, options_.dimension,
+        runs, dimension_,
         [&](const LabelledArray& metric) {
           const auto has = [&](std::string_view dim) { return metric.has_dim(dim); };
-          if (has(options_.dimension)) return false;
+          if (has(dimension_)) return false;
           // Neither means nor tests over heads, but how far forecasts for them can be trusted.
           if (metric.dims().empty()) return true;
           // What is of several heads together is nobody's where one is changed at a time.
@@ -266,9 +275,23 @@ class Comparison {
     return results;
   }
 
+  void write_own_settings(Results& results) const {
+    CompareOptions written = options_;
+    written.scan = plan_.options;
+    written.scan.layers = options_.scan.layers;
+    written.scan.heads = options_.scan.heads;
+    std::vector<std::string> labels;
+    for (const Intervention& intervention : interventions_) labels.push_back(intervention.label);
+    const bool patterns = dimension_ == "pattern";
+    written.normalizers = patterns ? std::vector<std::string>() : labels;
+    written.patterns = patterns ? labels : std::vector<std::string>();
+    results.settings.erase("normalizer");
+    write_settings(options_of(written), results.settings);
+  }
+
   void write_predictions(Results& results) {
     if (predicted_.empty()) return;
-    const std::string& dim = options_.dimension;
+    const std::string& dim = dimension_;
     if (options_.each == Each::none) {
       NextTokenMetrics metrics({dim}, results);
       for (std::size_t k = 0; k < predicted_.size(); ++k) {
@@ -301,12 +324,12 @@ class Comparison {
   void write_output_change(Results& results) const {
     std::vector<Index> kept = {0};
     for (const std::size_t k : finished_) kept.push_back(static_cast<Index>(k) + 1);
-    const std::vector<std::string> order = {"layer", "head", options_.dimension, "length"};
+    const std::vector<std::string> order = {"layer", "head", dimension_, "length"};
     for (const char* name :
          {"output_change", "kept_mass", "entropy_deficit", "entropy_deficit_random"}) {
       const LabelledArray* from = runs_.front().metric(name);
       if (from == nullptr) continue;
-      results.add_metric(name, from->take(options_.dimension, kept).transposed(order));
+      results.add_metric(name, from->take(dimension_, kept).transposed(order));
     }
   }
 
@@ -316,12 +339,12 @@ class Comparison {
       const Intervention& intervention = interventions_[finished_[place - 1]];
       if (intervention.fitted.empty()) continue;
       if (fitted == nullptr) {
-        fitted = &add_declared(results, "fitted_parameter", {"layer", "head", options_.dimension});
+        fitted = &add_declared(results, "fitted_parameter", {"layer", "head", dimension_});
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
-      LabelledArray of_heads = fitted->isel(options_.dimension, 0);
+      LabelledArray of_heads = fitted->isel(dimension_, 0);
       of_heads.values = intervention.fitted;
-      fitted->put(options_.dimension, static_cast<Index>(place), of_heads);
+      fitted->put(dimension_, static_cast<Index>(place), of_heads);
     }
   }
 
@@ -360,10 +383,11 @@ class Comparison {
   ModelSource* model_;  // null: a dump
   bool predicts_;       // the next token, so that there is a loss
   const CompareOptions& options_;
+  std::string dimension_;  // of the interventions, in the results
   std::span<const Intervention> interventions_;
+  const ScanPlan& plan_;
   StageProgress progress_;
   std::stop_token stop_;
-  ScanOptions scan_;
   ScanTables tables_;                        // of the original
   std::vector<Results> runs_;                // the original, then the interventions finished
   std::vector<std::size_t> finished_;        // the interventions of these
@@ -377,13 +401,12 @@ class Comparison {
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress,
                 std::stop_token stop) {
-  const auto pass = [&](const ScanOptions& scan, Progress* part) {
-    CompareOptions compared = options;
-    compared.scan = scan;
-    return Comparison(source, compared, interventions, part, stop).run();
+  const ScanPlan whole = plan_comparison(options, interventions, source.info());
+  const auto pass = [&](const ScanPlan& plan, Progress* part) {
+    return Comparison(source, options, interventions, plan, part, stop).run();
   };
-  Results results = source.info().causal ? pass(options.scan, progress)
-                                         : pass_over_lengths(source, options.scan, pass, progress);
+  Results results = source.info().causal ? pass(whole, progress)
+                                         : pass_over_lengths(source, whole, pass, progress);
   results.changes = list_changes(results);
   return results;
 }

@@ -26,17 +26,14 @@ namespace {
 // The documents that reach the context are averaged, head by head.
 class HeadLooker {
  public:
-  HeadLooker(const ConvergeOptions& options, Index length)
-      : options_(options),
-        length_(length),
-        rule_(make_normalizer(options.scan.normalizer)),
-        pool_(options.scan.threads) {
+  HeadLooker(const ConvergeOptions& options, const ScanPlan& plan)
+      : length_(plan.longest()), rule_(*options.scan.own_normalizer), pool_(plan.options.threads) {
     subsample_.tokens = options.grid;
     subsample_.replicates = options.replicates;
-    subsample_.seed = options.scan.seed;
+    subsample_.seed = plan.options.seed;
     budget_.draws = options.draws;
-    budget_.seed = options.scan.seed;
-    budget_.queries = options.scan.queries.value_or(0);
+    budget_.seed = plan.options.seed;
+    budget_.queries = *plan.options.queries;
   }
 
   void observe(const HeadInput& head) {
@@ -77,14 +74,14 @@ class HeadLooker {
   }
 
   void add_errors(const HeadInput& head, HeadConvergence& found) {
-    const FullAttention full = full_attention(head, *rule_, length_, pool_);
-    const SubsampleErrors errors = subsample_errors(head, *rule_, full, subsample_, pool_);
+    const FullAttention full = full_attention(head, rule_, length_, pool_);
+    const SubsampleErrors errors = subsample_errors(head, rule_, full, subsample_, pool_);
     found.mean.add(errors.mean, errors.mean_unit, errors.mean_floor);
     found.covariance.add(errors.covariance, errors.covariance_unit, errors.covariance_floor);
   }
 
   void add_budget(const HeadInput& head, HeadConvergence& found) {
-    const BudgetCurves curves = budget_curves(head, *rule_, length_, budget_, pool_);
+    const BudgetCurves curves = budget_curves(head, rule_, length_, budget_, pool_);
     if (curves.error.empty()) return;
     ++found.budgets;
     found.budget_points = curves.keys;
@@ -97,9 +94,8 @@ class HeadLooker {
     found.error_constant += curves.error_constant;
   }
 
-  const ConvergeOptions& options_;
   Index length_;
-  std::unique_ptr<Normalizer> rule_;
+  const Normalizer& rule_;
   ThreadPool pool_;
   SubsampleOptions subsample_;
   BudgetOptions budget_;
@@ -107,25 +103,44 @@ class HeadLooker {
   double seconds_ = 0;
 };
 
+// Hands every head that a scan measures to a HeadLooker.
+class EveryHead final : public Measure {
+ public:
+  explicit EveryHead(HeadLooker& looker) : looker_(looker) {}
+  void declare(MetricRegistry&) override {}
+  MeasureNeeds needs() const override { return {}; }
+  void begin_head(const HeadInput& head, ThreadPool&) override { looker_.observe(head); }
+  void observe(const RowBlock&, int, RowSink&) override {}
+
+ private:
+  HeadLooker& looker_;
+};
+
 void check_values(const std::vector<int>& grid, int length) {
   for (std::size_t i = 0; i < grid.size(); ++i) {
     if (grid[i] < 2 || (i > 0 && grid[i] <= grid[i - 1])) {
-      throw UsageError(fault("--grid", "ascending numbers of tokens of at least 2",
+      throw UsageError(fault("ConvergeOptions::grid", "ascending numbers of tokens of at least 2",
                              fmt::format("{}", fmt::join(grid, ", ")), "correct the list"));
     }
   }
   if (grid.back() > length) {
-    throw UsageError(fault(
-        "--grid", fmt::format("at most {} tokens (the context that is measured)", length),
-        std::to_string(grid.back()), "ask for fewer, or for a longer context with --lengths"));
+    throw UsageError(fault("ConvergeOptions::grid",
+                           fmt::format("at most {} tokens (the context that is measured)", length),
+                           std::to_string(grid.back()),
+                           "ask for fewer, or for a longer context with ScanOptions::lengths"));
   }
 }
 
-// Fills in what was not asked for and refuses what cannot be.
-ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
-  if (options.scan.pattern != "none") {
+// What was not asked for is filled in.
+struct ConvergePlan {
+  ConvergeOptions options;
+  ScanPlan scan;
+};
+
+ConvergePlan plan_convergence(ConvergeOptions options, const SourceInfo& info) {
+  if (options.scan.pattern != "none" || options.scan.own_pattern != nullptr) {
     throw UsageError(fault("converge", "no pattern", options.scan.pattern,
-                           "compare the pattern with headgauge compare --pattern"));
+                           "compare the pattern with compare() and CompareOptions::patterns"));
   }
   if (!info.has_values && info.head_dim == 0) {
     throw UnsupportedError(fault(info.name, "queries and keys, or values", "scores alone",
@@ -135,16 +150,16 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
     options.scan.measures = {"weights", "dispersion"};
     if (info.has_x) options.scan.measures = {"weights", "distance", "separability", "dispersion"};
   }
-  options.scan = resolve_options(options.scan, info);
-  const int length = options.scan.lengths.back();
+  ScanPlan scan = plan_scan(options.scan, info);
+  const int length = static_cast<int>(scan.longest());
   if (length < kShortestContext) {
-    throw BadInputError(
-        fault("converge", fmt::format("a context of at least {} tokens", kShortestContext),
-              fmt::format("{}", length), "give a longer text, or a longer one of --lengths"));
+    throw BadInputError(fault(
+        "converge", fmt::format("a context of at least {} tokens", kShortestContext),
+        fmt::format("{}", length), "give a longer text, or a longer one of ScanOptions::lengths"));
   }
   if (options.replicates < 2) {
-    throw UsageError(fault("--replicates", "at least 2", std::to_string(options.replicates),
-                           "a spread needs two"));
+    throw UsageError(fault("ConvergeOptions::replicates", "at least 2",
+                           std::to_string(options.replicates), "a spread needs two"));
   }
   if (options.grid.empty()) options.grid = default_grid(length, options.points);
   check_values(options.grid, length);
@@ -152,7 +167,12 @@ ConvergeOptions resolve(ConvergeOptions options, const SourceInfo& info) {
   std::ranges::sort(options.tolerances);
   const auto twice = std::ranges::unique(options.tolerances);
   options.tolerances.erase(twice.begin(), twice.end());
-  return options;
+  options.scan = scan.options;
+  options.scan.own_normalizer = scan.intervention.rule;
+  if (options.scan.own_normalizer == nullptr) {
+    options.scan.own_normalizer = make_normalizer(options.scan.normalizer);
+  }
+  return {std::move(options), std::move(scan)};
 }
 
 }  // namespace
@@ -171,23 +191,25 @@ std::vector<int> default_grid(int length, int points) {
 Results converge(HeadSource& source, const ConvergeOptions& given, Progress* progress,
                  std::stop_token stop) {
   const SourceInfo& info = source.info();
-  const ConvergeOptions options = resolve(given, info);
-  const Index length = options.scan.lengths.back();
-  require_memory(info.bytes + subsample_bytes(length, info.head_dim, options.scan.threads),
-                 "converge on " + info.name,
-                 "use a shorter context with --lengths, or fewer --threads");
-  HeadLooker looker(options, length);
-  const auto pass = [&](const ScanOptions& scanned, Progress* part) {
-    ScanExtras extras;
-    extras.observe = [&](const HeadInput& head) { looker.observe(head); };
-    return scan_with(source, scanned, std::move(extras), part, stop);
+  ConvergePlan plan = plan_convergence(given, info);
+  require_memory(
+      info.bytes + subsample_bytes(plan.scan.longest(), info.head_dim, plan.scan.options.threads),
+      "converge on " + info.name,
+      "use a shorter context with ScanOptions::lengths, or fewer ScanOptions::threads");
+  HeadLooker looker(plan.options, plan.scan);
+  plan.scan.options.own_measures.push_back(
+      [&](const MeasureOptions&, const SourceInfo&, int) -> std::unique_ptr<Measure> {
+        return std::make_unique<EveryHead>(looker);
+      });
+  const auto pass = [&](const ScanPlan& scan, Progress* part) {
+    return run_scan(source, scan, {}, part, stop);
   };
-  Results results = info.causal ? pass(options.scan, progress)
-                                : pass_over_lengths(source, options.scan, pass, progress);
+  Results results = info.causal ? pass(plan.scan, progress)
+                                : pass_over_lengths(source, plan.scan, pass, progress);
   auto& seconds = results.timings["measure_s"];
   seconds = std::max(0.0, seconds.get<double>() - looker.seconds());
   results.timings["converge_s"] = looker.seconds();
-  write_convergence(looker.finish(), options, info, results);
+  write_convergence(looker.finish(), plan.options, info, results);
   return results;
 }
 

@@ -10,9 +10,9 @@
 #include "convergence/budget.hpp"
 #include "convergence/horizon.hpp"
 #include "convergence/rate.hpp"
-#include "results/declared.hpp"
 #include "headgauge/cells.hpp"
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
+#include "results/declared.hpp"
 #include "scan/output.hpp"
 
 namespace headgauge {
@@ -57,9 +57,9 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
   LabelledArray& paper = add_declared(results, "horizon_paper");
   LabelledArray& rate = add_declared(results, "rate_predicted");
   LabelledArray& constant = add_declared(results, "error_constant");
-  const auto rule = make_normalizer(options.scan.normalizer);
+  const Normalizer& rule = *options.scan.own_normalizer;
   const auto length = static_cast<Index>(options.scan.lengths.back());
-  const std::optional<double> scale = logit_scale(*rule, length);
+  const std::optional<double> scale = logit_scale(rule, length);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
     horizon.set(found.cell(), {head.horizon});
@@ -189,8 +189,8 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
   if (windows) {
     say("layers with a sliding window: their errors are those of the last tokens that fit into it");
   }
-  const auto rule = make_normalizer(options.scan.normalizer);
-  if (!logit_scale(*rule, length)) {
+  const Normalizer& rule = *options.scan.own_normalizer;
+  if (!logit_scale(rule, length)) {
     say(fmt::format("{} is not softmax(c <q, k>): paper B predicts no rate for it (rate_predicted)",
                     options.scan.normalizer));
   }
@@ -262,12 +262,8 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
   results.set_coord("sampler",
                     std::vector<std::string>(std::begin(kSamplerNames), std::end(kSamplerNames)));
   results.command = Command::converge;
-  auto& settings = results.settings;
-  settings["grid"] = options.grid;
-  settings["points"] = options.points;
-  settings["replicates"] = options.replicates;
-  settings["draws"] = options.draws;
-  settings["tolerances"] = options.tolerances;
+  ConvergeOptions written = options;
+  write_settings(options_of(written), results.settings);
   write_horizons(heads, options, results);
   if (info.has_values) {
     write_curve("mean", heads, &HeadConvergence::mean, options, results);

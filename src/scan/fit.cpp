@@ -24,7 +24,8 @@ struct Fitting {
   FitRange range;
 };
 
-// What is fitted of an intervention; nothing where there is nothing to choose. `longest`: keys of a row.
+// What is fitted of an intervention; nothing where there is nothing to choose. `longest`: keys of a
+// row.
 std::optional<Fitting> fitting_of(const Intervention& intervention, Index longest) {
   const auto changed = std::ranges::find_if(
       intervention.heads, [](const HeadIntervention& of_head) { return of_head.rule != nullptr; });
@@ -69,8 +70,9 @@ std::shared_ptr<const Normalizer> normalizer_at(const Fitting& fitting, double v
 using Candidates = std::vector<std::vector<double>>;
 
 // Mean output change at the longest length: [candidate][head]; undefined where there is none.
-std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOptions& scan,
-                                                const Intervention& intervention, const Fitting& fitting,
+std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanPlan& plan,
+                                                const Intervention& intervention,
+                                                const Fitting& fitting,
                                                 const Candidates& candidates, Progress* progress,
                                                 const std::stop_token& stop) {
   std::size_t most = 0;
@@ -96,12 +98,13 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanOp
     numbers.push_back(static_cast<double>(numbers.size()));
   }
   tried.labels = std::move(numbers);
-  ScanExtras extras;
-  extras.alone = true;
-  extras.measures.push_back(
-      make_output_change(std::move(tried), source.info(), scan.threads, scan.seed));
+  ScanPlan trial = plan;
+  trial.options.own_measures = {
+      [&](const MeasureOptions& measure, const SourceInfo& info, int slots) {
+        return make_output_change(tried, info, slots, measure.seed);
+      }};
   source.intervene({});
-  const Results results = scan_with(source, scan, std::move(extras), progress, stop);
+  const Results results = run_scan(source, trial, {}, progress, stop);
   if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
   const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
   const Index heads = changes.dim("head").size();
@@ -134,7 +137,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::vector<Intervention>& interventions, Progress* progress,
                        std::stop_token stop) {
   if (!source.info().has_values) {
-    throw UnsupportedError(fault("--fit", "a source that holds values",
+    throw UnsupportedError(fault("fit_interventions()", "a source that holds values",
                                  source.info().name + ", which has none",
                                  "the change of a head's output is what is fitted"));
   }
@@ -142,11 +145,12 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
   scan.layers.clear();
   scan.heads.clear();
   scan.measures = {"weights"};
-  scan = resolve_options(scan, source.info());
-  scan.lengths = {scan.lengths.back()};
-  if (!source.info().causal) source.set_context(scan.lengths.back());
+  ScanPlan plan = plan_scan(scan, source.info());
+  plan = plan.at_length(plan.options.lengths.back());
+  plan.options.measures.clear();  // the change of the output alone
+  if (!source.info().causal) source.set_context(plan.longest());
   for (Intervention& intervention : interventions) {
-    const auto fitting = fitting_of(intervention, scan.lengths.back());
+    const auto fitting = fitting_of(intervention, plan.longest());
     if (!fitting) {
       intervention.notices.push_back(
           fmt::format("{}: nothing is fitted, for the rule has no parameter to choose or it was "
@@ -165,7 +169,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
     intervention.fitted_key = key;
     for (int pass = 0; pass < kPasses; ++pass) {
       const auto changes =
-          try_candidates(source, scan, intervention, *fitting, candidates, progress, stop);
+          try_candidates(source, plan, intervention, *fitting, candidates, progress, stop);
       for (std::size_t h = 0; h < candidates.size(); ++h) {
         std::vector<double>& values = candidates[h];
         const int best = best_candidate(changes, h, values.size());

@@ -1,4 +1,4 @@
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 #include <cmath>
 #include <optional>
@@ -27,7 +27,8 @@ struct Finding {
 
 using Rule = std::optional<Finding> (*)(const Results&, const HeadName&);
 
-std::optional<MetricCell> of_head(const Results& results, const char* metric, const HeadName& head) {
+std::optional<MetricCell> of_head(const Results& results, const char* metric,
+                                  const HeadName& head) {
   return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
 }
 

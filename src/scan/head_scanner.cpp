@@ -174,6 +174,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 }
 
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
+  for (const auto& measure : measures_) measure->begin_head(head, pool_);
   if (layout_.cells() == 0) return;
   present_.rule = head.rule != nullptr ? head.rule : softmax_.get();
   present_.traits = present_.rule->traits();
@@ -182,7 +183,7 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   present_.unmasked = needs_.unmasked && head.visibility.mask() != nullptr;
   if (traits.unit_norms && !head.scores.empty()) {
     throw UsageError(
-        fault("--normalizer " + present_.rule->info().name, "queries and keys",
+        fault("ScanOptions::normalizer " + present_.rule->info().name, "queries and keys",
               "a source that holds scores alone",
               "this rule needs the lengths of queries and keys: give a dump with them"));
   }
@@ -193,7 +194,6 @@ void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
     pack_keys(keys, head.scale, traits.unit_norms, packed_);
     packed_of_ = keys_of;
   }
-  for (const auto& measure : measures_) measure->begin_head(head, pool_);
   const auto& tiles = plan_.documents()[head.document].tiles;
   const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.

@@ -5,15 +5,17 @@
 #include "headgauge/compare.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
-#include "scan/run.hpp"
+#include "scan/scan_plan.hpp"
 
 namespace headgauge {
+namespace {
 
-std::vector<std::string> split_rules(std::span<const std::string> lists) {
+// Splits each list into the rules that it names.
+std::vector<std::string> split_rules(const std::vector<std::string>& lists) {
   std::vector<std::string> rules;
   for (const std::string& list : lists) {
     std::string_view rest = list;
-    bool first = true;  // another --normalizers begins another rule
+    bool first = true;  // another list begins another rule
     while (true) {
       const std::size_t comma = rest.find(',');
       const std::string_view part = rest.substr(0, comma);
@@ -31,28 +33,26 @@ std::vector<std::string> split_rules(std::span<const std::string> lists) {
   return rules;
 }
 
-std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
-  auto rule = make_normalizer(spec);
-  if (source.causal || !rule->traits().by_position) return rule;
-  throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
-                         source.name + ", whose queries see the whole text",
-                         "logn-entropy is the like by the number of keys"));
-}
+}  // namespace
 
-std::vector<Intervention> make_interventions(std::span<const std::string> specs,
-                                             const SourceInfo& source,
-                                             const CompareOptions& options) {
+std::vector<Intervention> make_interventions(const CompareOptions& options,
+                                             const SourceInfo& source) {
+  const bool patterns = !options.patterns.empty();
+  if (patterns && !options.normalizers.empty()) {
+    throw UsageError(fault("CompareOptions::patterns", "patterns or normalizers", "both",
+                           "leave one of the two out"));
+  }
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
                                 source.heads);
   std::vector<Intervention> interventions;
-  for (const std::string& spec : specs) {
+  for (const std::string& spec : split_rules(patterns ? options.patterns : options.normalizers)) {
     if (std::ranges::find(interventions, spec, &Intervention::label) != interventions.end()) {
-      throw UsageError(fault(options.dimension == "pattern" ? "--pattern" : "--normalizers",
+      throw UsageError(fault(patterns ? "CompareOptions::patterns" : "CompareOptions::normalizers",
                              "every one once", fmt::format("\"{}\" twice", spec),
                              "remove one of them"));
     }
     HeadIntervention of_head;
-    if (options.dimension == "pattern") {
+    if (patterns) {
       of_head.pattern = make_pattern(spec);
     } else {
       of_head.rule = make_rule(spec, source);

@@ -16,23 +16,14 @@ std::vector<double> numbers(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-const char* x_name(XSource x) {
-  switch (x) {
-    case XSource::embedding:
-      return "embedding";
-    case XSource::hidden:
-      return "hidden";
-    case XSource::value:
-      return "value";
-  }
-  return "";
-}
-
 LabelledArray& add(Results& results, const std::string& name, const MetricInfo& info,
                    const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
-  return add_means(results, name, std::move(dims), info.unit);
+  LabelledArray& metric = add_means(results, name, std::move(dims), info.unit);
+  metric.none = info.none;
+  metric.identifier = info.identifier;
+  return metric;
 }
 
 }  // namespace
@@ -75,49 +66,33 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
   results.set_coord("window", windows);
 }
 
-void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results) {
-  const auto lengths = static_cast<Index>(plan.lengths().size());
-  const auto bins = static_cast<Index>(plan.edges().size());
+  // `of` gives the statistics of a head in a layer's table at an index along length or position.
+  const auto fill = [&](LabelledArray& metric, Index values_of_copy, const auto& of) {
+    metric.each([&](std::span<const Index> cell, std::size_t at) {
+      const int head = measured.heads[cell[1]];
+      if (!selection.contains(measured.layers[cell[0]], head)) return;
+      const Index copy = cell.size() > 2 ? cell[2] : 0;
+      put_mean(metric, at,
+               of(*tables[cell[0]], head, copy, static_cast<Index>(at) % values_of_copy));
+    });
+  };
   for (const CellRange& range : layout.ranges()) {
     const MetricInfo& info = range.metric;
     if (info.kind == MetricKind::hidden) continue;
-    const auto each_head = [&](const auto& body) {
-      for (std::size_t l = 0; l < tables.size(); ++l) {
-        for (std::size_t h = 0; h < measured.heads.size(); ++h) {
-          const int head = measured.heads[h];
-          if (selection.contains(measured.layers[l], head)) {
-            body(*tables[l], head, l * measured.heads.size() + h);
-          }
-        }
-      }
-    };
-    const Index copies = range.by_length ? lengths : 1;
-    LabelledArray& metric =
-        add(results, info.name, info,
-            range.by_length ? std::vector<std::string>{"layer", "head", "length"}
-                            : std::vector<std::string>{"layer", "head"});
-    each_head([&](const LayerTable& table, int head, std::size_t at) {
-      for (Index l = 0; l < copies; ++l) {
-        for (Index c = 0; c < range.handle.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * copies + l) * range.handle.count + c;
-          put_mean(metric, static_cast<std::size_t>(cell), table.at(range.handle, head, l, c));
-        }
-      }
-    });
+    fill(add(results, info.name, info,
+             range.by_length ? std::vector<std::string>{"layer", "head", "length"}
+                             : std::vector<std::string>{"layer", "head"}),
+         range.handle.count, [&](const LayerTable& table, int head, Index copy, Index inner) {
+           return table.at(range.handle, head, copy, inner);
+         });
     if (!info.by_position) continue;
-    LabelledArray& twin =
-        add(results, info.name + "_by_position", info, {"layer", "head", "position"});
-    each_head([&](const LayerTable& table, int head, std::size_t at) {
-      for (Index b = 0; b < bins; ++b) {
-        for (Index c = 0; c < range.handle.count; ++c) {
-          const auto cell = (static_cast<Index>(at) * bins + b) * range.handle.count + c;
-          put_mean(twin, static_cast<std::size_t>(cell),
-                   table.at_position(range.handle, head, b, c));
-        }
-      }
-    });
+    fill(add(results, info.name + "_by_position", info, {"layer", "head", "position"}),
+         range.handle.count, [&](const LayerTable& table, int head, Index bin, Index inner) {
+           return table.at_position(range.handle, head, bin, inner);
+         });
   }
 }
 
@@ -173,33 +148,10 @@ std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest) {
   return beyond;
 }
 
-void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results) {
-  static_cast<void>(source);
+void write_settings(const ScanOptions& options, Results& results) {
+  ScanOptions written = options;
   results.command = Command::scan;
-  auto& settings = results.settings;
-  settings["lengths"] = options.lengths;
-  settings["top_n"] = options.measure.top_n;
-  settings["x"] = x_name(options.x);
-  settings["direction"] =
-      options.measure.direction == MeasureOptions::Direction::random ? "random" : "top2";
-  settings["normalizer"] = options.normalizer;
-  settings["pattern"] = options.pattern;
-  settings["layers"] = options.layers.empty() ? "all" : options.layers;
-  settings["heads"] = options.heads.empty() ? "all" : options.heads;
-  settings["measures"] = options.measures;
-  settings["critical_max"] = options.measure.critical_max;
-  settings["critical_level"] = options.measure.critical_level;
-  settings["temperatures"] = options.measure.temperatures;
-  settings["epsilons"] = options.measure.epsilons;
-  settings["unit_sphere"] = options.measure.unit_sphere;
-  settings["expected_draws"] = options.measure.expected_draws;
-  if (*options.queries == 0) {
-    settings["queries"] = "all";
-  } else {
-    settings["queries"] = *options.queries;
-  }
-  settings["threads"] = options.threads;
-  settings["seed"] = options.seed;
+  write_settings(options_of(written), results.settings);
 }
 
 }  // namespace headgauge

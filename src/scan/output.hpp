@@ -26,7 +26,7 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
                   const SourceInfo& source, Results& results);
 
 // Adds every row metric of the layout, and its _by_position twin where it has one.
-void write_row_metrics(const Measured& measured, const RowPlan& plan, const CellLayout& layout,
+void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results);
 
@@ -47,7 +47,7 @@ std::string untrained_notice(Index longest, const SourceInfo& source);
 // The set sizes that no row can have, for a set leaves at least one key out.
 std::vector<int> sizes_beyond(const std::vector<int>& top_n, Index longest);
 
-// What `settings` of results.json says of the options that scan() knows.
-void write_settings(const ScanOptions& options, const SourceInfo& source, Results& results);
+// What `settings` of results.json says of a scan; the options are those of its plan.
+void write_settings(const ScanOptions& options, Results& results);
 
 }  // namespace headgauge

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "measures/dispersion.hpp"
 #include "headgauge/cells.hpp"
+#include "measures/dispersion.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
-#include "scan/run.hpp"
 
 namespace headgauge {
 namespace {
@@ -103,10 +102,9 @@ Results merge_lengths(std::vector<Results> passes) {
   return merged;
 }
 
-Results pass_over_lengths(HeadSource& source, const ScanOptions& given, const Pass& pass,
+Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress) {
-  const ScanOptions options = resolve_options(given, source.info());
-  const std::vector<int>& lengths = options.lengths;
+  const std::vector<int>& lengths = plan.options.lengths;
   // A length that does not fit is told before work begins.
   for (const int length : lengths) source.set_context(length);
   PassProgress whole(progress, lengths);
@@ -114,10 +112,8 @@ Results pass_over_lengths(HeadSource& source, const ScanOptions& given, const Pa
   bool stopped = false;
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
-    ScanOptions one = options;
-    one.lengths = {*length};
     whole.begin(*length);
-    Results results = pass(one, progress != nullptr ? &whole : nullptr);
+    Results results = pass(plan.at_length(*length), progress != nullptr ? &whole : nullptr);
     stopped = results.partial;
     if (!stopped || passes.empty()) passes.push_back(std::move(results));
   }

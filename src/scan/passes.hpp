@@ -5,17 +5,17 @@
 #include <functional>
 
 #include "headgauge/heads.hpp"
-#include "headgauge/scan.hpp"
+#include "scan/scan_plan.hpp"
 
 namespace headgauge {
 
-// What is done at one length: options.lengths holds that one.
-using Pass = std::function<Results(const ScanOptions& options, Progress* progress)>;
+// What is done at one length: that of the plan.
+using Pass = std::function<Results(const ScanPlan& plan, Progress* progress)>;
 
-// Runs `pass` for each of the lengths, the longest first, with the source cut to it, and sets the
-// results side by side along `length`; whatever has no length is that of the longest pass. Where
-// `stop` is requested, the passes finished so far remain, or the first as far as it came.
-Results pass_over_lengths(HeadSource& source, const ScanOptions& options, const Pass& pass,
+// Runs `pass` for each length of the plan, the longest first, with the source cut to it, and sets
+// the results side by side along `length`; whatever has no length is that of the longest pass.
+// Where `stop` is requested, the passes finished so far remain, or the first as far as it came.
+Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress);
 
 // The results of passes along `length`, which is ascending; all but the last (the longest) may lack

@@ -82,13 +82,13 @@ Tokenizer Tokenizer::load(const std::string& folder) {
                                              : "none of them";
     throw BadInputError(
         fault(folder, "a tokenizer.json, a vocab.json and a merges.txt, or a vocab.txt", found,
-              "copy them from where the model came, or give token ids (--tokens)"));
+              "copy them from where the model came, or give token ids (parse_token_ids())"));
   }
   const OwnedString owned(error);
   if (impl->handle == nullptr) {
     throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
                               "\"" + one_line(error) + "\"",
-                              "fetch the file again, or give token ids (--tokens)"));
+                              "fetch the file again, or give token ids (parse_token_ids())"));
   }
   return Tokenizer(std::move(impl));
 }
@@ -133,9 +133,9 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
                                            add_special, &ids, &count, &before, &after, &error);
   const OwnedString owned(error);
   if (!encoded) {
-    throw BadInputError(fault(impl_->path, "a vocabulary that can express the text",
-                              "\"" + one_line(error) + "\"",
-                              "use a text that the model knows, or give token ids (--tokens)"));
+    throw BadInputError(
+        fault(impl_->path, "a vocabulary that can express the text", "\"" + one_line(error) + "\"",
+              "use a text that the model knows, or give token ids (parse_token_ids())"));
   }
   const auto release = [count](std::uint32_t* p) { hg_ids_free(p, count); };
   const std::unique_ptr<std::uint32_t, decltype(release)> list(ids, release);

@@ -93,8 +93,14 @@ class CommandTest(unittest.TestCase):
         """A file of token ids that do not repeat with a short period."""
         return self.write(name, " ".join(str(i * i * 7 % vocabulary) for i in range(count)) + "\n")
 
+    def speaks_of_the_command_line(self, done: Finished) -> None:
+        """What the library calls ScanOptions::lengths is --lengths here."""
+        for text in (done.out, done.err):
+            self.assertNotRegex(text, r"\w+Options::|(fit_interventions|parse_token_ids|write_phantom)\(\)")
+
     def succeed(self, *arguments, **options) -> Finished:
         done = run(*arguments, cwd=self.folder, **options)
+        self.speaks_of_the_command_line(done)
         self.assertEqual(done.code, 0, f"{arguments}: {done.err}")
         if arguments[0] == "scan" and "--json" in arguments:
             validate_text(done.out, "what --json prints")
@@ -106,6 +112,7 @@ class CommandTest(unittest.TestCase):
         before = files_in(self.folder)
         done = run(*arguments, cwd=self.folder, **options)
         told = f"{arguments} said: {done.err!r}"
+        self.speaks_of_the_command_line(done)
         self.assertEqual(done.code, code, told)
         self.assertTrue(done.err.startswith("headgauge: "), told)
         self.assertTrue(done.err.endswith("\n"), told)

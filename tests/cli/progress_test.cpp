@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // A bar that writes to memory, and a clock that stands still until told.
-class BarTest : public testing::Test {
+class BarTest : public ::testing::Test {
  protected:
   ~BarTest() override {
     std::fclose(file_);

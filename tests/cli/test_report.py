@@ -91,8 +91,8 @@ class BadInput(ReportTest):
         self.refuse(code, "report", "results.json", says=("results.json", *words))
 
     def test_a_newer_schema(self) -> None:
-        newer = {**self.made, "schema": "headgauge.results/2"}
-        self.refused(UNSUPPORTED, json.dumps(newer), "headgauge.results/2", "newer headgauge")
+        newer = {**self.made, "schema": "headgauge.results/3"}
+        self.refused(UNSUPPORTED, json.dumps(newer), "headgauge.results/3", "newer headgauge")
 
     def test_a_later_version_of_this_schema_is_read(self) -> None:
         self.page({**self.made, "schema": "headgauge.results/1.7", "unheard_of": [1]})

@@ -61,7 +61,7 @@ struct BudgetCase {
   Visibility visibility;
 };
 
-class BudgetOf : public testing::TestWithParam<BudgetCase> {};
+class BudgetOf : public ::testing::TestWithParam<BudgetCase> {};
 
 TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   const BudgetCase& of = GetParam();
@@ -139,7 +139,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, BudgetOf,
-                         testing::Values(BudgetCase{"softmax", Visibility::causal()},
+                         ::testing::Values(BudgetCase{"softmax", Visibility::causal()},
                                          BudgetCase{"softmax", Visibility::full()},
                                          BudgetCase{"softmax", Visibility::sliding_window(30)},
                                          BudgetCase{"pointwise:f=taylor2", Visibility::full()},

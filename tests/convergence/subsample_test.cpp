@@ -82,7 +82,7 @@ struct SubsampleCase {
   double tolerance;
 };
 
-class SubsampleErrorsOf : public testing::TestWithParam<SubsampleCase> {};
+class SubsampleErrorsOf : public ::testing::TestWithParam<SubsampleCase> {};
 
 TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
   const SubsampleCase& of = GetParam();
@@ -143,7 +143,7 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, SubsampleErrorsOf,
-    testing::Values(
+    ::testing::Values(
         SubsampleCase{"softmax", 1.5, Visibility::full(), 2e-5},
         SubsampleCase{"softmax", 1.5, Visibility::causal(), 2e-5},
         SubsampleCase{"softmax", 1.5, Visibility::sliding_window(40), 2e-5},

@@ -51,7 +51,7 @@ std::vector<Definition> definitions() {
   return all;
 }
 
-class EveryVisibility : public testing::TestWithParam<Index> {
+class EveryVisibility : public ::testing::TestWithParam<Index> {
  protected:
   std::vector<HeadInput> heads() const {
     return {bare_head(), bare_head(Visibility::full()), bare_head(Visibility::sliding_window(10))};
@@ -73,7 +73,7 @@ TEST_P(EveryVisibility, APatternIsItsDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, EveryVisibility,
-                         testing::Values(1, 2, 3, 5, 11, 32, 63, 64, 65, 130, 200));
+                         ::testing::Values(1, 2, 3, 5, 11, 32, 63, 64, 65, 130, 200));
 
 TEST(Patterns, GiveEveryQueryAKeyAndNoneOfTheFuture) {
   Matrix<float> vectors(200, 4);

@@ -13,7 +13,7 @@
 
 namespace headgauge {
 
-class EveryLevel : public testing::TestWithParam<std::string> {
+class EveryLevel : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     before_ = simd_level();
@@ -27,7 +27,7 @@ class EveryLevel : public testing::TestWithParam<std::string> {
 };
 
 #define HEADGAUGE_EVERY_LEVEL(suite)                                                 \
-  INSTANTIATE_TEST_SUITE_P(Simd, suite, testing::ValuesIn(headgauge::simd_levels()), \
+  INSTANTIATE_TEST_SUITE_P(Simd, suite, ::testing::ValuesIn(headgauge::simd_levels()), \
                            [](const auto& level) { return level.param; })
 
 // Half the distance between 1 and the next float: the largest relative error of one rounding.

@@ -9,9 +9,9 @@
 namespace headgauge {
 namespace {
 
-class PrefixSums : public EveryLevel {};
+class PrefixSumsTest : public EveryLevel {};
 class Gather : public EveryLevel {};
-HEADGAUGE_EVERY_LEVEL(PrefixSums);
+HEADGAUGE_EVERY_LEVEL(PrefixSumsTest);
 HEADGAUGE_EVERY_LEVEL(Gather);
 
 std::vector<std::uint32_t> shuffled(Index n, std::uint64_t seed) {
@@ -21,7 +21,7 @@ std::vector<std::uint32_t> shuffled(Index n, std::uint64_t seed) {
   return order;
 }
 
-TEST_P(PrefixSums, AreThoseOfFloat64) {
+TEST_P(PrefixSumsTest, AreThoseOfFloat64) {
   for (const Index columns : {16, 32, 48, 80, 128, 208}) {
     const Index keys = 300;
     const auto memory = normals(keys * columns, 1);

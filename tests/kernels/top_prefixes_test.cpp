@@ -107,7 +107,7 @@ std::vector<PrefixOutput> outputs() {
   return all;
 }
 
-class Prefix : public EveryLevel {};
+class TopPrefixes : public EveryLevel {};
 HEADGAUGE_EVERY_LEVEL(TopPrefixes);
 
 TEST_P(TopPrefixes, PrefixesAgreeWithPlainSums) {

@@ -45,7 +45,7 @@ constexpr auto kCounts = {Index{1},   Index{2},   Index{5},   Index{24},  Index{
                           Index{52},  Index{100}, Index{112}, Index{113}, Index{128},
                           Index{224}, Index{225}, Index{300}};
 
-std::vector<Index> row_lengths() {
+std::vector<Index> top_row_lengths() {
   std::vector<Index> out;
   for (Index n = 1; n <= 300; ++n) out.push_back(n);
   for (const Index n : {511, 513, 1000, 1024, 4097, 16384}) out.push_back(n);
@@ -53,7 +53,7 @@ std::vector<Index> row_lengths() {
 }
 
 TEST_P(Top, RandomRows) {
-  for (const Index n : row_lengths()) {
+  for (const Index n : top_row_lengths()) {
     const auto seed = static_cast<std::uint64_t>(n);
     const auto logits = normals(n, seed);
     expect_top(logits, kCounts, "normal");
@@ -68,7 +68,7 @@ TEST_P(Top, RandomRows) {
 }
 
 TEST_P(Top, EqualValuesComeInTheOrderOfTheirPositions) {
-  for (const Index n : row_lengths()) {
+  for (const Index n : top_row_lengths()) {
     for (const float value : {0.0f, 1.0f / 1024.0f, -3.0f}) {
       expect_top(std::vector<float>(std::size_t(n), value), kCounts, "all equal");
     }
@@ -193,7 +193,7 @@ void expect_quantiles(const std::vector<float>& weights, const std::string& what
 }
 
 TEST_P(MassQuantile, AgreesWithSortingAll) {
-  for (const Index n : row_lengths()) {
+  for (const Index n : top_row_lengths()) {
     const auto logits = normals(n, static_cast<std::uint64_t>(n));
     for (const double spread : {0.0, 1e-6, 0.01, 1.0, 3.0, 10.0, 40.0}) {
       double total = 0.0;

@@ -226,9 +226,8 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
           ++count;
         }
       }
-      const auto cell =
-          results.flat_index(*results.metric("union_coverage"), std::array<Index, 3>{0, l, place});
-      const auto& unions = *results.metric("union_coverage");
+      const LabelledArray& unions = *results.metric("union_coverage");
+      const Index cell = unions.offset(std::array<Index, 3>{0, l, place});
       if (count == 0) {
         EXPECT_EQ(unions.rows[cell], 0);
         for (const char* metric :

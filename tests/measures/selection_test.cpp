@@ -68,7 +68,7 @@ bool looked_at(Index row) {
   return row < 12 || row % 3 == 0;
 }
 
-class SelectionRows : public testing::TestWithParam<Case> {
+class SelectionRows : public ::testing::TestWithParam<Case> {
  protected:
   SelectionRows() : head_(make_head(GetParam().kind)) {
     options_.top_n = {20, 1, 5, 2, 48, 5};  // in any order, and repeated
@@ -168,7 +168,7 @@ TEST_P(SelectionRows, AgreeWhenProjected) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SelectionRows, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Kinds, SelectionRows, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
 TEST(Selection, SaysWhatIsLeftOutForLackOfMemory) {

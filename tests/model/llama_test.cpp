@@ -200,9 +200,8 @@ TEST(Llama, TheSoftCapOfTheLogitsIsInTheDivergence) {
     options.scan.lengths = {40};
     options.scan.measures = {"weights", "model"};
     const auto source = open(changed.path(), {ids(40)});
-    const std::vector<std::string> rules = {"softmax1"};
-    const auto interventions = make_interventions(rules, source->info(), options);
-    return compare(*source, options, interventions).at("kl", {1, 0});
+    options.normalizers = {"softmax1"};
+    return compare(*source, options, make_interventions(options, source->info())).at("kl", {1, 0});
   };
   const double plain = divergence(2.0);
   EXPECT_GT(plain, 1e-5);

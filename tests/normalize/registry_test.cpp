@@ -80,7 +80,7 @@ TEST(Registry, RangesForFittingLieInTheDomain) {
 }
 
 TEST(Registry, RefusesWhatItCannotRead) {
-  using testing::AssertionResult;
+  using ::testing::AssertionResult;
   const auto expect = [](const std::string& spec, const std::string& part) {
     const std::string got = message(spec);
     EXPECT_NE(got.find(part), std::string::npos) << spec << ": " << got;

@@ -5,6 +5,7 @@
 
 #include "headgauge/normalize.hpp"
 #include "kernels/levels.hpp"
+#include "normalize/ridge.hpp"
 
 namespace headgauge {
 namespace {

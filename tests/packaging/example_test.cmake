@@ -1,5 +1,5 @@
-# Installs the build into an empty folder, builds examples/scan against nothing else, runs it on
-# the demo model, and looks at what it prints.
+# Installs the build into an empty folder, builds the examples against nothing else, runs them on
+# the demo model, and looks at what they print.
 cmake_minimum_required(VERSION 3.25)
 
 set(model ${SOURCE}/demo/model)
@@ -29,21 +29,26 @@ foreach(file IN LISTS targets)
   endif()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${SOURCE}/examples/scan -B ${WORK}/build -G ${GENERATOR}
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER}
-    -DCMAKE_PREFIX_PATH=${WORK}/prefix)
-run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${WORK}/build/scan_example ${model} ${text})
-
 file(READ ${model}/config.json config)
 string(JSON layers GET "${config}" n_layer)
 string(JSON heads GET "${config}" n_head)
 math(EXPR expected "${layers} * ${heads}")
-string(REGEX MATCHALL "head [0-9]+\\.[0-9]+ attends to [0-9]+\\.[0-9] of 32 keys\n" lines "${output}")
-list(LENGTH lines found)
-if(NOT found EQUAL expected)
-  message(FATAL_ERROR "expected a line for each of ${expected} heads, found:\n${output}")
-endif()
+
+# The example NAME prints a line that matches `line` for each head.
+function(run_example name line)
+  run(${CMAKE_COMMAND} -S ${SOURCE}/examples/${name} -B ${WORK}/${name} -G ${GENERATOR}
+      -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+  run(${CMAKE_COMMAND} --build ${WORK}/${name})
+  run(${WORK}/${name}/${name}_example ${model} ${text})
+  string(REGEX MATCHALL "${line}\n" lines "${output}")
+  list(LENGTH lines found)
+  if(NOT found EQUAL expected)
+    message(FATAL_ERROR "${name}: expected a line for each of ${expected} heads, found:\n${output}")
+  endif()
+endfunction()
+run_example(scan "head [0-9]+\\.[0-9]+ attends to [0-9]+\\.[0-9] of 32 keys")
+run_example(measure "head [0-9]+\\.[0-9]+ puts [01]\\.[0-9]+ on the token before")
 
 # The installed command is the same version.
 file(GLOB command ${WORK}/prefix/bin/headgauge)

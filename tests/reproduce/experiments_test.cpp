@@ -1,7 +1,7 @@
 // Several experiments in one file.
 #include <gtest/gtest.h>
 
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 
 namespace headgauge {
 namespace {

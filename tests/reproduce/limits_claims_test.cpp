@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "headgauge/reproduce.hpp"
+#include "reproduce/claims.hpp"
 #include "reproduce/made_scan.hpp"
 
 namespace headgauge {

@@ -209,6 +209,7 @@ TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
   const ChangeList list = list_changes(r);
   EXPECT_EQ(list.measured.size(), 1u);
   ASSERT_EQ(list.unmeasured.size(), 2u);
+  EXPECT_EQ(list.found, 3);
   EXPECT_EQ(list.unmeasured[0].labels,
             (Labels{{"normalizer", "ssmax"}, {"layer", "5"}, {"head", "0"}, {"length", "64"}}));
   EXPECT_EQ(list.unmeasured[0].relative, 0.4) << "of the largest value, 5";

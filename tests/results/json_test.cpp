@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 // What a call throws, as "TYPE: message".
 template <class Call>
-std::string thrown(const Call& call) {
+std::string any_fault(const Call& call) {
   try {
     call();
   } catch (const BadInputError& error) {
@@ -210,7 +210,7 @@ TEST(ResultsJson, UnknownKeysAreIgnored) {
 
 TEST(ResultsJson, RefusesOtherSchemas) {
   Json json = to_json(made_results());
-  const auto read = [&] { return thrown([&] { results_from_json(json, "r.json"); }); };
+  const auto read = [&] { return any_fault([&] { results_from_json(json, "r.json"); }); };
   for (const char* later : {"headgauge.results/3", "headgauge.results/10.1"}) {
     json["schema"] = later;
     expect_thrown(read(), "unsupported: r.json: schema: expected \"headgauge.results/2\" or older");
@@ -234,7 +234,7 @@ TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
   const auto broken = [&](const char* pointer, const Json& value) {
     Json json = good;
     json[Json::json_pointer(pointer)] = value;
-    return thrown([&] { results_from_json(json, "r"); });
+    return any_fault([&] { results_from_json(json, "r"); });
   };
   expect_thrown(
       broken("/metrics/entropy/values/1/2", Json{1.0}),
@@ -257,18 +257,18 @@ TEST(ResultsJson, EveryTruncationIsBadInput) {
   const std::size_t end = text.rfind('}');
   for (std::size_t size = 0; size < end; ++size) {
     const std::string got =
-        thrown([&] { parse_results(std::string_view(text).substr(0, size), "r"); });
+        any_fault([&] { parse_results(std::string_view(text).substr(0, size), "r"); });
     ASSERT_EQ(got.rfind("bad input: r: expected JSON, found ", 0), 0u) << size << ": " << got;
     ASSERT_NE(got.find(" byte "), std::string::npos) << got;
   }
 }
 
 TEST(ResultsJson, SaysTheByteOfAFault) {
-  expect_thrown(thrown([] { parse_results("{\"schema\": ?}", "r"); }), "byte 12");
-  expect_thrown(thrown([] { parse_results("{\"schema\": \"a\"", "r"); }),
+  expect_thrown(any_fault([] { parse_results("{\"schema\": ?}", "r"); }), "byte 12");
+  expect_thrown(any_fault([] { parse_results("{\"schema\": \"a\"", "r"); }),
                 "end of the file at byte 14");
-  expect_thrown(thrown([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
-  expect_thrown(thrown([] {
+  expect_thrown(any_fault([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
+  expect_thrown(any_fault([] {
                   parse_results(
                       "\x7f"
                       "ELF",
@@ -288,7 +288,7 @@ TEST(ResultsJson, ChangedBytesNeverCrash) {
       const char alphabet[] = "{}[]\",:0123456789eE+-.ntfau\\ \x80";
       text[draw() % text.size()] = alphabet[draw() % (sizeof alphabet - 1)];
     }
-    refused += thrown([&] { parse_results(text, "r"); }) != "nothing";
+    refused += any_fault([&] { parse_results(text, "r"); }) != "nothing";
   }
   EXPECT_GT(refused, 1000);
 }
@@ -299,10 +299,10 @@ TEST(ResultsJson, NamesThatAreNotUtf8AreWrittenAllTheSame) {
   EXPECT_NO_THROW(Json::parse(results_text(r)));
 }
 
-class ResultsFile : public testing::Test {
+class ResultsFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::temp_directory_path() /
               ("headgauge-" + std::string(info->name()) + "-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
@@ -328,9 +328,9 @@ TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
 }
 
 TEST_F(ResultsFile, MissingFileAndFolderAreToldApart) {
-  expect_thrown(thrown([&] { read_results(folder_ / "none.json"); }), "bad input");
-  expect_thrown(thrown([&] { read_results(folder_); }), "bad input");
-  expect_thrown(thrown([&] { write_results(Results{}, folder_ / "no" / "r.json"); }), "resource");
+  expect_thrown(any_fault([&] { read_results(folder_ / "none.json"); }), "bad input");
+  expect_thrown(any_fault([&] { read_results(folder_); }), "bad input");
+  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no" / "r.json"); }), "resource");
 }
 
 TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {

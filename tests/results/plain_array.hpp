@@ -115,7 +115,7 @@ inline Four with(const Four& p, Size k, Size place) {
   return all;
 }
 
-class ArrayTest : public testing::Test {
+class ArrayTest : public ::testing::Test {
  protected:
   // A number below `limit`.
   Size below(Size limit) { return limit == 0 ? 0 : draw_() % limit; }

@@ -58,7 +58,7 @@ class Schema(unittest.TestCase):
             self.assertEqual(list(schema.faults_of(self.made | {"metrics": {name: metric}})), [])
 
     def test_refuses_wrong_types_and_values(self):
-        self.refused("schema", "headgauge.results/2", "does not match")
+        self.refused("schema", "headgauge.results/3", "does not match")
         self.refused("schema", "other/1", "does not match")
         self.refused("tool/name", "other", "'headgauge' was expected")
         self.refused("tool/threads", 0, "minimum")

@@ -1,4 +1,4 @@
-#include "scan/flags.hpp"
+#include "headgauge/flags.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ struct ScalarCase {
   const char* flag;
 };
 
-class ScalarFlag : public testing::TestWithParam<ScalarCase> {};
+class ScalarFlag : public ::testing::TestWithParam<ScalarCase> {};
 
 TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
   const auto& c = GetParam();
@@ -71,7 +71,7 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalarFlag,
-                         testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
+                         ::testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
                                          ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
                                          ScalarCase{"sink_weight", .3, .3001, "sink"}));
 

@@ -51,35 +51,11 @@ bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-// The cells of a metric with one entry of `length` picked, in order.
-std::vector<double> at_length(const Results& results, const LabelledArray& metric, Index length) {
-  Index outer = 1, inner = 1, lengths = 1;
-  for (const std::string& dim : metric.dim_names()) {
-    const Index size = results.coord_size(dim);
-    if (dim == "length") {
-      lengths = size;
-      std::swap(outer, inner);
-      outer *= inner;
-      inner = 1;
-    } else {
-      inner *= size;
-    }
-  }
-  std::vector<double> cells;
-  for (Index o = 0; o < outer; ++o) {
-    for (Index i = 0; i < inner; ++i) {
-      cells.push_back(metric.values[static_cast<std::size_t>((o * lengths + length) * inner + i)]);
-    }
-  }
-  return cells;
-}
-
 // `whole` at `length` against the results of that length alone.
 void expect_length(const Results& whole, Index length, const Results& alone) {
   int compared = 0;
   for (const auto& [name, metric] : alone.metrics) {
-    const bool by_length =
-        std::ranges::find(metric.dim_names(), "length") != metric.dim_names().end();
+    const bool by_length = metric.has_dim("length");
     const bool longest = length + 1 == whole.coord_size("length");
     if (!by_length && !longest) continue;
     if (name.find("slope") != std::string::npos || name.find("forecast") != std::string::npos) {
@@ -87,7 +63,7 @@ void expect_length(const Results& whole, Index length, const Results& alone) {
     }
     const LabelledArray* merged = whole.metric(name);
     ASSERT_NE(merged, nullptr) << name;
-    const auto found = by_length ? at_length(whole, *merged, length) : merged->values;
+    const auto found = by_length ? merged->isel("length", length).values : merged->values;
     ASSERT_EQ(found.size(), metric.values.size()) << name;
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_TRUE(same(found[i], metric.values[i])) << name << " cell " << i;
@@ -253,12 +229,12 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
   EXPECT_LT(little.layers_done, 2);
 }
 
-CompareOptions compare_options(const std::string& dimension, std::vector<int> lengths,
+CompareOptions compare_options(std::vector<int> lengths, std::vector<std::string> rules,
                                Each each = Each::none) {
   CompareOptions options;
   options.scan = tiny_options(std::move(lengths));
   options.scan.measures = {"weights", "distance", "dispersion"};
-  options.dimension = dimension;
+  options.normalizers = std::move(rules);
   options.each = each;
   return options;
 }
@@ -266,15 +242,15 @@ CompareOptions compare_options(const std::string& dimension, std::vector<int> le
 TEST(Passes, CompareIsAComparisonAtEachLength) {
   for (const Each each : {Each::none, Each::head}) {
     for (const bool patterns : {false, true}) {
-      const std::vector<std::string> specs =
-          patterns ? std::vector<std::string>{"window:size=8", "bigbird:window=4,random=4,global=2"}
-                   : std::vector<std::string>{"ssmax", "sparsemax"};
       const std::string dimension = patterns ? "pattern" : "normalizer";
       const auto run = [&](std::vector<int> lengths) {
         auto source = tiny_source({framed(200)});
-        const CompareOptions options = compare_options(dimension, std::move(lengths), each);
-        const auto interventions = make_interventions(specs, source->info(), options);
-        return compare(*source, options, interventions);
+        CompareOptions options = compare_options(std::move(lengths), {"ssmax", "sparsemax"}, each);
+        if (patterns) {
+          options.normalizers.clear();
+          options.patterns = {"window:size=8", "bigbird:window=4,random=4,global=2"};
+        }
+        return compare(*source, options, make_interventions(options, source->info()));
       };
       const Results whole = run({16, 40, 97});
       const Results shortest = run({16}), longest = run({97});
@@ -297,9 +273,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
 
 TEST(Passes, CompareSaysWhyThereIsNoLoss) {
   auto source = tiny_source({framed(200)});
-  const CompareOptions options = compare_options("normalizer", {16, 32});
-  const auto interventions =
-      make_interventions(std::vector<std::string>{"ssmax"}, source->info(), options);
+  const CompareOptions options = compare_options({16, 32}, {"ssmax"});
+  const auto interventions = make_interventions(options, source->info());
   const Results results = compare(*source, options, interventions);
   const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
     return notice.find("there is no loss and no divergence, and no recommendation") == 0;
@@ -315,17 +290,14 @@ TEST(Passes, RulesThatGoByPositionAreForCausalModels) {
   ScanOptions options = tiny_options({16, 32});
   options.normalizer = "logn-qwen";
   EXPECT_THROW(scan(*source, options), UsageError);
-  const CompareOptions compared = compare_options("normalizer", {16});
-  EXPECT_THROW(
-      make_interventions(std::vector<std::string>{"logn-qwen:train=8"}, source->info(), compared),
-      UsageError);
+  EXPECT_THROW(make_interventions(compare_options({16}, {"logn-qwen:train=8"}), source->info()),
+               UsageError);
 }
 
 TEST(Passes, FitsAtTheLongestLength) {
   auto source = tiny_source({framed(200)}), calibration = tiny_source({framed(90, 5)});
-  const CompareOptions options = compare_options("normalizer", {16, 64});
-  auto interventions =
-      make_interventions(std::vector<std::string>{"softmax"}, source->info(), options);
+  const CompareOptions options = compare_options({16, 64}, {"softmax"});
+  auto interventions = make_interventions(options, source->info());
   fit_interventions(*calibration, options, interventions);
   for (const double fitted : interventions[0].fitted)
     EXPECT_NEAR(fitted, 1, 1e-2);  // nothing to change

@@ -2,8 +2,8 @@
 // longest length 1024. The numbers are made up.
 #pragma once
 
+#include "headgauge/flags.hpp"
 #include "headgauge/results.hpp"
-#include "scan/flags.hpp"
 
 namespace headgauge {
 

@@ -55,7 +55,9 @@ class Noise final : public HeadSource {
     }
     return heads_;
   }
-  void intervene(const HeadInterventions& interventions) override { interventions_ = interventions; }
+  void intervene(const HeadInterventions& interventions) override {
+    interventions_ = interventions;
+  }
   std::vector<double> token_losses(int) override { return {}; }
 
  private:
@@ -74,10 +76,8 @@ TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
   options.scan.lengths = {256};
   options.scan.measure.top_n = {1, 10};
   options.scan.measures = {"weights", "separability"};
-  options.dimension = "pattern";
-  const std::vector<std::string> specs = {"strided:stride=32", "window:size=64", "sinks:window=64",
-                                          "topk:k=16"};
-  const Results results = compare(noise, options, make_interventions(specs, noise.info(), options));
+  options.patterns = {"strided:stride=32", "window:size=64", "sinks:window=64", "topk:k=16"};
+  const Results results = compare(noise, options, make_interventions(options, noise.info()));
   const auto lines = selectivity_of_patterns(results);
   ASSERT_EQ(lines.size(), 4U);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -249,14 +249,14 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
   table.fill(1, accumulator);
   for (Index inner = 0; inner < 2; ++inner) {
     const auto cell = static_cast<double>(1000 * inner);
-    EXPECT_EQ(table.at(grid, 1, 0, inner).mean, 2000 + cell + 1.5);
-    EXPECT_EQ(table.at(grid, 1, 1, inner).mean, 2000 + cell + 3.5);
-    EXPECT_EQ(table.at(longest, 1, 1, inner).mean, cell + 3.5);
-    EXPECT_EQ(table.at_position(grid, 1, 0, inner).mean, 2000 + cell);        // position 1
-    EXPECT_EQ(table.at_position(grid, 1, 3, inner).mean, 2000 + cell + 5.5);  // 5 to 8
+    EXPECT_EQ(table.at(grid, 1, 0, inner).value, 2000 + cell + 1.5);
+    EXPECT_EQ(table.at(grid, 1, 1, inner).value, 2000 + cell + 3.5);
+    EXPECT_EQ(table.at(longest, 1, 1, inner).value, cell + 3.5);
+    EXPECT_EQ(table.at_position(grid, 1, 0, inner).value, 2000 + cell);        // position 1
+    EXPECT_EQ(table.at_position(grid, 1, 3, inner).value, 2000 + cell + 5.5);  // 5 to 8
   }
   EXPECT_EQ(table.at(grid, 0, 0, 0).rows, 0);
-  EXPECT_TRUE(std::isnan(table.at(MetricHandle{}, 1, 0, 0).mean));
+  EXPECT_TRUE(std::isnan(table.at(MetricHandle{}, 1, 0, 0).value));
 }
 
 }  // namespace

@@ -30,8 +30,10 @@ FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
 HEADERS = {"array": "results", "catalogue": "results", "cells": "results", "changes": "results",
-           "measure": "heads", "parameters": "normalize", "patterns": "heads", "compare": "scan",
-           "converge": "scan", "diff": "results", "parallel": "base", "synthetic": "convergence", "headgauge": "report"}
+           "compare": "scan", "converge": "scan", "diff": "results", "files": "base",
+           "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
+           "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
+           "synthetic": "convergence"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
@@ -97,6 +99,12 @@ class Includes(unittest.TestCase):
         named = set(INCLUDE.findall((folder / "headgauge.hpp").read_text()))
         there = {f"headgauge/{path.name}" for path in folder.glob("*.hpp")}
         self.assertEqual(named, there - {"headgauge/headgauge.hpp"})
+
+    def test_the_command_line_is_a_client_of_the_library(self) -> None:
+        """It includes public headers and its own, so that whatever it can do, others can do."""
+        for path in (ROOT / "cli").iterdir():
+            for include in INCLUDE.findall(path.read_text()):
+                self.assertTrue(include.startswith(("headgauge/", "cli/")), f"{path.name}: {include}")
 
     def test_public_headers_need_no_internal_ones(self) -> None:
         for path in (ROOT / "include/headgauge").glob("*.hpp"):

@@ -108,7 +108,7 @@ function facts(
   also: readonly string[],
 ): string {
   const parts = [`${name} in the results file`];
-  if (source) parts.push(`Source: ${source}`);
+  if (source) parts.push(`source: ${source}`);
   if (info) {
     parts.push(`unit: ${info.unit === "1" ? "none" : info.unit}`);
     parts.push(

@@ -68,7 +68,7 @@ inBrowser("the table of heads", () => {
     await tab.page.click(".chooser summary");
     await tab.page.check("label:text-is('attention distance') input");
     await tab.page.waitForSelector("#sort-attention_distance");
-    await tab.page.uncheck("label:text-is('sink weight') input");
+    await tab.page.uncheck("label:text-is('weight on the first key') input");
     await tab.page.waitForSelector("#sort-sink_weight", { state: "detached" });
     expect(await hashOf(tab)).toMatch(/columns=.*attention_distance/);
     await quiet(tab);
@@ -80,7 +80,10 @@ inBrowser("the page of a head", () => {
     const tab = await openKind("scan", "#head/1.2");
     await tab.page.waitForSelector("#values + div table");
     const lines = await tab.page.$$eval("#values + div tbody tr", (rows) =>
-      rows.map((row) => [...row.children].map((cell) => cell.textContent!)),
+      rows.map((row) => [
+        row.querySelector("a")!.getAttribute("href")!.replace("#methods/", ""),
+        ...[...row.children].slice(1).map((cell) => cell.textContent!),
+      ]),
     );
     const { metrics } = resultsOf("scan");
     const found = new Map(lines.map(([name, value, error]) => [name, { value, error }]));
@@ -89,7 +92,7 @@ inBrowser("the page of a head", () => {
         values: number[][][];
         stderr: (number | null)[][][];
       };
-      const shownValue = found.get(name.replaceAll("_", " "))!;
+      const shownValue = found.get(name)!;
       const value = values[1]![2]!.at(-1)!;
       expect(Math.abs(Number(shownValue.value) - value)).toBeLessThanOrEqual(
         5.1e-4 * Math.abs(value),

@@ -1,0 +1,73 @@
+#include "cli/messages.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/converge.hpp"
+#include "headgauge/diff.hpp"
+#include "headgauge/options.hpp"
+#include "headgauge/reproduce.hpp"
+#include "headgauge/synthetic.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+template <class Options>
+void add(Names& names) {
+  Options options;
+  for (const Option& option : options_of(options)) {
+    names.emplace_back(option.member, "--" + option.name());
+  }
+}
+
+// Longest first, for one may begin another.
+const Names& names() {
+  static const Names all = [] {
+    Names names = {
+        {"compare() and CompareOptions::patterns", "headgauge compare --pattern"},
+        {"fit_interventions()", "--fit"},
+        {"parse_token_ids()", "--tokens"},
+        {"write_phantom(), strength", "--strength"},
+        {"SyntheticOptions::state", "--out"},
+        {"TokensOptions::folder", "--out"},
+        {"TokensOptions::model", "MODEL and --text"},
+    };
+    add<ScanOptions>(names);
+    add<CompareOptions>(names);
+    add<ConvergeOptions>(names);
+    add<SyntheticOptions>(names);
+    add<LimitsOptions>(names);
+    add<TokensOptions>(names);
+    add<DiffOptions>(names);
+    std::ranges::stable_sort(
+        names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    return names;
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::string for_command_line(std::string text) {
+  if (text.find("::") == text.npos && text.find("()") == text.npos) return text;
+  for (const auto& [member, option] : names()) {
+    for (auto at = text.find(member); at != text.npos; at = text.find(member, at)) {
+      text.replace(at, member.size(), option);
+      at += option.size();
+      if (text.compare(at, 3, " = ") == 0) text.replace(at, 3, " ");
+    }
+  }
+  return text;
+}
+
+void use_command_line_names(Results& results) {
+  for (std::string& notice : results.notices) notice = for_command_line(std::move(notice));
+  for (SummaryLine& line : results.summary) line.text = for_command_line(std::move(line.text));
+  for (Claim& claim : results.claims) claim.measured = for_command_line(std::move(claim.measured));
+}
+
+}  // namespace headgauge::cli

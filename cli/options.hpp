@@ -1,0 +1,32 @@
+// Declared options (headgauge/options.hpp) on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "headgauge/options.hpp"
+
+namespace headgauge::cli {
+
+// Adds the options to a command, which keeps what they point to.
+void add_options(CLI::App& command, const std::vector<Option>& options);
+
+// Those of all commands, in order: objects with command, name, form, group, help and details.
+nlohmann::ordered_json declared_options();
+
+// --json of a command that lists something.
+Option json_option(bool& json);
+
+// The options of some of the names.
+std::vector<Option> only(std::vector<Option> options, const std::vector<std::string>& names);
+// The options of all names but these.
+std::vector<Option> without(std::vector<Option> options, const std::vector<std::string>& names);
+
+// "32,64" as numbers; `option` names it in the UsageError for anything else.
+std::vector<int> parse_integers(const std::string& list, const std::string& option);
+// "0.1,1,10", or "FIRST:LAST:COUNT" for geometric ones.
+std::vector<double> parse_numbers(const std::string& text, const std::string& option);
+
+}  // namespace headgauge::cli

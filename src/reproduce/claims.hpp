@@ -1,0 +1,36 @@
+// The claims of the two papers, and what paper B's are held against.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+
+// Paper A's claims, each a function of the results of a scan. What they need is in their `test`.
+Claim distance_grows_linearly(const Results& results);
+Claim bound_is_safe_but_conservative(const Results& results);
+Claim returns_diminish(const Results& results);
+Claim critical_n_is_small(const Results& results);
+Claim separability_settles(const Results& results);
+Claim sensitivity_follows_temperature(const Results& results);
+Claim sensitivity_falls_by_two_orders(const Results& results);
+std::vector<Claim> limits_claims(const Results& results);
+
+// Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the
+// coordinates layer and head, paper B's alone.
+void add_experiment(const Results& experiment, const std::string& name, Results& whole);
+
+// Paper B's claims, each a function of such results.
+Claim gaussian_mean_rate(const Results& results);
+Claim gaussian_covariance_rate(const Results& results);
+Claim horizon_slows_down(const Results& results);
+Claim sphere_rates(const Results& results);
+Claim ball_rate(const Results& results);
+Claim hardmax_is_logarithmic(const Results& results);
+Claim model_rates(const Results& results);
+Claim model_slower_heads_see_further(const Results& results);
+std::vector<Claim> tokens_claims(const Results& results);
+
+}  // namespace headgauge

@@ -1,0 +1,241 @@
+// The options of scan(), compare() and converge(), each declared once.
+#include "headgauge/options.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/converge.hpp"
+
+namespace headgauge {
+namespace {
+
+std::vector<Option> measured(ScanOptions& o) {
+  return {
+      {.member = "ScanOptions::x",
+       .value = choice(o.x, {"embedding", "hidden", "value"}),
+       .form = "embedding|hidden|value",
+       .group = option_group::input,
+       .help = "Vectors that distances are taken between: token embeddings (the default), hidden "
+               "states that enter the layer, or values of the head"},
+      {.member = "ScanOptions::lengths",
+       .value = &o.lengths,
+       .form = "L,L...|auto",
+       .group = option_group::measured,
+       .help = "Context lengths such as 32,64,128; auto, the default, doubles from 32 to 1024 as "
+               "far as they fit",
+       .details = "They fit as far as text and model (of rotary positions: its trained context) "
+                  "allow; the text's own length is taken too if it is below 1024. Longer ones than "
+                  "the trained context may be asked for, where positions have no end; a notice "
+                  "says so. Of several texts each must reach the longest length asked for; with "
+                  "`auto` a shorter one takes part as far as it goes, as a notice says. A "
+                  "bidirectional model (BERT) is run once for each length ([models.md](models.md))",
+       .none = "auto"},
+      {.member = "ScanOptions::layers",
+       .value = &o.layers,
+       .form = "LIST",
+       .group = option_group::measured,
+       .help = "Only these layers, such as 0-3,5",
+       .details = "Weights of layers after the last of them are then neither read nor checked for "
+                  "NaN, unless the loss is measured, which needs all",
+       .expects = "layers such as 0-3,5",
+       .none = "all"},
+      {.member = "ScanOptions::heads",
+       .value = &o.heads,
+       .form = "LIST",
+       .group = option_group::measured,
+       .help = "Only these heads, as layer.head: 3.5,7.*",
+       .expects = "heads such as 3.5,7.*",
+       .none = "all"},
+      {.member = "MeasureOptions::top_n",
+       .value = &o.measure.top_n,
+       .form = "N,N...",
+       .group = option_group::measured,
+       .help = "Sizes of the selected sets (default {})",
+       .details = "A set leaves a key out: sizes from the longest length on are null, as a notice "
+                  "says"},
+      {.member = "ScanOptions::measures",
+       .value = &o.measures,
+       .form = "GROUP,GROUP...",
+       .group = option_group::measured,
+       .help = "Groups of metrics: {groups} (default: all there can be)",
+       .details = "`counterfactual` is there only with `--pattern`"},
+      {.member = "ScanOptions::queries",
+       .value = &o.queries,
+       .form = "K|all",
+       .group = option_group::measured,
+       .help = "Rows measured in each position bin (default: all up to length 8192, else 64)",
+       .details = "They are drawn evenly. The model itself always runs over all rows",
+       .least = 1,
+       .none = "all"},
+      normalizer_option("ScanOptions", o.normalizer),
+      {.member = "ScanOptions::pattern",
+       .value = &o.pattern,
+       .form = "NAME[:KEY=VALUE]",
+       .group = option_group::measured,
+       .help = "Leave a query only some of its keys (default {}); headgauge patterns lists how",
+       .details = "The others are removed before the rule sees the row; `kept_mass` and "
+                  "`output_change` tell what that costs. See [patterns.md](patterns.md)"},
+  };
+}
+
+std::vector<Option> details(MeasureOptions& o) {
+  return {
+      {.member = "MeasureOptions::direction",
+       .value = choice(o.direction, {"random", "top2"}),
+       .form = "random|top2",
+       .group = option_group::sensitivity,
+       .help = "Where the logits are moved: random (the paper's, the default) or top2 (the two "
+               "largest apart)"},
+      {.member = "MeasureOptions::temperatures",
+       .value = &o.temperatures,
+       .form = "T,T...",
+       .group = option_group::sensitivity,
+       .help = "Temperatures (default: 31 from 0.01 to 10)",
+       .details = "The default's are even in the logarithm"},
+      {.member = "MeasureOptions::epsilons",
+       .value = &o.epsilons,
+       .form = "E,E...",
+       .group = option_group::sensitivity,
+       .help = "Sizes of the step (default {})"},
+      {.member = "MeasureOptions::critical_max",
+       .value = &o.critical_max,
+       .form = "N",
+       .group = option_group::critical,
+       .help = "Largest N searched for critical N (default {})",
+       .least = 1},
+      {.member = "MeasureOptions::critical_level",
+       .value = &o.critical_level,
+       .form = "P",
+       .group = option_group::critical,
+       .help = "Level of its Kolmogorov-Smirnov test (default {})",
+       .below = 1},
+      {.member = "MeasureOptions::unit_sphere",
+       .value = &o.unit_sphere,
+       .form = "true|false",
+       .group = option_group::critical,
+       .help = "Separability on vectors scaled to length 1, as the theorem assumes (default {})"},
+      {.member = "MeasureOptions::expected_draws",
+       .value = &o.expected_draws,
+       .form = "K",
+       .group = option_group::critical,
+       .help = "Check the expected distance against this many random sets per row (default {}: "
+               "off)",
+       .details = "Gives `expected_distance_sampled` and its error, "
+                  "[formats.md](formats.md#metrics). On rows that one key dominates a single row's "
+                  "error is unreliable: look at means, or draw more",
+       .least = 0},
+  };
+}
+
+std::vector<Option> running(ScanOptions& o) {
+  return {threads_option("ScanOptions", o.threads), seed_option("ScanOptions", o.seed)};
+}
+
+template <class... Lists>
+std::vector<Option> joined(std::vector<Option> first, Lists... rest) {
+  (std::ranges::move(rest, std::back_inserter(first)), ...);
+  return first;
+}
+
+}  // namespace
+
+std::vector<Option> options_of(ScanOptions& o) {
+  return joined(measured(o), details(o.measure), running(o));
+}
+
+std::vector<Option> options_of(CompareOptions& o) {
+  std::vector<Option> own = {
+      {.member = "CompareOptions::normalizers",
+       .value = &o.normalizers,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::changed,
+       .help = "The rules to set against the model's own, such as ssmax:s=0.43,b=0,sparsemax; may "
+               "be repeated; headgauge normalizers lists them",
+       .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
+                  "rule before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` is two",
+       .expects = "the name of a rule"},
+      {.member = "CompareOptions::patterns",
+       .value = &o.patterns,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::changed,
+       .help = "In place of rules: the patterns of keys to set against the model's own; may be "
+               "repeated; headgauge patterns lists them",
+       .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
+                  "the heads select better or merely see fewer keys",
+       .expects = "the name of a pattern",
+       .none = "none",
+       .named = "pattern",
+       .excludes = "normalizers"},
+      {.member = "CompareOptions::each",
+       .value = choice(o.each, {"none", "layer", "head"}),
+       .form = "head|layer",
+       .group = option_group::changed,
+       .help = "Change one head (or one layer) at a time, in place of all at once",
+       .details = "`loss`, `loss_change` and `kl` are then those of the model with that one "
+                  "changed. The metrics of a head are those that it then has; what is of several "
+                  "heads together is left out"}};
+  for (Option& option : options_of(o.scan)) {
+    const std::string name = option.name();
+    if (name == "normalizer" || name == "pattern") continue;
+    if (name == "layers" || name == "heads") {
+      option.group = option_group::changed;
+      option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"
+                                     : "Change only these heads, as layer.head: 3.5,7.*";
+      option.details = name == "layers" ? ""
+                                        : "All heads are measured, for those of later layers "
+                                          "change too; what comes before the first changed layer "
+                                          "is neither run nor measured again";
+    }
+    own.push_back(std::move(option));
+  }
+  return own;
+}
+
+std::vector<Option> options_of(ConvergeOptions& o) {
+  std::vector<Option> scan = options_of(o.scan);
+  std::erase_if(scan, [](const Option& option) { return option.name() == "pattern"; });
+  find_option(scan, "measures").help =
+      "Groups of metrics: {groups} (default: weights, distance, separability, dispersion)";
+  find_option(scan, "normalizer").details =
+      "Errors, rates and budgets are those under it, on the model's own queries, keys and values";
+  find_option(scan, "queries").details += ". Budgets look at the same rows";
+  return joined(
+      std::move(scan),
+      std::vector<Option>{
+          {.member = "ConvergeOptions::grid",
+           .value = &o.grid,
+           .form = "N,N...",
+           .group = option_group::drawn,
+           .help = "Numbers of tokens that are drawn, such as 64,128,256 (default: --points "
+                   "geometric ones from L/8 to 3L/4, L the longest length)",
+           .details = "Ascending, and at most the context. With fewer than 4 that can be used "
+                      "there is no rate"},
+          {.member = "ConvergeOptions::points",
+           .value = &o.points,
+           .form = "P",
+           .group = option_group::drawn,
+           .help = "How many points the default grid has (default {})",
+           .least = 1},
+          {.member = "ConvergeOptions::replicates",
+           .value = &o.replicates,
+           .form = "K",
+           .group = option_group::drawn,
+           .help = "Subsamples at each number of tokens (default {})",
+           .least = 2},
+          {.member = "ConvergeOptions::draws",
+           .value = &o.draws,
+           .form = "K",
+           .group = option_group::drawn,
+           .help = "Random sets of keys for the budget of uniform keys (default {})",
+           .least = 1},
+          {.member = "ConvergeOptions::tolerances",
+           .value = &o.tolerances,
+           .form = "T,T...",
+           .group = option_group::drawn,
+           .help = "Relative errors of the output that a key budget allows; 0.05 is always among "
+                   "them (default {})",
+           .details = "Caches and rank correlations are about 0.05"}});
+}
+
+}  // namespace headgauge

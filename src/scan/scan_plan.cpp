@@ -1,0 +1,183 @@
+#include "scan/scan_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <thread>
+
+namespace headgauge {
+namespace {
+
+constexpr int kSampledQueries = 64;          // a bin, beyond ...
+constexpr Index kLongestWithAllRows = 8192;  // ... this length
+
+template <class T>
+void sort_and_drop_repeated(std::vector<T>& values) {
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+}
+
+Index longest_document(const SourceInfo& source) {
+  return source.documents.empty() ? 0 : *std::ranges::max_element(source.documents);
+}
+
+// What auto goes no further than; 0: nothing.
+Index longest_auto(const SourceInfo& source) {
+  return source.max_length > 0 ? source.max_length : source.trained_length;
+}
+
+void resolve_lengths(ScanOptions& options, const SourceInfo& source) {
+  constexpr const char* kWhere = "ScanOptions::lengths";
+  const Index tokens = longest_document(source);
+  if (options.lengths.empty()) options.lengths = auto_lengths(tokens, longest_auto(source));
+  sort_and_drop_repeated(options.lengths);
+  if (options.lengths.front() < 1) {
+    throw UsageError(fault(kWhere, "lengths of at least 1", std::to_string(options.lengths.front()),
+                           "correct the list"));
+  }
+  const Index longest = options.lengths.back();
+  if (source.max_length > 0 && longest > source.max_length) {
+    throw BadInputError(
+        fault(kWhere,
+              fmt::format("at most {} (the longest context of {})", source.max_length, source.name),
+              std::to_string(longest), "ask for shorter lengths"));
+  }
+  if (longest > tokens) {
+    throw BadInputError(
+        fault(kWhere, fmt::format("at most {} (the text has {} tokens)", tokens, tokens),
+              std::to_string(longest),
+              fmt::format("possible are {}, or give a longer text",
+                          fmt::join(auto_lengths(tokens, longest_auto(source)), ", "))));
+  }
+}
+
+void resolve_details(MeasureOptions& measure) {
+  sort_and_drop_repeated(measure.top_n);
+  if (measure.top_n.empty() || measure.top_n.front() < 1) {
+    throw UsageError(fault("MeasureOptions::top_n", "set sizes of at least 1",
+                           measure.top_n.empty() ? "none" : std::to_string(measure.top_n.front()),
+                           "correct the list"));
+  }
+  if (measure.temperatures.empty()) {
+    for (int i = 0; i < 31; ++i) measure.temperatures.push_back(std::pow(10.0, -2 + 0.1 * i));
+  }
+}
+
+// "distance, separability and coverage need the vectors x, ...": what not every source and scan
+// has.
+std::string needs_of_groups() {
+  using enum MetricGroup::Needs;
+  std::vector<std::string> needs;
+  for (const auto what : {x, loss, pattern}) {
+    std::vector<std::string> names;
+    for (const MetricGroup& group : metric_groups()) {
+      if (group.needs == what) names.push_back(group.name);
+    }
+    const std::string last = names.back();
+    names.pop_back();
+    needs.push_back(names.empty() ? fmt::format("{} needs {}", last, in_words(what))
+                                  : fmt::format("{} and {} need {}", fmt::join(names, ", "), last,
+                                                in_words(what)));
+  }
+  return fmt::format("{}", fmt::join(needs, ", "));
+}
+
+// All groups that the source allows, if none was asked for. Of those asked for, what it does not
+// allow is absent; where that leaves nothing there is nothing to do.
+void resolve_measures(ScanOptions& options, const SourceInfo& source) {
+  std::vector<std::string> possible;
+  for (const MetricGroup& group : metric_groups()) {
+    if (group.command == "scan" && can_measure(group, options.measure, source)) {
+      possible.push_back(group.name);
+    }
+  }
+  if (options.measures.empty()) options.measures = possible;
+  const auto allowed = [&](const std::string& group) {
+    return std::ranges::find(possible, group) != possible.end() ||
+           std::ranges::find(measure_groups(), group) == measure_groups().end();
+  };
+  if (std::ranges::any_of(options.measures, allowed)) return;
+  throw UnsupportedError(
+      fault("ScanOptions::measures",
+            fmt::format("a group that {} allows ({})", source.name, fmt::join(possible, ", ")),
+            fmt::format("{}", fmt::join(options.measures, ", ")), needs_of_groups()));
+}
+
+}  // namespace
+
+std::vector<int> auto_lengths(Index tokens, Index max_length) {
+  const Index limit = max_length > 0 ? std::min(tokens, max_length) : tokens;
+  std::vector<int> lengths;
+  for (int length = 32; length <= 1024 && length <= limit; length *= 2) lengths.push_back(length);
+  if (limit < 1024 && (lengths.empty() || lengths.back() != limit) && limit >= 2) {
+    lengths.push_back(static_cast<int>(limit));
+  }
+  if (lengths.empty()) {
+    throw BadInputError(
+        fault("text", "at least 2 tokens", std::to_string(tokens), "give a longer text"));
+  }
+  return lengths;
+}
+
+std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
+  auto rule = make_normalizer(spec);
+  if (source.causal || !rule->traits().by_position) return rule;
+  throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
+                         source.name + ", whose queries see the whole text",
+                         "logn-entropy is the like by the number of keys"));
+}
+
+ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
+  ScanPlan plan;
+  plan.options = given;
+  ScanOptions& options = plan.options;
+  if (options.own_normalizer != nullptr) options.normalizer = options.own_normalizer->info().name;
+  if (options.own_pattern != nullptr) options.pattern = options.own_pattern->info().name;
+  resolve_lengths(options, source);
+  resolve_details(options.measure);
+  options.measure.lengths = options.lengths;
+  options.measure.seed = options.seed;
+  options.measure.masked = options.own_pattern != nullptr || options.pattern != "none";
+  if (options.threads < 1) {
+    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  resolve_measures(options, source);
+  if (!options.queries) {
+    options.queries = options.lengths.back() > kLongestWithAllRows ? kSampledQueries : 0;
+  }
+  plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
+  plan.intervention = {options.own_normalizer, options.own_pattern};
+  if (options.own_normalizer == nullptr && options.normalizer != "softmax") {
+    plan.intervention.rule = make_rule(options.normalizer, source);
+  }
+  if (options.own_pattern == nullptr && options.measure.masked) {
+    plan.intervention.pattern = make_pattern(options.pattern);
+  }
+  return plan;
+}
+
+ScanPlan ScanPlan::at_length(int length) const {
+  ScanPlan one = *this;
+  one.options.lengths = one.options.measure.lengths = {length};
+  return one;
+}
+
+std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const SourceInfo& source,
+                                                    int slots) {
+  const ScanOptions& options = plan.options;
+  std::vector<std::unique_ptr<Measure>> measures;
+  // None are left where the caller's are all that is wanted.
+  if (!options.measures.empty()) {
+    measures = make_measures(options.measures, options.measure, source, slots);
+  }
+  for (const MeasureMaker& make : options.own_measures) {
+    measures.push_back(make(options.measure, source, slots));
+  }
+  return measures;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,213 @@
+// What a user adds to a scan through the public headers: a source, a measure, a normalizer and a
+// pattern, none of which headgauge knows.
+#include <gtest/gtest.h>
+
+#include "headgauge/headgauge.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kTokens = 24;
+constexpr int kHeads = 2;
+
+// Scores that fall by 1 a token back, in every head.
+class Ramp final : public HeadSource {
+ public:
+  explicit Ramp(bool causal = true) : scores_(kTokens, kTokens) {
+    info_.name = "ramp";
+    info_.layers = 2;
+    info_.heads = info_.kv_heads = kHeads;
+    info_.causal = causal;
+    info_.has_x = info_.has_values = info_.has_loss = false;
+    info_.documents = {kTokens};
+    for (Index i = 0; i < kTokens; ++i) {
+      for (Index j = 0; j < kTokens; ++j) scores_(i, j) = static_cast<float>(j - i);
+    }
+  }
+  const SourceInfo& info() const override { return info_; }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    heads_.assign(kHeads, {});
+    for (int h = 0; h < kHeads; ++h) {
+      heads_[h].layer = layer;
+      heads_[h].head = heads_[h].kv_head = h;
+      heads_[h].document = document;
+      heads_[h].scores = scores_.view().block(0, length_, 0, length_);
+      if (!info_.causal) heads_[h].visibility = Visibility::full();
+    }
+    return heads_;
+  }
+  void set_context(Index length) override { length_ = length; }
+  std::vector<double> token_losses(int) override { return {}; }
+
+ private:
+  SourceInfo info_;
+  Index length_ = kTokens;
+  Matrix<float> scores_;
+  std::vector<HeadInput> heads_;
+};
+
+// The weight on the query itself, and the number of keys; the layers that were finished.
+class OwnWeight final : public Measure {
+ public:
+  void declare(MetricRegistry& metrics) override {
+    metrics.coord("what", std::vector<std::string>{"weight", "keys"});
+    own_ = metrics.add({.name = "own", .group = "mine", .dims = {"what"}, .unit = "1"});
+  }
+  MeasureNeeds needs() const override { return {.weights = true}; }
+  void observe(const RowBlock& block, int, RowSink& sink) override {
+    for (Index r = 0; r < block.size(); ++r) {
+      const Row& row = block.rows[r];
+      for (Index i = 0; i < row.n(); ++i) {
+        if (row.key(i) == row.query) sink.set(r, own_, 0, row.weights[i]);
+      }
+      sink.set(r, own_, 1, static_cast<double>(row.n()));
+    }
+  }
+  void end_layer(int, const LayerStatistics&, ThreadPool&) override { ++layers_; }
+  void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    results.notices.push_back("layers: " + std::to_string(layers_));
+  }
+
+ private:
+  MetricHandle own_;
+  int layers_ = 0;
+};
+
+// Weights 1/n, whatever the scores.
+class Uniform final : public Normalizer {
+ public:
+  const NormalizerInfo& info() const override { return info_; }
+  NormalizerTraits traits() const override { return {}; }
+  void jacobian(std::span<const double> logits, const RowContext&, Jacobian& out) const override {
+    out.diagonal.assign(logits.size(), 0);
+    out.terms.clear();
+  }
+  std::string notice(Index) const override { return "uniform looks at nothing"; }
+
+ protected:
+  void weigh_row(std::span<const double> logits, const RowContext&,
+                 std::span<double> weights) const override {
+    for (double& weight : weights) weight = 1.0 / static_cast<double>(logits.size());
+  }
+
+ private:
+  NormalizerInfo info_ = [] {
+    NormalizerInfo info;
+    info.name = "uniform";
+    return info;
+  }();
+};
+
+// The query itself and the key before it.
+class Pair final : public Pattern {
+ public:
+  const PatternInfo& info() const override { return info_; }
+  std::shared_ptr<const KeyMask> mask(const HeadInput&) const override {
+    return std::make_shared<Mask>();
+  }
+
+ private:
+  struct Mask final : KeyMask {
+    void select(Index query, KeyRange range, std::span<const float>,
+                std::vector<std::uint32_t>& keys) const override {
+      keys.clear();
+      for (Index key = std::max(range.begin, query - 1); key <= query; ++key) {
+        keys.push_back(static_cast<std::uint32_t>(key));
+      }
+    }
+  };
+  PatternInfo info_{.name = "pair", .formula = "j >= i - 1", .parameters = {}, .source = "here"};
+};
+
+ScanOptions with_own_measure() {
+  ScanOptions options;
+  options.lengths = {8, 16};
+  options.measures = {"weights"};
+  options.threads = 2;
+  options.own_measures = {[](const MeasureOptions& measure, const SourceInfo&, int slots) {
+    EXPECT_FALSE(measure.lengths.empty());
+    EXPECT_EQ(slots, 2);
+    return std::make_unique<OwnWeight>();
+  }};
+  return options;
+}
+
+bool says(const Results& results, const std::string& notice) {
+  return std::ranges::find(results.notices, notice) != results.notices.end();
+}
+
+TEST(Extension, AMeasureOfOnesOwn) {
+  Ramp source;
+  const Results results = scan(source, with_own_measure());
+  EXPECT_EQ(results.metric("own")->dim_names(),
+            (std::vector<std::string>{"layer", "head", "length", "what"}));
+  // A query has 1 to 16 keys, and of these weights 1 / (1 + 1/e + ...).
+  EXPECT_EQ(results.at("own", {1, 1, 1, 1}), 8.5);
+  double mean = 0;
+  for (int n = 1; n <= 16; ++n) mean += (1 - std::exp(-1.0)) / (1 - std::exp(-n)) / 16;
+  EXPECT_NEAR(results.at("own", {1, 1, 1, 0}), mean, 1e-6);
+  EXPECT_TRUE(says(results, "layers: 2"));
+  EXPECT_NE(results.metric("entropy"), nullptr);
+}
+
+TEST(Extension, ANormalizerOfOnesOwn) {
+  Ramp source;
+  ScanOptions options = with_own_measure();
+  options.own_normalizer = std::make_shared<Uniform>();
+  const Results results = scan(source, options);
+  EXPECT_EQ(results.settings["normalizer"], "uniform");
+  EXPECT_TRUE(says(results, "uniform looks at nothing"));
+  EXPECT_NEAR(results.at("entropy_normalized", {0, 0, 1}), 1, 1e-6);
+}
+
+TEST(Extension, APatternOfOnesOwn) {
+  Ramp source;
+  ScanOptions options = with_own_measure();
+  options.own_pattern = std::make_shared<Pair>();
+  options.measures = {"weights", "counterfactual"};
+  const Results results = scan(source, options);
+  EXPECT_EQ(results.settings["pattern"], "pair");
+  EXPECT_EQ(results.at("own", {0, 1, 0, 1}), (1 + 7 * 2) / 8.0);
+  EXPECT_LT(results.at("kept_mass", {0, 1, 1}), 1);
+}
+
+// Every length of a source that is not causal is a pass, with a measure of its own.
+TEST(Extension, AMeasureIsMadeForEveryPass) {
+  Ramp source(false);
+  const Results results = scan(source, with_own_measure());
+  EXPECT_EQ(results.at("own", {0, 0, 0, 1}), 8);
+  EXPECT_EQ(results.at("own", {0, 0, 1, 1}), 16);
+  EXPECT_TRUE(says(results, "layers: 2"));
+}
+
+TEST(Extension, WhatAScanWillGiveIsKnownBefore) {
+  const std::vector<MetricInfo> metrics = scan_metrics(with_own_measure(), Ramp().info());
+  const auto own = std::ranges::find(metrics, "own", &MetricInfo::name);
+  ASSERT_NE(own, metrics.end());
+  EXPECT_EQ(own->all_dims(), (std::vector<std::string>{"layer", "head", "length", "what"}));
+  EXPECT_EQ(std::ranges::find(metrics, "distance", &MetricInfo::name), metrics.end());
+}
+
+TEST(Extension, TwoMetricsOfOneNameAreRefused) {
+  Ramp source;
+  ScanOptions options = with_own_measure();
+  options.own_measures.push_back(options.own_measures.front());
+  EXPECT_THROW(scan(source, options), UsageError);
+}
+
+// Options are input alone: a scan does not change them, and names its members in errors.
+TEST(Extension, ErrorsNameTheMember) {
+  Ramp source;
+  ScanOptions options;
+  options.lengths = {kTokens + 1};
+  try {
+    scan(source, options);
+    FAIL() << "no error";
+  } catch (const BadInputError& error) {
+    EXPECT_EQ(std::string(error.what()).find("ScanOptions::lengths: expected at most 24"), 0u)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
