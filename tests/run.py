@@ -4,10 +4,11 @@
     python3 tests/run.py                    # release, python, web and asan: what CI runs
     python3 tests/run.py release asan tsan  # some of it
 
-release: the C++ tests; python: each folder of tests/ that holds test_*.py, run against the release
+release: the C++ tests; python: every test_*.py of the folders of tests/, run against the release
 build; web: the TypeScript tests, and the report page of the release build in a browser; asan, tsan:
-the C++ tests under sanitizers. The figures are those that ctest, unittest and Vitest report. Exit
-status 1 if anything failed, did not build, or ran no test at all.
+the C++ tests under sanitizers. What needs one core runs beside others, and shows its output when it
+has ended. The figures are those that GoogleTest, ctest, unittest and Vitest report. Exit status 1 if
+anything failed, did not build, or ran no test at all.
 """
 
 from __future__ import annotations
@@ -17,17 +18,28 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = ("release", "python", "web", "asan", "tsan")
 DEFAULT_STAGES = ("release", "python", "web", "asan")
-TEST_SECONDS = 900  # after which ctest gives a test up
+SANITIZERS = {
+    "asan": {
+        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    },
+    "tsan": {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"},
+}
+TEST_SECONDS = 1200  # after which ctest gives a program up
 
 
 @dataclass(frozen=True)
@@ -45,21 +57,54 @@ class Counts:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def parse_ctest(text: str) -> Counts | None:
-    """The counts of ctest's summary; None where there is none.
-
-    Its total has the skipped tests in it and the disabled ones not; a test whose program was not
-    built is among the failed.
-    """
-    pattern = re.compile(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$", re.M)
-    summaries = list(pattern.finditer(text))
-    if not summaries:
+def parse_gtest(text: str) -> Counts | None:
+    """The counts of GoogleTest's JSON report; None where it is not one."""
+    try:
+        cases = [case for suite in json.loads(text)["testsuites"] for case in suite["testsuite"]]
+        total = Counts()
+        for case in cases:
+            if case.get("failures"):
+                total += Counts(failed=1)
+            elif case["result"] == "COMPLETED":
+                total += Counts(passed=1)
+            else:  # skipped by itself, or disabled
+                total += Counts(skipped=1)
+        return total
+    except (ValueError, KeyError, TypeError):
         return None
-    failed, total = (int(n) for n in summaries[-1].groups())
-    rest = text[summaries[-1].end() :]
-    skipped = len(re.findall(r"^\s+\d+ - .* \(Skipped\)$", rest, re.M))
-    disabled = len(re.findall(r"^\s+\d+ - .* \(Disabled\)$", rest, re.M))
-    return Counts(total - failed - skipped, failed, skipped + disabled)
+
+
+def parse_ctest(junit: str, reports: dict[str, str]) -> Counts | None:
+    """The counts of what ctest ran, from its JUnit file; None where that is none.
+
+    `reports` are GoogleTest's by the name of the program in ctest: of these programs each test
+    counts. A program that failed though none of its tests did, or that left no report, is one
+    more failed test; so is one that was not built.
+    """
+    try:
+        programs = list(ElementTree.fromstring(junit).iter("testcase"))
+    except ElementTree.ParseError:
+        return None
+    total = Counts()
+    for program in programs:
+        status = program.get("status")
+        counts = parse_gtest(reports.get(program.get("name", ""), ""))
+        if counts is not None:
+            total += counts
+            if status != "run" and not counts.failed:
+                total += Counts(failed=1)
+        elif status == "run":
+            total += Counts(passed=1)
+        elif status == "disabled" or is_skipped(program):
+            total += Counts(skipped=1)
+        else:
+            total += Counts(failed=1)
+    return total
+
+
+def is_skipped(program: ElementTree.Element) -> bool:
+    skipped = program.find("skipped")
+    return skipped is not None and skipped.get("message", "").startswith("SKIP_")
 
 
 def parse_unittest(text: str) -> Counts | None:
@@ -104,8 +149,14 @@ def judge(counts: Counts | None, status: int) -> tuple[Counts, str]:
     return counts, ""
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> tuple[int, str]:
-    """Runs a command, shows what it prints as it comes, and returns exit status and output."""
+def run(
+    command: list[str], environment: dict[str, str] | None = None, title: str | None = None
+) -> tuple[int, str]:
+    """Runs a command and returns its exit status and output.
+
+    Shows what it prints as it comes, or, under a title, when it has ended: of commands that run
+    beside each other.
+    """
     lines: list[str] = []
     with subprocess.Popen(
         command,
@@ -118,9 +169,13 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> tuple[
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            print(line, end="", flush=True)
+            if title is None:
+                print(line, end="", flush=True)
             lines.append(line)
-    return process.returncode, "".join(lines)
+    output = "".join(lines)
+    if title is not None:
+        print(f"== {title}\n{output}", end="", flush=True)
+    return process.returncode, output
 
 
 class Session:
@@ -130,78 +185,90 @@ class Session:
         self.jobs = jobs
         self.rows: list[tuple[str, Counts, float, str]] = []
 
-    def record(self, name: str, counts: Counts, start: float, note: str) -> None:
-        self.rows.append((name, counts, time.monotonic() - start, note))
+    def record(self, name: str, judged: tuple[Counts, str], start: float) -> None:
+        self.rows.append((name, judged[0], time.monotonic() - start, judged[1]))
 
     def build(self, preset: str) -> bool:
-        print(f"== build ({preset})", flush=True)
+        name = f"build ({preset})"
+        print(f"== {name}", flush=True)
         start = time.monotonic()
         status, _ = run(["cmake", "--preset", preset, "--log-level=WARNING"])
         if status == 0:
             status, _ = run(["cmake", "--build", "--preset", preset, "-j", str(self.jobs)])
-        if status != 0:
-            self.record(f"build ({preset})", Counts(failed=1), start, "did not build")
-        else:
-            self.record(f"build ({preset})", Counts(), start, "")
+        self.record(name, (Counts(failed=1), "did not build") if status else (Counts(), ""), start)
         return status == 0
 
     def ctest(self, preset: str, environment: dict[str, str]) -> None:
-        print(f"== ctest ({preset})", flush=True)
+        name = f"ctest ({preset})"
+        print(f"== {name}", flush=True)
         start = time.monotonic()
-        command = ["ctest", "--test-dir", f"build/{preset}", "-j", str(self.jobs)]
-        command += ["--output-on-failure", "--no-tests=error", "--timeout", str(TEST_SECONDS)]
-        status, output = run(command, environment)
-        self.record(f"ctest ({preset})", *self._timed(judge(parse_ctest(output), status), start))
+        folder = ROOT / "build" / preset
+        reports = folder / "gtest"
+        shutil.rmtree(reports, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            junit = Path(scratch) / "junit.xml"
+            command = ["ctest", "--test-dir", str(folder), "-j", str(self.jobs)]
+            command += ["--output-on-failure", "--no-tests=error", "--timeout", str(TEST_SECONDS)]
+            status, _ = run([*command, "--output-junit", str(junit)], environment)
+            text = junit.read_text() if junit.exists() else ""
+        of_program = {path.stem: path.read_text() for path in reports.glob("*.json")}
+        self.record(name, judge(parse_ctest(text, of_program), status), start)
 
-    def unittest(self, folder: Path) -> None:
-        name = str(folder.relative_to(ROOT))
-        print(f"== unittest ({name})", flush=True)
+    def unittest(self, file: Path) -> None:
         start = time.monotonic()
-        status, output = run([sys.executable, "-m", "unittest", "discover", "-s", name, "-t", "."])
-        self.record(f"unittest ({name})", *self._timed(judge(parse_unittest(output), status), start))
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        command = [sys.executable, "-m", "unittest", module]
+        status, output = run(command, title=f"unittest ({module})")
+        name = f"unittest ({file.parent.relative_to(ROOT)})"
+        self.record(name, judge(parse_unittest(output), status), start)
 
     def check_types(self) -> None:
-        print("== tsc (web)", flush=True)
         start = time.monotonic()
-        status, _ = run(["npm", "--prefix", "web", "run", "--silent", "check"])
-        counts = Counts(failed=1) if status else Counts()
-        self.record("tsc (web)", counts, start, "does not type-check" if status else "")
+        status, _ = run(["npm", "--prefix", "web", "run", "--silent", "check"], title="tsc (web)")
+        judged = (Counts(failed=1), "does not type-check") if status else (Counts(), "")
+        self.record("tsc (web)", judged, start)
 
     def vitest(self, script: str) -> None:
-        print(f"== vitest ({script})", flush=True)
+        name = f"vitest ({script})"
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             command = ["npm", "--prefix", "web", "run", "--silent", script, "--"]
             command += ["--reporter=default", "--reporter=json", f"--outputFile={report}"]
-            status, _ = run(command)
+            status, _ = run(command, title=name)
             text = report.read_text() if report.exists() else ""
-        self.record(f"vitest ({script})", *self._timed(judge(parse_vitest(text), status), start))
+        self.record(name, judge(parse_vitest(text), status), start)
 
-    @staticmethod
-    def _timed(judged: tuple[Counts, str], start: float) -> tuple[Counts, float, str]:
-        counts, note = judged
-        return counts, start, note
+    def beside_each_other(self, tasks: list[Callable[[], None]]) -> None:
+        with ThreadPoolExecutor(self.jobs) as pool:
+            for done in [pool.submit(task) for task in tasks]:
+                done.result()
 
     def summary(self) -> Counts:
         total = Counts()
         print("\n== summary", flush=True)
-        for name, counts, seconds, note in self.rows:
+        for name in dict.fromkeys(row[0] for row in self.rows):
+            rows = [row for row in self.rows if row[0] == name]
+            counts = sum((row[1] for row in rows), Counts())
+            notes = "; ".join(row[3] for row in rows if row[3])
             figures = str(counts) if counts != Counts() else "done"
-            print(f"{name:28} {seconds:6.0f} s  {figures}{'  <- ' + note if note else ''}")
+            seconds = sum(row[2] for row in rows)
+            print(f"{name:28} {seconds:6.0f} s  {figures}{'  <- ' + notes if notes else ''}")
             total += counts
         return total
 
 
-def sanitizer_options(stage: str) -> dict[str, str]:
-    if stage == "asan":
-        return {
-            "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
-            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        }
-    if stage == "tsan":
-        return {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"}
-    return {}
+def tasks_of_one_core(session: Session, stages: list[str]) -> list[Callable[[], None]]:
+    """What the stages python and web consist of, the longest first."""
+    tasks: list[Callable[[], None]] = []
+    if "web" in stages:
+        tasks.append(lambda: session.vitest("test:browser"))
+    if "python" in stages:
+        files = sorted(ROOT.glob("tests/*/test_*.py"), key=lambda f: (-f.stat().st_size, f))
+        tasks += [lambda file=file: session.unittest(file) for file in files]
+    if "web" in stages:
+        tasks += [lambda: session.vitest("test"), session.check_types]
+    return tasks
 
 
 def minilm() -> dict[str, str]:
@@ -224,16 +291,13 @@ def main(arguments: list[str]) -> int:
 
     os.environ.update(minilm())
     session = Session(options.jobs)
-    for stage in options.stages or DEFAULT_STAGES:
-        if stage == "python":
-            for folder in sorted({path.parent for path in ROOT.glob("tests/*/test_*.py")}):
-                session.unittest(folder)
-        elif stage == "web":
-            session.check_types()
-            session.vitest("test")
-            session.vitest("test:browser")
-        elif session.build(stage):
-            session.ctest(stage, sanitizer_options(stage))
+    stages = options.stages or DEFAULT_STAGES
+    if "release" in stages and session.build("release"):
+        session.ctest("release", {})
+    session.beside_each_other(tasks_of_one_core(session, stages))
+    for stage in stages:
+        if stage in SANITIZERS and session.build(stage):
+            session.ctest(stage, SANITIZERS[stage])
     total = session.summary()
     print(total, flush=True)
     return 1 if total.failed or not total.passed else 0

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what headgauge is built from, on Debian 12: as root, or with sudo. Quick, and touches
-# nothing, when all of it is there.
+# Installs what headgauge is built from, on Debian 12 and 13: as root, or with sudo. Quick, and
+# touches nothing, when all of it is there.
 #
 #   tools/setup.sh [PACKAGE...]    the packages of the build and the tests, and those named
 set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build pkg-config
-  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev libboost-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
   python3 python3-pip ca-certificates
   "$@"

@@ -6,66 +6,103 @@ import contextlib
 import io
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from tests import run
-from tests.run import Counts, judge, parse_ctest, parse_unittest, parse_vitest
+from tests.run import Counts, judge, parse_ctest, parse_gtest, parse_unittest, parse_vitest
 
-CTEST_MIXED = """\
-Test project /home/someone/headgauge/build/release
-    Start 1: a
-1/5 Test #1: a ................................   Passed    0.02 sec
-2/5 Test #2: b ................................***Failed    0.02 sec
-3/5 Test #3: c ................................***Skipped   0.01 sec
-4/5 Test #4: d ................................***Not Run   0.00 sec
-5/5 Test #5: e ................................***Not Run (Disabled)   0.00 sec
-
-50% tests passed, 2 tests failed out of 4
-
-Total Test time (real) =   0.06 sec
-
-The following tests did not run:
-\t  3 - c (Skipped)
-\t  5 - e (Disabled)
-
-The following tests FAILED:
-\t  2 - b (Failed)
-\t  4 - d (Not Run)
+# What ctest writes with --output-junit, without what the programs printed.
+CTEST = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="(empty)" tests="{count}" failures="1" disabled="0" skipped="1">
+{cases}
+</testsuite>
 """
+RAN = '<testcase name="{}" classname="{}" time="0.02" status="run"><system-out/></testcase>'
+FAILED = '<testcase name="{}" status="fail"><failure message=""/><system-out/></testcase>'
+SKIPPED = (
+    '<testcase name="{}" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase>'
+)
+NOT_BUILT = '<testcase name="{}" status="notrun"><skipped message="Unable to find executable"/></testcase>'
+DISABLED = '<testcase name="{}" status="disabled"><disabled message=""/></testcase>'
 
-CTEST_GOOD = """\
-100% tests passed, 0 tests failed out of 131
 
-Total Test time (real) =   2.62 sec
+def ctest(*cases: str) -> str:
+    named = [case.format(name, name) for case, name in zip(cases, "abcdefgh", strict=False)]
+    return CTEST.format(count=len(cases), cases="\n".join(named))
 
-The following tests did not run:
-\t 17 - test_tokenize.Tokenizer.GoldenStrings (Skipped)
-"""
+
+def gtest(*results: str) -> str:
+    """A report of GoogleTest: of a result each, COMPLETED, SKIPPED, SUPPRESSED or FAILED."""
+    cases = []
+    for result in results:
+        case: dict[str, object] = {"name": "Case", "status": "RUN", "result": result}
+        if result == "SUPPRESSED":
+            case["status"] = "NOTRUN"
+        if result == "FAILED":
+            case |= {"result": "COMPLETED", "failures": [{"failure": "Expected equality", "type": ""}]}
+        cases.append(case)
+    return json.dumps({"tests": len(cases), "testsuites": [{"name": "Suite", "testsuite": cases}]})
+
+
+class Gtest(unittest.TestCase):
+    def test_each_result(self) -> None:
+        text = gtest("COMPLETED", "FAILED", "COMPLETED", "SKIPPED", "SUPPRESSED", "COMPLETED")
+        self.assertEqual(parse_gtest(text), Counts(passed=3, failed=1, skipped=2))
+
+    def test_a_share_without_tests(self) -> None:
+        self.assertEqual(parse_gtest('{"tests": 0, "testsuites": []}'), Counts())
+
+    def test_no_report(self) -> None:
+        self.assertIsNone(parse_gtest(""))
+        self.assertIsNone(parse_gtest("[]"))
+        self.assertIsNone(parse_gtest('{"testsuites": [{}]}'))
 
 
 class Ctest(unittest.TestCase):
-    def test_failed_skipped_disabled_and_not_built(self) -> None:
-        self.assertEqual(parse_ctest(CTEST_MIXED), Counts(passed=1, failed=2, skipped=2))
+    def test_programs_without_reports_are_tests(self) -> None:
+        text = ctest(RAN, FAILED, SKIPPED, NOT_BUILT, DISABLED)
+        self.assertEqual(parse_ctest(text, {}), Counts(passed=1, failed=2, skipped=2))
 
-    def test_skipped_are_not_passed(self) -> None:
-        self.assertEqual(parse_ctest(CTEST_GOOD), Counts(passed=130, skipped=1))
+    def test_of_reports_every_test_counts(self) -> None:
+        reports = {"a": gtest("COMPLETED", "SKIPPED"), "b": gtest("FAILED", "FAILED", "COMPLETED")}
+        self.assertEqual(parse_ctest(ctest(RAN, FAILED, RAN), reports), Counts(3, 2, 1))
 
-    def test_one_test_failed_is_singular(self) -> None:
-        self.assertEqual(
-            parse_ctest("99% tests passed, 1 tests failed out of 131\n"), Counts(130, 1)
-        )
-        self.assertEqual(parse_ctest("0% tests passed, 1 test failed out of 1\n"), Counts(0, 1))
+    def test_a_program_that_fails_though_its_tests_pass(self) -> None:
+        self.assertEqual(parse_ctest(ctest(FAILED), {"a": gtest("COMPLETED")}), Counts(1, 1))
+
+    def test_a_program_that_dies_leaves_no_report(self) -> None:
+        self.assertEqual(parse_ctest(ctest(FAILED, RAN), {"b": gtest("COMPLETED")}), Counts(1, 1))
+
+    def test_a_report_that_is_cut_off_is_none(self) -> None:
+        self.assertEqual(parse_ctest(ctest(FAILED), {"a": gtest("COMPLETED")[:-9]}), Counts(0, 1))
 
     def test_no_summary(self) -> None:
-        self.assertIsNone(parse_ctest("No tests were found!!!\n"))
-        self.assertIsNone(parse_ctest(""))
+        self.assertIsNone(parse_ctest("", {}))
+        self.assertIsNone(parse_ctest("No tests were found!!!", {}))
 
-    def test_what_a_test_prints_is_not_the_summary(self) -> None:
-        text = CTEST_GOOD + CTEST_MIXED
-        self.assertEqual(parse_ctest(text), Counts(1, 2, 2))
+    def test_what_ctest_writes_now(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "CTestTestfile.cmake").write_text(
+                "add_test(good cmake -E true)\n"
+                "add_test(bad cmake -E false)\n"
+                "add_test(absent does-not-exist)\n"
+                "add_test(disabled cmake -E true)\n"
+                "set_tests_properties(disabled PROPERTIES DISABLED TRUE)\n"
+                "add_test(skipped cmake -E echo SKIPPED)\n"
+                "set_tests_properties(skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)\n"
+            )
+            command = ["ctest", "--test-dir", name, "--output-junit", str(folder / "junit.xml")]
+            subprocess.run(command, capture_output=True, check=False)
+            text = (folder / "junit.xml").read_text()
+        self.assertEqual(parse_ctest(text, {}), Counts(passed=1, failed=2, skipped=2))
+        self.assertEqual(parse_ctest(text, {"good": gtest("COMPLETED")}), Counts(1, 2, 2))
 
 
 class Unittest(unittest.TestCase):
@@ -175,39 +212,80 @@ class Judgement(unittest.TestCase):
 class WholeRun(unittest.TestCase):
     """main() with the commands replaced by their reports."""
 
-    def run_main(self, reports: dict[str, tuple[int, str]], *stages: str) -> tuple[int, list[str]]:
-        def fake(command: list[str], environment: object = None) -> tuple[int, str]:
+    def run_main(
+        self,
+        reports: dict[str, tuple[int, str]],
+        *stages: str,
+        made: dict[str, str] | None = None,
+        stale: dict[str, str] | None = None,
+    ) -> tuple[int, list[str]]:
+        """Exit status and lines. `made` are the reports that programs leave, `stale` those before."""
+
+        def write(root: Path, files: dict[str, str] | None) -> None:
+            for name, text in (files or {}).items():
+                file = root / "build/asan/gtest" / f"{name}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+
+        def fake(
+            command: list[str], environment: object = None, title: object = None
+        ) -> tuple[int, str]:
             line = " ".join(command)
             for part, report in reports.items():
                 if part in line:
-                    if "--outputFile=" in line:
-                        Path(line.partition("--outputFile=")[2]).write_text(report[1])
+                    for file in ("--outputFile=", "--output-junit "):
+                        if file in line:
+                            Path(line.partition(file)[2]).write_text(report[1])
+                    if "--output-junit " in line:
+                        write(run.ROOT, made)
                     return report
             return 0, ""
 
         out = io.StringIO()
-        with mock.patch.object(run, "run", fake), contextlib.redirect_stdout(out):
+        with (
+            tempfile.TemporaryDirectory() as root,
+            mock.patch.object(run, "run", fake),
+            mock.patch.object(run, "ROOT", Path(root)),
+            contextlib.redirect_stdout(out),
+        ):
+            for name in ("cli/test_b.py", "cli/test_a.py", "scan/test_c.py"):
+                file = Path(root) / "tests" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("")
+            write(Path(root), stale)
             status = run.main(list(stages))
         return status, out.getvalue().splitlines()
 
     def test_totals_are_the_last_line(self) -> None:
         status, lines = self.run_main(
             {
-                "build/release": (0, CTEST_GOOD),
-                "build/asan": (0, CTEST_GOOD),
-                "unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n"),
-                "--silent test": (0, Vitest.report([["passed", "passed", "pending"]])),
+                "build/release": (0, ctest(RAN, RAN, SKIPPED)),
+                "build/asan": (0, ctest(RAN)),
+                "unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n"),  # three files
+                "--silent test": (0, Vitest.report([["passed", "passed", "pending"]])),  # twice
             }
         )
-        folders = len({path.parent for path in run.ROOT.glob("tests/*/test_*.py")})
         self.assertEqual(status, 0)
-        self.assertEqual(
-            lines[-1], f"{264 + 4 * folders} passed, 0 failed, {4 + folders} skipped"
-        )
+        self.assertEqual(lines[-1], "19 passed, 0 failed, 6 skipped")
+
+    def test_files_of_a_folder_share_a_line(self) -> None:
+        report = {"unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n")}
+        _, lines = self.run_main(report, "python")
+        rows = lines[lines.index("== summary") + 1 : -1]
+        self.assertEqual(sorted(row.split()[1] for row in rows), ["(tests/cli)", "(tests/scan)"])
+        self.assertTrue(any(row.endswith("8 passed, 0 failed, 2 skipped") for row in rows))
 
     def test_one_failure_anywhere(self) -> None:
-        status, lines = self.run_main({"build/asan": (8, CTEST_MIXED)}, "asan")
-        self.assertEqual((status, lines[-1]), (1, "1 passed, 2 failed, 2 skipped"))
+        status, lines = self.run_main({"build/asan": (8, ctest(RAN, FAILED))}, "asan")
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_reports_of_this_run_alone_are_counted(self) -> None:
+        made = {"a": gtest("COMPLETED", "COMPLETED")}
+        stale = {"b": gtest("COMPLETED", "COMPLETED")}
+        status, lines = self.run_main(
+            {"build/asan": (8, ctest(RAN, FAILED))}, "asan", made=made, stale=stale
+        )
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed, 0 skipped"))
 
     def test_types_that_do_not_check(self) -> None:
         reports = {"check": (2, ""), "--silent test": (0, Vitest.report([["passed"]]))}

@@ -108,12 +108,12 @@ TEST(WordPiece, PartsOfAnEncoding) {
   EXPECT_EQ(around.before, Ids{2});
   EXPECT_EQ(around.after, Ids{3});
 
-  auto json = nlohmann::json::parse(
+  auto saved = nlohmann::json::parse(
       slurp(fs::path(HEADGAUGE_SOURCE_DIR) / "tests/tokenize/corpus/word_piece.json"));
-  json["truncation"] = {
+  saved["truncation"] = {
       {"max_length", 3}, {"strategy", "LongestFirst"}, {"stride", 0}, {"direction", "Right"}};
-  ASSERT_FALSE(json["padding"].is_null());
-  folder.write("tokenizer.json", json.dump());
+  ASSERT_FALSE(saved["padding"].is_null());
+  folder.write("tokenizer.json", saved.dump());
   const Tokenizer cut = Tokenizer::load(folder.path());
   const Ids once = cut.encode("one", around);
   ASSERT_FALSE(once.empty());
