@@ -7,7 +7,7 @@ set -euo pipefail
 
 packages=(
   g++ make cmake ninja-build pkg-config
-  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev libboost-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
   python3 python3-pip ca-certificates
   "$@"
@@ -23,6 +23,11 @@ at_least() {
 node_is_there() {
   local version
   command -v npm >/dev/null && version=$(node --version 2>/dev/null) && at_least "${version#v}" 18.20
+}
+
+# Boost's headers, of whichever version: two of them cannot be installed side by side.
+boost_is_there() {
+  [ -f /usr/include/boost/version.hpp ]
 }
 
 rust_is_there() {
@@ -41,6 +46,7 @@ missing_packages() {
   for package in "${packages[@]}"; do
     grep -qx -- "$package" <<<"$installed" || echo "$package"
   done
+  boost_is_there || echo libboost-dev
   node_is_there || printf '%s\n' nodejs npm
   rust_is_there || printf '%s\n' cargo-web rustc-web
   "$(dirname "$0")/python.sh" >/dev/null || printf '%s\n' python3-numpy python3-jsonschema
@@ -48,7 +54,7 @@ missing_packages() {
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: not a Debian system, so nothing is checked or installed; headgauge needs the" \
-    "likes of: ${packages[*]}, cargo and rustc $rust_minimum, Node.js 18.20 and npm, numpy and jsonschema" >&2
+    "likes of: ${packages[*]}, Boost 1.74, cargo and rustc $rust_minimum, Node.js 18.20 and npm, numpy and jsonschema" >&2
   exit 0
 fi
 
