@@ -23,23 +23,24 @@ enum class MetricKind {
 // Declares a metric: help, results, report and docs all use this. The texts from `title` to
 // `source`, but `formula`, are empty for hidden metrics.
 struct MetricInfo {
-  std::string name;   // "critical_n"
-  std::string title;  // a short name for people: "critical N"
-  std::string group;  // weights, distance, separability, ...
+  std::string name = {};   // "critical_n"
+  std::string title = {};  // a short name for people: "critical N"
+  std::string group = {};  // weights, distance, separability, ...
   MetricKind kind = MetricKind::row_mean;
-  std::vector<std::string> dims;   // see MetricKind; a comparison adds its own
-  std::string unit;                // "nats", "keys", "1" ...
-  std::string formula;             // in plain characters
-  std::string tex;                 // the formula in TeX
-  std::string meaning;             // a sentence for a user: how to read it
-  std::string source;              // "paper A, Thm 1.1; docs/mathematics.md T1.1"
-  std::optional<double> none;      // the value that says that none was found, such as -1
-  bool identifier = false;         // numbers something (another head): a difference means nothing
-  std::vector<std::string> flags;  // the flags that are judged by it
-  bool by_position = false;        // has a NAME_by_position twin
-  std::string command;             // which command writes it: scan, compare, converge ...
-  std::string fraction_of;  // the metric that it is a share of; undefined where that found none
-  bool bound = false;       // a bound, or what a paper prints: it follows from other metrics
+  std::vector<std::string> dims = {};  // see MetricKind; a comparison adds its own
+  std::string unit = {};               // "nats", "keys", "1" ...
+  std::string formula = {};            // in plain characters
+  std::string tex = {};                // the formula in TeX
+  std::string meaning = {};            // a sentence for a user: how to read it
+  std::string source = {};             // "paper A, Thm 1.1; docs/mathematics.md T1.1"
+  std::optional<double> none = {};     // the value that says that none was found, such as -1
+  bool identifier = false;  // numbers something (another head): a difference means nothing
+  std::vector<std::string> flags = {};  // the flags that are judged by it
+  bool by_position = false;             // has a NAME_by_position twin
+  std::string command = {};             // which command writes it: scan, compare, converge ...
+  std::string fraction_of =
+      {};              // the metric that it is a share of; undefined where that found none
+  bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
 
   // The dims in the results of its command: `dims` after those that its kind implies.
   std::vector<std::string> all_dims() const;
