@@ -4,9 +4,9 @@
 # set, whose foreach_target.h stands in a file once.
 option(HEADGAUGE_UNITY "Compile several sources as one: a third of the time for a whole build" ON)
 
-# What takes no time when it runs, JSON above all, is not optimised under a sanitizer: it is compiled
-# in half the time.
-set(HEADGAUGE_COLD results report reproduce cli command)
+# What takes no time when it runs, JSON above all, is optimised little, and not at all under a
+# sanitizer: it is compiled in half the time.
+set(HEADGAUGE_COLD results report reproduce tokenize cli command)
 
 function(headgauge_objects target)
   add_library(${target} OBJECT ${ARGN})
@@ -19,8 +19,9 @@ function(headgauge_objects target)
     headgauge_warnings)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADGAUGE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   string(REGEX REPLACE "^(headgauge|test)_|_objects$" "" module ${target})
-  if(HEADGAUGE_SANITIZE AND module IN_LIST HEADGAUGE_COLD)
-    target_compile_options(${target} PRIVATE -O0)
+  if(module IN_LIST HEADGAUGE_COLD)
+    target_compile_options(${target} PRIVATE
+      $<IF:$<BOOL:${HEADGAUGE_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>)
   endif()
   foreach(source ${ARGN})
     file(STRINGS ${source} per_target REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
