@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   headgauge::cli::add_converge(app, action);
   headgauge::cli::add_report(app, action);
   headgauge::cli::add_diff(app, action);
+  headgauge::cli::add_validate(app, action);
   headgauge::cli::add_reproduce(app, action);
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);

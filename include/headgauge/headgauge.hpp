@@ -28,3 +28,4 @@
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/tokenize.hpp"
+#include "headgauge/validate.hpp"

@@ -30,6 +30,7 @@ enum class Command {
   reproduce_limits,
   reproduce_tokens,
   diff,
+  validate,
 };
 // As the command line has it: "scan", "converge --synthetic", "reproduce limits"; empty: unknown.
 std::string_view command_text(Command command);

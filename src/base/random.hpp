@@ -29,6 +29,7 @@ enum class RandomDomain : std::uint32_t {
   synthetic_reference = 14,  // a = 0, or 1 + scale, b = batch
   synthetic_uniform = 15,    // a = point, b = replicate; the net: a = 2^31, b = 0
   synthetic_hardmax = 16,    // a = point, b = replicate
+  permuted_heads = 17,       // a = pair of quantities, b = draw
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

@@ -132,6 +132,13 @@ NormalizerEntries scaled_softmax_normalizers() {
        [](const NormalizerInfo& info) -> Made {
          return fixed(info, 1 / info.parameters.number("t"));
        }},
+      {{"uniform",
+        "a_i = 1/n",
+        {},
+        "what is left of softmax at t = infinity; docs/mathematics.md N1",
+        "0",
+        "applies"},
+       [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},
       {{"ssmax",
         "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
         {{.key = "s", .initial = 0.43, .domain = kNotNegative, .fit = FitRange{0.02, 2}},

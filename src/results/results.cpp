@@ -40,6 +40,8 @@ std::string_view command_text(Command command) {
       return "reproduce tokens";
     case Command::diff:
       return "diff";
+    case Command::validate:
+      return "validate";
   }
   return "";
 }

@@ -4,6 +4,7 @@
 #include "headgauge/converge.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
+#include "headgauge/validate.hpp"
 #include "scan/summary_lines.hpp"
 
 namespace headgauge::summary {
@@ -287,6 +288,8 @@ std::vector<SummaryLine> summarize(const Results& results) {
       return summarize_simulation(results);
     case Command::converge:
       return summarize_convergence(results);
+    case Command::validate:
+      return summarize_validation(results);
     default:
       return summarize_scan(results);
   }

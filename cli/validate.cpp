@@ -1,0 +1,101 @@
+// headgauge validate: which metrics of a head predict what becomes of the loss when it is changed.
+#include "headgauge/validate.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/run.hpp"
+#include "cli/validate_table.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+struct ValidateCommand {
+  RunOptions run;
+  ValidateOptions validate;
+  int top = 0;
+};
+
+// The input of text number `text` alone.
+InputOptions of_text(const InputOptions& input, std::size_t text) {
+  InputOptions one = input;
+  std::vector<std::string>& files = one.texts.empty() ? one.tokens : one.texts;
+  files = {files[text]};
+  return one;
+}
+
+// File names, with their folders where two are the same.
+std::vector<std::string> names_of(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) names.push_back(std::filesystem::path(file).filename());
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() ? names : files;
+}
+
+void refuse_shared_texts(const InputOptions& input, std::size_t texts) {
+  for (std::size_t a = 0; a < texts; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (!share_text(of_text(input, a), of_text(input, b))) continue;
+      throw UsageError(fault("--text", "texts that have nothing in common",
+                             "one that is the beginning of another",
+                             "what holds on a text must be tried on another one"));
+    }
+  }
+}
+
+int run(ValidateCommand& command) {
+  InputOptions& input = command.run.input;
+  input.take(command.validate.scan);
+  input.asked_by = "validate";
+  const std::vector<std::string>& files = input.texts.empty() ? input.tokens : input.texts;
+  if (files.empty()) {
+    throw UsageError(fault("validate", "texts", "neither --text nor --tokens",
+                           "name at least two texts, such as --text a.txt b.txt"));
+  }
+  refuse_shared_texts(input, files.size());
+  RunSteps steps;
+  steps.simulate = [&](Progress* progress, std::stop_token stop) {
+    return validate(
+        names_of(files), [&](std::size_t text) { return open_source(of_text(input, text)); },
+        command.validate, progress, std::move(stop));
+  };
+  steps.complete = [&](Results& results) {
+    write_settings(options_of(input), results.settings);
+    write_settings({top_option(command.top)}, results.settings);
+  };
+  steps.table = [&](const Results& results, const TableOptions& terminal) {
+    TableOptions table = terminal;
+    table.top = command.top;
+    return render_validation(results, table);
+  };
+  steps.finished = [](const Results& results) -> std::string {
+    const Index texts = results.coord_size("text");
+    return texts == 0
+               ? ""
+               : fmt::format("{} {} measured", texts, texts == 1 ? "text was" : "texts were");
+  };
+  return run_measurement(command.run, steps);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "validate", "Tell which metrics predict what a change of a head does to the loss");
+  auto options = std::make_shared<ValidateCommand>();
+  options->run.input.add_to(*command);
+  add_options(*command, options_of(options->validate));
+  add_options(*command, options_of(options->run.output));
+  Option top = top_option(options->top);
+  top.help = "Show the first K metrics of the table (default 20)";
+  add_options(*command, {top});
+  command->footer("Example: headgauge validate demo/model --text a.txt b.txt c.txt --out validity");
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace headgauge::cli

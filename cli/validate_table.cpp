@@ -1,0 +1,154 @@
+#include "cli/validate_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cli/table_header.hpp"
+#include "cli/table_style.hpp"
+#include "headgauge/cells.hpp"
+#include "headgauge/validate.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr std::size_t kPredictors = 20;
+constexpr std::size_t kNumber = 15;
+
+std::string signed_number(double value) {
+  return std::isfinite(value) ? fmt::format("{:+.2f}", value) : "-";
+}
+
+class ValidationTable {
+ public:
+  ValidationTable(const Results& results, const TableOptions& options)
+      : results_(results),
+        options_(options),
+        paint_(options.color),
+        interventions_(results.coord_names("intervention")),
+        predictors_(results.coord_names("predictor")),
+        correlation_(results.require_metric("prediction_rank_correlation")) {}
+
+  std::string text() {
+    std::string text = render_header(results_, paint_, std::min(options_.width, kTableWidth)) +
+                       "\n" + interventions();
+    std::vector<Index> metrics, flags;
+    for (Index p = 0; p < std::ssize(predictors_); ++p) {
+      (predictors_[p].starts_with(kFlagPredictor) ? flags : metrics).push_back(p);
+    }
+    std::ranges::stable_sort(metrics, std::greater{}, [&](Index p) { return largest(p); });
+    std::erase_if(metrics, [&](Index p) { return largest(p) < 0; });
+    const std::size_t all = metrics.size();
+    const std::size_t shown =
+        options_.top > 0 ? static_cast<std::size_t>(options_.top) : kPredictors;
+    if (metrics.size() > shown) metrics.resize(shown);
+    text += "\n" + correlations(metrics);
+    if (all > shown) {
+      text += fmt::format("({} of {} metrics; --top {} shows all)\n", shown, all, all);
+    }
+    if (!flags.empty()) text += "\n" + correlations(flags);
+    return text + "\n" + legend();
+  }
+
+ private:
+  // The largest |rho| under any intervention; -1 where there is none.
+  double largest(Index predictor) const {
+    double most = -1;
+    for (Index k = 0; k < std::ssize(interventions_); ++k) {
+      const double value = std::abs(correlation_({predictor, k}));
+      if (value > most) most = value;
+    }
+    return most;
+  }
+
+  std::string interventions() const {
+    const std::size_t width = name_width();
+    std::string text = paint_.left(Style::bold, "one head gets", width) +
+                       paint_.right(Style::bold, "median change", kNumber) +
+                       paint_.right(Style::bold, "largest", kNumber) +
+                       paint_.right(Style::bold, "worse / better", kNumber) +
+                       paint_.right(Style::bold, "replicates", kNumber) + "\n";
+    const LabelledArray& change = results_.require_metric("validated_loss_change");
+    const LabelledArray& replication = results_.require_metric("loss_change_replication");
+    for (Index k = 0; k < std::ssize(interventions_); ++k) {
+      const LabelledArray of_intervention = change.isel("intervention", k);
+      std::vector<double> values;
+      int worse = 0, better = 0;
+      of_intervention.each([&](std::span<const Index>, std::size_t at) {
+        const Estimate estimate = of_intervention.at_offset(at);
+        if (std::isnan(estimate.value)) return;
+        values.push_back(estimate.value);
+        worse += estimate.value > 2 * estimate.standard_error;
+        better += estimate.value < -2 * estimate.standard_error;
+      });
+      if (values.empty()) continue;
+      std::ranges::sort(values);
+      text +=
+          paint_.left(Style::plain, interventions_[k], width) +
+          paint_.right(Style::plain, fmt::format("{:+.4f}", values[values.size() / 2]), kNumber) +
+          paint_.right(Style::plain, fmt::format("{:+.4f}", values.back()), kNumber) +
+          paint_.right(Style::plain, fmt::format("{} / {}", worse, better), kNumber) +
+          paint_.right(Style::plain, signed_number(replication({k})), kNumber) + "\n";
+    }
+    return text;
+  }
+
+  std::size_t name_width() const {
+    std::size_t width = 0;
+    for (const std::string& name : interventions_) width = std::max(width, text_width(name));
+    return std::max<std::size_t>(width + 2, 26);
+  }
+
+  std::string correlations(const std::vector<Index>& rows) const {
+    constexpr std::size_t kName = 36;
+    std::string text = paint_.left(Style::bold, "rank correlation with the change", kName);
+    for (const std::string& name : interventions_) {
+      text += paint_.right(Style::bold, shortened(name, kColumn - 2), kColumn);
+    }
+    text += "\n";
+    for (const Index p : rows) {
+      text += paint_.left(Style::plain, shortened(predictors_[p], kName - 1), kName);
+      for (Index k = 0; k < std::ssize(interventions_); ++k) {
+        const bool predicted = predicts(results_, p, k);
+        text +=
+            paint_.right(predicted ? Style::bold : Style::faint,
+                         signed_number(correlation_({p, k})) + (predicted ? "*" : " "), kColumn);
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+  std::string legend() const {
+    const double level = results_.settings.value("level", 0.05);
+    const Index texts = results_.coord_size("text");
+    const std::string seen =
+        texts < 2 ? "of the same text" : "on the other texts, whose part in it is none";
+    return wrapped(
+               fmt::format("*  predicts: among the discoveries at a false discovery rate of {:g} "
+                           "over all {} "
+                           "correlations, with one sign on every text ({} {}); the loss is that {}",
+                           level, std::ssize(predictors_) * std::ssize(interventions_), texts,
+                           texts == 1 ? "text" : "texts", seen),
+               std::min(options_.width, kTableWidth), 3) +
+           "\n";
+  }
+
+  static constexpr std::size_t kColumn = 12;
+  const Results& results_;
+  const TableOptions& options_;
+  Painter paint_;
+  std::span<const std::string> interventions_, predictors_;
+  const LabelledArray& correlation_;
+};
+
+}  // namespace
+
+std::string render_validation(const Results& results, const TableOptions& options) {
+  return ValidationTable(results, options).text();
+}
+
+}  // namespace headgauge::cli

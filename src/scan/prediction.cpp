@@ -1,0 +1,160 @@
+#include "scan/prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.hpp"
+#include "statistics/bootstrap.hpp"
+#include "statistics/ranks.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::size_t kFewestHeads = 8;
+constexpr double kSameCorrelation = 1e-12;  // what the order of a sum may change
+
+// Ranks less their mean, of length 1: the inner product of two is Spearman's correlation. Empty
+// where all values are the same.
+std::vector<double> unit_ranks(std::span<const double> values) {
+  std::vector<double> ranks = headgauge::ranks(values);
+  const double mean =
+      std::accumulate(ranks.begin(), ranks.end(), 0.0) / static_cast<double>(ranks.size());
+  double square = 0;
+  for (double& rank : ranks) {
+    rank -= mean;
+    square += rank * rank;
+  }
+  if (square == 0) return {};
+  for (double& rank : ranks) rank /= std::sqrt(square);
+  return ranks;
+}
+
+HeadTable unit_ranks(const HeadTable& table) {
+  HeadTable ranks;
+  for (const std::vector<double>& row : table) ranks.push_back(unit_ranks(row));
+  return ranks;
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+bool some_empty(const HeadTable& table) {
+  return std::ranges::any_of(table, &std::vector<double>::empty);
+}
+
+// The columns `heads`, which may repeat.
+HeadTable columns(const HeadTable& table, std::span<const Index> heads) {
+  HeadTable chosen(table.size());
+  for (std::size_t t = 0; t < table.size(); ++t) {
+    for (const Index head : heads) chosen[t].push_back(table[t][head]);
+  }
+  return chosen;
+}
+
+double mean_correlation(const HeadTable& x, const HeadTable& y) {
+  double sum = 0;
+  for (std::size_t t = 0; t < x.size(); ++t) sum += product(x[t], y[t]);
+  return sum / static_cast<double>(x.size());
+}
+
+// Fisher and Yates.
+void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
+  std::array<std::uint32_t, 4> words{};
+  std::uint32_t drawn = 0;
+  for (std::size_t i = order.size(); i > 1; --i, ++drawn) {
+    if (drawn % 4 == 0) words = random.block(drawn / 4);
+    std::swap(order[i - 1], order[(std::uint64_t{words[drawn % 4]} * i) >> 32]);
+  }
+}
+
+// The share of permutations of the heads whose correlation is as large, this one among them.
+double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
+                     const PredictionPlan& plan, std::uint32_t pair) {
+  std::vector<std::size_t> order(x.front().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  int as_large = 1;
+  for (int draw = 0; draw < plan.permutations; ++draw) {
+    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
+                                static_cast<std::uint32_t>(draw)));
+    double sum = 0;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::size_t i = 0; i < order.size(); ++i) sum += x[t][i] * y[t][order[i]];
+    }
+    const double permuted = sum / static_cast<double>(x.size());
+    if (std::abs(permuted) >= std::abs(correlation) - kSameCorrelation) ++as_large;
+  }
+  return as_large / static_cast<double>(plan.permutations + 1);
+}
+
+}  // namespace
+
+HeadTable other_texts(const HeadTable& table) {
+  if (table.size() < 2) return table;
+  HeadTable others(table.size(), std::vector<double>(table.front().size(), 0.0));
+  for (std::size_t t = 0; t < table.size(); ++t) {
+    for (std::size_t u = 0; u < table.size(); ++u) {
+      if (u == t) continue;
+      for (std::size_t head = 0; head < table[u].size(); ++head) {
+        others[t][head] += table[u][head] / static_cast<double>(table.size() - 1);
+      }
+    }
+  }
+  return others;
+}
+
+Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const PredictionPlan& plan,
+                   std::uint32_t pair) {
+  Prediction found;
+  found.by_text.assign(predictor.size(), kUndefined);
+  std::vector<Index> heads;
+  for (Index head = 0; head < std::ssize(predictor.front()); ++head) {
+    const auto known = [&](const std::vector<double>& row) { return !std::isnan(row[head]); };
+    if (std::ranges::all_of(predictor, known) && std::ranges::all_of(outcome, known)) {
+      heads.push_back(head);
+    }
+  }
+  found.heads = static_cast<int>(heads.size());
+  if (heads.size() < kFewestHeads) return found;
+  const HeadTable x = columns(predictor, heads), y = other_texts(columns(outcome, heads));
+  const HeadTable a = unit_ranks(x), b = unit_ranks(y);
+  if (some_empty(a) || some_empty(b)) return found;
+  for (std::size_t t = 0; t < a.size(); ++t) found.by_text[t] = product(a[t], b[t]);
+  found.correlation = mean_correlation(a, b);
+  found.p = permutation_p(a, b, found.correlation, plan, pair);
+  const auto resampled = [&](std::span<const Index> drawn) {
+    const HeadTable p = unit_ranks(columns(x, drawn)), q = unit_ranks(columns(y, drawn));
+    return some_empty(p) || some_empty(q) ? kUndefined : mean_correlation(p, q);
+  };
+  found.interval = bootstrap_interval(std::ssize(heads), resampled,
+                                      {.resamples = plan.resamples,
+                                       .kind = BootstrapKind::percentile,
+                                       .seed = plan.seed,
+                                       .stream = pair});
+  return found;
+}
+
+double replication(const HeadTable& outcome) {
+  double sum = 0;
+  int pairs = 0;
+  for (std::size_t t = 0; t < outcome.size(); ++t) {
+    for (std::size_t u = 0; u < t; ++u) {
+      std::vector<double> a, b;
+      for (std::size_t head = 0; head < outcome[t].size(); ++head) {
+        if (std::isnan(outcome[t][head]) || std::isnan(outcome[u][head])) continue;
+        a.push_back(outcome[t][head]);
+        b.push_back(outcome[u][head]);
+      }
+      if (a.size() < kFewestHeads) continue;
+      const std::vector<double> x = unit_ranks(a), y = unit_ranks(b);
+      if (x.empty() || y.empty()) continue;
+      sum += product(x, y);
+      ++pairs;
+    }
+  }
+  return pairs > 0 ? sum / pairs : kUndefined;
+}
+
+}  // namespace headgauge

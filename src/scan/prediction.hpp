@@ -1,0 +1,42 @@
+// Whether one quantity of the heads predicts another, over several texts (docs/mathematics.md 7c).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "statistics/inference.hpp"
+
+namespace headgauge {
+
+// One row a text, one column a head.
+using HeadTable = std::vector<std::vector<double>>;
+
+struct Prediction {
+  double correlation = kUndefined;  // the mean of by_text
+  Interval interval;                // 95 %, over resampled heads
+  double p = kUndefined;            // two-sided, by permuted heads
+  std::vector<double> by_text;      // by the text that the predictor is of
+  int heads = 0;                    // in which all is defined
+};
+
+struct PredictionPlan {
+  int permutations = 9999;
+  int resamples = 1000;
+  std::uint64_t seed = 0;
+};
+
+// Of every text the mean of the others; with one text, that text itself.
+HeadTable other_texts(const HeadTable& table);
+
+// Spearman's correlation over the heads between `predictor` on a text and `outcome` on the others.
+// An infinite predictor ranks last. Heads with an undefined value on some text are left out;
+// everything is undefined with fewer than 8 heads, or where all values of a text are the same.
+// `pair` names the streams of random numbers.
+Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const PredictionPlan& plan,
+                   std::uint32_t pair);
+
+// The mean rank correlation between every two texts; undefined with one text.
+double replication(const HeadTable& outcome);
+
+}  // namespace headgauge

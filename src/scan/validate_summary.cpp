@@ -1,0 +1,99 @@
+// What validate() found, in sentences.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "headgauge/cells.hpp"
+#include "headgauge/validate.hpp"
+#include "results/summary_line.hpp"
+
+namespace headgauge {
+namespace {
+
+using summary::Line;
+using summary::MaybeLine;
+
+class Sentences {
+ public:
+  explicit Sentences(const Results& results)
+      : results_(results),
+        predictors_(results.coord_names("predictor")),
+        interventions_(results.coord_names("intervention")) {}
+
+  std::vector<SummaryLine> all() const {
+    std::vector<SummaryLine> lines;
+    for (Index k = 0; k < std::ssize(interventions_); ++k) {
+      if (auto line = best(k)) lines.push_back(std::move(*line));
+    }
+    for (Index p = 0; p < std::ssize(predictors_); ++p) {
+      if (!predictors_[p].starts_with(kFlagPredictor)) continue;
+      if (auto line = flag(p)) lines.push_back(std::move(*line));
+    }
+    return lines;
+  }
+
+ private:
+  std::optional<MetricCell> cell(const char* metric, Index predictor, Index intervention) const {
+    return find_cell(results_, metric, {{"predictor", predictor}, {"intervention", intervention}});
+  }
+
+  void add_correlation(Line& line, Index predictor, Index intervention) const {
+    line.say("rho ").number(*cell("prediction_rank_correlation", predictor, intervention));
+    const auto low = cell("prediction_rank_correlation_low", predictor, intervention);
+    const auto high = cell("prediction_rank_correlation_high", predictor, intervention);
+    if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
+  }
+
+  MaybeLine best(Index intervention) const {
+    std::optional<Index> most;
+    double largest = 0;
+    for (Index p = 0; p < std::ssize(predictors_); ++p) {
+      const auto found = cell("prediction_rank_correlation", p, intervention);
+      if (!found || !predicts(results_, p, intervention) || !(std::abs(found->value) > largest)) {
+        continue;
+      }
+      largest = std::abs(found->value);
+      most = p;
+    }
+    Line line;
+    line.say("Under ").say(interventions_[intervention]).say(", ");
+    if (!most) return line.say("no metric predicts the change of the loss.").done();
+    line.say(predictors_[*most]).say(" predicts the change of the loss best (");
+    add_correlation(line, *most, intervention);
+    if (const auto own =
+            find_cell(results_, "loss_change_replication", {{"intervention", intervention}})) {
+      line.say("; two texts agree by ").number(*own);
+    }
+    return line.say(").").done();
+  }
+
+  MaybeLine flag(Index predictor) const {
+    Line line;
+    line.say(predictors_[predictor]);
+    bool some = false, tried = false;
+    for (Index k = 0; k < std::ssize(interventions_); ++k) {
+      tried = tried || cell("prediction_rank_correlation", predictor, k);
+      if (!predicts(results_, predictor, k)) continue;
+      line.say(some ? ", under " : " predicts the change of the loss under ");
+      line.say(interventions_[k]).say(" (");
+      add_correlation(line, predictor, k);
+      line.say(")");
+      some = true;
+    }
+    if (!tried) return std::nullopt;
+    if (!some) line.say(" is not shown to predict the change of the loss");
+    return line.say(".").done();
+  }
+
+  const Results& results_;
+  std::span<const std::string> predictors_, interventions_;
+};
+
+}  // namespace
+
+std::vector<SummaryLine> summarize_validation(const Results& results) {
+  if (results.metric("prediction_rank_correlation") == nullptr) return {};
+  return Sentences(results).all();
+}
+
+}  // namespace headgauge
