@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "convergence/rate.hpp"
@@ -23,11 +20,6 @@ Place place_of(const Estimate& estimate, double low, double high) {
   return to < low || from > high ? Place::outside : Place::open;
 }
 
-double beyond(double level, double freedom) {
-  if (freedom > 0) return quantile(complement(boost::math::students_t(freedom), level));
-  return quantile(complement(boost::math::normal(), level));
-}
-
 Verdict verdict_of(Place place) {
   if (place == Place::inside) return Verdict::holds;
   return place == Place::outside ? Verdict::does_not_hold : Verdict::cannot_tell;
@@ -37,13 +29,6 @@ std::optional<Estimate> power_of(std::span<const double> x, std::span<const doub
   const RateFit fit = fit_rate(x, y, {}, 1);
   if (std::isnan(fit.rate)) return std::nullopt;
   return Estimate{-fit.rate, fit.standard_error};
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return kUndefined;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 void HeadVotes::add(Place place) {

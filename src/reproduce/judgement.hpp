@@ -20,18 +20,12 @@ inline constexpr double kErrors = 2.0;
 enum class Place { inside, outside, open };
 Place place_of(const Estimate& estimate, double low, double high);
 
-// How many standard errors a value of `freedom` degrees of freedom is beyond with probability
-// `level` by chance (Student's t, one-sided); of unknown freedom (0), a normal variable.
-double beyond(double level, double freedom);
-
 // Holds inside, does not hold outside, cannot tell where it is open.
 Verdict verdict_of(Place place);
 
 // The slope of least squares of log(y) on log(x), unweighted; nothing with fewer than 4 usable
 // points.
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y);
-
-double median(std::vector<double> values);
 
 // How many heads do as a claim says. A claim about heads holds of a model where three quarters of
 // them do; heads that their own test leaves open have no vote, and where fewer than half of all, or

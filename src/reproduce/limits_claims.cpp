@@ -8,6 +8,7 @@
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "scan/summary.hpp"
+#include "statistics/ranks.hpp"
 
 namespace headgauge {
 namespace {

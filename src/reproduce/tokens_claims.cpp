@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "convergence/rank_correlation.hpp"
 #include "headgauge/cells.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
+#include "statistics/rank_correlation.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -32,9 +33,11 @@ std::string not_measured(std::string_view experiment) {
              : fmt::format("The experiment on {} tokens is not there.", experiment);
 }
 
-// Of the fit behind a cell; 0 where the file does not say how many points it had.
+// Of the fit behind a cell; infinite, so that its error counts as known, where the file does not
+// say how many points it had.
 double freedom_at(const LabelledArray& metric, std::size_t i, double parameters) {
-  return metric.rows.empty() ? 0 : std::max(0.0, static_cast<double>(metric.rows[i]) - parameters);
+  const double left = metric.rows.empty() ? 0 : static_cast<double>(metric.rows[i]) - parameters;
+  return left > 0 ? left : kKnownError;
 }
 
 // How the fitted rates of one kind of error stand to the predicted ones.
@@ -55,7 +58,7 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
     const auto [rate, error, points] = fitted->at_offset(i);
     if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
-    const double errors = beyond(level, freedom_at(*fitted, i, 2));
+    const double errors = student_quantile(level, freedom_at(*fitted, i, 2));
     if (errors * error > kLoose) continue;
     ++rates.fitted;
     if (predicted->values[i] >= kSomething) ++rates.demanding;
@@ -162,7 +165,7 @@ Claim horizon_slows_down(const Results& results) {
       return without_data(claim, "A rate at an end of the sweep has no standard error.");
     }
     const double freedom = std::min(freedom_at(*rate, first, 2), freedom_at(*rate, last, 2));
-    const double margin = beyond(kFamilyLevel / 2, freedom) * error;
+    const double margin = student_quantile(kFamilyLevel / 2, freedom) * error;
     slower = slower && a.value - b.value > margin;
     refuted = refuted || a.value - b.value + margin < kNoDrop;
   }
@@ -294,7 +297,7 @@ Claim hardmax_is_logarithmic(const Results& results) {
   const auto tokens = results.coord_numbers("gaussian_tokens");
   // Every error is a mean over the same number of replicates.
   const LabelledArray* replicates = results.metric("gaussian_error_mean");
-  const double freedom = replicates == nullptr ? 0 : freedom_at(*replicates, 0, 1);
+  const double freedom = replicates == nullptr ? kKnownError : freedom_at(*replicates, 0, 1);
   double farthest = 0;
   bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -302,7 +305,7 @@ Claim hardmax_is_logarithmic(const Results& results) {
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
     const double distance = std::abs(value - law->values[i]) / spread;
     const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());
-    apart = apart || distance > beyond(level, freedom);
+    apart = apart || distance > student_quantile(level, freedom);
     farthest = std::max(farthest, distance);
   }
   const auto power = power_of(tokens, error->values);

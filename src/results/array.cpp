@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headgauge {
 namespace {
-
-template <class T>
-const T& at(const std::vector<T>& list, Index i) {
-  return list[i];
-}
 
 // Visits the offsets of all cells of a gather, in the order of its dims.
 template <class Visit>
@@ -33,7 +29,7 @@ std::size_t axis_after_heads(const LabelledArray& array) {
 template <class T>
 void take_cells(const std::vector<T>& from, const std::vector<Index>& cells, std::vector<T>& to) {
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (cells[i] >= 0) to[i] = at(from, cells[i]);
+    if (cells[i] >= 0) to[i] = from[cells[i]];
   }
 }
 
@@ -45,7 +41,8 @@ void put_cells(const std::vector<T>& from, const std::vector<Index>& cells, std:
   }
 }
 
-// An undefined array of these dims that has the parts and the meaning of another.
+}  // namespace
+
 LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims) {
   LabelledArray array(std::move(dims), other.unit);
   array.none = other.none;
@@ -55,8 +52,6 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
   if (!other.rows.empty()) array.with_rows();
   return array;
 }
-
-}  // namespace
 
 LabelledArray::LabelledArray(std::vector<Dimension> dims, std::string unit_of)
     : unit(std::move(unit_of)), dims_(std::move(dims)), strides_(dims_.size(), 1) {
@@ -163,14 +158,10 @@ LabelledArray::Gather LabelledArray::everything() const {
   return all;
 }
 
-LabelledArray LabelledArray::like(std::vector<Dimension> dims) const {
-  return undefined_like(*this, std::move(dims));
-}
-
 LabelledArray LabelledArray::gathered(Gather which) const {
   std::vector<Index> cells;
   each_offset(which.offsets, which.base, [&](Index offset) { cells.push_back(offset); });
-  LabelledArray array = like(std::move(which.dims));
+  LabelledArray array = undefined_like(*this, std::move(which.dims));
   take_cells(values, cells, array.values);
   take_cells(standard_error, cells, array.standard_error);
   take_cells(rows, cells, array.rows);
@@ -220,7 +211,7 @@ LabelledArray LabelledArray::take(std::string_view dim, std::span<const Index> p
   Gather which = everything();
   which.dims[k] = dims_[k].take(places);
   const std::vector<Index> all = std::exchange(which.offsets[k], {});
-  for (const Index place : places) which.offsets[k].push_back(headgauge::at(all, place));
+  for (const Index place : places) which.offsets[k].push_back(all[place]);
   return gathered(std::move(which));
 }
 
@@ -265,7 +256,7 @@ LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
 void LabelledArray::put(std::string_view dim, Index place, const LabelledArray& slice) {
   const std::size_t k = require_axis(dim);
   Gather to = everything();
-  to.offsets[k] = {headgauge::at(to.offsets[k], place)};
+  to.offsets[k] = {to.offsets[k][place]};
   scatter(slice, to);
 }
 
@@ -326,6 +317,25 @@ LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimensio
     whole.put(dim.name(), static_cast<Index>(k), *arrays[k]);
   }
   return whole;
+}
+
+LabelledArray difference(const LabelledArray& before, const LabelledArray& after) {
+  LabelledArray change(after.dims(), after.unit);
+  if (before.size() != after.size()) {
+    throw UsageError(fault("results", fmt::format("an array of {} cells", after.size()),
+                           fmt::format("one of {}", before.size()), ""));
+  }
+  const bool errors = !before.standard_error.empty() && !after.standard_error.empty();
+  if (errors) change.with_standard_errors();
+  for (std::size_t i = 0; i < change.values.size(); ++i) {
+    const double a = before.values[i], b = after.values[i];
+    if (after.none && (a == *after.none || b == *after.none)) continue;
+    change.values[i] = b - a;
+    if (errors) {
+      change.standard_error[i] = std::hypot(before.standard_error[i], after.standard_error[i]);
+    }
+  }
+  return change;
 }
 
 std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,

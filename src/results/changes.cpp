@@ -4,8 +4,8 @@
 #include <numbers>
 #include <tuple>
 
-#include "headgauge/diff.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/diff.hpp"
 #include "results/pairs.hpp"
 
 namespace headgauge {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "convergence/budget.hpp"
-#include "convergence/rank_correlation.hpp"
 #include "headgauge/cells.hpp"
 #include "results/declared.hpp"
 #include "scan/converge_output.hpp"
+#include "statistics/rank_correlation.hpp"
 
 namespace headgauge {
 namespace {

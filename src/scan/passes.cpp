@@ -75,23 +75,12 @@ Results merge_lengths(std::vector<Results> passes) {
       continue;
     }
     // Of every pass the cells that the longest has too: an intervention may have failed there.
-    std::vector<LabelledArray> parts;
+    std::vector<Dimension> dims = metric.dims();
+    *std::ranges::find(dims, "length", &Dimension::name) = merged.require_coord("length");
+    LabelledArray whole = undefined_like(metric, std::move(dims));
     for (const Results& pass : passes) {
-      LabelledArray& part = parts.emplace_back(metric.isel("length", 0));
-      std::ranges::fill(part.values, kUndefined);
-      std::ranges::fill(part.standard_error, kUndefined);
-      std::ranges::fill(part.rows, 0);
       const LabelledArray* own = pass.metric(name);
-      if (own != nullptr && own->dim_names() == metric.dim_names()) {
-        part.put_labelled(own->isel("length", 0));
-      }
-    }
-    LabelledArray whole = metric.isel("length", 0);
-    const std::vector<std::string> dims = metric.dim_names();
-    const auto axis = std::ranges::find(dims, "length") - dims.begin();
-    whole = whole.insert_dim(merged.require_coord("length"), static_cast<std::size_t>(axis));
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      whole.put("length", static_cast<Index>(k), parts[k]);
+      if (own != nullptr && own->dim_names() == metric.dim_names()) whole.put_labelled(*own);
     }
     merged.add_metric(name, std::move(whole));
   }

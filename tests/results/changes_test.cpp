@@ -118,7 +118,7 @@ TEST(Changes, UndefinedAndNotFoundAreNoChanges) {
 TEST(Changes, AreSentencesWhoseNumbersNameTheirCells) {
   const Results d =
       differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, -9}}, 0.5 / std::sqrt(2.0));
-  const auto lines = summarize_changes(d, list_changes(d), 2);
+  const auto lines = summarize_changes(d, list_changes(d));
   ASSERT_EQ(lines.size(), 2u) << "one metric has one sentence";
   EXPECT_EQ(lines[0].text,
             "m of head 3.2 at length 64 went from 1.00 to -9.00, by 20.0 standard errors.");

@@ -11,6 +11,7 @@ from tests.places import ROOT
 # A module includes itself and those before it.
 ORDER = (
     "base",
+    "statistics",
     "results",
     "kernels",
     "normalize",
@@ -27,7 +28,7 @@ ORDER = (
 )
 # Stricter than the order.
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
-ONLY = {"results": {"base", "results"}}
+ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
 HEADERS = {"array": "results", "catalogue": "results", "cells": "results", "changes": "results",
            "compare": "scan", "converge": "scan", "diff": "results", "files": "base",

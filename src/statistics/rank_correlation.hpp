@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "headgauge/base.hpp"
+#include "statistics/inference.hpp"
 
 namespace headgauge {
 
@@ -16,10 +16,13 @@ struct RankCorrelation {
   double low = kUndefined;    // the 2.5 and 97.5 % points of 2000 resamples of the pairs
   double high = kUndefined;
   int pairs = 0;
+  // That there is none: Student's t of r sqrt((n - 2)/(1 - r^2)), n - 2 degrees of freedom (Kendall
+  // and Stuart, The Advanced Theory of Statistics 2, 31.19).
+  double p = kUndefined;
 };
 
 // Undefined with fewer than kFewestHeads pairs, or where all values of one side are the same.
-// `pair` names the stream of random numbers.
+// Pairs are independent. `pair` names the stream of random numbers.
 RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
                                  std::uint64_t seed, std::uint32_t pair);
 

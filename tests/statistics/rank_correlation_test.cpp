@@ -1,10 +1,11 @@
-#include "convergence/rank_correlation.hpp"
+#include "statistics/rank_correlation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <vector>
+
+#include "statistics/worlds.hpp"
 
 namespace headgauge {
 namespace {
@@ -52,26 +53,42 @@ TEST(RankCorrelation, LeavesOutWhatIsUndefinedAndIsSilentOnFewHeads) {
   EXPECT_TRUE(std::isnan(rank_correlation(Values(20, 1.0), Values(20, 2.0), 0, 0).value));
 }
 
-// The interval of independent values holds 0 as often as it says.
-TEST(RankCorrelation, IntervalHoldsTheTruthMostly) {
-  std::mt19937_64 generator(1);
-  std::normal_distribution<double> normal;
-  int held = 0;
-  const int trials = 100;
-  for (int trial = 0; trial < trials; ++trial) {
-    Values x, y;
-    for (int i = 0; i < 40; ++i) {
-      x.push_back(normal(generator));
-      y.push_back(normal(generator));
-    }
-    const RankCorrelation found = rank_correlation(x, y, 9, static_cast<std::uint32_t>(trial));
+TEST(RankCorrelation, HasThePOfScipy) {
+  Values x, y;
+  for (int i = 0; i < 18; ++i) {
+    x.push_back((i * 7) % 19);
+    y.push_back((i * 5) % 13 + i * .3);
+  }
+  const RankCorrelation found = rank_correlation(x, y, 0, 0);  // stats.spearmanr(x, y)
+  EXPECT_NEAR(found.value, 0.27966976264189886, 1e-13);
+  EXPECT_NEAR(found.p, 0.26102647706844145, 1e-13);
+  for (double& v : x) v = std::floor(v / 3);
+  const RankCorrelation ties = rank_correlation(x, y, 0, 0);
+  EXPECT_NEAR(ties.value, 0.25249298043357976, 1e-13);
+  EXPECT_NEAR(ties.p, 0.3120965013351131, 1e-13);
+  EXPECT_EQ(rank_correlation(x, x, 0, 0).p, 0);
+}
+
+TEST(RankCorrelation, TakesPairs) {
+  EXPECT_THROW(rank_correlation(Values(20, 1), Values(19, 1), 0, 0), UsageError);
+}
+
+// One run over the worlds for p and interval, as the interval costs 2000 resamples each.
+TEST(RankCorrelationCalibration, FindsNothingWhereNothingIs) {
+  int at_5 = 0, at_1 = 0, missed = 0;
+  for (int number = 0; number < kWorlds; ++number) {
+    World w(number);
+    const RankCorrelation found =
+        rank_correlation(w.normals(36), w.normals(36), 9, static_cast<std::uint32_t>(number));
     EXPECT_LE(found.low, found.value);
     EXPECT_GE(found.high, found.value);
-    held += found.low <= 0 && found.high >= 0 ? 1 : 0;
+    at_5 += found.p <= .05 ? 1 : 0;
+    at_1 += found.p <= .01 ? 1 : 0;
+    missed += found.low > 0 || found.high < 0 ? 1 : 0;
   }
-  // 95 of 100 in the mean; 85 is more than 4 standard deviations below.
-  EXPECT_GE(held, 86);
-  EXPECT_LE(held, 99);
+  EXPECT_NEAR(at_5 / double{kWorlds}, .05, three_errors(.05));
+  EXPECT_NEAR(at_1 / double{kWorlds}, .01, three_errors(.01));
+  EXPECT_NEAR(missed / double{kWorlds}, .05, three_errors(.05));
 }
 
 }  // namespace
