@@ -156,12 +156,15 @@ class OutputChange final : public Measure {
     std::vector<float> drawn;
   };
 
+  const HeadIntervention& of_head(Index k, const HeadInput& head) const {
+    return (*tried_->interventions[k])[head.layer * heads_ + head.head];
+  }
+
   void apply_interventions(const HeadInput& head) {
     changed_heads_.assign(tried_->interventions.size(), std::nullopt);
     for (std::size_t k = 0; k < changed_heads_.size(); ++k) {
-      const HeadIntervention& of_head =
-          (*tried_->interventions[k])[head.layer * heads_ + head.head];
-      if (of_head.changes()) of_head.apply(changed_heads_[k].emplace(head));
+      const HeadIntervention& intervention = of_head(static_cast<Index>(k), head);
+      if (intervention.changes()) intervention.apply(changed_heads_[k].emplace(head));
     }
   }
 
@@ -252,6 +255,7 @@ class OutputChange final : public Measure {
   void weigh(const RowBlock& block, Index k, Work& work, RowSink& sink) const {
     const HeadInput& head = *changed_heads_[k];
     const bool unit = takes_unit_norms(head);
+    const bool drops_keys = of_head(k, head).pattern != nullptr;
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto out = entries_of(work.weights.row(r), 0, row.keys);
@@ -265,7 +269,7 @@ class OutputChange final : public Measure {
         std::ranges::copy(row.logits, out.begin());
       }
       weigh_range(head, row.query, row.keys, out, work.range);
-      if (!kept_mass_) continue;
+      if (!drops_keys) continue;
       const std::vector<std::uint32_t>& kept = work.range.positions;
       sink.set(r, kept_mass_, k + 1,
                kept_mass(original_of(row), std::ssize(kept), [&](Index i) { return kept[i]; }));
