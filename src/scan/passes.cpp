@@ -123,10 +123,10 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
         fmt::format("interrupted: the lengths {} are left out",
                     fmt::join(std::span(lengths).first(lengths.size() - finished), ", ")));
   }
-  derive_over_lengths(merged);
+  const std::vector<std::string> derived = derive_over_lengths(merged);
   if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
-    for (const char* name : {"entropy_slope", "max_weight_slope", "effective_tokens_forecast"}) {
-      if (merged.metric(name) != nullptr) add_change(name, dim, merged);
+    for (const std::string& name : derived) {
+      if (merged.require_metric(name).has_dim(dim)) add_change(name, dim, merged);
     }
   }
   return merged;

@@ -311,12 +311,15 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
 
 Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
                  const std::stop_token& stop) {
-  Scan scan(source, plan, part, progress, stop);
-  scan.require_room();
+  std::optional<Scan> scan;
   try {
-    return scan.run();
+    scan.emplace(source, plan, part, progress, stop);
+    scan->require_room();
+    return scan->run();
   } catch (const std::bad_alloc&) {
-    throw scan.out_of_memory();
+    if (scan) throw scan->out_of_memory();
+    throw ResourceError(fault("memory", "room for what is measured", "none left",
+                              "measure fewer groups, or use fewer threads"));
   }
 }
 

@@ -123,12 +123,17 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
   return lengths;
 }
 
-std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
-  auto rule = make_normalizer(spec);
-  if (source.causal || !rule->traits().by_position) return rule;
+void require_causal(const Normalizer& rule, const std::string& spec, const SourceInfo& source) {
+  if (source.causal || !rule.traits().by_position) return;
   throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
                          source.name + ", whose queries see the whole text",
                          "logn-entropy is the like by the number of keys"));
+}
+
+std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
+  auto rule = make_normalizer(spec);
+  require_causal(*rule, spec, source);
+  return rule;
 }
 
 ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
@@ -151,7 +156,9 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   }
   plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
   plan.intervention = {options.own_normalizer, options.own_pattern};
-  if (options.own_normalizer == nullptr && options.normalizer != "softmax") {
+  if (options.own_normalizer != nullptr) {
+    require_causal(*options.own_normalizer, options.normalizer, source);
+  } else if (options.normalizer != "softmax") {
     plan.intervention.rule = make_rule(options.normalizer, source);
   }
   if (options.own_pattern == nullptr && options.measure.masked) {

@@ -220,6 +220,19 @@ TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
   EXPECT_EQ(list.unmeasured_changed, 3);
 }
 
+// One denominator for all interventions, or the list is in no order.
+TEST(ChangesOfAComparison, AreRelativeToTheLargestValueOfTheMetric) {
+  Results r = compared();
+  r.add_metric("entropy", {"normalizer", "length"}, "nats").values = {1, 1, 1, 2, 1, 8};
+  LabelledArray& change = r.add_metric("entropy_change", {"normalizer", "length"}, "nats");
+  change.values = {0, 0, 0, 1, 0, 7};
+  change.change_of = "entropy";
+  const ChangeList list = list_changes(r);
+  ASSERT_EQ(list.unmeasured.size(), 2u);
+  EXPECT_EQ(list.unmeasured[0].relative, 7.0 / 8);
+  EXPECT_EQ(list.unmeasured[1].relative, 1.0 / 8);
+}
+
 TEST(ChangesOfAComparison, AreOfMetricsWithAChangeAlone) {
   Results r = compared();
   r.set_coord("position", Numbers{8, 16});

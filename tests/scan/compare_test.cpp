@@ -83,6 +83,22 @@ TEST(MakeInterventions, OnlyTheChosenHeadsChange) {
   EXPECT_THROW(interventions_of({"topk"}, source->info(), both), UsageError);
 }
 
+TEST(Compare, RefusesWhatItCannotCompare) {
+  const auto source = open_plain();
+  const CompareOptions options = few_measures();
+  const auto made = interventions_of({"topk"}, source->info());
+  EXPECT_THROW(compare(*source, options, {}), UsageError);
+  auto short_by_one = made;
+  short_by_one[0].heads.pop_back();
+  EXPECT_THROW(compare(*source, options, short_by_one), UsageError);
+  CompareOptions changed = options;
+  changed.scan.pattern = "window:size=8";
+  EXPECT_THROW(compare(*source, changed, made), UsageError);
+  changed = options;
+  changed.scan.normalizer = "sparsemax";
+  EXPECT_THROW(compare(*source, changed, made), UsageError);
+}
+
 // The model as it is, under its own rule: every change is exactly 0, and nothing is recommended.
 TEST(Compare, ACopyOfTheModelIsNoIntervention) {
   for (const Each each : {Each::none, Each::head, Each::layer}) {

@@ -267,6 +267,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       // Under a window the number of keys does not grow, and there is no slope.
       EXPECT_EQ(std::isnan(slope.values[1]), patterns);
       EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
+      // Whatever follows from the lengths has its change, as it does of a causal model.
+      EXPECT_NE(whole.metric("forecast_coverage_change"), nullptr);
     }
   }
 }
