@@ -67,7 +67,7 @@ ScanPlan plan_comparison(const CompareOptions& options, std::span<const Interven
   // What is measured on some rows under one intervention is measured on the same ones everywhere.
   for (const Intervention& intervention : interventions) {
     for (const HeadIntervention& of_head : intervention.heads) {
-      if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
+      if (of_head.normalizer != nullptr && !of_head.normalizer->softmax_scale({2, 1})) {
         scan.measure.sampled_sensitivity = true;
       }
     }

@@ -147,11 +147,11 @@ class Scan {
     }
   }
 
-  // The head under the plan's intervention; a rule of its own goes before.
+  // The head under the plan's intervention; a normalizer of its own takes precedence.
   HeadInput changed(HeadInput head) const {
-    const Normalizer* own = head.rule;
+    const Normalizer* own = head.normalizer;
     plan_.intervention.apply(head);
-    if (own != nullptr) head.rule = own;
+    if (own != nullptr) head.normalizer = own;
     return head;
   }
 

@@ -123,17 +123,19 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
   return lengths;
 }
 
-void require_causal(const Normalizer& rule, const std::string& spec, const SourceInfo& source) {
-  if (source.causal || !rule.traits().by_position) return;
-  throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
+void require_causal(const Normalizer& normalizer, const std::string& spec,
+                    const SourceInfo& source) {
+  if (source.causal || !normalizer.traits().by_position) return;
+  throw UsageError(fault(spec,
+                         "a causal model, for this normalizer depends on the query's position",
                          source.name + ", whose queries see the whole text",
                          "logn-entropy is the like by the number of keys"));
 }
 
-std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
-  auto rule = make_normalizer(spec);
-  require_causal(*rule, spec, source);
-  return rule;
+std::unique_ptr<Normalizer> make_normalizer(const std::string& spec, const SourceInfo& source) {
+  auto normalizer = make_normalizer(spec);
+  require_causal(*normalizer, spec, source);
+  return normalizer;
 }
 
 ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
@@ -159,7 +161,7 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   if (options.own_normalizer != nullptr) {
     require_causal(*options.own_normalizer, options.normalizer, source);
   } else if (options.normalizer != "softmax") {
-    plan.intervention.rule = make_rule(options.normalizer, source);
+    plan.intervention.normalizer = make_normalizer(options.normalizer, source);
   }
   if (options.own_pattern == nullptr && options.measure.masked) {
     plan.intervention.pattern = make_pattern(options.pattern);

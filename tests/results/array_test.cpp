@@ -98,12 +98,12 @@ TEST_F(ArrayTest, SelTakesTheLabel) {
       }
     }
   }
-  const LabelledArray array({{"length", Numbers{32, 64}}, {"rule", Names{"relu"}}});
+  const LabelledArray array({{"length", Numbers{32, 64}}, {"normalizer", Names{"relu"}}});
   EXPECT_EQ(thrown<UsageError>([&] { array.sel("length", 33.0); }),
             "results: expected a label of \"length\", found 33");
   EXPECT_THROW(array.sel("length", 32 * (1 + 2e-9)), UsageError);
-  EXPECT_EQ(thrown<UsageError>([&] { array.sel("rule", "rel"); }),
-            "results: expected a label of \"rule\", found rel");
+  EXPECT_EQ(thrown<UsageError>([&] { array.sel("normalizer", "rel"); }),
+            "results: expected a label of \"normalizer\", found rel");
 }
 
 TEST_F(ArrayTest, TakeKeepsTheOrderAndRepeats) {

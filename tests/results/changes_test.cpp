@@ -155,8 +155,8 @@ TEST(Changes, EachInterventionHasALine) {
   EXPECT_EQ(list.measured[1].labels, (Labels{{"normalizer", "original"}, {"length", "64"}}));
 }
 
-// A comparison of two rules at two lengths, with errors that are smaller for changes: these pair
-// the rows.
+// A comparison of two normalizers at two lengths, with errors that are smaller for changes: these
+// pair the rows.
 Results compared() {
   Results r;
   r.set_coord("layer", Numbers{5});
