@@ -94,10 +94,10 @@ Results merge_lengths(std::vector<Results> passes) {
 Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress) {
   const std::vector<int>& lengths = plan.options.lengths;
-  // A length that does not fit is told before work begins.
+  // A length that does not fit is refused before work begins.
   for (const int length : lengths) source.set_context(length);
   PassProgress whole(progress, lengths);
-  std::vector<Results> passes;  // the longest, which has most to tell, first
+  std::vector<Results> passes;  // the longest, which says most, first
   bool stopped = false;
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
