@@ -126,7 +126,8 @@ class LabelledArray {
   LabelledArray renamed(std::string_view from, std::string to) const;
   // The same cells repeated along a further dim, which becomes number `axis` of the dims.
   LabelledArray insert_dim(const Dimension& dim, std::size_t axis) const;
-  // Every value through `f`, without standard errors and rows.
+  // Puts every value through `f`, but for the one that says none was found, and drops standard
+  // errors and rows.
   LabelledArray map(const std::function<double(double)>& f) const;
   // Puts an array of the other dims, in the same order and of the same sizes, at one place of a
   // dim. Parts that either lacks stay as they are.

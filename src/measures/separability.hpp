@@ -33,8 +33,9 @@ struct SeparationBounds {
 // in float64, from the logits on.
 class Separator {
  public:
-  // Starts on row number `line` of the block of `sums`, which `row` and `rule` give the weights of.
-  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& rule);
+  // Starts on row number `line` of the block of `sums`; its weights are those of `row` under
+  // `normalizer`.
+  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer);
   // Separates the set of size number `size` of the plan; kind is unit or null.
   Separation separate(PrefixKind kind, int size);
   // Computes the bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`.
@@ -79,7 +80,7 @@ class Separator {
   SelectionSums* sums_ = nullptr;
   Index line_ = 0;
   const Row* row_ = nullptr;
-  const Normalizer* rule_ = nullptr;
+  const Normalizer* normalizer_ = nullptr;
   bool have_weights_ = false;
   std::vector<double> logits_, packed_;  // in key order
   std::vector<double> weights_;          // by column

@@ -1,6 +1,7 @@
 #include "headgauge/array.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +25,13 @@ std::size_t axis_after_heads(const LabelledArray& array) {
     return dim.name() != "layer" && dim.name() != "head";
   };
   return static_cast<std::size_t>(std::ranges::find_if(array.dims(), other) - array.dims().begin());
+}
+
+void check_place(const Dimension& dim, Index place) {
+  if (place >= 0 && place < dim.size()) return;
+  throw UsageError(fault("results",
+                         fmt::format("an index below {} along \"{}\"", dim.size(), dim.name()),
+                         std::to_string(place), ""));
 }
 
 template <class T>
@@ -116,12 +124,7 @@ Index LabelledArray::offset(std::span<const Index> cell) const {
   }
   Index offset = 0;
   for (std::size_t k = 0; k < cell.size(); ++k) {
-    if (cell[k] < 0 || cell[k] >= dims_[k].size()) {
-      throw UsageError(
-          fault("results",
-                fmt::format("an index below {} along \"{}\"", dims_[k].size(), dims_[k].name()),
-                std::to_string(cell[k]), ""));
-    }
+    check_place(dims_[k], cell[k]);
     offset += cell[k] * strides_[k];
   }
   return offset;
@@ -169,12 +172,17 @@ LabelledArray LabelledArray::gathered(Gather which) const {
 }
 
 void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
-  std::vector<Index> cells;
-  each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
-  if (cells.size() != from.values.size()) {
-    throw UsageError(fault("results", fmt::format("an array of {} cells", cells.size()),
-                           fmt::format("one of {}", from.values.size()), ""));
+  std::vector<Index> cells, sizes, others;
+  for (const auto& offsets : to.offsets) sizes.push_back(std::ssize(offsets));
+  for (const Dimension& dim : from.dims_) others.push_back(dim.size());
+  // A dim of one place is as good as none.
+  std::erase(sizes, 1);
+  std::erase(others, 1);
+  if (sizes != others) {
+    throw UsageError(fault("results", fmt::format("an array of {}", fmt::join(sizes, " x ")),
+                           fmt::format("one of {}", fmt::join(others, " x ")), ""));
   }
+  each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
   put_cells(from.values, cells, values);
   put_cells(from.standard_error, cells, standard_error);
   put_cells(from.rows, cells, rows);
@@ -183,11 +191,7 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
 LabelledArray LabelledArray::isel(std::string_view dim, Index place) const {
   const std::size_t k = require_axis(dim);
   const Index from_start = place < 0 ? place + dims_[k].size() : place;
-  if (from_start < 0 || from_start >= dims_[k].size()) {
-    throw UsageError(fault("results",
-                           fmt::format("an index below {} along \"{}\"", dims_[k].size(), dim),
-                           std::to_string(place), ""));
-  }
+  check_place(dims_[k], from_start < 0 ? place : from_start);
   Gather which = everything();
   which.base = from_start * strides_[k];
   which.dims.erase(which.dims.begin() + static_cast<std::ptrdiff_t>(k));
@@ -211,7 +215,10 @@ LabelledArray LabelledArray::take(std::string_view dim, std::span<const Index> p
   Gather which = everything();
   which.dims[k] = dims_[k].take(places);
   const std::vector<Index> all = std::exchange(which.offsets[k], {});
-  for (const Index place : places) which.offsets[k].push_back(all[place]);
+  for (const Index place : places) {
+    check_place(dims_[k], place);
+    which.offsets[k].push_back(all[place]);
+  }
   return gathered(std::move(which));
 }
 
@@ -237,6 +244,10 @@ LabelledArray LabelledArray::renamed(std::string_view from, std::string to) cons
 }
 
 LabelledArray LabelledArray::insert_dim(const Dimension& dim, std::size_t axis) const {
+  if (axis > dims_.size()) {
+    throw UsageError(fault("results", fmt::format("a place among {} dims", dims_.size()),
+                           std::to_string(axis), ""));
+  }
   Gather which = everything();
   const auto at = static_cast<std::ptrdiff_t>(axis);
   which.dims.insert(which.dims.begin() + at, dim);
@@ -249,12 +260,15 @@ LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   LabelledArray array = *this;
   array.standard_error.clear();
   array.rows.clear();
-  for (double& value : array.values) value = f(value);
+  for (double& value : array.values) {
+    if (array.none != value) value = f(value);
+  }
   return array;
 }
 
 void LabelledArray::put(std::string_view dim, Index place, const LabelledArray& slice) {
   const std::size_t k = require_axis(dim);
+  check_place(dims_[k], place);
   Gather to = everything();
   to.offsets[k] = {to.offsets[k][place]};
   scatter(slice, to);

@@ -94,10 +94,10 @@ Results merge_lengths(std::vector<Results> passes) {
 Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress) {
   const std::vector<int>& lengths = plan.options.lengths;
-  // A length that does not fit is told before work begins.
+  // A length that does not fit is refused before work begins.
   for (const int length : lengths) source.set_context(length);
   PassProgress whole(progress, lengths);
-  std::vector<Results> passes;  // the longest, which has most to tell, first
+  std::vector<Results> passes;  // the longest, which says most, first
   bool stopped = false;
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
@@ -123,10 +123,10 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
         fmt::format("interrupted: the lengths {} are left out",
                     fmt::join(std::span(lengths).first(lengths.size() - finished), ", ")));
   }
-  derive_over_lengths(merged);
+  const std::vector<std::string> derived = derive_over_lengths(merged);
   if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
-    for (const char* name : {"entropy_slope", "max_weight_slope", "effective_tokens_forecast"}) {
-      if (merged.metric(name) != nullptr) add_change(name, dim, merged);
+    for (const std::string& name : derived) {
+      if (merged.require_metric(name).has_dim(dim)) add_change(name, dim, merged);
     }
   }
   return merged;

@@ -133,7 +133,9 @@ MaybeLine Summary::critical() const {
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;
   Line line;
-  const auto range = [&]() -> Line& { return line.say("N = ").whole({Line::Kind::critical_range}, *searched); };
+  const auto range = [&]() -> Line& {
+    return line.say("N = ").whole({Line::Kind::critical_range}, *searched);
+  };
   const auto share = find_cell(results_, "critical_fraction", {});
   const bool found = whole->value >= 1 && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");
@@ -159,7 +161,8 @@ MaybeLine Summary::critical() const {
     return n >= 1 ? std::optional(-n) : std::nullopt;
   });
   if (judged > 0) {
-    line.say("; one by one ").whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
+    line.say("; one by one ")
+        .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
     range();
@@ -209,10 +212,10 @@ MaybeLine Summary::separability() const {
   line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", ");
   if (judged) {
-    flag_count(line, "saturated", "tells its", "tell their");
-    line.say(" keys apart no better than random vectors; against these ");
+    flag_count(line, "saturated", "separates its", "separate their");
+    line.say(" keys no better than random vectors; against these ");
   } else {
-    line.say("by the share of keys told apart, against that of random vectors, ");
+    line.say("by the share of separable keys, against that of random vectors, ");
   }
   compare(line, *most).say(" does best");
   return compare(line.say(", "), *least).say(" worst.").done();
