@@ -1,4 +1,4 @@
-// What about a head is worth a user's attention, and what to do about it.
+// What about a head is worth a user's attention.
 #pragma once
 
 #include <span>
@@ -9,13 +9,14 @@
 
 namespace headgauge {
 
-// Declares a flag once: the results, the table's legend and the docs use this.
+// Declares a flag once: the results, the table's legend and the docs use this. A flag describes; what
+// it predicts of the loss when the head is changed is in docs/validity.md, and it gives no advice
+// where that is nothing on two of three models.
 struct FlagInfo {
   std::string name;
   std::string short_name;  // for a column of the table
   std::string meaning;     // when it is raised, in words
   std::string source;
-  std::string advice;  // one sentence
 };
 
 const std::vector<FlagInfo>& flag_infos();

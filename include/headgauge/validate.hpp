@@ -16,7 +16,7 @@ namespace headgauge {
 struct ValidateOptions {
   // What predicts: the metrics of scan() and converge() at the longest length.
   ScanOptions scan;
-  // What is done to one head at a time: rules and patterns as compare() takes them.
+  // What is done to one head at a time: normalizers and patterns as compare() takes them.
   std::vector<std::string> patterns = {"sinks:sinks=4,window=60", "topk:k=16"};
   std::vector<std::string> normalizers = {"uniform", "softmax:t=0.5", "softmax:t=2"};
   int permutations = 9999;  // of the heads, for a p-value

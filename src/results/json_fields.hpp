@@ -16,7 +16,7 @@ void fields(Io& io, Flag& flag) {
   io("value", flag.value);
   io("threshold", flag.threshold);
   io("source", flag.source);
-  io("advice", flag.advice);
+  io.optional("advice", flag.advice);
   io.optional("partner", flag.partner);
   io.optional("change", flag.change);
 }

@@ -102,45 +102,30 @@ struct Entry {
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
       {{"dispersed", "disp", "entropy above 0.95 of its maximum",
-        "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)",
-        "It averages instead of selecting at this length: watch its entropy, and try a shorter "
-        "context or a sparse or length-aware normalizer."},
+        "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        dispersed},
       {{"collapsed", "coll", "entropy below 0.05 of its maximum",
-        "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)",
-        "Nearly all of its weight lies on one key: a few keys are enough to serve it, and in "
-        "training watch its entropy, for little gradient passes through it."},
+        "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        collapsed},
       {{"sink", "sink", "more than 0.3 of its weight on the first token",
-        "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3",
-        "It rests on the first token: keep that token's key when you drop keys or slide the "
-        "window."},
+        "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3"},
        sink},
       {{"saturated", "sat", "separability within 2 standard errors of that of random vectors",
         "arXiv 2508.17821, section on separability; the comparison with random vectors is "
-        "headgauge's",
-        "Its selected keys stand out no more than random vectors would: select fewer keys (N below "
-        "6 % of the length) and watch its separability."},
+        "headgauge's"},
        saturated},
       {{"over_selected", "over", "90 % of its weight on more than 6 % of its keys",
-        "arXiv 2508.17821, critical N below 6 % of L",
-        "Its weight is spread over more keys than a head can separate: keep N below 6 % of the "
-        "length, and expect it to suffer first when keys are dropped."},
+        "arXiv 2508.17821, critical N below 6 % of L"},
        over_selected},
       {{"sensitive", "sens",
         "gradient norm above 0.25 when the two largest logits move apart (T = 1)",
-        "arXiv 2508.17821, algorithm 5; half of the valid bound 1/(2T)",
-        "Small changes of its largest logits change its weights much: avoid temperatures below 0.1 "
-        "and low-precision logits."},
+        "arXiv 2508.17821, algorithm 5; half of the valid bound 1/(2T)"},
        sensitive},
       {{"redundant", "dup", "its top 10 keys overlap by more than 0.8 with another head's",
-        "headgauge's cut-off; mean Jaccard overlap of the top-10 sets",
-        "It selects the same keys as its partner in this layer: try without one of the two."},
+        "headgauge's cut-off; mean Jaccard overlap of the top-10 sets"},
        redundant},
       {{"slow", "slow", "predicted rate of convergence below 0.1 (under softmax: horizon above 2)",
-        "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's",
-        "Its output settles slowly as tokens are added: give it its full context, and do not judge "
-        "it on short texts."},
+        "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's"},
        slow},
   };
   return list;
@@ -166,7 +151,7 @@ std::vector<Flag> find_flags(const Results& results) {
       const auto finding = entry.rule(results, head);
       if (!finding || !finding->raised) continue;
       flags.push_back({entry.info.name, head.layer, head.head, *length, finding->value,
-                       finding->threshold, entry.info.source, entry.info.advice, finding->partner});
+                       finding->threshold, entry.info.source, "", finding->partner});
     }
   }
   return flags;

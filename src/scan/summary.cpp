@@ -264,7 +264,7 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   std::vector<Candidate> candidates{
       {summary.dispersion(), false}, {summary.roles(), false},      {summary.growth(), true},
       {summary.outlook(), false},    {summary.critical(), false},   {summary.separability(), false},
-      {summary.spread(), true},      {summary.largest_key(), true}, {summary.advice(), false},
+      {summary.spread(), true},      {summary.largest_key(), true},
   };
   std::size_t count = 0;
   for (const bool spare : {false, true}) {

@@ -16,8 +16,7 @@
 
 namespace headgauge::summary {
 
-inline constexpr double kSink = 0.3;        // as for the flag of that name
-inline constexpr double kSensitive = 0.25;  // likewise
+inline constexpr double kSink = 0.3;  // as for the flag of that name
 
 struct HeadCell {
   HeadName head;
@@ -37,11 +36,8 @@ class Summary {
   MaybeLine separability() const;
   MaybeLine spread() const;
   MaybeLine largest_key() const;
-  MaybeLine advice() const;
 
  private:
-  void temperature(Line& line) const;
-
   using Score = std::function<std::optional<double>(const HeadName&)>;
 
   std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {

@@ -67,7 +67,7 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
   EXPECT_EQ(flag.value, c.raised);
   EXPECT_EQ(flag.threshold, c.quiet);
   EXPECT_FALSE(flag.source.empty());
-  EXPECT_EQ(flag.advice.back(), '.');
+  EXPECT_EQ(flag.advice, "") << "what is not tried is not advised";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalarFlag,
@@ -155,19 +155,11 @@ TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {
   EXPECT_EQ(judged, flags);
 }
 
-TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndOneSentenceOfAdvice) {
-  std::string all_advice;
+TEST(Flags, EveryFlagIsDeclaredWithAShortNameAndAMeaning) {
   for (const FlagInfo& info : flag_infos()) {
     EXPECT_LE(info.short_name.size(), 4u) << info.name;
     EXPECT_FALSE(info.meaning.empty());
-    EXPECT_EQ(std::count(info.advice.begin(), info.advice.end(), '\n'), 0);
-    EXPECT_EQ(info.advice.find(". "), std::string::npos) << info.name << ": one sentence";
-    all_advice += info.advice;
-  }
-  // Paper A's practical rules.
-  for (const char* rule : {"N below 6 % of the length", "watch its entropy",
-                           "watch its separability", "avoid temperatures below 0.1"}) {
-    EXPECT_NE(all_advice.find(rule), std::string::npos) << rule;
+    EXPECT_FALSE(info.source.empty());
   }
 }
 

@@ -159,32 +159,13 @@ TEST(Summary, OtherLinesStandInForThoseThatCannotBeSaid) {
             "1024.");
 }
 
-TEST(Summary, AdviceDoesNotAskForMoreKeysThanAreNeeded) {
-  Results r = scanned_results();
-  for (double& value : r.metric("mass_90")->values) value = std::min(value, 50.0);
-  EXPECT_NE(texts(r)[4].find("that is enough even for head 0.0 (50.0 keys"), std::string::npos);
-}
-
-TEST(Summary, AdviceOnTemperatureDependsOnTheGradients) {
-  Results r = scanned_results();
-  const auto advice = [&] {
-    testing::expect_every_number_is_in_the_results(r);
-    const std::string line = texts(r)[4];
-    return line.substr(line.find("; ") + 2);
-  };
-  for (double& g : r.metric("sensitivity")->values) g *= .1;
-  EXPECT_EQ(advice(),
-            "stay above T = 0.1, for at T = 1 already head 1.2 has a gradient of 0.30 between its "
-            "two best keys.");
-  for (double& g : r.metric("sensitivity_top2")->values) g *= .5;
-  EXPECT_EQ(
-      advice(),
-      "the gradients leave room down to T = 0.1: at most 0.06 there, in head 1.2 (0.01 at T = "
-      "1).");
-  std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity_top2"; });
-  EXPECT_EQ(advice().find("stay above"), std::string::npos);
-  std::erase_if(r.metrics, [](const auto& entry) { return entry.first == "sensitivity"; });
-  EXPECT_EQ(texts(r)[4].find("T = "), std::string::npos) << texts(r)[4];
+// What was not tried is not advised: no number of keys to keep, no temperature to stay above.
+TEST(Summary, GivesNoAdvice) {
+  for (const std::string& line : texts(scanned_results())) {
+    for (const char* word : {"keep at most", "stay above", "leave room"}) {
+      EXPECT_EQ(line.find(word), std::string::npos) << line;
+    }
+  }
 }
 
 TEST(Summary, NothingMeasuredNothingSaid) {

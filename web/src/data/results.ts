@@ -29,7 +29,7 @@ export interface Flag {
   value: number;
   threshold: number;
   source: string;
-  advice: string;
+  advice?: string; // of compare: what was tried, and what it gave
   partner?: number;
   change?: string; // of diff: "gained" or "lost"
 }

@@ -53,7 +53,7 @@ function flagGroup({ name, flags }: FlagGroup): HTMLElement {
       ` ${count(flags.length, "head")}`,
       same && element("span", { class: "note" }, `threshold ${shown(first.threshold)}`),
     ),
-    element("p", { class: "advice" }, first.advice),
+    first.advice ? element("p", { class: "advice" }, first.advice) : null,
     element(
       "p",
       { class: "note" },
@@ -117,7 +117,7 @@ export function flagsOfHead(flags: readonly Flag[]): HTMLElement {
               ". ",
             )
           : null,
-        element("span", { class: "advice" }, flag.advice),
+        flag.advice ? element("span", { class: "advice" }, flag.advice) : null,
         element("span", { class: "note" }, ` (${flag.source})`),
       ),
     ),

@@ -53,7 +53,7 @@ async function open(page: Page): Promise<Opened> {
     title(results, found, all, place),
     section(
       "flags",
-      "Flags and advice",
+      "Flags",
       flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
     ),
     section("figures", "Figures", interventionChoice(page), drawings),
