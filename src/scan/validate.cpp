@@ -289,11 +289,13 @@ std::vector<Option> options_of(ValidateOptions& o) {
 Results validate(std::span<const std::string> texts, const OpenText& open,
                  const ValidateOptions& options, Progress* progress, std::stop_token stop) {
   if (texts.empty()) throw UsageError(fault("validate", "texts", "none", "name at least two"));
-  if (options.patterns.empty() && options.normalizers.empty()) {
+  ValidateOptions chosen = options;
+  for (auto* names : {&chosen.patterns, &chosen.normalizers}) std::erase(*names, "none");
+  if (chosen.patterns.empty() && chosen.normalizers.empty()) {
     throw UsageError(fault("ValidateOptions::patterns", "patterns or normalizers to put in place",
                            "none", "name one"));
   }
-  return Validation(texts, options, progress).run(open, stop);
+  return Validation(texts, chosen, progress).run(open, stop);
 }
 
 bool predicts(const Results& results, Index predictor, Index intervention) {

@@ -27,6 +27,7 @@ TEST(Golden, Weights) {
   expect("entmax", {-2, 0, .5}, {0, .3260, .6740}, 5e-5);
   expect("sparsemax", {.5, .2, -1}, {.65, .35, 0});
   expect("softpick", {1, -1}, {.731059, 0});
+  expect("uniform", {1, -1, 30}, {1 / 3., 1 / 3., 1 / 3.});
   expect("sasoftmax", {1, -1}, {.880797, 0});
   expect("sigmoid", {0, 0, 0, 0}, {.2, .2, .2, .2});
   // Stieltjes q = 1 at two zeros: lam = 2, so each has 1/2 = (2 - 0)^-1.

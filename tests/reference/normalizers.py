@@ -55,6 +55,11 @@ def softmax_at(t: float) -> Normalizer:
     return SOFTMAX if t == 1.0 else scaled(lambda n, position: 1.0 / t)
 
 
+@normalizer("uniform")
+def uniform() -> Normalizer:
+    return scaled(lambda n, position: 0.0)
+
+
 @normalizer("ssmax:s=0.43,b=0")
 def ssmax(s: float, b: float) -> Normalizer:
     return scaled(lambda n, t: s * math.log(n) + b)
