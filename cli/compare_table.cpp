@@ -101,7 +101,7 @@ class ComparisonTable {
          "paper A: distance of the top set's output from the others"},
         {"separability", "sep.", "", 5, 4, "paper A: share of the top set that is separable"},
         {"separability_null", "rand.", "", 5, 5,
-         "the same for random vectors in place of the tokens'"},
+         "the same with the weights dealt out to the keys at random"},
         {"jacobian_spectral", "sens.", "||J||", 6, 7, "spectral norm of the weights' Jacobian"},
     };
     std::vector<Column> columns;

@@ -149,7 +149,8 @@ void Table::choose_columns() {
       {"mass_90", "90 %", "keys", 5, "how many keys hold 90 % of the weight", "over_selected"},
       {"separability", "sep.", n, 5,
        "share of its N heaviest keys that stand apart from all others", "saturated"},
-      {"separability_null", "rand.", n, 5, "the same with random vectors in place of the tokens'"},
+      {"separability_null", "rand.", n, 5,
+       "the same with its weights dealt out to the keys at random"},
       {"critical_n_head", "crit.", "N", 5,
        "N at which the heaviest keys alone carry its output (reading \"context\")"},
   };

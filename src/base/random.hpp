@@ -14,7 +14,7 @@ namespace headgauge {
 // What a stream of random numbers is for; streams of different domains never coincide.
 enum class RandomDomain : std::uint32_t {
   sensitivity_direction = 1,  // a = layer * 65536 + head, b = row + (document << 20)
-  separability_null = 2,      // a = dimension, b = key position
+  sphere_points = 2,          // a = dimension, b = key position
   monte_carlo_subset = 3,     // a = layer * 65536 + head, b = row + (document << 20)
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
@@ -26,10 +26,12 @@ enum class RandomDomain : std::uint32_t {
   bootstrap = 11,         // a = pair of metrics, b = resample
   synthetic_model = 12,   // a = which matrix
   synthetic_tokens = 13,  // a = scale * 65536 + point, b = replicate
-  synthetic_reference = 14,  // a = 0, or 1 + scale, b = batch
-  synthetic_uniform = 15,    // a = point, b = replicate; the net: a = 2^31, b = 0
-  synthetic_hardmax = 16,    // a = point, b = replicate
-  permuted_heads = 17,       // a = pair of quantities, b = draw
+  synthetic_reference = 14,         // a = 0, or 1 + scale, b = batch
+  synthetic_uniform = 15,           // a = point, b = replicate; the net: a = 2^31, b = 0
+  synthetic_hardmax = 16,           // a = point, b = replicate
+  separability_pairing = 17,        // a = layer * 65536 + head, b = row + (document << 20)
+  separability_pairing_local = 18,  // a = layer * 65536 + head, b = row + (document << 20)
+  permuted_heads = 19,              // a = pair of quantities, b = draw
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.
@@ -41,8 +43,12 @@ class RandomStream {
         b_(b),
         domain_(static_cast<std::uint32_t>(domain)) {}
 
+  // What block i is made of.
+  std::array<std::uint32_t, 2> key() const { return key_; }
+  std::array<std::uint32_t, 4> counter(std::uint32_t i) const { return {i, a_, b_, domain_}; }
+
   std::array<std::uint32_t, 4> block(std::uint32_t i) const {
-    std::array<std::uint32_t, 4> c{i, a_, b_, domain_};
+    std::array<std::uint32_t, 4> c = counter(i);
     std::uint32_t k0 = key_[0], k1 = key_[1];
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];

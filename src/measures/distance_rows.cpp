@@ -128,7 +128,7 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums&
   const bool has_cross = gram.has_products();
   if (has_cross) cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
   int member = 0;
-  const auto attention = block.member_weights(row, PrefixKind::null);
+  const auto attention = block.member_weights(row, PrefixKind::attention);
   for (int s = 0; s < line.sizes; ++s) {
     const int size = block.plan().sizes[s];
     for (; member < size; ++member) {

@@ -199,7 +199,7 @@ Matrix<float> sphere_points(std::uint64_t seed, Index dimension, Index count, Th
   Matrix<float> points(count, dimension);
   pool.for_each(count, [&](Index j) {
     std::vector<double> z(dimension);
-    const RandomStream random(seed, RandomDomain::separability_null,
+    const RandomStream random(seed, RandomDomain::sphere_points,
                               static_cast<std::uint32_t>(dimension), static_cast<std::uint32_t>(j));
     random.normals(z);
     double sum = 0;

@@ -94,10 +94,11 @@ void SelectionBlock::lay_out_keys(const Row& row, Line& line) {
   const std::span<float> scaled = of(line, columns_.scaled);
   const std::span<std::int32_t> rank = of(line, columns_.rank);
   fill_outside(attention, line, 0.0f);
-  fill_outside(scaled, line, 1.0f);
   fill_outside(rank, line, kNoKey);
   std::ranges::copy(row.weights, attention.begin() + line.lead);
   std::ranges::fill(rank.subspan(line.lead, line.n), kUnranked);
+  if (!plan_->scaled()) return;
+  fill_outside(scaled, line, 1.0f);
   const ScaledSums sums = scale_weights(row.weights, line.norm.subspan(line.lead, line.n),
                                         scaled.subspan(line.lead, line.n));
   line.scaled_mass = sums.absolute;
@@ -137,13 +138,13 @@ void SelectionBlock::lay_out_members(const Row& row, Index r, int count) {
   std::uint32_t* gram_row = members_.row.data() + m;
   float* scaled = members_.weight[number(PrefixKind::scaled)].data() + m;
   float* unit = members_.weight[number(PrefixKind::unit)].data() + m;
-  float* attention = members_.weight[number(PrefixKind::null)].data() + m;
+  float* attention = members_.weight[number(PrefixKind::attention)].data() + m;
   for (int k = 0; k < count; ++k) {
     const Index column = line.column(row.top[k]);
     rank[column] = k;
     position[k] = static_cast<std::uint32_t>(line.first_column() + column);
     gram_row[k] = row_of[column];
-    scaled[k] = line.scaled[column];
+    if (plan_->scaled()) scaled[k] = line.scaled[column];
     attention[k] = line.attention[column];
     unit[k] = has_zero && line.norm[column] == 0.0f ? 0.0f : attention[k];
   }
@@ -171,9 +172,10 @@ void SelectionBlock::sort_events(Index r) {
 }
 
 void SelectionBlock::add_up_members(Index r) {
-  for (const PrefixKind kind : {PrefixKind::scaled, PrefixKind::unit, PrefixKind::null}) {
+  for (const PrefixKind kind : {PrefixKind::scaled, PrefixKind::unit, PrefixKind::attention}) {
+    if (kind == PrefixKind::scaled && !plan_->scaled()) continue;
     SetSums* to = set_sums_[number(kind)].data() + r * sizes_;
-    if (kind == PrefixKind::null && !space_->gram->has_zero()) {
+    if (kind == PrefixKind::attention && !space_->gram->has_zero()) {
       std::copy_n(set_sums_[number(PrefixKind::unit)].begin() + r * sizes_, sizes_, to);
       continue;
     }
@@ -200,7 +202,7 @@ const float* SelectionBlock::column_weights(Index row, PrefixKind kind) const {
   const Line& l = line(row);
   kind = resolve(kind);
   if (kind == PrefixKind::scaled) return l.scaled.data();
-  if (kind == PrefixKind::null || !space_->gram->has_zero()) return l.attention.data();
+  if (kind == PrefixKind::attention || !space_->gram->has_zero()) return l.attention.data();
   return columns_.unit.data() + (l.attention.data() - columns_.attention.data());
 }
 

@@ -25,22 +25,24 @@ struct SelectionPlan {
   int draws = 0;            // random sets a row to check the expected distance with
   std::uint64_t seed = 0;
   int depth() const { return std::max(critical, sizes.empty() ? 0 : sizes.back()); }
+  // Whether anything is asked of the vectors as they are.
+  bool scaled() const { return distance || !unit_sphere; }
 };
 
 // The vectors that a head's rows are measured against.
 struct SelectionSpace {
   const Gram* gram = nullptr;
-  Vectors x;                   // what gram was built from
-  const Gram* null = nullptr;  // random points in place of x; only with separability
+  Vectors x;  // what gram was built from
   // See closest_pairs(), or nearest_positions() for a head with a mask; only with separability.
   std::span<const double> closest;
 };
 
-// Prefix sums over N with one set of weights w: <s_N, u_j> for unit vectors u_j.
+// The weights w of the members of a set. Prefix sums over N are of the first two kinds: <s_N, u_j>
+// for unit vectors u_j.
 enum class PrefixKind {
-  scaled,  // w = a |x|: the vectors as they are
-  unit,    // w = a: vectors on the unit sphere
-  null,    // w = a: random points
+  scaled,     // w = a |x|: the vectors as they are
+  unit,       // w = a, 0 for a vector of length 0: vectors on the unit sphere
+  attention,  // w = a
 };
 
 class SelectionBlock {
@@ -61,7 +63,7 @@ class SelectionBlock {
     int sizes = 0;                              // sizes N < n, a prefix of SelectionPlan::sizes
     int critical = 0;                           // N < n summed for critical N
     std::span<const float> attention;           // a_j, 0 where there is no key
-    std::span<const float> scaled;              // a_j |x_j|, 1 where there is no key
+    std::span<const float> scaled;              // a_j |x_j|, 1 where there is no key; if asked for
     std::span<const std::int32_t> rank;         // see kNoKey
     std::span<const float> norm;                // |x_j|
     std::span<const std::uint32_t> member;      // positions, by rank

@@ -15,6 +15,7 @@
 #include "measures/gram.hpp"
 #include "measures/selection_sums.hpp"
 #include "measures/separability.hpp"
+#include "measures/separability_nulls.hpp"
 
 namespace headgauge {
 namespace {
@@ -42,7 +43,8 @@ SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
 // The metrics of rows of the separability group; all but the first are empty where only coverage is
 // wanted.
 struct SeparabilityMetrics {
-  MetricHandle separability, lower, model_lower, model_upper, lower_paper, upper_paper, null;
+  MetricHandle separability, lower, model_lower, model_upper, lower_paper, upper_paper;
+  SeparabilityNulls::Metrics nulls;
 
   void declare(MetricRegistry& metrics) {
     separability = metrics.add("separability");
@@ -51,7 +53,11 @@ struct SeparabilityMetrics {
     model_upper = metrics.add("separability_model_upper");
     lower_paper = metrics.add("separability_lower_paper");
     upper_paper = metrics.add("separability_upper_paper");
-    null = metrics.add("separability_null");
+    nulls.any.value = metrics.add("separability_null");
+    nulls.any.excess = metrics.add("separability_excess");
+    nulls.local.value = metrics.add("separability_null_local");
+    nulls.local.excess = metrics.add("separability_excess_local");
+    nulls.sphere.value = metrics.add("separability_sphere");
   }
   void declare_hidden(MetricRegistry& metrics) {
     MetricInfo hidden = metric_info("separability");
@@ -81,10 +87,13 @@ class SelectionMeasure : public Measure {
     DistanceRows distance;
     Separator separator;
     ClosestPair closest;
+    Matrix<int> distinguishable;  // rows x sizes
+    SeparabilityNulls nulls;
+    std::vector<PrefixSums> prefixes;
   };
 
   void use_vectors(const HeadInput& head, Index length, ThreadPool& pool);
-  void use_null(Index length, ThreadPool& pool);
+  void use_sphere(Index length, ThreadPool& pool);
   std::span<const double> closest_keys(const Visibility& visibility, ThreadPool& pool);
   void derive_sampled_error(std::span<const LayerStatistics* const> layers, Results& results) const;
   void measure_separability(const RowBlock& rows, int slot, RowSink& sink);
@@ -104,10 +113,12 @@ class SelectionMeasure : public Measure {
   Index length_ = 0;
   std::unique_ptr<Gram> gram_;
   CrossDistance cross_;
-  std::unique_ptr<Gram> null_;
+  Matrix<float> points_;  // of the sphere
+  std::unique_ptr<Gram> sphere_;
   std::map<Index, std::vector<double>> closest_;  // by window
   std::vector<double> nearest_;                   // of nearest_positions(), once a head has a mask
   SelectionSpace space_;
+  NullSpaces nulls_;
   bool left_out_ = false;  // some Gram matrix did not fit
 
   std::vector<Workspace> workspaces_;
@@ -121,6 +132,8 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroup
       gram_limit_(gram_limit),
       plan_(make_plan(options, groups)),
       workspaces_(std::max(slots, 1)) {
+  nulls_.plan = null_plan(plan_, plan_.unit_sphere);
+  nulls_.sphere_plan = null_plan(plan_, true);
   if (groups_.coverage) coverage_.emplace(options_.lengths, plan_.sizes, slots);
 }
 
@@ -151,10 +164,10 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
     if (l <= head.length()) length = std::min<Index>(head.x.size(), l);
   }
   use_vectors(head, length, pool);
-  space_ = {gram_.get(), head.x, nullptr, {}};
-  if (plan_.separability) {
-    use_null(length, pool);
-    space_.null = null_.get();
+  space_ = {gram_.get(), head.x, {}};
+  if (groups_.separability) {
+    use_sphere(length, pool);
+    nulls_.text = space_;
     space_.closest = closest_keys(head.visibility, pool);
   }
   if (coverage_) coverage_->begin_head(head, length);
@@ -174,19 +187,21 @@ void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPo
   length_ = length;
 }
 
-void SelectionMeasure::use_null(Index length, ThreadPool& pool) {
-  if (null_ && null_->columns() >= length && null_->dimension() == gram_->dimension()) return;
-  null_.reset();
-  const Matrix<float> points = sphere_points(options_.seed, gram_->dimension(), length, pool);
+// As many points as the longest text has positions, whichever text comes first.
+void SelectionMeasure::use_sphere(Index length, ThreadPool& pool) {
+  if (!options_.lengths.empty()) length = std::max<Index>(length, options_.lengths.back());
+  if (sphere_ && sphere_->columns() == length && sphere_->dimension() == gram_->dimension()) return;
+  sphere_.reset();
+  points_ = sphere_points(options_.seed, gram_->dimension(), length, pool);
   Vectors z;
-  z.rows = points;
-  null_ = std::make_unique<Gram>(z, length, gram_limit_, pool);
+  z.rows = points_;
+  sphere_ = std::make_unique<Gram>(z, length, gram_limit_, pool);
+  nulls_.sphere = {sphere_.get(), z, {}};
 }
 
 // Where there is a mask, what ClosestPair begins with.
 std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibility,
                                                        ThreadPool& pool) {
-  if (!groups_.separability) return {};
   if (visibility.mask() != nullptr) {
     if (nearest_.empty()) nearest_ = nearest_positions(*gram_, plan_.unit_sphere, pool);
     return nearest_;
@@ -202,7 +217,14 @@ std::span<const double> SelectionMeasure::closest_keys(const Visibility& visibil
 void SelectionMeasure::observe(const RowBlock& block, int slot, RowSink& sink) {
   Workspace& work = workspaces_[slot];
   work.block.begin(block, space_, plan_);
-  work.sums.sum(work.block);
+  work.prefixes.clear();
+  work.sums.gather(work.block, work.prefixes);
+  if (groups_.separability) {
+    work.nulls.begin(block, nulls_);
+    work.nulls.gather(work.prefixes);
+  }
+  if (gram_->has_products()) sum_top_prefixes(gram_->products(), work.prefixes);
+  work.sums.finish();
   if (plan_.distance) work.distance.measure(block, work.sums, cross_, distance_, sink);
   if (plan_.separability) measure_separability(block, slot, sink);
 }
@@ -226,6 +248,10 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
   Workspace& work = workspaces_[slot];
   const SeparabilityMetrics& metrics = separability_;
   const bool is_signed = rows.normalizer->traits().is_signed;
+  Matrix<int>& distinguishable = work.distinguishable;
+  if (distinguishable.rows() < rows.size()) {
+    distinguishable = Matrix<int>(rows.size(), std::ssize(plan_.sizes));
+  }
   for (Index r = 0; r < work.block.rows(); ++r) {
     const Row& row = rows.rows[r];
     const auto& line = work.block.line(r);
@@ -236,7 +262,8 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
     if (groups_.separability && line.sizes > 0) closest2 = closest_pair(rows, row, work.closest);
     for (int s = 0; s < line.sizes; ++s) {
       const auto count = static_cast<double>(plan_.sizes[s]);
-      const Separation found = work.separator.separate(PrefixKind::unit, s);
+      const Separation found = work.separator.separate(s);
+      distinguishable(r, s) = found.distinguishable;
       sink.set(r, metrics.separability, s, found.distinguishable / count);
       if (coverage_) coverage_->sets().add_distinguishable(slot, s, found.members);
       if (!groups_.separability) continue;
@@ -246,10 +273,9 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
       sink.set(r, metrics.model_upper, s, bounds.model_upper);
       sink.set(r, metrics.lower_paper, s, bounds.lower_paper);
       sink.set(r, metrics.upper_paper, s, bounds.upper_paper);
-      const Separation null = work.separator.separate(PrefixKind::null, s);
-      sink.set(r, metrics.null, s, null.distinguishable / count);
     }
   }
+  if (groups_.separability) work.nulls.measure(distinguishable, metrics.nulls, sink);
 }
 
 void SelectionMeasure::end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
@@ -299,13 +325,17 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
   const Index sizes = std::ssize(plan.sizes);
   // At worst all tokens are distinct.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
-  if (plan.separability) bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
+  if (groups.separability) {
+    bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
+    bytes += longest * dimension * sizeof(float);
+  }
   if (plan.distance) bytes += CrossDistance::bytes(longest, longest);
   // Columns of a block: weights, ranks, projections and stored sums; then the members of its rows.
   const Index rows = std::clamp<Index>((Index{1} << 18) / std::max<Index>(longest, 1), 16, 64);
   const Index floats = rows * longest * (6 + sizes) +
                        rows * plan.depth() * (12 + 3 * sizes + 2 * (plan.critical > 0 ? 16 : 0));
   bytes += slots * floats * sizeof(float);
+  if (groups.separability) bytes += slots * floats * sizeof(float);  // of the nulls, less than that
   if (groups.coverage) {
     Index tokens = 0;
     for (const Index document : source.documents) tokens += std::min(document, longest);

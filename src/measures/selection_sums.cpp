@@ -13,32 +13,50 @@ constexpr float kInfiniteSquare = std::numeric_limits<float>::infinity();
 }  // namespace
 
 void SelectionSums::sum(const SelectionBlock& block) {
+  prefixes_.clear();
+  gather(block, prefixes_);
+  if (gram().has_products()) sum_top_prefixes(gram().products(), prefixes_);
+  finish();
+}
+
+void SelectionSums::gather(const SelectionBlock& block, std::vector<PrefixSums>& prefixes) {
   block_ = &block;
   sizes_ = std::ssize(block.plan().sizes);
   reserve();
-  sum_vectors();
-  if (block.plan().separability) sum_null();
+  const SelectionPlan& plan = block.plan();
+  if (!gram().has_products()) {
+    if (plan.distance) project(PrefixKind::scaled, 0, block.rows(), stored_.data());
+    if (plan.separability) project_separations();
+    return;
+  }
+  // Where separability is measured on the vectors as they are, one sum serves both.
+  const bool one = !plan.distance || (plan.separability && !plan.unit_sphere);
+  for (Index r = 0; r < block.rows(); ++r) {
+    if (block.line(r).member.empty()) continue;
+    PrefixSums prefix = prefix_of(r);
+    prefix.first = sum_of(r, one ? PrefixKind::unit : PrefixKind::scaled);
+    if (!one && plan.separability) prefix.second = sum_of(r, PrefixKind::unit);
+    prefixes.push_back(prefix);
+  }
+}
+
+void SelectionSums::finish() {
+  if (gram().has_products() && block_->plan().critical > 0) square_critical();
 }
 
 void SelectionSums::reserve() {
   const SelectionPlan& plan = block_->plan();
   const Index rows = block_->rows(), depth = block_->depth();
   if (plan.separability) {
-    for (Output& to : output_) {
-      grow(to.lowest, rows * sizes_ * kPrefixLanes);
-      grow(to.inside, rows * sizes_ * depth);
-      std::fill_n(to.lowest.begin(), rows * sizes_ * kPrefixLanes, kInfiniteSquare);
-    }
+    grow(output_.lowest, rows * sizes_ * kPrefixLanes);
+    grow(output_.inside, rows * sizes_ * depth);
+    std::fill_n(output_.lowest.begin(), rows * sizes_ * kPrefixLanes, kInfiniteSquare);
   }
   if (plan.distance) grow(stored_, rows * sizes_ * block_->stride());
   if (plan.critical > 0) {
     grow(before_, rows * depth);
     grow(critical_square_, rows * depth);
   }
-}
-
-const Gram& SelectionSums::gram(PrefixKind kind) const {
-  return kind == PrefixKind::null ? *block_->space().null : *block_->space().gram;
 }
 
 PrefixSums SelectionSums::prefix_of(Index row) const {
@@ -60,68 +78,29 @@ PrefixSum SelectionSums::sum_of(Index row, PrefixKind kind) {
     if (plan.critical > 0) sum.before = before_.data() + row * depth;
   }
   if (kind != PrefixKind::scaled && plan.separability) {
-    Output& to = output_[output_of(kind)];
     sum.weight = block_->column_weights(row, kind);
-    sum.lowest = to.lowest.data() + row * sizes_ * kPrefixLanes;
-    sum.inside = to.inside.data() + row * sizes_ * depth;
+    sum.lowest = output_.lowest.data() + row * sizes_ * kPrefixLanes;
+    sum.inside = output_.inside.data() + row * sizes_ * depth;
     sum.inside_stride = depth;
   }
   return sum;
 }
 
-// The sums of the vectors x, kinds scaled and unit.
-void SelectionSums::sum_vectors() {
-  const SelectionPlan& plan = block_->plan();
-  if (!gram(PrefixKind::unit).has_products()) {
-    if (plan.distance) project(PrefixKind::scaled, 0, block_->rows(), stored_.data());
-    if (plan.separability) project_separations(PrefixKind::unit);
-    return;
-  }
-  // Where separability is measured on the vectors as they are, one sum serves both.
-  const bool one = !plan.distance || (plan.separability && !plan.unit_sphere);
-  prefixes_.clear();
-  for (Index r = 0; r < block_->rows(); ++r) {
-    if (block_->line(r).member.empty()) continue;
-    PrefixSums prefix = prefix_of(r);
-    prefix.first = sum_of(r, one ? PrefixKind::unit : PrefixKind::scaled);
-    if (!one && plan.separability) prefix.second = sum_of(r, PrefixKind::unit);
-    prefixes_.push_back(prefix);
-  }
-  sum_top_prefixes(gram(PrefixKind::unit).products(), prefixes_);
-  if (plan.critical > 0) square_critical();
-}
-
-// The sums of the random points.
-void SelectionSums::sum_null() {
-  if (!gram(PrefixKind::null).has_products()) return project_separations(PrefixKind::null);
-  prefixes_.clear();
-  for (Index r = 0; r < block_->rows(); ++r) {
-    const SelectionBlock::Line& line = block_->line(r);
-    if (line.sizes == 0) continue;
-    PrefixSums prefix = prefix_of(r);
-    prefix.row.member_rows = line.member.data();  // every position has a point of its own
-    prefix.first = sum_of(r, PrefixKind::null);
-    prefixes_.push_back(prefix);
-  }
-  sum_top_prefixes(gram(PrefixKind::null).products(), prefixes_);
-}
-
 // Computes s_N itself, then its products with all unit vectors. Columns before a row's first panel
 // and beyond its last are computed as well, and not read.
 void SelectionSums::project(PrefixKind kind, Index first, Index count, float* to) {
-  const Gram& vectors = gram(kind);
+  const Gram& vectors = gram();
   const Index dimension = vectors.dimension(), stride = block_->stride();
   set_vectors_.assign(count * sizes_ * dimension, 0.0f);
   for (Index r = 0; r < count; ++r) {
     const SelectionBlock::Line& line = block_->line(first + r);
     const std::span<const float> weights = block_->member_weights(first + r, kind);
-    const auto& member = kind == PrefixKind::null ? line.member : line.member_row;
     float* sum = set_vectors_.data() + r * sizes_ * dimension;
     int k = 0;
     for (const int size : block_->sizes_of(first + r)) {
       if (k > 0) std::copy_n(sum - dimension, dimension, sum);
       for (; k < size; ++k) {
-        const float* unit = vectors.unit(member[k]).data();
+        const float* unit = vectors.unit(line.member_row[k]).data();
         for (Index d = 0; d < dimension; ++d) sum[d] += weights[k] * unit[d];
       }
       sum += dimension;
@@ -131,17 +110,17 @@ void SelectionSums::project(PrefixKind kind, Index first, Index count, float* to
        {to, count * sizes_, stride, stride}, {.col_end = std::min(stride, vectors.columns())});
 }
 
-void SelectionSums::project_separations(PrefixKind kind) {
+void SelectionSums::project_separations() {
   constexpr Index kRows = 8;  // that are projected together
   const Index stride = block_->stride();
   grow(again_, kRows * sizes_ * stride);
   for (Index first = 0; first < block_->rows(); first += kRows) {
     const Index count = std::min(kRows, block_->rows() - first);
-    project(kind, first, count, again_.data());
+    project(PrefixKind::unit, first, count, again_.data());
     prefixes_.clear();
     for (Index r = 0; r < count; ++r) {
       PrefixSums prefix = prefix_of(first + r);
-      prefix.first = sum_of(first + r, kind);
+      prefix.first = sum_of(first + r, PrefixKind::unit);
       prefix.first.stored =
           again_.data() + r * sizes_ * stride + block_->line(first + r).first_column();
       prefix.first.stored_stride = stride;
@@ -194,28 +173,26 @@ std::span<const float> SelectionSums::critical_squares(Index row) const {
   return std::span(critical_square_).subspan(row * block_->depth(), block_->line(row).critical);
 }
 
-SelectionSums::Separations SelectionSums::separations(Index row, PrefixKind kind) const {
-  const Output& from = output_[output_of(kind)];
+SelectionSums::Separations SelectionSums::separations(Index row) const {
   const Index depth = block_->depth();
   const int sizes = block_->line(row).sizes;
-  return {{from.lowest.data() + row * sizes_ * kPrefixLanes, sizes, kPrefixLanes},
-          {from.inside.data() + row * sizes_ * depth, sizes, depth}};
+  return {{output_.lowest.data() + row * sizes_ * kPrefixLanes, sizes, kPrefixLanes},
+          {output_.inside.data() + row * sizes_ * depth, sizes, depth}};
 }
 
-MatrixView<const float> SelectionSums::sums_again(Index row, PrefixKind kind) {
+MatrixView<const float> SelectionSums::sums_again(Index row) {
   const SelectionBlock::Line& line = block_->line(row);
   const Index stride = block_->stride();
   grow(again_, sizes_ * stride);
-  if (!gram(kind).has_products()) {
-    project(kind, row, 1, again_.data());
+  if (!gram().has_products()) {
+    project(PrefixKind::unit, row, 1, again_.data());
     return {again_.data() + line.first_column(), line.sizes, line.columns(), stride};
   }
   PrefixSums prefix = prefix_of(row);
-  if (kind == PrefixKind::null) prefix.row.member_rows = line.member.data();
-  prefix.first.coefficient = block_->member_weights(row, kind).data();
+  prefix.first.coefficient = block_->member_weights(row, PrefixKind::unit).data();
   prefix.first.stored = again_.data();
   prefix.first.stored_stride = line.columns();
-  sum_top_prefixes(gram(kind).products(), {&prefix, 1});
+  sum_top_prefixes(gram().products(), {&prefix, 1});
   return {again_.data(), line.sizes, line.columns()};
 }
 

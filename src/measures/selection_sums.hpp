@@ -2,7 +2,6 @@
 // read from them.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
 
@@ -21,6 +20,10 @@ class SelectionSums {
 
   // Sums all prefixes of all rows of `block`, panel by panel.
   void sum(const SelectionBlock& block);
+  // The same in parts, so that the rows of several blocks can pass the panels of their space
+  // together: what sum_top_prefixes() is to sum, where there are products; then what follows.
+  void gather(const SelectionBlock& block, std::vector<PrefixSums>& prefixes);
+  void finish();
   const SelectionBlock& block() const { return *block_; }
 
   // <s_N, x_j> / |x_j| by size and column: kind scaled, if distances are wanted.
@@ -28,12 +31,12 @@ class SelectionSums {
   // |s_N|^2 of the vectors as they are: at each size, and for N = 1..critical.
   double set_square(Index row, int size) const;
   std::span<const float> critical_squares(Index row) const;
-  // Kinds unit and null, if separability is wanted.
-  Separations separations(Index row, PrefixKind kind) const;
+  // Kind unit, if separability is wanted.
+  Separations separations(Index row) const;
 
-  // The prefix sums of one row at each of its sizes, by column: for a second look at a row.
-  // Overwritten by the next call.
-  MatrixView<const float> sums_again(Index row, PrefixKind kind);
+  // The prefix sums of kind unit of one row at each of its sizes, by column: for a second look at a
+  // row. Overwritten by the next call.
+  MatrixView<const float> sums_again(Index row);
 
  private:
   // What separability reads.
@@ -43,20 +46,17 @@ class SelectionSums {
   };
 
   void reserve();
-  void sum_vectors();
-  void sum_null();
   void square_critical();
   // The sums of a kind at every size, by projection: `to` is rows x sizes x columns.
   void project(PrefixKind kind, Index first, Index count, float* to);
-  void project_separations(PrefixKind kind);
-  const Gram& gram(PrefixKind kind) const;
+  void project_separations();
+  const Gram& gram() const { return *block_->space().gram; }
   PrefixSums prefix_of(Index row) const;
   PrefixSum sum_of(Index row, PrefixKind kind);
-  static int output_of(PrefixKind kind) { return kind == PrefixKind::null ? 1 : 0; }
 
   const SelectionBlock* block_ = nullptr;
   Index sizes_ = 0;
-  std::array<Output, 2> output_;          // unit, null
+  Output output_;                         // kind unit
   AlignedVector<float> before_;           // rows x depth, kind scaled
   AlignedVector<float> critical_square_;  // rows x depth
   AlignedVector<float> stored_;           // rows x sizes x columns

@@ -23,21 +23,22 @@ constexpr double kInfiniteRadius = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-void Separator::begin(SelectionSums& sums, Index line, const Row& row,
-                      const Normalizer& normalizer) {
+void Separator::begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
+                      std::span<const std::uint32_t> pairing) {
   sums_ = &sums;
   line_ = line;
   row_ = &row;
   normalizer_ = &normalizer;
+  pairing_ = pairing;
   have_weights_ = false;
 }
 
-Separation Separator::separate(PrefixKind kind, int size) {
+Separation Separator::separate(int size) {
   const Index count = members(size);
-  const auto found = sums_->separations(line_, kind);
+  const auto found = sums_->separations(line_);
   const float lowest = *std::ranges::min_element(found.lowest.row(size));
-  const auto weights = block().member_weights(line_, kind).first(count);
-  const SelectionBlock::SetSums sums = block().set_sums(line_, kind, size);
+  const auto weights = block().member_weights(line_, PrefixKind::unit).first(count);
+  const SelectionBlock::SetSums sums = block().set_sums(line_, PrefixKind::unit, size);
   bits_.resize((count + kWordBits - 1) / kWordBits);
   const MemberComparison compared =
       compare_members(found.inside.row(size).first(count), weights, lowest, kCloseToEachOther,
@@ -48,19 +49,14 @@ Separation Separator::separate(PrefixKind kind, int size) {
   const bool small_radius =
       count > 1 &&
       radius2 < std::max(kSmallRadius * square, kSmallBesideMass * sums.mass * sums.mass);
-  if (compared.close || small_radius) return separate_exactly(kind, size);
+  if (compared.close || small_radius) return separate_exactly(size);
   return {compared.below, std::sqrt(std::max(radius2, 0.0)), bits_, false};
 }
 
-Separator::Point Separator::point(PrefixKind kind, Index column) const {
+Separator::Point Separator::point(Index column) const {
   const SelectionSpace& space = block().space();
   const double a = weights_[column];
-  const Index position = line().first_column() + column;
-  if (kind == PrefixKind::null) {
-    const double norm = space.null->row_norms()[position];
-    return {a / norm, a, space.null->unit(position)};
-  }
-  const std::uint32_t row = space.gram->row_of(position);
+  const std::uint32_t row = space.gram->row_of(line().first_column() + column);
   const double norm = space.gram->row_norms()[row];
   if (norm == 0.0) return {};
   const auto x = space.x.rows.row(space.gram->source_row(row));
@@ -72,20 +68,21 @@ double Separator::exact_q(const Point& point) const {
   return point.weight * point.weight - 2.0 * point.factor * dot(point.x, total_);
 }
 
-Separation Separator::separate_exactly(PrefixKind kind, int size) {
+Separation Separator::separate_exactly(int size) {
   weigh_exactly();
-  add_up(kind, members(size));
-  const double lowest = *std::ranges::min_element(sums_->separations(line_, kind).lowest.row(size));
+  add_up(members(size));
+  const double lowest = *std::ranges::min_element(sums_->separations(line_).lowest.row(size));
   // What q of the outermost member may be off by.
-  const double outermost = std::abs(block().member_weights(line_, kind)[members(size) - 1]);
+  const double outermost =
+      std::abs(block().member_weights(line_, PrefixKind::unit)[members(size) - 1]);
   const double slack =
       std::max(kCloseToEachOther * std::abs(lowest),
-               kCloseToProducts * outermost * block().set_sums(line_, kind, size).mass);
-  const Nearest nearest = find_nearest(kind, size, lowest, slack);
+               kCloseToProducts * outermost * block().set_sums(line_, PrefixKind::unit, size).mass);
+  const Nearest nearest = find_nearest(size, lowest, slack);
   Separation found;
   found.exact = true;
-  found.radius = radius(point(kind, nearest.column));
-  found.distinguishable = count_below(kind, size, found.radius, nearest.q, lowest, slack);
+  found.radius = radius(point(nearest.column));
+  found.distinguishable = count_below(size, found.radius, nearest.q, lowest, slack);
   found.members = bits_;
   return found;
 }
@@ -96,21 +93,24 @@ void Separator::weigh_exactly() {
   packed_.resize(logits_.size());
   normalizer_->weigh(logits_, RowContext{row_->n(), row_->query}, packed_);
   weights_.assign(line().columns(), 0.0);
-  for (Index i = 0; i < line().n; ++i) weights_[line().column(i)] = packed_[i];
+  for (Index i = 0; i < line().n; ++i) {
+    const Index key = pairing_.empty() ? i : pairing_[i];
+    weights_[line().column(key)] = packed_[i];
+  }
   have_weights_ = true;
 }
 
-void Separator::add_up(PrefixKind kind, Index members) {
+void Separator::add_up(Index members) {
   total_.assign(block().space().gram->dimension(), 0.0);
   for (const std::uint32_t position : line().member.first(members)) {
-    const Point p = point(kind, position - line().first_column());
+    const Point p = point(position - line().first_column());
     if (!p.x.empty()) add_scaled(p.x, p.factor, total_);
   }
 }
 
-Separator::Nearest Separator::find_nearest(PrefixKind kind, int size, double lowest, double slack) {
-  const float* weight = block().column_weights(line_, kind);
-  const auto sum = sums_->sums_again(line_, kind).row(size);
+Separator::Nearest Separator::find_nearest(int size, double lowest, double slack) {
+  const float* weight = block().column_weights(line_, PrefixKind::unit);
+  const auto sum = sums_->sums_again(line_).row(size);
   Nearest nearest{-1, kInfiniteRadius};
   const std::span<const std::int32_t> rank = line().rank;
   const Index count = members(size);
@@ -119,7 +119,7 @@ Separator::Nearest Separator::find_nearest(PrefixKind kind, int size, double low
     for (Index j = 0; j < std::ssize(sum); ++j) {
       if (rank[j] < count) continue;
       if (weight[j] * (weight[j] - 2.0f * sum[j]) > limit) continue;
-      const double exact = exact_q(point(kind, j));
+      const double exact = exact_q(point(j));
       if (exact < nearest.q) nearest = {j, exact};
     }
   }
@@ -137,15 +137,14 @@ double Separator::radius(const Point& nearest) const {
   return radius <= kZeroRadius * std::sqrt(length2) ? 0.0 : radius;
 }
 
-int Separator::count_below(PrefixKind kind, int size, double radius, double nearest, double lowest,
-                           double slack) {
+int Separator::count_below(int size, double radius, double nearest, double lowest, double slack) {
   std::ranges::fill(bits_, 0);
-  const auto inside = sums_->separations(line_, kind).inside.row(size);
+  const auto inside = sums_->separations(line_).inside.row(size);
   int below = 0;
   for (Index i = 0; i < members(size); ++i) {
     double q = inside[i];
     if (std::abs(q - lowest) <= 4.0 * std::max(slack, kCloseToEachOther * std::abs(q))) {
-      q = exact_q(point(kind, line().member[i] - line().first_column()));
+      q = exact_q(point(line().member[i] - line().first_column()));
     }
     const bool apart = members(size) == 1
                            ? radius > 0.0  // the member is the sum itself: X = 0
@@ -159,8 +158,8 @@ int Separator::count_below(PrefixKind kind, int size, double radius, double near
 
 SeparationBounds Separator::bounds(int size, const Separation& found, double largest,
                                    double closest2, bool is_signed) {
-  const auto weights = block().member_weights(line_, PrefixKind::null).first(members(size));
-  const SelectionBlock::SetSums sums = block().set_sums(line_, PrefixKind::null, size);
+  const auto weights = block().member_weights(line_, PrefixKind::attention).first(members(size));
+  const SelectionBlock::SetSums sums = block().set_sums(line_, PrefixKind::attention, size);
   BoundFacts facts;
   facts.mass = sums.mass;
   facts.squares = sums.square;
@@ -171,7 +170,7 @@ SeparationBounds Separator::bounds(int size, const Separation& found, double lar
   facts.shrink2 = 1.0 / (1.0 + 2.0 / static_cast<double>(block().space().gram->dimension()));
   MemberBounds bounds = bound_members(weights, facts);
   if (bounds.close) {
-    if (!found.exact) facts.radius = separate_exactly(PrefixKind::unit, size).radius;
+    if (!found.exact) facts.radius = separate_exactly(size).radius;
     bounds = bound_exactly(size, facts);
   }
   const auto count = static_cast<double>(members(size));

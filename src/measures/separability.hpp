@@ -33,12 +33,14 @@ struct SeparationBounds {
 // in float64, from the logits on.
 class Separator {
  public:
-  // Starts on row number `line` of the block of `sums`; its weights are those of `row` under
-  // `normalizer`.
-  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer);
-  // Separates the set of size number `size` of the plan; kind is unit or null.
-  Separation separate(PrefixKind kind, int size);
-  // Computes the bounds on what separate(unit, size) found. M is `largest`, delta^2 `closest2`.
+  // Starts on row number `line` of the block of `sums`, which `row` and `normalizer` give the
+  // weights of. A `pairing` says to which key the weight of each key of `row` has moved
+  // (PairedRows).
+  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
+             std::span<const std::uint32_t> pairing = {});
+  // Separates the set of size number `size` of the plan.
+  Separation separate(int size);
+  // Computes the bounds on what separate(size) found. M is `largest`, delta^2 `closest2`.
   // With signed weights xi is M sum |a_j|, which needs no more than the triangle inequality.
   SeparationBounds bounds(int size, const Separation& found, double largest, double closest2,
                           bool is_signed);
@@ -57,20 +59,19 @@ class Separator {
     double q = 0;
   };
 
-  Separation separate_exactly(PrefixKind kind, int size);
+  Separation separate_exactly(int size);
   // The weights of all keys, once a row.
   void weigh_exactly();
   // total_ = s_N of the first `members` members.
-  void add_up(PrefixKind kind, Index members);
+  void add_up(Index members);
   // Searches the keys whose q in float32 is no more than `slack` twice above `lowest`.
-  Nearest find_nearest(PrefixKind kind, int size, double lowest, double slack);
+  Nearest find_nearest(int size, double lowest, double slack);
   // r, from the vector of the nearest key.
   double radius(const Point& nearest) const;
   // Sets the bits of the members whose q lies below that of the nearest key; their number.
-  int count_below(PrefixKind kind, int size, double radius, double nearest, double lowest,
-                  double slack);
+  int count_below(int size, double radius, double nearest, double lowest, double slack);
   MemberBounds bound_exactly(int size, const BoundFacts& facts) const;
-  Point point(PrefixKind kind, Index column) const;
+  Point point(Index column) const;
   double exact_q(const Point& point) const;
 
   const SelectionBlock& block() const { return sums_->block(); }
@@ -81,6 +82,7 @@ class Separator {
   Index line_ = 0;
   const Row* row_ = nullptr;
   const Normalizer* normalizer_ = nullptr;
+  std::span<const std::uint32_t> pairing_;
   bool have_weights_ = false;
   std::vector<double> logits_, packed_;  // in key order
   std::vector<double> weights_;          // by column

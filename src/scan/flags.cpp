@@ -1,5 +1,6 @@
 #include "headgauge/flags.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -16,6 +17,7 @@ constexpr double kSensitive = 0.25;
 constexpr double kRedundant = 0.8;
 constexpr double kSlow = 0.1;
 constexpr double kNullErrors = 2.0;
+constexpr double kNoExcess = 0.02;
 
 // What a rule found; a flag is raised if `raised`.
 struct Finding {
@@ -51,22 +53,19 @@ std::optional<Finding> sink(const Results& results, const HeadName& head) {
   return above(of_head(results, "sink_weight", head), kSink);
 }
 
-// No better than random vectors under the same weights: within two standard errors of the null.
+// No better than with the pairing of weights and keys permuted: the excess is not shown to be above
+// 0, and shown to be below what would matter.
 std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   const auto top_n = judged_top_n(results);
   if (!top_n) return std::nullopt;
-  const auto cell_of = [&](const char* metric) {
-    return find_cell(results, metric,
-                     {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *top_n}});
-  };
-  const auto ratio = cell_of("separability");
-  const auto null = cell_of("separability_null");
-  if (!ratio || !null || std::isnan(ratio->standard_error) || std::isnan(null->standard_error)) {
-    return std::nullopt;
-  }
-  const double threshold =
-      null->value + kNullErrors * std::hypot(ratio->standard_error, null->standard_error);
-  return Finding{ratio->value <= threshold, ratio->value, threshold, std::nullopt};
+  const auto excess =
+      find_cell(results, "separability_excess",
+                {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *top_n}});
+  if (!excess || std::isnan(excess->standard_error)) return std::nullopt;
+  const double errors = kNullErrors * excess->standard_error;
+  const double threshold = std::min(errors, kNoExcess - errors);
+  const bool raised = excess->value <= errors && excess->value < kNoExcess - errors;
+  return Finding{raised, excess->value, threshold, std::nullopt};
 }
 
 std::optional<Finding> over_selected(const Results& results, const HeadName& head) {
@@ -110,9 +109,9 @@ const std::vector<Entry>& entries() {
       {{"sink", "sink", "more than 0.3 of its weight on the first token",
         "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3"},
        sink},
-      {{"saturated", "sat", "separability within 2 standard errors of that of random vectors",
-        "arXiv 2508.17821, section on separability; the comparison with random vectors is "
-        "headgauge's"},
+      {{"saturated", "sat",
+        "separability less than 0.02 above that of its weights permuted, 2 errors included",
+        "arXiv 2508.17821, section on separability; the null and the cut-off are headgauge's"},
        saturated},
       {{"over_selected", "over", "90 % of its weight on more than 6 % of its keys",
         "arXiv 2508.17821, critical N below 6 % of L"},

@@ -85,13 +85,10 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
         return value_of(results, metric, head, pattern, std::nullopt);
       };
     };
-    const auto above_random = [&](Index pattern) -> HeadValue {
+    const auto above_permuted = [&](Index pattern) -> HeadValue {
       return [&results, pattern, top_n](const HeadName& head) -> std::optional<double> {
         if (!top_n) return std::nullopt;
-        const auto own = value_of(results, "separability", head, pattern, top_n);
-        const auto null = value_of(results, "separability_null", head, pattern, top_n);
-        if (!own || !null) return std::nullopt;
-        return *own - *null;
+        return value_of(results, "separability_excess", head, pattern, top_n);
       };
     };
     const auto keys =
@@ -99,7 +96,7 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
     const auto deficit = change_over_heads(
         results, kLeastDeficit, plain("entropy_deficit_random", k), plain("entropy_deficit", k));
     const auto separability =
-        change_over_heads(results, kLeastSeparability, above_random(0), above_random(k));
+        change_over_heads(results, kLeastSeparability, above_permuted(0), above_permuted(k));
     if (!keys || !deficit) continue;
     if (keys->after == keys->before) {
       lines.push_back(fmt::format("{} leaves all of {} keys: nothing is left out at this length.",
@@ -113,10 +110,10 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
         names[k], rounded(keys->after), rounded(keys->before), deficit->after, deficit->before,
         deficit->mean, deficit->standard_error);
     if (separability) {
-      line +=
-          fmt::format(", separability above random vectors {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",
-                      separability->before, separability->after, separability->mean,
-                      separability->standard_error);
+      line += fmt::format(
+          ", separability above that of permuted weights {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",
+          separability->before, separability->after, separability->mean,
+          separability->standard_error);
     }
     lines.push_back(fmt::format("{}: {}.", line, verdict(*deficit, separability)));
   }

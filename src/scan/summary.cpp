@@ -182,30 +182,25 @@ MaybeLine Summary::critical() const {
 MaybeLine Summary::separability() const {
   const auto top_n = judged_top_n(results_);
   if (!top_n) return std::nullopt;
-  const auto ratio = [&](const char* metric, const HeadName& h) {
-    return find_cell(results_, metric,
+  const auto excess = [&](const HeadName& h) {
+    return find_cell(results_, "separability_excess",
                      {{"layer", h.layer_index}, {"head", h.head_index}, {"top_n", *top_n}});
   };
-  const auto gain = [&](const HeadName& h) -> std::optional<double> {
-    const auto measured = ratio("separability", h);
-    const auto null = ratio("separability_null", h);
-    if (!measured || !null) return std::nullopt;
-    return measured->value - null->value;
+  const auto furthest = [&](double sign) {
+    return best([&](const HeadName& h) -> std::optional<double> {
+      const auto found = excess(h);
+      return found ? std::optional(sign * found->value) : std::nullopt;
+    });
   };
-  const auto most = best(gain);
+  const auto most = furthest(1), least = furthest(-1);
   if (!most) return std::nullopt;
-  const auto least = best([&](const HeadName& h) -> std::optional<double> {
-    const auto g = gain(h);
-    return g ? std::optional(-*g) : std::nullopt;
-  });
-  const auto compare = [&](Line& line, const HeadName& h) -> Line& {
-    line.head(h).say(" (").number(*ratio("separability", h)).say(" against ");
-    return line.number(*ratio("separability_null", h)).say(")");
+  const auto by = [&](Line& line, const HeadName& h) -> Line& {
+    return line.head(h).say(" (by ").number(*excess(h)).say(")");
   };
   // Without standard errors (few rows) no head was judged, which is not the same as none.
   const bool judged = std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& h) {
-    const auto measured = ratio("separability", h);
-    return measured && std::isfinite(measured->standard_error);
+    const auto found = excess(h);
+    return found && std::isfinite(found->standard_error);
   });
   Line line;
   line.say("At N = ");
@@ -213,12 +208,11 @@ MaybeLine Summary::separability() const {
   length(line.say(" of ")).say(", ");
   if (judged) {
     flag_count(line, "saturated", "separates its", "separate their");
-    line.say(" keys no better than random vectors; against these ");
-  } else {
-    line.say("by the share of separable keys, against that of random vectors, ");
+    line.say(" keys no better than with the pairing of weights and keys permuted; ");
+    return by(by(line, *most).say(" exceeds that most, "), *least).say(" least.").done();
   }
-  compare(line, *most).say(" does best");
-  return compare(line.say(", "), *least).say(" worst.").done();
+  line.say("the share of separable keys exceeds that with the pairing of weights and keys ");
+  return by(by(line.say("permuted most in "), *most).say(", least in "), *least).say(".").done();
 }
 
 MaybeLine Summary::spread() const {

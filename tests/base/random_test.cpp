@@ -27,15 +27,15 @@ TEST(Random, NormalsHaveMeanZeroAndVarianceOne) {
 
 TEST(Random, AnOddNumberOfNormalsIsAPrefix) {
   std::vector<double> five(5), eight(8);
-  const RandomStream stream(3, RandomDomain::separability_null, 4, 5);
+  const RandomStream stream(3, RandomDomain::sphere_points, 4, 5);
   stream.normals(five);
   stream.normals(eight);
   EXPECT_TRUE(std::equal(five.begin(), five.end(), eight.begin()));
 }
 
 TEST(Random, StreamsDiffer) {
-  const RandomStream a(3, RandomDomain::separability_null, 4, 5);
-  const RandomStream b(3, RandomDomain::separability_null, 5, 4);
+  const RandomStream a(3, RandomDomain::sphere_points, 4, 5);
+  const RandomStream b(3, RandomDomain::sphere_points, 5, 4);
   EXPECT_NE(a.block(0), b.block(0));
 }
 

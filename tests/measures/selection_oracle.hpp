@@ -160,7 +160,7 @@ inline double distance(const Row& row, std::size_t n) {
   return sum;
 }
 
-// All of groups distance and separability but separability_null; n = N < row length.
+// All of groups distance and separability but the nulls; n = N < row length.
 inline std::map<std::string, double> measure(const Row& row, std::size_t n) {
   std::map<std::string, double> out;
   const std::size_t L = row.a.size();

@@ -1,10 +1,13 @@
 // Every row metric of the distance and separability groups against the oracle.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/random.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 #include "measures/made_heads.hpp"
+#include "measures/pairings.hpp"
 
 namespace headgauge {
 namespace {
@@ -71,6 +74,9 @@ bool looked_at(Index row) {
 class SelectionRows : public ::testing::TestWithParam<Case> {
  protected:
   SelectionRows() : head_(make_head(GetParam().kind)) {
+    head_.layer = 2;
+    head_.head = 3;
+    head_.document = 1;
     options_.top_n = {20, 1, 5, 2, 48, 5};  // in any order, and repeated
     options_.unit_sphere = GetParam().unit_sphere;
     options_.critical_max = 30;
@@ -100,22 +106,85 @@ class SelectionRows : public ::testing::TestWithParam<Case> {
           EXPECT_NEAR(at(metric), expected, is_count ? 1e-9 : 1e-4 * scale)
               << metric << " of row " << q << " at N = " << size;
         }
-        const oracle::Separation blind = oracle::separate(row, null_points(q), size);
-        const auto distinguishable = std::count(blind.apart.begin(), blind.apart.end(), true);
-        EXPECT_NEAR(at("separability_null"),
-                    static_cast<double>(distinguishable) / static_cast<double>(size), 1e-9)
-            << "row " << q << " at N = " << size;
       }
     }
   }
 
+  // The nulls of the rows that have them, from the definition of the draws.
+  void compare_nulls(const RowValues& values) {
+    Index measured = 0;
+    for (Index q = 0; q < head_.length() && !HasFailure(); ++q) {
+      const oracle::Row any = permuted_row(q, RandomDomain::separability_pairing, 1 << 20);
+      const oracle::Row local = permuted_row(q, RandomDomain::separability_pairing_local, 32);
+      for (Index place = 0; place < std::ssize(sizes_); ++place) {
+        const std::size_t size = sizes_[place];
+        const bool too_short = size >= any.a.size();
+        const auto at = [&](const std::string& metric) {
+          return values.find(metric)->second(q, place);
+        };
+        const auto check = [&](const char* metric, Index every, const char* excess,
+                               const oracle::Row& row, const std::vector<oracle::Vector>& points) {
+          if (too_short || (q + head_.head) % every != 0) {
+            EXPECT_TRUE(std::isnan(at(metric))) << metric << " of row " << q;
+            return;
+          }
+          const auto found = oracle::separate(row, points, size);
+          const auto distinguishable = std::count(found.apart.begin(), found.apart.end(), true);
+          const double expected = static_cast<double>(distinguishable) / static_cast<double>(size);
+          EXPECT_NEAR(at(metric), expected, 1e-9)
+              << metric << " of row " << q << " at N = " << size;
+          ++measured;
+          if (excess == nullptr) return;
+          EXPECT_NEAR(at(excess), at("separability") - expected, 1e-9);
+        };
+        check("separability_null", 2, "separability_excess", any, any.points);
+        check("separability_null_local", 8, "separability_excess_local", local, local.points);
+        check("separability_sphere", 8, nullptr, any, sphere_points_of(q));
+      }
+    }
+    EXPECT_GT(measured, head_.length());
+  }
+
+  RandomStream stream_of(Index q, RandomDomain domain) const {
+    return {options_.seed, domain, static_cast<std::uint32_t>(head_.layer * 65536 + head_.head),
+            static_cast<std::uint32_t>(q + (head_.document << 20))};
+  }
+
+  // The row with its weights permuted within blocks of `block` keys, counted from the last.
+  oracle::Row permuted_row(Index q, RandomDomain domain, Index block) const {
+    const Vectors x = head_.x();
+    const std::vector<Index> keys = visible_keys(head_, q);
+    const Index n = std::ssize(keys);
+    std::vector<Index> to(n);
+    std::iota(to.begin(), to.end(), Index{0});
+    const RandomStream random = stream_of(q, domain);
+    for (Index last = n - 1; last > 0; --last) {
+      const Index step = n - 1 - last;
+      const Index first = std::max<Index>(0, n - block * (step / block + 1));
+      const std::uint64_t word = random.block(static_cast<std::uint32_t>(step / 4))[step % 4];
+      const auto pick = static_cast<Index>((word * (last - first + 1)) >> 32);
+      std::swap(to[last], to[first + pick]);
+    }
+    std::vector<float> logits(n);
+    std::vector<oracle::Vector> vectors;
+    for (Index i = 0; i < n; ++i) {
+      logits[to[i]] = head_.logits(q, keys[i]);
+      vectors.emplace_back(x[keys[i]].begin(), x[keys[i]].end());
+    }
+    return {logits, std::move(vectors), options_.unit_sphere};
+  }
+
   // z of the keys that row `q` sees, from the definition of the draws.
-  std::vector<oracle::Vector> null_points(Index q) const {
+  std::vector<oracle::Vector> sphere_points_of(Index q) const {
     const auto dimension = static_cast<std::uint32_t>(head_.rows.cols());
     std::vector<oracle::Vector> points;
-    for (const Index j : visible_keys(head_, q)) {
+    const Index n = std::ssize(visible_keys(head_, q));
+    const std::uint64_t word = stream_of(q, RandomDomain::separability_pairing)
+                                   .block(static_cast<std::uint32_t>(n / 4))[n % 4];
+    const auto first = static_cast<Index>((word * (head_.length() - n + 1)) >> 32);
+    for (Index j = first; j < first + n; ++j) {
       oracle::Vector z(dimension);
-      RandomStream(options_.seed, RandomDomain::separability_null, dimension,
+      RandomStream(options_.seed, RandomDomain::sphere_points, dimension,
                    static_cast<std::uint32_t>(j))
           .normals(z);
       points.push_back(z);
@@ -132,6 +201,7 @@ TEST_P(SelectionRows, AgreeWithTheDefinitions) {
   SelectionDriver driver(options_, {});
   const RowValues values = driver.run(head_, 37);
   compare(values, {});
+  compare_nulls(values);
   for (Index q = 0; q < head_.length() && !HasFailure(); ++q) {
     if (!looked_at(q)) continue;
     const oracle::Row row = oracle_row(head_, q, options_.unit_sphere);
@@ -156,6 +226,7 @@ TEST_P(SelectionRows, AgreeWhenProjected) {
   SelectionDriver driver(options_, {}, 1, 0);
   const RowValues values = driver.run(head_, 64);
   compare(values, {"distance_bound", "distance_bound_paper"});
+  compare_nulls(values);
   for (Index q = 0; q < head_.length(); ++q) {
     for (Index place = 0; place < std::ssize(sizes_); ++place) {
       const auto at = [&](const char* metric) { return values.find(metric)->second(q, place); };
@@ -227,6 +298,77 @@ TEST(Selection, VectorsOfLengthZeroStayZero) {
                       1e-4 * std::max(1.0, expected))
               << metric << " of row " << q << " at N = " << size;
         }
+      }
+    }
+  }
+}
+
+// Where all keys weigh the same, or are the same vector, it does not matter which has which weight.
+TEST(Selection, NothingExceedsTheNullWhereKeysAreAlike) {
+  for (const bool gaps : {false, true}) {
+    for (const bool equal_weights : {false, true}) {
+      MadeHead head = make_head(kind(150, 12, 2.0, equal_weights ? 0 : 1));
+      if (gaps) head.visibility = masked("strided:stride=6");
+      if (equal_weights) {
+        for (Index q = 0; q < head.length(); ++q) std::ranges::fill(head.logits.row(q), 0.5f);
+      }
+      MeasureOptions options;
+      options.top_n = {1, 5, 20};
+      const RowValues values = SelectionDriver(options, {}).run(head);
+      Index measured = 0;
+      for (const char* metric : {"separability_excess", "separability_excess_local"}) {
+        const Matrix<double>& excess = values.find(metric)->second;
+        for (Index q = 0; q < head.length(); ++q) {
+          for (Index place = 0; place < 3; ++place) {
+            if (std::isnan(excess(q, place))) continue;
+            ++measured;
+            ASSERT_EQ(excess(q, place), 0.0) << metric << " of row " << q;
+          }
+        }
+      }
+      EXPECT_GT(measured, 100);
+    }
+  }
+}
+
+// A permuted row ranks its ties by key, as any row: equal logits under a rule that keeps their
+// order, equal weights (many are 0) under one that does not.
+TEST(Selection, PermutedRowsRankTiesByKey) {
+  MadeHead head = make_head(kind(80, 12, 2.0, 0, 0.5, 0.3));
+  for (Index q = 0; q < 80; ++q) {
+    for (float& l : head.logits.row(q)) l = std::round(l);
+  }
+  const HeadInput input = head.input();
+  for (const std::string name : {"softmax", "poly:p=2"}) {
+    const auto rule = make_normalizer(name);
+    ASSERT_EQ(rule->traits().increasing, name == "softmax");
+    for (Index q = 30; q < 80; ++q) {
+      const Index n = q + 1;
+      std::vector<float> weights(n), moved(n);
+      std::vector<std::uint32_t> top(20), expected(20);
+      Row row;
+      row.query = q;
+      row.keys = {0, n};
+      row.logits = head.logits.row(q).first(n);
+      row.sums = rule->weigh(row.logits, {n, q}, weights);
+      row.weights = weights;
+      const std::span<const float> ranking = name == "softmax" ? row.logits : row.weights;
+      TopWorkspace select;
+      select_top(ranking, 20, top, select);
+      row.top = top;
+      const std::vector<Row> rows{row, row};
+      PairedRows paired;
+      paired.begin({&input, rule.get(), rows}, 20);
+      paired.add(0, Pairing::any, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
+      paired.add(1, Pairing::local, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
+      for (Index i = 0; i < 2; ++i) {
+        const auto to = paired.pairing(i);
+        for (Index j = 0; j < n; ++j) {
+          EXPECT_EQ(paired.block().rows[i].weights[to[j]], weights[j]);
+          moved[to[j]] = ranking[j];
+        }
+        select_top(moved, 20, expected, select);
+        ASSERT_TRUE(std::ranges::equal(paired.block().rows[i].top, expected)) << "row " << q;
       }
     }
   }

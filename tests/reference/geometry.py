@@ -54,6 +54,12 @@ class Cloud:
         delta = prefix_delta(squared_distances(products))
         return Cloud(points, products, delta, np.ones(len(points) + 1))
 
+    def part(self, first: int, count: int) -> Cloud:
+        """Some neighbouring points, without M and delta."""
+        use = slice(first, first + count)
+        none = np.full(count + 1, np.nan)
+        return Cloud(self.points[use], self.products[use, use], none, none)
+
     @staticmethod
     def as_it_is(points: Array) -> Cloud:
         products = gram(points)

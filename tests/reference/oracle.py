@@ -31,7 +31,7 @@ from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, row_blocks
 from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
-from tests.reference.separability import separability_rows
+from tests.reference.separability import Draws, separability_rows
 from tests.reference.settings import Metric, Settings
 from tests.reference.sources import Document
 from tests.reference.weights import DOUBT
@@ -64,13 +64,14 @@ class Oracle:
         )
         self.edges = position_edges(settings.lengths)
         self.normalizer = make_normalizer(settings.normalizer)
-        self.nulls: dict[int, Cloud] = {}
+        self.spheres: dict[int, Cloud] = {}
 
-    def _null(self, width: int) -> Cloud:
-        if width not in self.nulls:
-            longest = max(d.length for d in self.documents)
-            self.nulls[width] = Cloud.on_sphere(sphere_points(self.settings.seed, width, longest))
-        return self.nulls[width]
+    def _sphere(self, width: int) -> Cloud:
+        """Random points in place of those of a text."""
+        if width not in self.spheres:
+            points = sphere_points(self.settings.seed, width, self.settings.longest)
+            self.spheres[width] = Cloud.on_sphere(points)
+        return self.spheres[width]
 
     def _wants(self, group: str) -> bool:
         return group in self.settings.groups
@@ -80,8 +81,9 @@ class Oracle:
     ) -> tuple[dict[str, Array], list[dict[int, tuple[Array, Array]]], list[tuple[Array, Array]]]:
         """Row values of one head in one document, its sets and its top ten."""
         document, s = self.documents[number], self.settings
-        needs_null = self._wants("separability") or self._wants("coverage")
-        null = self._null(document.point_width(layer)) if points and needs_null else None
+        needs_sets = self._wants("separability") or self._wants("coverage")
+        sphere = self._sphere(document.point_width(layer)) if points and needs_sets else None
+        draws = Draws(s.seed, layer, head, number)
         parts, chosen, tops = [], [], []
         logits = document.logits(layer, head, self.normalizer.unit_norms)
         for block in row_blocks(logits, document.visible, s.depth, self.normalizer):
@@ -99,8 +101,8 @@ class Oracle:
                 part["sensitivity_top2"] = steepest[:, 0, 0]
             if points is not None and self._wants("distance"):
                 part |= distance_rows(block, points, s.top_n, s.depth)
-            if points is not None and null is not None:
-                found, sets = separability_rows(block, points.cloud, null, s.top_n)
+            if points is not None and sphere is not None:
+                found, sets = separability_rows(block, points.cloud, sphere, s.top_n, draws)
                 part |= found
                 chosen.append(sets)
             parts.append(part)
@@ -246,7 +248,7 @@ class Oracle:
         """All metrics; `jobs` processes share the layers."""
         layers = sorted({layer for layer, _ in self.settings.heads})
         for width in {self.documents[0].point_width(layer) for layer in layers} - {0}:
-            self._null(width)  # drawn once, before there are processes
+            self._sphere(width)  # drawn once, before there are processes
         if jobs > 1:
             with ProcessPoolExecutor(
                 jobs, get_context("fork"), initializer=_adopt, initargs=(self,)

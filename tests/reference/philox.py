@@ -19,7 +19,11 @@ _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 
 SENSITIVITY_DIRECTION = 1  # a = layer * 65536 + head, b = 0-based row + (document << 20)
-SEPARABILITY_NULL = 2  # a = dimension, b = 0-based key position
+SPHERE_POINTS = 2  # a = dimension, b = 0-based key position
+PAIRING = 17  # a = layer * 65536 + head, b = 0-based row + (document << 20)
+LOCAL_PAIRING = 18  # as PAIRING
+
+NEIGHBOURS = 32  # keys that exchange their weights under a local pairing
 
 
 def philox4x32(counter: tuple[Array, Array, Array, Array], key: tuple[int, int]) -> list[Array]:
@@ -61,9 +65,56 @@ def normals(seed: int, domain: int, a: int, b: Array, count: int) -> Array:
 
 
 def sphere_points(seed: int, dimension: int, positions: int) -> Array:
-    """(positions, dimension) points on the unit sphere for the separability null (math.md 7a)."""
-    z = normals(seed, SEPARABILITY_NULL, dimension, np.arange(positions), dimension)
+    """(positions, dimension) points on the unit sphere for separability_sphere (math.md 7a)."""
+    z = normals(seed, SPHERE_POINTS, dimension, np.arange(positions), dimension)
     return np.asarray(z / np.linalg.norm(z, axis=1, keepdims=True))
+
+
+def pairings(
+    seed: int, domain: int, layer: int, head: int, document: int, rows: Array, visible: Array
+) -> Array:
+    """Where the weight of key j goes, for the 0-based rows: (rows, max(visible)), from n on j itself.
+
+    Fisher and Yates from the last key down (math.md 7a): word s of the stream picks for key
+    last = n - 1 - s one of the keys first .. last, first + floor(word * choices / 2^32). Under a
+    local pairing first is where the block of 32 keys begins that last lies in, counted from the end.
+    """
+    streams = np.asarray(rows, dtype=np.uint64) + np.uint64(document << 20)
+    visible = np.asarray(visible, dtype=np.int64)
+    width = int(visible.max())
+    blocks = np.arange((width + 3) // 4, dtype=np.uint64)[None, :]
+    shape = np.broadcast_shapes(blocks.shape, (len(streams), 1))
+    counter = (
+        np.broadcast_to(blocks, shape),
+        np.full(shape, layer * 65536 + head, dtype=np.uint64),
+        np.broadcast_to(streams[:, None], shape),
+        np.full(shape, domain, dtype=np.uint64),
+    )
+    drawn = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
+    words = np.stack(drawn, axis=-1).reshape(len(streams), -1)
+    to = np.tile(np.arange(width), (len(streams), 1))
+    for step in range(width - 1):
+        active = np.flatnonzero(visible - 1 - step > 0)
+        last = visible[active] - 1 - step
+        first = np.zeros_like(last)
+        if domain == LOCAL_PAIRING:
+            first = np.maximum(0, visible[active] - NEIGHBOURS * (step // NEIGHBOURS + 1))
+        choices = (last - first + 1).astype(np.uint64)
+        pick = first + ((choices * words[active, step]) >> _32).astype(np.int64)
+        to[active, last], to[active, pick] = to[active, pick], to[active, last]
+    return to
+
+
+def word_after(
+    seed: int, domain: int, layer: int, head: int, document: int, rows: Array, visible: Array
+) -> Array:
+    """The word of each row's stream that follows those of its pairing: word number n."""
+    streams = np.asarray(rows, dtype=np.uint64) + np.uint64(document << 20)
+    n = np.asarray(visible, dtype=np.uint64)
+    name = np.full(len(n), layer * 65536 + head, dtype=np.uint64)
+    counter = (n // np.uint64(4), name, streams, np.full(len(n), domain, dtype=np.uint64))
+    words = np.stack(philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)))
+    return np.asarray(words[(n % np.uint64(4)).astype(np.int64), np.arange(len(n))])
 
 
 def unit_directions(

@@ -40,6 +40,12 @@ class RowBlock:
     order: Array  # (R, K) indices of the largest weights, K <= C
     normalizer: Normalizer = SOFTMAX
 
+    def row(self, number: int) -> RowBlock:
+        """One row alone, as far as its keys reach."""
+        line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
+        values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
+        return RowBlock(*values, self.order[line, keys], self.rule)
+
     @property
     def visible(self) -> Array:
         return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])

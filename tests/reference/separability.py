@@ -2,6 +2,9 @@
 
 Points are on the unit sphere (M = 1) unless stated otherwise. X_i < r is decided on
 q_j = ||a_j x_j - s||^2 - ||s||^2, in which the common term has dropped out.
+
+The nulls are the same row with its weights permuted among its keys (philox.pairings), on the points
+of the text or on random ones, in some of the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.geometry import Cloud
-from tests.reference.rows import RowBlock
+from tests.reference.philox import LOCAL_PAIRING, PAIRING, pairings, word_after
+from tests.reference.rows import RowBlock, rank, ranking
 
 Array = npt.NDArray[Any]
 
@@ -25,10 +29,51 @@ SCALARS = (
     "separability_lower_paper",
     "separability_upper_paper",
     "separability_null",
+    "separability_excess",
+    "separability_null_local",
+    "separability_excess_local",
+    "separability_sphere",
 )
+# Each null is measured in one row of so many; in the next head those are the rows before.
+NULL_ROWS, LOCAL_ROWS, SPHERE_ROWS = 2, 8, 8
 EQUAL = 1e-12  # q this close, relatively, are equal in exact arithmetic: X_i < r is strict (D3.3)
 ZERO = 1e-14  # r this small beside ||s|| is 0
 RECHECK = 1e-6  # r^2 this small beside ||s||^2 is taken from the difference vector itself
+
+
+@dataclass
+class Draws:
+    """What names the random numbers of a head in a document."""
+
+    seed: int
+    layer: int
+    head: int
+    document: int
+
+    def chosen(self, block: RowBlock, every: int) -> Array:
+        """The rows in which a null is measured."""
+        return np.asarray((block.t - 1 + self.head) % every == 0)
+
+    def permuted(self, block: RowBlock, rows: Array, domain: int) -> RowBlock:
+        """The chosen rows with their weights dealt out anew; their top sets are sought anew."""
+        t, n = block.t[rows], block.n[rows]
+        width = int(n.max())
+        to = pairings(self.seed, domain, self.layer, self.head, self.document, t - 1, n)
+        lines = np.arange(len(t))[:, None]
+        logits, weights = np.empty((len(t), width)), np.empty((len(t), width))
+        logits[lines, to] = block.logits[rows][:, :width]
+        weights[lines, to] = block.weights[rows][:, :width]
+        depth = min(block.order.shape[1], width)
+        order = rank(ranking(logits, weights, block.rule), depth)
+        return RowBlock(t, n, logits, weights, order, block.rule)
+
+
+    def first_points(self, block: RowBlock, count: int) -> Array:
+        """Which of `count` points the first key of each row has; the others have those after it."""
+        n = block.n.astype(np.uint64)
+        place = self.layer, self.head, self.document, block.t - 1
+        word = word_after(self.seed, PAIRING, *place, block.n)
+        return np.asarray((word * (np.uint64(count) - n + np.uint64(1))) >> np.uint64(32))
 
 
 @dataclass
@@ -126,8 +171,48 @@ def bound_rows(
     }
 
 
+def shares(block: RowBlock, cloud: Cloud, top_n: list[int]) -> Array:
+    """N_s / N of the rows n > N: (rows, top_n), else NaN."""
+    found = np.full((len(block.t), len(top_n)), np.nan)
+    sizes = sorted(top_n)
+    products = set_products(block, cloud, sizes)
+    for place, size in enumerate(top_n):
+        use = block.n > size
+        if use.any():
+            picked = select(block, cloud, use, size, products[:, sizes.index(size)])
+            found[use, place] = picked.distinct.mean(axis=1)
+    return found
+
+
+def null_rows(
+    block: RowBlock, cloud: Cloud, sphere: Cloud, top_n: list[int], real: Array, draws: Draws
+) -> dict[str, Array]:
+    """The nulls of a block and the excess of `real` over them, NaN in the rows left out."""
+    names = [name for name in SCALARS if "null" in name or "excess" in name or "sphere" in name]
+    found = {name: np.full(real.shape, np.nan) for name in names}
+    for name, every, domain, points in (
+        ("separability_null", NULL_ROWS, PAIRING, cloud),
+        ("separability_null_local", LOCAL_ROWS, LOCAL_PAIRING, cloud),
+    ):
+        rows = draws.chosen(block, every)
+        if rows.any():
+            found[name][rows] = shares(draws.permuted(block, rows, domain), points, top_n)
+    rows = draws.chosen(block, SPHERE_ROWS)
+    if rows.any():
+        dealt = draws.permuted(block, rows, PAIRING)
+        found["separability_sphere"][rows] = np.concatenate(
+            [
+                shares(dealt.row(i), sphere.part(int(first), int(dealt.n[i])), top_n)
+                for i, first in enumerate(draws.first_points(dealt, len(sphere.points)))
+            ]
+        )
+    found["separability_excess"] = real - found["separability_null"]
+    found["separability_excess_local"] = real - found["separability_null_local"]
+    return found
+
+
 def separability_rows(
-    block: RowBlock, cloud: Cloud, null: Cloud, top_n: list[int]
+    block: RowBlock, cloud: Cloud, sphere: Cloud, top_n: list[int], draws: Draws
 ) -> tuple[dict[str, Array], dict[int, tuple[Array, Array]]]:
     """The group for each row, and for each N the members (R, N) and whether X_i < r.
 
@@ -138,7 +223,6 @@ def separability_rows(
     chosen: dict[int, tuple[Array, Array]] = {}
     sizes = sorted(top_n)
     real = set_products(block, cloud, sizes)
-    random = set_products(block, null, sizes)
     for size in sizes:
         use = block.n > size
         members = np.zeros((rows, size), dtype=np.int64)
@@ -150,8 +234,6 @@ def separability_rows(
         picked = select(block, cloud, use, size, real[:, step])
         members[use], distinct[use] = picked.members, picked.distinct
         found["separability"][use, place] = picked.distinct.mean(axis=1)
-        blind = select(block, null, use, size, random[:, step])
-        found["separability_null"][use, place] = blind.distinct.mean(axis=1)
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
         n = block.n[use]
         # Of opposite signs, near keys do not add up as D3.4 has it: any inner product may occur.
@@ -160,4 +242,5 @@ def separability_rows(
         values = bound_rows(np.abs(a), picked.radius, *shape)
         for name, column in values.items():
             found[name][use, place] = column
+    found |= null_rows(block, cloud, sphere, top_n, found["separability"], draws)
     return found, chosen

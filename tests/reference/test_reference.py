@@ -16,7 +16,16 @@ from tests.reference.coverage import union_coverage, union_independent, union_pa
 from tests.reference.critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
-from tests.reference.philox import normals, philox4x32, sphere_points, unit_directions
+from tests.reference.philox import (
+    LOCAL_PAIRING,
+    NEIGHBOURS,
+    PAIRING,
+    normals,
+    pairings,
+    philox4x32,
+    sphere_points,
+    unit_directions,
+)
 from tests.reference.rows import RowBlock, row_blocks, softmax
 from tests.reference.sensitivity import (
     envelope,
@@ -26,7 +35,13 @@ from tests.reference.sensitivity import (
     spectral,
     top2_directions,
 )
-from tests.reference.separability import separability_rows
+from tests.reference.separability import (
+    LOCAL_ROWS,
+    NULL_ROWS,
+    SPHERE_ROWS,
+    Draws,
+    separability_rows,
+)
 from tests.reference.settings import Settings
 from tests.reference.weights import DOUBT, entropy, keys_for_mass, row_values
 
@@ -111,6 +126,39 @@ class RandomNumbers(unittest.TestCase):
         np.testing.assert_allclose(np.linalg.norm(v, axis=1), 1.0)
         self.assertTrue((v[0, 1:] == 0.0).all())
         np.testing.assert_allclose(np.linalg.norm(sphere_points(1, 16, 9), axis=1), 1.0)
+
+    def test_pairings_are_dealt_card_by_card(self) -> None:
+        """Fisher and Yates in a plain loop, on the words of each row's own stream."""
+        rows, visible = np.array([0, 3, 70, 99]), np.array([1, 4, 71, 100])
+        for domain in (PAIRING, LOCAL_PAIRING):
+            found = pairings(5, domain, 2, 3, 1, rows, visible)
+            for line, (row, n) in enumerate(zip(rows, visible, strict=True)):
+                counter = [2 * 65536 + 3, int(row) + (1 << 20), domain]
+                to = list(range(found.shape[1]))
+                for last in range(n - 1, 0, -1):
+                    step = n - 1 - last
+                    block = [np.array([w], dtype=np.uint64) for w in (step // 4, *counter)]
+                    word = int(philox4x32(tuple(block), (5, 0))[step % 4][0])
+                    first = 0
+                    if domain == LOCAL_PAIRING:
+                        first = max(0, n - NEIGHBOURS * (step // NEIGHBOURS + 1))
+                    pick = first + (word * (last - first + 1) >> 32)
+                    to[last], to[pick] = to[pick], to[last]
+                self.assertEqual(found[line].tolist(), to)
+
+    def test_pairings_are_uniform_and_local_ones_stay_near(self) -> None:
+        rows = np.arange(4000)
+        visible = np.full(4000, 40)
+        for domain, reach in ((PAIRING, 40), (LOCAL_PAIRING, 32)):
+            to = pairings(0, domain, 0, 0, 0, rows, visible)
+            np.testing.assert_array_equal(np.sort(to, axis=1), np.tile(np.arange(40), (4000, 1)))
+            for key in (39, 20, 8):  # a weight lands on each key as often
+                counts = np.bincount(to[:, key], minlength=40)
+                expected = np.where(np.arange(40) >= 40 - reach, 4000 / reach, 0)
+                self.assertLess(np.abs(counts - expected).max(), 5 * math.sqrt(4000 / reach))
+                np.testing.assert_array_equal(counts[expected == 0], 0)
+        near = pairings(0, LOCAL_PAIRING, 0, 0, 0, rows, visible)
+        self.assertTrue((near[:, :8] < 8).all())
 
 
 class Rows(unittest.TestCase):
@@ -206,8 +254,11 @@ class Rows(unittest.TestCase):
             self.assertAlmostEqual(found["context_prefixes"][-1, size - 1], context, delta=1e-10)
 
     def test_separability(self) -> None:
-        null = Cloud.on_sphere(sphere_points(0, 4, self.count))
-        found, chosen = separability_rows(self.block, self.points.cloud, null, self.top_n)
+        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        draws = Draws(seed=0, layer=0, head=1, document=0)
+        found, chosen = separability_rows(
+            self.block, self.points.cloud, sphere, self.top_n, draws
+        )
         u = on_unit_sphere(self.x)
         for t in range(2, self.count + 1):
             logits, a, _ = self.row(t)
@@ -217,17 +268,73 @@ class Rows(unittest.TestCase):
                     continue
                 members = brute.top_set(logits, size)
                 expected = brute.separability(a, u[:t], members)
-                blind = brute.separability(a, null.points[:t], members)
                 for name, value in expected.items():
                     self.assertAlmostEqual(found[name][t - 1, place], value, delta=1e-9, msg=name)
-                self.assertEqual(found["separability_null"][t - 1, place], blind["separability"])
                 self.assertEqual(chosen[size][0][t - 1].tolist(), members)
                 self.assertLessEqual(expected["separability_lower"], expected["separability"])
+
+    def test_nulls_are_of_the_row_with_its_weights_permuted(self) -> None:
+        sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))
+        draws = Draws(seed=3, layer=2, head=1, document=1)
+        found, _ = separability_rows(self.block, self.points.cloud, sphere, self.top_n, draws)
+        u = on_unit_sphere(self.x)
+        measured = 0
+        for t in range(2, self.count + 1):
+            logits, a, _ = self.row(t)
+            for name, domain, every, points, excess in (
+                ("separability_null", PAIRING, NULL_ROWS, u, "separability_excess"),
+                (
+                    "separability_null_local",
+                    LOCAL_PAIRING,
+                    LOCAL_ROWS,
+                    u,
+                    "separability_excess_local",
+                ),
+                ("separability_sphere", PAIRING, SPHERE_ROWS, sphere.points, None),
+            ):
+                to = pairings(3, domain, 2, 1, 1, np.array([t - 1]), np.array([t]))[0]
+                moved, moved_logits = np.empty(t), np.empty(t)
+                for j in range(t):
+                    moved[to[j]], moved_logits[to[j]] = a[j], logits[j]
+                seen = points[:t]
+                if excess is None:  # neighbouring points from a random one on
+                    block = [np.array([w], dtype=np.uint64) for w in (t // 4, 2 * 65536 + 1)]
+                    row = [np.array([w], dtype=np.uint64) for w in (t - 1 + (1 << 20), domain)]
+                    word = int(philox4x32((*block, *row), (3, 0))[t % 4][0])
+                    first = word * (self.count - t + 1) >> 32
+                    seen = points[first : first + t]
+                for place, size in enumerate(self.top_n):
+                    value = found[name][t - 1, place]
+                    if t <= size or (t - 1 + 1) % every != 0:
+                        self.assertTrue(math.isnan(value))
+                        continue
+                    members = brute.top_set(moved_logits, size)
+                    blind = brute.separability(moved, seen, members)["separability"]
+                    self.assertEqual(value, blind)
+                    measured += 1
+                    if excess is not None:
+                        real = found["separability"][t - 1, place]
+                        self.assertEqual(found[excess][t - 1, place], real - blind)
+        self.assertGreater(measured, 20)
+
+    def test_nothing_exceeds_the_null_where_keys_are_alike(self) -> None:
+        """Equal weights, or equal points: it does not matter which key has which weight."""
+        draws, sizes = Draws(0, 0, 0, 0), [1, 2, 5]
+        count = 30
+        x = np.random.default_rng(3).normal(size=(count, 4))
+        equal = next(row_blocks(np.zeros((count, count)), np.arange(1, count + 1), 8))
+        for block, points in ((equal, x), (self.block, np.tile(x[:1], (self.count, 1)))):
+            cloud = Points.of(points).cloud
+            found, _ = separability_rows(block, cloud, cloud, sizes, draws)
+            for name in ("separability_excess", "separability_excess_local"):
+                values = found[name][~np.isnan(found[name])]
+                self.assertGreater(len(values), 0)
+                self.assertTrue((values == 0.0).all())
 
     def test_separability_of_points_as_they_are(self) -> None:
         """M and delta are those of the visible keys."""
         cloud = Points.of(self.x, unit_sphere=False).cloud
-        found, _ = separability_rows(self.block, cloud, cloud, [3])
+        found, _ = separability_rows(self.block, cloud, cloud, [3], Draws(0, 0, 0, 0))
         for t in range(4, self.count + 1):
             logits, a, x = self.row(t)
             m = max(float(np.linalg.norm(p)) for p in x)
@@ -237,7 +344,8 @@ class Rows(unittest.TestCase):
     def test_repeated_token_of_equal_weight_is_not_distinct(self) -> None:
         x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         cloud = Points.of(x).cloud
-        found, _ = separability_rows(one_row(np.zeros(3), 2), cloud, cloud, [1, 2])
+        block = one_row(np.zeros(3), 2)
+        found, _ = separability_rows(block, cloud, cloud, [1, 2], Draws(0, 0, 0, 0))
         self.assertEqual(found["separability"][0, 0], 0.0)  # r = 0
         self.assertTrue(math.isnan(found["separability_lower_paper"][0, 0]))
 

@@ -70,10 +70,11 @@ TEST_P(ScalarFlag, IsRaisedBeyondItsThresholdOnly) {
   EXPECT_EQ(flag.advice, "") << "what is not tried is not advised";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScalarFlag,
-                         ::testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
-                                         ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
-                                         ScalarCase{"sink_weight", .3, .3001, "sink"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, ScalarFlag,
+    ::testing::Values(ScalarCase{"entropy_normalized", .95, .9501, "dispersed"},
+                      ScalarCase{"entropy_normalized", .05, .0499, "collapsed"},
+                      ScalarCase{"sink_weight", .3, .3001, "sink"}));
 
 TEST(Flags, OnlyTheLongestLengthCounts) {
   Results r = two_heads();
@@ -102,44 +103,46 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
   EXPECT_EQ(names(r), Names{});
 }
 
-// separability .50 and null .46 at N = 20 (index 2), standard errors .012 and .016: the error of
-// the difference is .02, so the threshold is .50.
-Results with_separability(double ratio) {
+// An excess at N = 20 (index 2) and its standard error.
+Results with_excess(double excess, double error) {
   Results r = two_heads();
-  for (const char* name : {"separability", "separability_null"}) {
-    LabelledArray& m = r.add_metric(name, {"layer", "head", "length", "top_n"}, "1");
-    m.standard_error.assign(m.values.size(), kUndefined);
-    // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
-    for (std::size_t cell = 4; cell < 8; ++cell) {
-      m.values[cell] = std::string(name) == "separability" ? 0.0 : 1.0;
-      m.standard_error[cell] = 0.0;
-    }
+  LabelledArray& m = r.add_metric("separability_excess", {"layer", "head", "length", "top_n"}, "1");
+  m.standard_error.assign(m.values.size(), kUndefined);
+  // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
+  for (std::size_t cell = 4; cell < 8; ++cell) {
+    m.values[cell] = -1.0;
+    m.standard_error[cell] = 0.0;
   }
-  r.metric("separability")->values[6] = ratio;
-  r.metric("separability")->standard_error[6] = .012;
-  r.metric("separability_null")->values[6] = .46;
-  r.metric("separability_null")->standard_error[6] = .016;
+  m.values[6] = excess;
+  m.standard_error[6] = error;
   return r;
 }
 
-TEST(Flags, SaturatedWithinTwoStandardErrorsOfTheNull) {
-  ASSERT_EQ(names(with_separability(.4999)), Names{"saturated"});
-  EXPECT_EQ(names(with_separability(.5001)), Names{});
-  EXPECT_NEAR(find_flags(with_separability(.1))[0].threshold, .50, 1e-12);
+TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowWhatMatters) {
+  ASSERT_EQ(names(with_excess(-.0001, .01)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(.0001, .01)), Names{}) << "0.02 is not ruled out";
+  EXPECT_EQ(names(with_excess(-.05, .034)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(-.05, .036)), Names{}) << "below 0, but not by enough";
+  EXPECT_DOUBLE_EQ(find_flags(with_excess(-.05, .034))[0].value, -.05);
+  EXPECT_NEAR(find_flags(with_excess(-.05, .034))[0].threshold, -.048, 1e-12);
+}
+
+TEST(Flags, SaturatedNotWhereTheExcessIsAboveZeroHoweverSmall) {
+  EXPECT_EQ(names(with_excess(.0039, .002)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(.0041, .002)), Names{});
+  EXPECT_NEAR(find_flags(with_excess(0, .002))[0].threshold, .004, 1e-12);
 }
 
 TEST(Flags, SaturatedNeedsStandardErrors) {
-  Results r = with_separability(.1);
-  r.metric("separability")->standard_error[6] = kUndefined;
-  EXPECT_EQ(names(r), Names{});
-  r = with_separability(.1);
-  r.metric("separability_null")->standard_error.clear();
+  EXPECT_EQ(names(with_excess(-.1, kUndefined)), Names{});
+  Results r = with_excess(-.1, .01);
+  r.metric("separability_excess")->standard_error.clear();
   EXPECT_EQ(names(r), Names{});
 }
 
 TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
-  Results r = with_separability(.9);                          // not saturated at index 2
-  r.set_coord("top_n", std::vector<double>{1, 18, 25, 100});  // index 1 has 0 against 1
+  Results r = with_excess(.4, .01);                           // not saturated at index 2
+  r.set_coord("top_n", std::vector<double>{1, 18, 25, 100});  // index 1 has -1
   EXPECT_EQ(names(r), Names{"saturated"});
   r.set_coord("top_n", std::vector<double>{1, 21, 25, 100});
   EXPECT_EQ(names(r), Names{});

@@ -1,0 +1,106 @@
+#include "measures/separability_nulls.hpp"
+
+namespace headgauge {
+
+SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere) {
+  SelectionPlan null;
+  null.sizes = plan.sizes;
+  null.distance = false;
+  null.unit_sphere = unit_sphere;
+  null.seed = plan.seed;
+  return null;
+}
+
+void SeparabilityNulls::begin(const RowBlock& rows, const NullSpaces& spaces) {
+  rows_ = &rows;
+  spaces_ = &spaces;
+  deal();
+  place_on_sphere();
+  any_.block.begin(any_rows_.block(), spaces.text, spaces.plan);
+  local_.block.begin(local_rows_.block(), spaces.text, spaces.plan);
+  sphere_.block.begin({rows.head, rows.normalizer, sphere_rows_}, spaces.sphere,
+                      spaces.sphere_plan);
+}
+
+bool SeparabilityNulls::has(Index r, Index every) const {
+  const SelectionPlan& plan = spaces_->plan;
+  const Row& row = rows_->rows[r];
+  return (row.query + rows_->head->head) % every == 0 && !plan.sizes.empty() &&
+         row.n() > plan.sizes.front();
+}
+
+// Every row of every head draws for itself, so that the noise of the draws is as independent
+// between rows and heads as their errors take it to be.
+RandomStream SeparabilityNulls::random(Index r, RandomDomain domain) const {
+  const HeadInput& head = *rows_->head;
+  const Index query = rows_->rows[r].query;
+  return {spaces_->plan.seed, domain, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+          static_cast<std::uint32_t>(query + (Index{head.document} << 20))};
+}
+
+// The rows that the sphere has too come first.
+void SeparabilityNulls::deal() {
+  const Index depth = spaces_->plan.depth();
+  any_rows_.begin(*rows_, depth);
+  local_rows_.begin(*rows_, depth);
+  for (const bool on_sphere : {true, false}) {
+    for (Index r = 0; r < rows_->size(); ++r) {
+      if (!has(r, kNullRows) || has(r, kSphereRows) != on_sphere) continue;
+      any_rows_.add(r, Pairing::any, random(r, RandomDomain::separability_pairing));
+    }
+  }
+  for (Index r = 0; r < rows_->size(); ++r) {
+    if (!has(r, kLocalRows)) continue;
+    local_rows_.add(r, Pairing::local, random(r, RandomDomain::separability_pairing_local));
+  }
+}
+
+// The keys of a row take neighbouring points, from a random one on: all heads share the points, and
+// rows of few keys would all have the same ones.
+void SeparabilityNulls::place_on_sphere() {
+  constexpr Index kBlockWords = 4;
+  sphere_rows_.clear();
+  const std::span<const Row> rows = any_rows_.block().rows;
+  for (Index i = 0; i < std::ssize(rows) && has(any_rows_.source(i), kSphereRows); ++i) {
+    Row row = rows[i];
+    const Index n = row.n();
+    // The word after those of the permutation.
+    const auto words = random(any_rows_.source(i), RandomDomain::separability_pairing)
+                           .block(static_cast<std::uint32_t>(n / kBlockWords));
+    const auto choices = static_cast<std::uint64_t>(spaces_->sphere.gram->columns() - n + 1);
+    const auto first = static_cast<Index>((choices * words[n % kBlockWords]) >> 32);
+    row.keys = {first, first + n};
+    row.positions = {};
+    sphere_rows_.push_back(row);
+  }
+}
+
+void SeparabilityNulls::gather(std::vector<PrefixSums>& prefixes) {
+  any_.sums.gather(any_.block, prefixes);
+  local_.sums.gather(local_.block, prefixes);
+  sphere_.sums.sum(sphere_.block);
+}
+
+void SeparabilityNulls::measure(MatrixView<const int> found, const Metrics& metrics,
+                                RowSink& sink) {
+  separate(any_, any_rows_, found, metrics.any, sink);
+  separate(local_, local_rows_, found, metrics.local, sink);
+  separate(sphere_, any_rows_, found, metrics.sphere, sink);
+}
+
+void SeparabilityNulls::separate(Null& null, const PairedRows& paired, MatrixView<const int> found,
+                                 const NullMetrics& metrics, RowSink& sink) {
+  const SelectionPlan& plan = null.block.plan();
+  for (Index i = 0; i < null.block.rows(); ++i) {
+    const Index r = paired.source(i);
+    separator_.begin(null.sums, i, rows_->rows[r], *rows_->normalizer, paired.pairing(i));
+    for (int s = 0; s < null.block.line(i).sizes; ++s) {
+      const int count = separator_.separate(s).distinguishable;
+      const auto size = static_cast<double>(plan.sizes[s]);
+      sink.set(r, metrics.value, s, count / size);
+      sink.set(r, metrics.excess, s, (found(r, s) - count) / size);
+    }
+  }
+}
+
+}  // namespace headgauge
