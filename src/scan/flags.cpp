@@ -115,8 +115,7 @@ const std::vector<Entry>& entries() {
         "It rests on the first token: keep that token's key when you drop keys or slide the "
         "window."},
        sink},
-      {{"saturated", "sat",
-        "separability less than 0.02 above that of its weights permuted, 2 errors included",
+      {{"saturated", "sat", "separability less than 0.02 above that of its weights permuted",
         "arXiv 2508.17821, section on separability; the null and the cut-off are headgauge's",
         "Its selected keys stand out no more than if its weights were dealt out to them at random: "
         "select fewer keys (N below 6 % of the length) and watch its separability."},
