@@ -7,6 +7,7 @@
 #include "base/file.hpp"
 #include "headgauge/results.hpp"
 #include "results/json_fields.hpp"
+#include "results/renamed.hpp"
 #include "results/schema.hpp"
 #include "results/schema_1.hpp"
 
@@ -311,6 +312,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   } else {
     io.optional("command", results.command);
   }
+  rename_older_null(results);
   return results;
 }
 

@@ -64,8 +64,7 @@ crit.    N at which the heaviest keys alone carry its output (reading "context")
 disp     dispersed, 1 head: entropy above 0.95 of its maximum
 coll     collapsed, 2 heads: entropy below 0.05 of its maximum
 sink     sink, 1 head: more than 0.3 of its weight on the first token
-sat      saturated, 2 heads: separability less than 0.02 above that of its weights permuted, 2
-         errors included
+sat      saturated, 2 heads: separability less than 0.02 above that of its weights permuted
 over     over_selected, 2 heads: 90 % of its weight on more than 6 % of its keys
 sens     sensitive, 2 heads: gradient norm above 0.25 when the two largest logits move apart (T = 1)
 dup      redundant, 1 head: its top 10 keys overlap by more than 0.8 with another head's

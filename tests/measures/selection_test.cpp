@@ -7,7 +7,6 @@
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 #include "measures/made_heads.hpp"
-#include "measures/pairings.hpp"
 
 namespace headgauge {
 namespace {
@@ -327,49 +326,6 @@ TEST(Selection, NothingExceedsTheNullWhereKeysAreAlike) {
         }
       }
       EXPECT_GT(measured, 100);
-    }
-  }
-}
-
-// A permuted row ranks its ties by key, as any row: equal logits under a rule that keeps their
-// order, equal weights (many are 0) under one that does not.
-TEST(Selection, PermutedRowsRankTiesByKey) {
-  MadeHead head = make_head(kind(80, 12, 2.0, 0, 0.5, 0.3));
-  for (Index q = 0; q < 80; ++q) {
-    for (float& l : head.logits.row(q)) l = std::round(l);
-  }
-  const HeadInput input = head.input();
-  for (const std::string name : {"softmax", "poly:p=2"}) {
-    const auto rule = make_normalizer(name);
-    ASSERT_EQ(rule->traits().increasing, name == "softmax");
-    for (Index q = 30; q < 80; ++q) {
-      const Index n = q + 1;
-      std::vector<float> weights(n), moved(n);
-      std::vector<std::uint32_t> top(20), expected(20);
-      Row row;
-      row.query = q;
-      row.keys = {0, n};
-      row.logits = head.logits.row(q).first(n);
-      row.sums = rule->weigh(row.logits, {n, q}, weights);
-      row.weights = weights;
-      const std::span<const float> ranking = name == "softmax" ? row.logits : row.weights;
-      TopWorkspace select;
-      select_top(ranking, 20, top, select);
-      row.top = top;
-      const std::vector<Row> rows{row, row};
-      PairedRows paired;
-      paired.begin({&input, rule.get(), rows}, 20);
-      paired.add(0, Pairing::any, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
-      paired.add(1, Pairing::local, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
-      for (Index i = 0; i < 2; ++i) {
-        const auto to = paired.pairing(i);
-        for (Index j = 0; j < n; ++j) {
-          EXPECT_EQ(paired.block().rows[i].weights[to[j]], weights[j]);
-          moved[to[j]] = ranking[j];
-        }
-        select_top(moved, 20, expected, select);
-        ASSERT_TRUE(std::ranges::equal(paired.block().rows[i].top, expected)) << "row " << q;
-      }
     }
   }
 }

@@ -187,6 +187,7 @@ Claim separability_with(const std::function<double(double)>& mean, double spread
     return mean(n) + (head % 2 == 0 ? spread : -spread);
   });
   made.fill("separability_null", "length", [](int, double, double) { return 0.5; });
+  made.fill("separability_sphere", "length", [](int, double, double) { return 0.4; });
   return separability_settles(made.results);
 }
 
@@ -202,6 +203,7 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
   EXPECT_EQ(moving.verdict, Verdict::does_not_hold) << "inside, but not settled";
   EXPECT_NEAR(fact(moving, "drift_per_doubling"), -0.056, 1e-9);
   EXPECT_EQ(fact(moving, "separability_null_20"), 0.5);
+  EXPECT_NEAR(fact(moving, "separability_sphere_20"), 0.4, 1e-12);
 }
 
 TEST(SeparabilitySettles, CannotTell) {

@@ -121,8 +121,9 @@ function separability(results: Results, cell: Cell, who: string): Figure | undef
     title: `Separability against N at L = ${longest(results)}: ${who}`,
     caption:
       "Share of the N selected keys that stand apart from every other key, beside what the same " +
-      "weights give on random vectors (null): near the null it says nothing. Bands are ± 2 " +
-      "standard errors. The model bounds are for random vectors; what lies below 0 is not drawn.",
+      "weights give when they are dealt out to the keys at random (null): near the null it says " +
+      "nothing of which key has which weight. Bands are ± 2 standard errors. The model bounds are " +
+      "for random vectors; what lies below 0 is not drawn.",
     x: {
       column: "top_n", label: "selected keys N (log scale)", values: sizes, log: true, ticks: sizes,
     },
@@ -140,7 +141,12 @@ function separability(results: Results, cell: Cell, who: string): Figure | undef
         name: "separability_lower_paper", label: "bounds as printed", colour: 1, style: "dashed",
       }),
       ...of({ name: "separability_upper_paper", label: "", colour: 1, style: "dashed" }),
-      ...of({ name: "separability_null", label: "null (random vectors)", colour: 3, style: "line" }),
+      ...of({ name: "separability_sphere", label: "random vectors", colour: 4, style: "thin" }),
+      ...of({
+        name: "separability_null_local", label: "null within 32 neighbours", colour: 3,
+        style: "dotted",
+      }),
+      ...of({ name: "separability_null", label: "null (weights permuted)", colour: 3, style: "line" }),
       ...measured,
     ],
   });

@@ -12,8 +12,8 @@ import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigu
 
 export const LIMITS_NEEDS: readonly string[] = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
-  "expected_distance_context", "separability", "separability_null", "sensitivity_max",
-  "sensitivity_bound", "sensitivity_bound_paper", "critical_n",
+  "expected_distance_context", "separability", "separability_null", "separability_sphere",
+  "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n",
 ];
 
 export const limitsNeeds = (results: Results): string[] =>
@@ -164,13 +164,16 @@ export function limitsFigures(results: Results): Figure[] {
       title: `Paper A, Fig. 3: separability against N at L = ${longest}`,
       caption:
         `${SPREAD_WORDS} The paper finds that it settles between 0.70 and 0.85 (grey); the null ` +
-        "is what the same weights give on random vectors.",
+        "is what the same weights give when they are dealt out to the keys at random.",
       dim: "top_n",
       x: "selected keys N (log scale)",
       y: { label: "separability (share of the selected keys)", domain: [-0.02, 1.02] },
       spreads: [
         ...overHeadsAlong(results, "top_n", original, {
-          name: "separability_null", label: "null (random vectors)", colour: 3, style: "line",
+          name: "separability_sphere", label: "random vectors", colour: 4, style: "thin",
+        }),
+        ...overHeadsAlong(results, "top_n", original, {
+          name: "separability_null", label: "null (weights permuted)", colour: 3, style: "line",
         }),
         ...overHeadsAlong(results, "top_n", original, {
           name: "separability", label: "measured", colour: 0, style: "line",

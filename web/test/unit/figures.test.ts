@@ -49,9 +49,11 @@ describe("figures of one head", () => {
         [0, 1, 2].map((length) => results.value(name, { layer: 1, head: 2, length, top_n: 1 })),
       );
     }
-    expect(column(figure(figures, "separability"), "separability_null")).toEqual(
-      [0, 1, 2].map((top_n) => results.value("separability_null", { layer: 1, head: 2, top_n })),
-    );
+    for (const name of ["separability_null", "separability_null_local", "separability_sphere"]) {
+      expect(column(figure(figures, "separability"), name)).toEqual(
+        [0, 1, 2].map((top_n) => results.value(name, { layer: 1, head: 2, top_n })),
+      );
+    }
     expect(column(figure(figures, "sensitivity"), "sensitivity_epsilon_10")).toEqual(
       [0, 1, 2, 3].map((temperature) =>
         results.value("sensitivity", { layer: 1, head: 2, temperature, epsilon: 1 }),

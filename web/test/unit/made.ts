@@ -89,6 +89,7 @@ const BY_LENGTH = ["entropy", "entropy_normalized", "effective_tokens", "sink_we
 const BY_N = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
   "expected_distance_context", "separability", "separability_null", "separability_lower",
+  "separability_null_local", "separability_excess", "separability_sphere",
   "separability_model_lower", "separability_model_upper", "separability_lower_paper",
   "separability_upper_paper",
 ];

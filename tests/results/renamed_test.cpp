@@ -1,0 +1,58 @@
+// Files in which a name means what another one means now.
+#include <gtest/gtest.h>
+
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+namespace {
+
+// As headgauge wrote it when random vectors were the null: a comparison of two rules.
+nlohmann::ordered_json older() {
+  return nlohmann::ordered_json::parse(R"({
+    "schema": "headgauge.results/2",
+    "command": "compare",
+    "tool": {"name": "headgauge", "version": "0.1.0"},
+    "model": {}, "text": {}, "settings": {}, "partial": false, "layers_done": 1,
+    "coords": {"layer": [0], "head": [0, 1]},
+    "metrics": {
+      "separability": {"dims": ["layer", "head"], "unit": "1", "values": [[0.7, 0.8]]},
+      "separability_null": {"dims": ["layer", "head"], "unit": "1", "values": [[0.5, 0.6]]},
+      "separability_null_by_position": {"dims": ["head"], "unit": "1", "values": [0.5, 0.6]},
+      "model_separability_null": {"dims": ["head"], "unit": "1", "values": [0.5, 0.6]},
+      "separability_null_change": {"dims": ["head"], "unit": "1", "values": [0.1, 0.2],
+                                   "change_of": "separability_null"}
+    },
+    "flags": [],
+    "summary": [{"text": "t", "heads": [], "facts": [
+      {"text": "0.5", "kind": "cell", "name": "separability_null", "cell": [0, 0],
+       "value": 0.5, "scale": 1}]}],
+    "notices": [], "timings": {}
+  })");
+}
+
+TEST(Renamed, TheOlderNullIsTheSphere) {
+  const Results r = results_from_json(older(), "old.json");
+  for (const auto& [name, metric] : r.metrics) {
+    EXPECT_EQ(name.find("separability_null"), std::string::npos) << name;
+  }
+  EXPECT_EQ(r.at("separability_sphere", {0, 1}), 0.6);
+  EXPECT_NE(r.metric("separability_sphere_by_position"), nullptr);
+  EXPECT_NE(r.metric("model_separability_sphere"), nullptr);
+  EXPECT_EQ(r.require_metric("separability_sphere_change").change_of, "separability_sphere");
+  EXPECT_EQ(r.summary.at(0).facts.at(0).source.name, "separability_sphere");
+  EXPECT_EQ(r.at("separability", {0, 0}), 0.7);
+}
+
+TEST(Renamed, ANullBesideTheSphereOrTheExcessKeepsItsName) {
+  for (const char* since : {"separability_sphere", "separability_excess"}) {
+    auto json = older();
+    json["metrics"][since] = json["metrics"]["separability"];
+    const Results r = results_from_json(json, "new.json");
+    EXPECT_EQ(r.at("separability_null", {0, 1}), 0.6);
+    EXPECT_EQ(r.at(since, {0, 1}), 0.8);
+    EXPECT_EQ(r.summary.at(0).facts.at(0).source.name, "separability_null");
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
