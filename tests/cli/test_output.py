@@ -46,7 +46,7 @@ class Folder(OutputTest):
             says = (f"{out}: expected a folder", "found a link to what is not there (link)")
             self.refuse(RESOURCE, *self.scan, "--out", out, says=says)
 
-    def test_that_cannot_be_written_is_told_before_the_work(self) -> None:
+    def test_that_cannot_be_written_is_refused_before_the_work(self) -> None:
         # /proc takes no files, even from root. That the model is not there is found later.
         arguments = ("scan", "nowhere", "--tokens", "ids.txt", "--out", "/proc")
         self.refuse(RESOURCE, *arguments, says="/proc/results.json")
