@@ -150,7 +150,9 @@ struct Reader {
 };
 
 template <class T>
-  requires requires(Reader& io, T& entry) { fields(io, entry); }
+requires requires(Reader& io, T& entry) {
+  fields(io, entry);
+}
 void read(const Place& place, T& entry) {
   Reader reader{place};
   fields(reader, entry);
