@@ -173,8 +173,8 @@ class ComparisonTable {
   static std::string change_text(const std::optional<MetricCell>& change) {
     return change ? with_error(*change) : "-";
   }
-  static Style change_style(const std::optional<MetricCell>& change) {
-    return change && lowers_loss(*change) ? Style::warning : Style::plain;
+  Style change_style(const std::optional<MetricCell>& change) const {
+    return change && gains_.is_gain(*change) ? Style::warning : Style::plain;
   }
 
   std::string legend(const std::vector<Column>& columns, bool critical) const {
@@ -252,6 +252,7 @@ class ComparisonTable {
   }
 
   const Results& results_;
+  const LossGains gains_{results_};
   Painter paint_;
   std::size_t width_;
   std::string dim_;

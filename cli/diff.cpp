@@ -28,7 +28,7 @@ struct DiffCommand {
   std::string before;
   std::string after;
   DiffOptions options;
-  double errors = 2;
+  double level = kFalseDiscoveries;
   std::string limits;
   OutputOptions output;
   int top = 20;  // 0: all
@@ -37,13 +37,14 @@ struct DiffCommand {
 // Beside those of DiffOptions and OutputOptions.
 std::vector<Option> own_options(DiffCommand& o) {
   return {
-      {.member = "DiffCommand::errors",
-       .value = &o.errors,
-       .form = "K",
+      {.member = "DiffCommand::level",
+       .value = &o.level,
+       .form = "P",
        .group = option_group::compared,
-       .help = "List what changed by more than this many standard errors (default {})",
-       .details = "As for flags. About 5 % of what did not change passes 2, and 0.3 % passes 3; "
-                  "how many that makes is said"},
+       .help = "The share of what is listed that may be there by chance (default {})",
+       .details = "The false discovery rate over all that is compared; where nothing changed, "
+                  "anything is listed with this probability. [diff.md](diff.md#how-it-is-decided)",
+       .below = 1},
       {.member = "DiffCommand::limits",
        .value = &o.limits,
        .form = "FILE",
@@ -78,7 +79,7 @@ int run(DiffCommand& command) {
   options.new_file = results_file(command.after);
   Results results = diff(read_results(options.old_file), read_results(options.new_file), options);
   const auto checks = check_limits(results, limits);
-  results.changes = list_changes(results, command.errors);
+  results.changes = list_changes(results, command.level);
   const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes);
   complete(command, results);

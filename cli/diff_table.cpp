@@ -46,9 +46,13 @@ std::string change_text(const Change& change) {
 
 std::string errors_text(const Change& change) {
   constexpr double kMost = 1000;
-  if (std::isinf(change.errors)) return "exact";
+  if (std::isinf(change.errors)) return "-";
   return change.errors >= kMost ? fmt::format(">{:.0f}", kMost)
                                 : fmt::format("{:.1f}", change.errors);
+}
+
+std::string p_text(const Change& change) {
+  return std::isinf(change.errors) ? "exact" : fmt::format("{:.1g}", change.adjusted_p);
 }
 
 // "3.5" of a head, "3.*" of a layer, "all" of the model.
@@ -170,16 +174,12 @@ class DiffTable {
   }
 
   std::string measured() const {
-    const std::string times = list_.threshold == 1
-                                  ? "one standard error"
-                                  : fmt::format("{:g} standard errors", list_.threshold);
+    const std::string rate = fmt::format("false discovery rate {:g} %", 100 * list_.level);
     std::string text =
         list_.changed == 0
-            ? fmt::format("None of {} values changed by more than {}.", list_.values, times)
-            : fmt::format(
-                  "{} of {} values changed by more than {}; about {:.0f} would by chance, if "
-                  "nothing had changed and all were independent.",
-                  list_.changed, list_.values, times, list_.by_chance);
+            ? fmt::format("None of {} values changed beyond chance ({}).", list_.values, rate)
+            : fmt::format("{} of {} values changed, at most {:.0f} of them by chance ({}).",
+                          list_.changed, list_.values, std::ceil(list_.by_chance), rate);
     if (list_.too_few > 0) {
       text += fmt::format(" {} more are left aside: too few rows for an error.", list_.too_few);
     }
@@ -204,18 +204,20 @@ class DiffTable {
     const std::size_t shown = options_.top > 0
                                   ? std::min(changes.size(), static_cast<std::size_t>(options_.top))
                                   : changes.size();
-    std::vector<Column> columns = {{measured ? "errors" : "relative", true, 0},
+    std::vector<Column> columns = {{measured ? "p" : "relative", true, 0},
+                                   {"errors", true, 4},
                                    {"head", true, 0},
                                    {"metric", false, 0},
-                                   {"old", true, 2},
-                                   {"new", true, 2},
+                                   {"old", true, 3},
+                                   {"new", true, 3},
                                    {measured ? "change ± se" : "change", true, 1},
                                    {"where", false, 0},
-                                   {"values", true, 3}};
+                                   {"values", true, 5}};
     for (std::size_t i = 0; i < shown; ++i) {
       const Change& change = changes[i];
       const std::string cells[] = {
-          measured ? errors_text(change) : fmt::format("{:.1f} %", 100 * change.relative),
+          measured ? p_text(change) : fmt::format("{:.1f} %", 100 * change.relative),
+          errors_text(change),
           head_text(change),
           change.metric,
           value_text(change, change.before),
@@ -225,6 +227,7 @@ class DiffTable {
           fmt::format("{}/{}", change.changed, change.values)};
       for (std::size_t k = 0; k < columns.size(); ++k) columns[k].cells.push_back(cells[k]);
     }
+    if (!measured) std::erase_if(columns, [](const Column& c) { return c.title == "errors"; });
     std::string out = laid_out(fitting(std::move(columns)), shown);
     if (shown < changes.size()) {
       out += paint_(Style::faint, fmt::format("and {} more (--top all)", changes.size() - shown)) +

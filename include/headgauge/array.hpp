@@ -65,6 +65,7 @@ struct Estimate {
   double value = kUndefined;
   double standard_error = kUndefined;
   std::int64_t rows = 0;
+  double degrees_of_freedom = kUndefined;  // of the standard error: of K batches K - 1
 };
 
 // Values over the product of the dims, row-major in their order. An undefined cell is NaN.
@@ -78,7 +79,9 @@ class LabelledArray {
   std::string change_of;       // the metric whose change this is; empty for others
   std::vector<double> values;
   std::vector<double> standard_error;  // as values, or empty
-  std::vector<std::int64_t> rows;      // as values, or empty
+  // Of the standard errors: as values, or empty; undefined where nothing is known of them.
+  std::vector<double> degrees_of_freedom;
+  std::vector<std::int64_t> rows;  // as values, or empty
 
   const std::vector<Dimension>& dims() const { return dims_; }
   std::vector<std::string> dim_names() const;
@@ -89,7 +92,8 @@ class LabelledArray {
   // UsageError where there is no such dim.
   const Dimension& dim(std::string_view name) const;
 
-  // Adds standard errors, all undefined, and numbers of rows, all 0, where there are none.
+  // Adds standard errors and their degrees of freedom, all undefined, and numbers of rows, all 0,
+  // where there are none.
   LabelledArray& with_standard_errors();
   LabelledArray& with_rows();
 

@@ -18,6 +18,7 @@ struct MetricCell {
   std::vector<Index> index;  // along the metric's dims
   double value = kUndefined;
   double standard_error = kUndefined;
+  double degrees_of_freedom = kUndefined;
 };
 
 // The index to take along one dim.

@@ -72,12 +72,25 @@ Results compare(HeadSource& source, const CompareOptions& options,
 // none.
 std::vector<HeadName> changed_heads(const Results& results);
 
-// Whether a change of the loss is a gain: below -2 standard errors (over blocks of the text) and by
-// more than 1e-4 nats, what rounding could do.
-bool lowers_loss(const MetricCell& change);
+// Which changes of the loss are gains: by more than 1e-4 nats, what rounding could do, and beyond
+// chance. Student's t is one-sided with the degrees of freedom of the batches; over all that was
+// tried at the longest length at most 5 % of the gains are there by chance (Benjamini and
+// Hochberg).
+class LossGains {
+ public:
+  explicit LossGains(const Results& comparison);
+  bool is_gain(const MetricCell& change) const;
+  // The value below which a change of this error is a gain; undefined where none is.
+  double threshold(const MetricCell& change) const;
+  Index tried() const { return tried_; }  // that have a standard error
 
-// Sentences on what was found, most important first: which intervention lowers the loss by more
-// than two standard errors, for the model, its layers or its heads.
+ private:
+  Index tried_ = 0;
+  double critical_p_ = kUndefined;  // of a gain; undefined where there is none
+};
+
+// Sentences on what was found, most important first: which intervention lowers the loss for sure
+// (LossGains), for the model, its layers or its heads.
 std::vector<SummaryLine> summarize_comparison(const Results& results);
 
 }  // namespace headgauge

@@ -35,9 +35,11 @@ Results diff(const Results& before, const Results& after, const DiffOptions& opt
 // What float32 rounds away, relative to the value: no change.
 inline constexpr double kRounding = 1e-6;
 
-// The values of diff() or compare() that changed: by more than `errors` standard errors where they
-// have some. The commands keep the list in Results::changes.
-ChangeList list_changes(const Results& results, double errors = 2);
+// The values of diff() or compare() that changed. Those with standard errors are tested by Welch's
+// t with the degrees of freedom of their batches, all together: at most the share `level` of what
+// is listed is there by chance (Benjamini and Hochberg), and where nothing changed, anything is
+// listed with that probability. The commands keep the list in Results::changes.
+ChangeList list_changes(const Results& results, double level = kFalseDiscoveries);
 
 // What changed, in sentences; `list` is that of list_changes(diff).
 std::vector<SummaryLine> summarize_changes(const Results& diff, const ChangeList& list);

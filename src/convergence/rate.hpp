@@ -14,8 +14,9 @@ inline constexpr int kFewestRatePoints = 4;
 struct RateFit {
   double rate = kUndefined;  // minus the slope of log(error) on log(n): positive where it falls
   double standard_error =
-      kUndefined;       // from the scatter about the line, points - 2 degrees of freedom
-  int points = 0;       // that the line goes through
+      kUndefined;  // from the scatter about the line, points - 2 degrees of freedom
+  int points = 0;  // that the line goes through
+  double degrees_of_freedom() const { return points > 2 ? points - 2 : kUndefined; }
   int under_floor = 0;  // left out: not above the floor
   int unusable = 0;     // left out: not finite, or not above 0
 };

@@ -221,13 +221,16 @@ class Simulation {
         means[p] = spread.mean;
         deviations[p] = spread.deviation;
         smallest = std::min(smallest, spread.mean);
-        absolute.set(cell, {spread.mean, spread.standard_error, options_.replicates});
-        relative.set(cell, {spread.mean / unit, spread.standard_error / unit, options_.replicates});
+        const double freedom = options_.replicates - 1;
+        absolute.set(cell, {spread.mean, spread.standard_error, options_.replicates, freedom});
+        relative.set(
+            cell, {spread.mean / unit, spread.standard_error / unit, options_.replicates, freedom});
       }
       // Where the tokens' own error is no larger than the reference's, the two add up to sqrt 2.
       const RateFit fit =
           fit_rate(tokens, means, deviations, options_.replicates, std::sqrt(2.0) * error);
-      rate.set({static_cast<Index>(s)}, {fit.rate, fit.standard_error, fit.points});
+      rate.set({static_cast<Index>(s)},
+               {fit.rate, fit.standard_error, fit.points, fit.degrees_of_freedom()});
       under.values[s] = fit.under_floor;
       floored += fit.under_floor;
       if (plan_.exact_reference() && error > smallest / kReferenceShare) ++coarse;
@@ -268,7 +271,7 @@ class Simulation {
       }
       const RateFit fit = fit_rate(tokens, means, errors, 1);
       const auto ball = {static_cast<Index>(r)};
-      rate.set(ball, {fit.rate, fit.standard_error, fit.points});
+      rate.set(ball, {fit.rate, fit.standard_error, fit.points, fit.degrees_of_freedom()});
       const double root = std::sqrt(tokens.back());
       constant.set(ball, {root * means.back(), root * balls_.standard_error.back()[r]});
       predicted.values[r] = balls_.constant[r];

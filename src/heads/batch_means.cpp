@@ -32,8 +32,11 @@ Estimate BatchMeans::finish() const {
     all.weight += batch.weight;
   }
   result.value = all.sum / all.weight;
-  result.standard_error =
-      standard_error(documents_.size() >= kFewestBatches ? documents_ : blocks_);
+  const auto& batches = documents_.size() >= kFewestBatches ? documents_ : blocks_;
+  result.standard_error = standard_error(batches);
+  if (!std::isnan(result.standard_error)) {
+    result.degrees_of_freedom = static_cast<double>(batches.size()) - 1;
+  }
   return result;
 }
 

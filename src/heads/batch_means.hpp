@@ -19,7 +19,8 @@ class BatchMeans {
   // without rows counts for nothing.
   void add(Index document, Index block, double sum, double weight, std::int64_t rows);
   // The mean, and its standard error sqrt(K/(K-1) sum (s_b - w_b m)^2) / W over K batches:
-  // documents where there are at least 4, else blocks; undefined with fewer than 4.
+  // documents where there are at least 4, else blocks; undefined with fewer than 4. It has K - 1
+  // degrees of freedom.
   Estimate finish() const;
 
  private:

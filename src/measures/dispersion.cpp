@@ -123,7 +123,8 @@ class TrendMetrics {
     cell.push_back(0);
     for (const double position : positions) {
       const Forecast forecast = forecast_effective_tokens(head.effective, position);
-      forecasts_->set(cell, {forecast.value, forecast.standard_error});
+      forecasts_->set(cell,
+                      {forecast.value, forecast.standard_error, 0, forecast.degrees_of_freedom});
       ++cell.back();
     }
   }
@@ -148,7 +149,7 @@ class TrendMetrics {
  private:
   LabelledArray& add(const char* name, std::vector<std::string> dims, const char* unit) {
     LabelledArray& metric = results_.add_metric(name, std::move(dims), unit);
-    metric.standard_error.assign(metric.values.size(), kUndefined);
+    metric.with_standard_errors();
     return metric;
   }
 
@@ -157,7 +158,7 @@ class TrendMetrics {
     if (octaves.size() < kFewestOctaves) return;
     const Trend trend = fit_trend(octaves.last(std::min(kSlopeOctaves, octaves.size())));
     if (std::isnan(trend.standard_error)) return;
-    metric.set(cell, {trend.slope, trend.standard_error});
+    metric.set(cell, {trend.slope, trend.standard_error, 0, trend.degrees_of_freedom});
   }
 
   Results& results_;

@@ -23,10 +23,12 @@ struct Octave {
 // (docs/mathematics.md 7b).
 struct Trend {
   double slope = kUndefined;
-  double standard_error = kUndefined;  // undefined with fewer than 2 steps
+  double standard_error = kUndefined;      // undefined with fewer than 2 steps
+  double degrees_of_freedom = kUndefined;  // 1/q - 1
   // Standard deviation of the next step per unit of log position, that of the predictive
   // distribution of Student; undefined where that has none.
   double next_step = kUndefined;
+  double next_degrees_of_freedom = kUndefined;
 };
 Trend fit_trend(std::span<const Octave> octaves);
 
@@ -42,6 +44,7 @@ std::vector<OctaveBins> octave_bins(std::span<const double> edges);
 struct Forecast {
   double value = kUndefined;
   double standard_error = kUndefined;
+  double degrees_of_freedom = kUndefined;
 };
 // Effective tokens on an octave with the mean position exp(`position`), from octaves before it
 // whose values are logarithms of effective tokens; undefined with fewer than 5.

@@ -65,11 +65,15 @@ Trend fit_trend(std::span<const Octave> octaves) {
     of_step.add(step.weight, (step.value - trend.slope * step.keys) / step.position);
     if (step.grows()) of_slope.add(step.weight, step.value / step.keys - trend.slope);
   }
-  if (growing > 1) trend.standard_error = std::sqrt(of_slope.variance() * of_slope.q());
+  if (growing > 1) {
+    trend.standard_error = std::sqrt(of_slope.variance() * of_slope.q());
+    trend.degrees_of_freedom = 1 / of_slope.q() - 1;
+  }
   if (steps.size() < 2) return trend;
   const double freedom = 1 / of_step.q() - 1;
   if (freedom > 2) {
     trend.next_step = std::sqrt(of_step.variance() * (1 + of_step.q()) * freedom / (freedom - 2));
+    trend.next_degrees_of_freedom = freedom;
   }
   return trend;
 }
@@ -113,6 +117,7 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
   const double value = last.value + trend.slope * more_keys;
   forecast.value = std::exp(std::clamp(value, 0.0, std::max(0.0, last.keys + more_keys)));
   forecast.standard_error = forecast.value * std::hypot(trend.next_step * ahead, kSinglePrecision);
+  forecast.degrees_of_freedom = trend.next_degrees_of_freedom;
   return forecast;
 }
 
@@ -122,8 +127,7 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
   const Forecast forecast =
       forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position);
   if (std::isnan(forecast.value)) return std::nullopt;
-  return std::abs(std::exp(last.value) - forecast.value) <=
-         kTrendErrors * forecast.standard_error;
+  return std::abs(std::exp(last.value) - forecast.value) <= kTrendErrors * forecast.standard_error;
 }
 
 }  // namespace headgauge

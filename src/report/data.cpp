@@ -25,10 +25,10 @@ Json complete_header(const Results& results) {
   Json header = header_to_json(results);
   const bool compared = results.command == Command::diff || results.command == Command::compare;
   if (!compared || results.changes) return header;
-  const auto errors = results.settings.find("errors");
-  const bool given = errors != results.settings.end() && errors->is_number();
-  header.update(changes_to_json(given ? list_changes(results, errors->get<double>())
-                                      : list_changes(results)));
+  const auto level = results.settings.find("level");
+  const bool given = level != results.settings.end() && level->is_number();
+  header.update(
+      changes_to_json(given ? list_changes(results, level->get<double>()) : list_changes(results)));
   return header;
 }
 

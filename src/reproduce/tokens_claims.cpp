@@ -56,7 +56,8 @@ Rates rates_of(const Results& results, const std::string& experiment, const std:
   if (fitted == nullptr || predicted == nullptr) return rates;
   if (family) level /= static_cast<double>(fitted->values.size());
   for (std::size_t i = 0; i < fitted->values.size(); ++i) {
-    const auto [rate, error, points] = fitted->at_offset(i);
+    const Estimate cell = fitted->at_offset(i);
+    const double rate = cell.value, error = cell.standard_error;
     if (std::isnan(rate) || !(error > 0) || std::isnan(predicted->values[i])) continue;
     const double errors = student_quantile(level, freedom_at(*fitted, i, 2));
     if (errors * error > kLoose) continue;
@@ -301,7 +302,8 @@ Claim hardmax_is_logarithmic(const Results& results) {
   double farthest = 0;
   bool apart = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto [value, spread, replicates_of] = error->at_offset(i);
+    const Estimate cell = error->at_offset(i);
+    const double value = cell.value, spread = cell.standard_error;
     if (!(spread > 0)) return without_data(claim, "An error has no standard error.");
     const double distance = std::abs(value - law->values[i]) / spread;
     const double level = kFamilyLevel / 2 / static_cast<double>(tokens.size());

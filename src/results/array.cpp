@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "statistics/student.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -109,6 +111,7 @@ void LabelledArray::relabel(const Dimension& dim) {
 
 LabelledArray& LabelledArray::with_standard_errors() {
   standard_error.resize(values.size(), kUndefined);
+  degrees_of_freedom.resize(values.size(), kUndefined);
   return *this;
 }
 
@@ -138,6 +141,7 @@ Estimate LabelledArray::at_offset(std::size_t place) const {
   Estimate estimate{values[place]};
   if (!standard_error.empty()) estimate.standard_error = standard_error[place];
   if (!rows.empty()) estimate.rows = rows[place];
+  if (!degrees_of_freedom.empty()) estimate.degrees_of_freedom = degrees_of_freedom[place];
   return estimate;
 }
 
@@ -146,6 +150,7 @@ void LabelledArray::set(std::span<const Index> cell, const Estimate& estimate) {
   values[place] = estimate.value;
   if (!standard_error.empty()) standard_error[place] = estimate.standard_error;
   if (!rows.empty()) rows[place] = estimate.rows;
+  if (!degrees_of_freedom.empty()) degrees_of_freedom[place] = estimate.degrees_of_freedom;
 }
 
 // The offsets of the places of a dim.
@@ -167,6 +172,9 @@ LabelledArray LabelledArray::gathered(Gather which) const {
   LabelledArray array = undefined_like(*this, std::move(which.dims));
   take_cells(values, cells, array.values);
   take_cells(standard_error, cells, array.standard_error);
+  if (!degrees_of_freedom.empty()) {
+    take_cells(degrees_of_freedom, cells, array.degrees_of_freedom);
+  }
   take_cells(rows, cells, array.rows);
   return array;
 }
@@ -185,6 +193,10 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
   each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
   put_cells(from.values, cells, values);
   put_cells(from.standard_error, cells, standard_error);
+  // New errors of which nothing is known do not keep what was known of the old ones.
+  const std::vector<double> unknown(from.standard_error.size(), kUndefined);
+  put_cells(from.degrees_of_freedom.empty() ? unknown : from.degrees_of_freedom, cells,
+            degrees_of_freedom);
   put_cells(from.rows, cells, rows);
 }
 
@@ -259,6 +271,7 @@ LabelledArray LabelledArray::insert_dim(const Dimension& dim, std::size_t axis) 
 LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   LabelledArray array = *this;
   array.standard_error.clear();
+  array.degrees_of_freedom.clear();
   array.rows.clear();
   for (double& value : array.values) {
     if (array.none != value) value = f(value);
@@ -342,12 +355,13 @@ LabelledArray difference(const LabelledArray& before, const LabelledArray& after
   const bool errors = !before.standard_error.empty() && !after.standard_error.empty();
   if (errors) change.with_standard_errors();
   for (std::size_t i = 0; i < change.values.size(); ++i) {
-    const double a = before.values[i], b = after.values[i];
-    if (after.none && (a == *after.none || b == *after.none)) continue;
-    change.values[i] = b - a;
-    if (errors) {
-      change.standard_error[i] = std::hypot(before.standard_error[i], after.standard_error[i]);
-    }
+    const Estimate a = before.at_offset(i), b = after.at_offset(i);
+    if (after.none && (a.value == *after.none || b.value == *after.none)) continue;
+    change.values[i] = b.value - a.value;
+    if (!errors) continue;
+    change.standard_error[i] = std::hypot(a.standard_error, b.standard_error);
+    change.degrees_of_freedom[i] = cautious_degrees_of_freedom(
+        a.standard_error, a.degrees_of_freedom, b.standard_error, b.degrees_of_freedom);
   }
   return change;
 }

@@ -52,6 +52,7 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
   if (!std::isfinite(estimate.value)) return std::nullopt;
   cell.value = estimate.value;
   cell.standard_error = estimate.standard_error;
+  cell.degrees_of_freedom = estimate.degrees_of_freedom;
   return cell;
 }
 

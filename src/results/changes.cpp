@@ -1,12 +1,14 @@
 // Which values changed, and by how much.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <tuple>
+#include <vector>
 
 #include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
 #include "results/pairs.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -18,8 +20,9 @@ bool stands_alone(const std::string& dim) {
 }
 
 // Larger: stands out more.
-std::tuple<double, double> rank(const Change& change) {
-  return {std::isnan(change.errors) ? 0 : change.errors, change.relative};
+std::tuple<double, double, double> rank(const Change& change) {
+  return {std::isnan(change.p) ? 0 : -change.p, std::isnan(change.errors) ? 0 : change.errors,
+          change.relative};
 }
 
 // The largest |value| of a metric.
@@ -31,25 +34,26 @@ double largest_of(const LabelledArray& metric) {
   return largest;
 }
 
-// Puts together the list, metric by metric.
+// Neither undefined nor without a value to compare.
+bool both_there(const MetricPairs& metric, const Pair& pair) {
+  return !std::isnan(pair.before) && !std::isnan(pair.after) && !metric.is_none(pair.before) &&
+         !metric.is_none(pair.after);
+}
+
+double p_of(const Pair& pair) {
+  return t_test({pair.after - pair.before, pair.standard_error, pair.degrees_of_freedom}).p;
+}
+
+// Puts together the list, metric by metric: first the tests, then what they leave.
 class Lister {
  public:
-  Lister(const Results& results, double threshold) : results_(results) {
-    list_.threshold = threshold;
-  }
+  Lister(const Results& results, double level) : results_(results) { list_.level = level; }
 
   ChangeList list() {
-    for (const auto& [name, change] : results_.metrics) {
-      if (change.change_of.empty()) continue;
-      const LabelledArray* metric = results_.metric(change.change_of);
-      if (metric == nullptr) continue;
-      if (metric->has_dim("run")) {
-        add(MetricPairs(results_, change.change_of), largest_of(*metric));
-      } else if (!change.has_dim("position")) {
-        add_interventions(*metric, change);
-      }
-    }
-    list_.by_chance *= std::erfc(list_.threshold / std::numbers::sqrt2);
+    each_metric([&](const MetricPairs& metric) { test(metric); });
+    adjusted_ = adjusted_p_values(adjusted_);
+    each_metric([&](const MetricPairs& metric) { add(metric); });
+    list_.by_chance *= list_.level;
     const auto larger = [](const Change& a, const Change& b) { return rank(a) > rank(b); };
     std::ranges::stable_sort(list_.measured, larger);
     std::ranges::stable_sort(list_.unmeasured, larger);
@@ -58,16 +62,35 @@ class Lister {
   }
 
  private:
-  void add_interventions(const LabelledArray& metric, const LabelledArray& change) {
+  // One at a time: each is a copy of its values.
+  template <class Visit>
+  void each_metric(const Visit& visit) const {
     const std::string dim = intervention_dimension(results_);
-    if (dim.empty() || !metric.has_dim(dim) || !change.has_dim(dim)) return;
-    const double largest = largest_of(metric);
-    for (Index k = 1; k < change.dim(dim).size(); ++k) {
-      add(MetricPairs(results_, change.change_of, change, dim, k), largest);
+    for (const auto& [name, change] : results_.metrics) {
+      if (change.change_of.empty()) continue;
+      const LabelledArray* metric = results_.metric(change.change_of);
+      if (metric == nullptr) continue;
+      if (metric->has_dim("run")) {
+        visit(MetricPairs(results_, change.change_of));
+      } else if (!change.has_dim("position") && !dim.empty() && metric->has_dim(dim) &&
+                 change.has_dim(dim)) {
+        for (Index k = 1; k < change.dim(dim).size(); ++k) {
+          visit(MetricPairs(results_, change.change_of, change, dim, k));
+        }
+      }
     }
   }
 
-  void add(const MetricPairs& metric, double largest) {
+  // An error of 0 leaves nothing to chance: such a pair is no test among the others.
+  void test(const MetricPairs& metric) {
+    metric.each([&](const Pair& pair) {
+      const bool tested = both_there(metric, pair) && pair.standard_error > 0;
+      adjusted_.push_back(tested ? p_of(pair) : kUndefined);
+    });
+  }
+
+  void add(const MetricPairs& metric) {
+    const double largest = largest_of(results_.require_metric(metric.name()));
     std::size_t alone = 0;
     while (alone < metric.dims().size() && stands_alone(metric.dims()[alone].name())) ++alone;
     std::vector<Index> group;
@@ -84,23 +107,24 @@ class Lister {
       measured = unmeasured = {};
     };
     metric.each([&](const Pair& pair) {
+      const double adjusted_p = adjusted_[next_++];
       const std::span<const Index> of = pair.cell.first(alone);
       if (!std::ranges::equal(of, group)) {
         flush();
         group.assign(of.begin(), of.end());
       }
-      if (std::isnan(pair.before) || std::isnan(pair.after)) return;
-      if (metric.is_none(pair.before) || metric.is_none(pair.after)) return;
+      if (!both_there(metric, pair)) return;
       const double error = pair.standard_error;
-      // An error of 0 leaves nothing to chance.
-      if (error > 0) list_.by_chance += 1;
       const double size = std::abs(pair.after - pair.before);
       const bool same = size <= kRounding * std::max(std::abs(pair.before), std::abs(pair.after));
       Change& best = std::isnan(error) ? unmeasured : measured;
       ++best.values;
-      if (same || (!std::isnan(error) && !(size > list_.threshold * error))) return;
+      if (same || adjusted_p > list_.level) return;
       ++best.changed;
+      if (error > 0) list_.by_chance += 1;
       Change change = metric.described(pair);
+      change.p = p_of(pair);
+      change.adjusted_p = std::isnan(adjusted_p) ? change.p : adjusted_p;
       change.relative = size / largest;
       if (best.changed > 1 && rank(change) <= rank(best)) return;
       change.values = best.values;
@@ -119,12 +143,14 @@ class Lister {
 
   const Results& results_;
   ChangeList list_;
+  std::vector<double> adjusted_;  // p of every pair in the order of their visits
+  std::size_t next_ = 0;
 };
 
 }  // namespace
 
-ChangeList list_changes(const Results& results, double errors) {
-  return Lister(results, errors).list();
+ChangeList list_changes(const Results& results, double level) {
+  return Lister(results, level).list();
 }
 
 }  // namespace headgauge

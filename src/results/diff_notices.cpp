@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr Index kFewestBatches = 4;  // documents: see BatchMeans
+
 // "a, b and 3 more". Twins by position go without saying where their metric is named.
 std::string named(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
@@ -58,12 +60,33 @@ std::string holding(const Results& results) {
   return text + separator + "metrics " + named(names);
 }
 
-bool same_text(const Results& before, const Results& after) {
-  const auto of = [](const Results& results) {
-    const auto it = results.text.find("sha256");
-    return it != results.text.end() && it->is_array() ? *it : Json::array();
-  };
-  return !of(before).empty() && of(before) == of(after);
+// The sums of the documents of a run.
+Json documents_of(const Results& results) {
+  const auto it = results.text.find("sha256");
+  return it != results.text.end() && it->is_array() ? *it : Json::array();
+}
+
+enum class Texts { unknown, same, different };
+Texts compare_texts(const Results& before, const Results& after) {
+  const Json a = documents_of(before), b = documents_of(after);
+  if (a.empty() || b.empty()) return Texts::unknown;
+  return a == b ? Texts::same : Texts::different;
+}
+
+// Whether errors come from the scatter of whole documents.
+bool documents_are_batches(const Results& results) {
+  return std::ssize(documents_of(results)) >= kFewestBatches;
+}
+
+bool lacks_freedom(const Results& results) {
+  const auto defined = [](double value) { return !std::isnan(value); };
+  return std::ranges::any_of(results.metrics,
+                             [&](const auto& entry) {
+                               return std::ranges::any_of(entry.second.standard_error, defined);
+                             }) &&
+         std::ranges::none_of(results.metrics, [&](const auto& entry) {
+           return std::ranges::any_of(entry.second.degrees_of_freedom, defined);
+         });
 }
 
 }  // namespace
@@ -135,10 +158,26 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   const bool errors = std::ranges::any_of(diff.metrics, [](const auto& entry) {
     return !entry.second.change_of.empty() && !entry.second.standard_error.empty();
   });
-  if (errors && same_text(before_, after_)) {
+  const Texts texts = compare_texts(before_, after_);
+  if (errors && texts == Texts::same) {
     all.emplace_back(
         "both runs are of the same text: the errors of changes, which take the two as "
         "independent, are too large where they move together");
+  }
+  if (errors && texts == Texts::different &&
+      !(documents_are_batches(before_) && documents_are_batches(after_))) {
+    all.push_back(fmt::format(
+        "the runs are of different texts, and how much values vary from text to text is not in the "
+        "errors, which come from blocks within a text: what is listed may be the texts' and not "
+        "the model's; with {} documents or more in each run it is in the errors",
+        kFewestBatches));
+  }
+  for (const auto& [run, file] : {std::pair{&before_, "old"}, std::pair{&after_, "new"}}) {
+    if (!errors || !lacks_freedom(*run)) continue;
+    all.push_back(
+        fmt::format("the {} file, of an earlier version, does not say how many batches its errors "
+                    "come from: they count as exact, so that more is listed than the level allows",
+                    file));
   }
   const auto inherit = [&](const Results& from, const Results& other, const char* file) {
     for (const std::string& notice : from.notices) {

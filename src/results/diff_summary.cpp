@@ -1,5 +1,6 @@
 // What changed, in sentences.
 #include <algorithm>
+#include <cmath>
 
 #include "headgauge/diff.hpp"
 #include "results/change_sentences.hpp"
@@ -38,11 +39,11 @@ class Summary {
     if (list_.values == 0) return;
     Line line;
     line.derived(static_cast<double>(list_.changed)).say(" of ");
-    line.derived(static_cast<double>(list_.values)).say(" values changed by more than ");
-    line.fact(
-        {fmt::format("{:g}", list_.threshold), {Line::Kind::setting, "errors"}, list_.threshold});
-    line.say(" standard errors; ").derived(list_.by_chance);
-    lines_.push_back(line.say(" would by chance.").done());
+    line.derived(static_cast<double>(list_.values)).say(" values changed, at most ");
+    line.derived(std::ceil(list_.by_chance)).say(" of them by chance (false discovery rate ");
+    const double percent = 100 * list_.level;
+    line.fact({fmt::format("{:g}", percent), {Line::Kind::setting, "level"}, list_.level, 100});
+    lines_.push_back(line.say(" %).").done());
   }
 
   void tell_flags() {

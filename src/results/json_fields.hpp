@@ -57,7 +57,8 @@ void fields(Io& io, Claim& claim) {
   io("facts", claim.facts);
 }
 
-// `errors` is null where it is infinite: the standard error is 0 then.
+// `errors` is null where it is infinite: the standard error is 0 then. The three after it are left
+// out where there is no standard error.
 template <class Io>
 void fields(Io& io, Change& change) {
   io("metric", change.metric);
@@ -68,6 +69,9 @@ void fields(Io& io, Change& change) {
   io("change", change.change);
   io("stderr", change.standard_error);
   io("errors", change.errors);
+  io.optional("degrees_of_freedom", change.degrees_of_freedom);
+  io.optional("p", change.p);
+  io.optional("adjusted_p", change.adjusted_p);
   io("relative", change.relative);
   io("values", change.values);
   io("changed", change.changed);
@@ -76,7 +80,7 @@ void fields(Io& io, Change& change) {
 // The counts of a list of changes; the changes themselves are a list of the file.
 template <class Io>
 void fields(Io& io, ChangeList& list) {
-  io("threshold", list.threshold);
+  io("level", list.level);
   io("values", list.values);
   io("changed", list.changed);
   io("by_chance", list.by_chance);

@@ -151,7 +151,9 @@ struct Reader {
 };
 
 template <class T>
-  requires requires(Reader& io, T& entry) { fields(io, entry); }
+requires requires(Reader& io, T& entry) {
+  fields(io, entry);
+}
 void read(const Place& place, T& entry) {
   Reader reader{place};
   fields(reader, entry);
@@ -233,6 +235,9 @@ LabelledArray metric_at(const Place& place, const Results& results) {
   LabelledArray metric(std::move(dims), unit);
   metric.values = std::move(values);
   if (place.has("stderr")) read_cells("stderr", metric.standard_error);
+  if (place.has("degrees_of_freedom")) {
+    read_cells("degrees_of_freedom", metric.degrees_of_freedom);
+  }
   if (place.has("rows")) read_cells("rows", metric.rows);
   const Reader meaning{place};
   meaning.optional("none", metric.none);
@@ -305,7 +310,10 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   io.optional("flags", results.flags);
   io.optional("summary", results.summary);
   io.optional("claims", results.claims);
-  if (root.has("changes")) results.changes = changes_at(root["change_counts"], root["changes"]);
+  // Lists of before the false discovery rate are left to be made anew.
+  if (root.has("changes") && root["change_counts"].has("level")) {
+    results.changes = changes_at(root["change_counts"], root["changes"]);
+  }
   io.optional("notices", results.notices);
   if (major == 1) {
     complete_schema_1(results);

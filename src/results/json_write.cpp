@@ -26,6 +26,13 @@ Json label(double value) {
 Json cell(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
+// Degrees of freedom, which are whole more often than not.
+struct Freedom {
+  double value;
+};
+Json cell(Freedom freedom) {
+  return std::isfinite(freedom.value) ? label(freedom.value) : Json(nullptr);
+}
 Json cell(std::int64_t value) {
   return value;
 }
@@ -47,10 +54,19 @@ Json nest(const LabelledArray& metric, const std::vector<T>& values) {
   return nest(values, sizes, next);
 }
 
+bool knows_freedom(const LabelledArray& metric) {
+  return std::ranges::any_of(metric.degrees_of_freedom, [](double f) { return !std::isnan(f); });
+}
+
 Json metric_to_json(const LabelledArray& metric) {
   Json json = attributes_to_json(metric);
   json["values"] = nest(metric, metric.values);
   if (!metric.standard_error.empty()) json["stderr"] = nest(metric, metric.standard_error);
+  if (knows_freedom(metric)) {
+    std::vector<Freedom> freedom;
+    for (const double value : metric.degrees_of_freedom) freedom.push_back({value});
+    json["degrees_of_freedom"] = nest(metric, freedom);
+  }
   if (!metric.rows.empty()) json["rows"] = nest(metric, metric.rows);
   return json;
 }
@@ -78,6 +94,9 @@ class Writer {
   template <class T>
   void optional(const char* key, const T& value) {
     if (!value.empty()) (*this)(key, value);
+  }
+  void optional(const char* key, double value) {
+    if (!std::isnan(value)) (*this)(key, value);
   }
   void optional(const char* key, const std::optional<int>& value) {
     if (value) (*this)(key, *value);

@@ -9,6 +9,7 @@
 
 #include "headgauge/changes.hpp"
 #include "headgauge/results.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 
@@ -17,6 +18,7 @@ struct Pair {
   std::span<const Index> cell;
   double before, after;
   double standard_error;  // of the change; undefined where there is none
+  double degrees_of_freedom;
 };
 
 // A metric before and after.
@@ -38,6 +40,7 @@ class MetricPairs {
         change_(change.isel(dim, place)),
         intervention_({dim, comparison.require_coord(dim).label(place)}) {}
 
+  const std::string& name() const { return name_; }
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }
   // Whether a value stands for "none was found".
@@ -47,7 +50,9 @@ class MetricPairs {
   template <class Visit>
   void each(const Visit& visit) const {
     before_.each([&](std::span<const Index> cell, std::size_t at) {
-      visit(Pair{cell, before_.values[at], after_.values[at], error(at)});
+      const MeanWithError change = change_at(at);
+      visit(Pair{cell, before_.values[at], after_.values[at], change.standard_error,
+                 change.degrees_of_freedom});
     });
   }
 
@@ -65,6 +70,7 @@ class MetricPairs {
     change.after = pair.after;
     change.change = pair.after - pair.before;
     change.standard_error = pair.standard_error;
+    change.degrees_of_freedom = pair.degrees_of_freedom;
     const double size = std::abs(change.change);
     if (!std::isnan(change.standard_error)) {
       change.errors = size == 0 ? 0 : size / change.standard_error;
@@ -73,12 +79,20 @@ class MetricPairs {
   }
 
  private:
-  static double error_of(const LabelledArray& array, std::size_t at) {
-    return array.standard_error.empty() ? kUndefined : array.standard_error[at];
-  }
-  double error(std::size_t at) const {
-    if (change_) return error_of(*change_, at);
-    return std::hypot(error_of(before_, at), error_of(after_, at));
+  // The change of a cell with its error, whose own value is not asked for. Where nothing is known
+  // of the degrees of freedom, as in older files, the error counts as known.
+  MeanWithError change_at(std::size_t at) const {
+    Estimate change;
+    if (change_) {
+      change = change_->at_offset(at);
+    } else {
+      const Estimate a = before_.at_offset(at), b = after_.at_offset(at);
+      change.standard_error = std::hypot(a.standard_error, b.standard_error);
+      change.degrees_of_freedom = cautious_degrees_of_freedom(
+          a.standard_error, a.degrees_of_freedom, b.standard_error, b.degrees_of_freedom);
+    }
+    const double freedom = change.degrees_of_freedom;
+    return {change.value, change.standard_error, std::isnan(freedom) ? kKnownError : freedom};
   }
 
   std::string name_;

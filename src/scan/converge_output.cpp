@@ -95,7 +95,7 @@ void write_curve(const std::string& kind, const std::vector<Found>& heads,
     }
     const RateFit fit =
         fit_rate(tokens, errors.absolute, deviations, options.replicates, errors.floor);
-    rate.set(found.cell(), {fit.rate, fit.standard_error, fit.points});
+    rate.set(found.cell(), {fit.rate, fit.standard_error, fit.points, fit.degrees_of_freedom()});
     floored.set(found.cell(), {static_cast<double>(fit.under_floor)});
   }
 }

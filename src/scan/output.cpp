@@ -31,8 +31,7 @@ LabelledArray& add(Results& results, const std::string& name, const MetricInfo& 
 LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
                          const std::string& unit) {
   LabelledArray& metric = results.add_metric(name, std::move(dims), unit);
-  metric.standard_error.assign(metric.values.size(), kUndefined);
-  metric.rows.assign(metric.values.size(), 0);
+  metric.with_standard_errors().with_rows();
   return metric;
 }
 
@@ -40,6 +39,7 @@ void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell) {
   metric.values[at] = cell.value;
   metric.standard_error[at] = cell.standard_error;
   metric.rows[at] = cell.rows;
+  metric.degrees_of_freedom[at] = cell.degrees_of_freedom;
 }
 
 void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,

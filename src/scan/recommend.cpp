@@ -10,13 +10,13 @@
 #include "headgauge/compare.hpp"
 #include "results/change_sentences.hpp"
 #include "scan/selectivity.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr double kGainErrors = 2.0;
 constexpr double kLeastGain = 1e-4;    // nats; less is rounding
-constexpr double kByChance = 0.02275;  // of a normal variable to lie below -2
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
 
 // An intervention in the whole model, in a layer or in a head.
@@ -24,7 +24,6 @@ struct Candidate {
   std::optional<HeadName> head;  // a layer: head.head is -1
   Index intervention = 0;
   MetricCell change;
-  bool lowers() const { return lowers_loss(change); }
 };
 
 // The intervention's name, and what was fitted to the head.
@@ -92,11 +91,19 @@ std::vector<Candidate> candidates(const Results& results) {
   return found;
 }
 
+// That the loss did not fall.
+double p_of_gain(const MetricCell& change) {
+  const double freedom = change.degrees_of_freedom;
+  return t_test({change.value, change.standard_error, std::isnan(freedom) ? kKnownError : freedom},
+                0, Tail::below)
+      .p;
+}
+
 // Of each head (layer, model) the candidate that lowers the loss most, if one does so clearly.
-std::vector<Candidate> best_of_each(const std::vector<Candidate>& all) {
+std::vector<Candidate> best_of_each(const std::vector<Candidate>& all, const LossGains& gains) {
   std::vector<Candidate> best;
   for (const Candidate& candidate : all) {
-    if (!candidate.lowers()) continue;
+    if (!gains.is_gain(candidate.change)) continue;
     const auto same = std::ranges::find_if(best, [&](const Candidate& other) {
       if (!candidate.head) return true;
       return candidate.head->layer == other.head->layer && candidate.head->head == other.head->head;
@@ -164,25 +171,28 @@ std::vector<SummaryLine> recommendations(const Results& results) {
         "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
     return lines;
   }
-  const std::vector<Candidate> best = best_of_each(all);
-  const auto lower = std::ranges::count_if(all, &Candidate::lowers);
+  const LossGains gains(results);
+  const std::vector<Candidate> best = best_of_each(all, gains);
+  const auto lower = std::ranges::count_if(
+      all, [&](const Candidate& candidate) { return gains.is_gain(candidate.change); });
   const bool whole = !all.front().head.has_value();
   if (best.empty()) {
     const auto least = std::ranges::min_element(all, {}, [](const Candidate& c) {
       return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
     });
     say(fmt::format(
-        "No recommendation: nothing lowers the loss at L = {} by more than 2 standard errors; "
+        "No recommendation: nothing lowers the loss at L = {} beyond what chance does in {} {}; "
         "nearest: {} in {}, loss {} nats.",
-        length, label(results, *least), who(results, *least), with_error(least->change)));
+        length, gains.tried(), gains.tried() == 1 ? "try" : "tries", label(results, *least),
+        who(results, *least), with_error(least->change)));
     return lines;
   }
   if (!whole) {
     say(fmt::format(
-        "Of {} interventions tried, {} {} the loss at L = {} by more than 2 standard errors; by "
-        "chance alone {} would: check the choice on another text.",
-        all.size(), lower, lower == 1 ? "lowers" : "lower", length,
-        rounded(kByChance * static_cast<double>(all.size()))));
+        "Of {} interventions tried, {} {} the loss at L = {} beyond chance, which accounts for "
+        "{:g} % "
+        "of them at most: check the choice on another text.",
+        all.size(), lower, lower == 1 ? "lowers" : "lower", length, 100 * kFalseDiscoveries));
   }
   for (std::size_t i = 0; i < std::min(best.size(), kMostLines); ++i) {
     const auto& head = best[i].head;
@@ -197,8 +207,28 @@ std::vector<SummaryLine> recommendations(const Results& results) {
 
 }  // namespace
 
-bool lowers_loss(const MetricCell& change) {
-  return change.value < -kGainErrors * change.standard_error && change.value < -kLeastGain;
+LossGains::LossGains(const Results& comparison) {
+  std::vector<double> p;
+  for (const Candidate& candidate : candidates(comparison)) {
+    p.push_back(p_of_gain(candidate.change));
+    if (!std::isnan(p.back())) ++tried_;
+  }
+  const std::vector<double> adjusted = adjusted_p_values(p);
+  const auto found =
+      std::ranges::count_if(adjusted, [](double q) { return q <= kFalseDiscoveries; });
+  if (found == 0) return;
+  critical_p_ = kFalseDiscoveries * static_cast<double>(found) / static_cast<double>(tried_);
+}
+
+bool LossGains::is_gain(const MetricCell& change) const {
+  return change.value < -kLeastGain && p_of_gain(change) <= critical_p_;
+}
+
+double LossGains::threshold(const MetricCell& change) const {
+  if (std::isnan(critical_p_)) return kUndefined;
+  const double freedom = change.degrees_of_freedom;
+  const double errors = student_quantile(critical_p_, std::isnan(freedom) ? kKnownError : freedom);
+  return std::min(-kLeastGain, -errors * change.standard_error);
 }
 
 std::vector<HeadName> changed_heads(const Results& results) {
@@ -219,7 +249,8 @@ std::vector<HeadName> changed_heads(const Results& results) {
 
 std::vector<Flag> recommend_heads(const Results& results) {
   std::vector<Flag> flags;
-  for (const Candidate& candidate : best_of_each(candidates(results))) {
+  const LossGains gains(results);
+  for (const Candidate& candidate : best_of_each(candidates(results), gains)) {
     if (!candidate.head || candidate.head->head < 0) continue;
     Flag flag;
     flag.name = "recommended";
@@ -227,7 +258,7 @@ std::vector<Flag> recommend_heads(const Results& results) {
     flag.head = candidate.head->head;
     flag.length = longest_length(results).value_or(0);
     flag.value = candidate.change.value;
-    flag.threshold = -kGainErrors * candidate.change.standard_error;
+    flag.threshold = gains.threshold(candidate.change);
     flag.source = "docs/mathematics.md 7a";
     flag.advice = recommendation(results, candidate);
     flags.push_back(std::move(flag));

@@ -8,8 +8,8 @@
 namespace headgauge {
 
 // For every head of which some intervention, in that head alone, lowers the loss at the longest
-// length: a flag "recommended" for the one that lowers it most, value = the change, threshold = -2
-// standard errors.
+// length: a flag "recommended" for the one that lowers it most, value = the change, threshold =
+// that of LossGains.
 std::vector<Flag> recommend_heads(const Results& results);
 
 }  // namespace headgauge

@@ -1,5 +1,6 @@
 #include "statistics/student.hpp"
 
+#include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -71,6 +72,15 @@ double welch_degrees_of_freedom(double first_error, double first_freedom, double
   const double inverse = (share == 0 ? 0 : share * share / first_freedom) +
                          (other == 0 ? 0 : other * other / second_freedom);
   return 1 / inverse;
+}
+
+double cautious_degrees_of_freedom(double first_error, double first_freedom, double second_error,
+                                   double second_freedom) {
+  const double freedom =
+      welch_degrees_of_freedom(first_error, first_freedom, second_error, second_freedom);
+  // An error of 0 says nothing of how many values are behind it.
+  if (first_error == 0 || second_error == 0) return freedom;
+  return std::min(freedom, 2 * std::min(first_freedom, second_freedom));
 }
 
 TTest welch_test(const MeanWithError& first, const MeanWithError& second, Tail tail) {

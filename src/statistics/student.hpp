@@ -42,6 +42,13 @@ TTest welch_test(const MeanWithError& first, const MeanWithError& second, Tail t
 double welch_degrees_of_freedom(double first_error, double first_freedom, double second_error,
                                 double second_freedom);
 
+// Welch's, but at most twice the smaller of the two. Among thousands of tests those far out decide,
+// and there Welch's finds too much where the side of fewer values has the larger error: of 4 and 16
+// that vary alike 9 times as many beyond p = .0001 as it says. These find no more than they say
+// wherever the values vary alike, and 2.4 times as many where those of the 16 vary half as much.
+double cautious_degrees_of_freedom(double first_error, double first_freedom, double second_error,
+                                   double second_freedom);
+
 // What holds the truth in all but `level` of the cases, half of it on each side.
 Interval t_interval(const MeanWithError& mean, double level = 0.05);
 

@@ -192,7 +192,8 @@ class CompareOnModels(CommandTest):
             value, error = change["values"], change["stderr"]
             for index in at:
                 value, error = value[index], error[index]
-            self.assertEqual((flag["value"], flag["threshold"]), (value, -2 * error))
+            self.assertEqual(flag["value"], value)
+            self.assertLess(flag["threshold"], -2 * error, "among 4 tries")
             self.assertLess(flag["value"], flag["threshold"])
             self.assertIn(f"Recommended for {flag['advice']}.", done.out)
 

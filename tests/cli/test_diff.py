@@ -15,6 +15,7 @@ import jsonschema
 from tests.cli.checkpoints import copy_golden
 from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
 from tests.places import ROOT
+from tests.reference.inference import benjamini_hochberg, freedom_of_difference, p_of_t
 from tests.results.schema import validate, validate_text
 
 EXCEEDED = 1
@@ -114,7 +115,7 @@ class Changes(DiffTest):
         self.scan("one", 1)
         path = self.scan("four", 4, "32,64,128", "--normalizer", "ssmax:s=0.4,b=0")
         path.write_text(path.read_text().replace('"version":"', '"version":"9.'))
-        done = self.succeed("diff", "one", "four/results.json", "--json", "--errors", 3,
+        done = self.succeed("diff", "one", "four/results.json", "--json", "--level", 0.2,
                             "--quiet")  # fmt: skip
         difference = validate_text(done.out, "what --json prints")
         self.assertEqual(f"headgauge {difference['tool']['version']}\n",
@@ -122,7 +123,7 @@ class Changes(DiffTest):
         self.assertRegex(difference["summary"][0]["text"], r"^\w+ of head 0\.\d .*went from ")
         settings = difference["settings"]
         self.assertEqual(difference["command"], "diff")
-        self.assertEqual((settings["errors"], settings["top"]), (3, 20))
+        self.assertEqual((settings["level"], settings["top"]), (0.2, 20))
         self.assertEqual(settings["old"], {
             "file": "one/results.json", "command": "scan", "model": "phantom1",
             "text": list(self.TEXTS), "settings": {"normalizer": "softmax"},
@@ -134,52 +135,61 @@ class Changes(DiffTest):
         self.assertIn("old       one/results.json: scan of phantom1 on 0.txt and 4 more\n", text)
         self.assertIn("settings  normalizer: softmax -> ssmax:s=0.4,b=0\n", text)
 
-    def test_the_table_is_sorted_and_says_how_many(self) -> None:
-        """The lines against a list that Python makes of the two files."""
-        paths = self.scan("one", 1), self.scan("four", 4)
-        old, new = (json.loads(path.read_text()) for path in paths)
-        expected, values, passed = {}, 0, 0
+    def decided(self, old: dict, new: dict) -> list[tuple]:
+        """(head, metric, adjusted p) of every value with errors, by the reference's tests; the p
+        of a change without an error is 0, and is none among the others."""
+        pairs = []
         for name, metric in old["metrics"].items():
             if name.endswith("_by_position") or "stderr" not in metric:
                 continue
-            first, second = cells(old, name, "stderr"), cells(new, name, "stderr")
-            before, after = cells(old, name), cells(new, name)
-            for labels, value in before.items():
-                if None in (first[labels], second[labels], value, after[labels]):
+            parts = [
+                [cells(run, name, key) for key in ("values", "stderr", "degrees_of_freedom")]
+                for run in (old, new)
+            ]
+            for labels in parts[0][0]:
+                first, second = ([part[labels] for part in run] for run in parts)
+                if None in first[:2] + second[:2]:
                     continue
-                error = math.hypot(first[labels], second[labels])
-                change = abs(after[labels] - value)
-                values += 1
-                if change <= 1e-6 * max(abs(value), abs(after[labels])) or change <= 2 * error:
-                    continue
-                passed += 1
-                head = f"{labels[0]}.{labels[1]}"
-                size = change / error if error else math.inf
-                expected[head, name] = max(size, expected.get((head, name), 0))
-        text = self.succeed("diff", "one", "four", "--top", "all").out
-        self.assertIn(f"{passed} of {values} values changed by more than 2 standard errors", text)
-        table = text.split("\n\n")[2]
-        lines = [line.split() for line in table.splitlines()[1:]]
-        self.assertEqual({(line[1], line[2]) for line in lines}, set(expected))
-        shown = [math.inf if line[0] == "exact" else 1000 if line[0] == ">1000" else float(line[0])
-                 for line in lines]  # fmt: skip
-        self.assertEqual(shown, sorted(shown, reverse=True))
-        for size, line in zip(shown, lines):
-            self.assertAlmostEqual(size, min(1000, expected[line[1], line[2]])
-                                   if math.isfinite(size) else size, delta=0.051)
-        self.assertGreater(len(lines), 4)
-        few = self.succeed("diff", "one", "four", "--top", 3).out
+                change = abs(second[0] - first[0])
+                error = math.hypot(first[1], second[1])
+                same = change <= 1e-6 * max(abs(first[0]), abs(second[0]))
+                p = None
+                if error > 0:
+                    freedom = freedom_of_difference(first[1:], second[1:])
+                    p = p_of_t(change / error, freedom)
+                pairs.append((f"{labels[0]}.{labels[1]}", name, same, p))
+        adjusted = iter(benjamini_hochberg([p for *_, p in pairs if p is not None]))
+        return [
+            (head, name, 1.0 if same else 0.0) if p is None
+            else (head, name, max(next(adjusted), 1.0 if same else 0.0))
+            for head, name, same, p in pairs
+        ]  # fmt: skip
+
+    def test_the_table_is_sorted_and_says_how_many(self) -> None:
+        """The lines against a list that Python makes of the two files."""
+        paths = self.scan("one", 1), self.scan("four", 4)
+        tested = self.decided(*(json.loads(path.read_text()) for path in paths))
+        for level in (0.05, 0.001):
+            passed = [(head, name) for head, name, p in tested if p <= level]
+            text = self.succeed("diff", "one", "four", "--top", "all", "--level", level).out
+            self.assertIn(f"{len(passed)} of {len(tested)} values changed, at most", text)
+            self.assertIn(f"(false discovery rate {100 * level:g} %)", text)
+            table = text.split("\n\n")[2]
+            lines = [line.split() for line in table.splitlines()[1:]]
+            self.assertEqual({(line[2], line[3]) for line in lines}, set(passed))
+            shown = [0 if line[0] == "exact" else float(line[0]) for line in lines]
+            self.assertEqual(shown, sorted(shown))
+            for p, line in zip(shown, lines):
+                least = min(p for *cell, p in tested if cell == [line[2], line[3]])
+                digit = 10 ** math.floor(math.log10(least)) if least > 0 else 0
+                self.assertAlmostEqual(p, least, delta=0.51 * digit)  # one digit is shown
+            self.assertGreater(len(lines), 4)
+            for line in text.splitlines():
+                if not re.match(r"\d+ of|None of|Flags|settings", line):
+                    self.assertLessEqual(len(line), 100, line)
+        few = self.succeed("diff", "one", "four", "--top", 3, "--level", level).out
         self.assertEqual([line.split() for line in few.split("\n\n")[2].splitlines()[1:4]], lines[:3])
         self.assertIn(f"and {len(lines) - 3} more (--top all)", few)
-        most = sorted(size for size in expected.values() if size < 1000)[-2]
-        text = self.succeed("diff", "one", "four", "--top", "all", "--errors",
-                            most + 1e-9).out  # fmt: skip
-        self.assertIn(f"changed by more than {most:g} standard errors", text)
-        self.assertEqual(len(text.split("\n\n")[2].splitlines()) - 1,
-                         sum(size > most for size in expected.values()))
-        for line in text.splitlines():
-            if not re.match(r"\d+ of|None of|Flags|settings", line):
-                self.assertLessEqual(len(line), 100, line)
 
     def test_flags_gained_and_lost(self) -> None:
         self.scan("one", 1)
@@ -408,7 +418,7 @@ class BadFiles(DiffTest):
     def test_options_that_make_no_sense(self) -> None:
         self.scan("one", 4)
         for option, *values in (
-            ("--errors", "0", "-1", "x", "nan"),
+            ("--level", "0", "1", "-1", "x", "nan"),
             ("--top", "0", "-1", "some", "1.5"),
             ("--limits", ""),
             ("--out", ""),

@@ -72,6 +72,7 @@ TEST(Trend, AgreesWithAWorkedExample) {
   const double variance = 1.5 * std::sqrt(.5) / (sum * sum);  // p (1 - p)
   const double q = 1.75 / (sum * sum);
   EXPECT_NEAR(trend.standard_error, std::sqrt(variance / (1 - q) * q), 1e-12);
+  EXPECT_NEAR(trend.degrees_of_freedom, 1 / q - 1, 1e-12);  // 1.78
   EXPECT_TRUE(std::isnan(trend.next_step));  // too few for a variance of Student's law
 }
 

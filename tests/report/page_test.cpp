@@ -160,10 +160,10 @@ TEST(Page, HasTheListOfChangesWhereTheResultsLackIt) {
   for (double& value : after.metric("entropy")->values) value += 0.5;  // 3.5 standard errors
   after.metric("mass_90")->values[11] = 16;
   Results results = diff(before, after);
-  for (const double errors : {2., 4.}) {
-    if (errors != 2) results.settings["errors"] = errors;
-    results.changes = list_changes(results, errors);
-    EXPECT_EQ(results.changes->measured.size(), errors == 2 ? 6U : 0U);
+  for (const double level : {kFalseDiscoveries, 1e-5}) {
+    if (level != kFalseDiscoveries) results.settings["level"] = level;
+    results.changes = list_changes(results, level);
+    EXPECT_EQ(results.changes->measured.size(), level == kFalseDiscoveries ? 6U : 0U);
     EXPECT_EQ(results.changes->unmeasured.size(), 1U);
     auto header = nlohmann::json::parse(results_text(results));
     header.erase("metrics");

@@ -25,6 +25,7 @@ TEST_F(ArrayTest, PutWritesOnePlaceAndTheSharedParts) {
           if (p[k] != place) return plain.at(p);
           Estimate cell = slice.at(without(p, k));
           if (!slice.errors) cell.standard_error = plain.at(p).standard_error;
+          if (!slice.errors) cell.degrees_of_freedom = plain.at(p).degrees_of_freedom;
           if (!slice.rows) cell.rows = plain.at(p).rows;
           return cell;
         });
@@ -69,6 +70,7 @@ TEST_F(ArrayTest, PutLabelledCopiesCellsOfTheSameLabels) {
         }
         cell.value = from.at(f).value;
         if (from.errors) cell.standard_error = from.at(f).standard_error;
+        if (from.errors) cell.degrees_of_freedom = from.at(f).degrees_of_freedom;
         if (from.rows) cell.rows = from.at(f).rows;
         return cell;
       });
@@ -118,6 +120,7 @@ TEST_F(ArrayTest, ConcatJoinsTheLabels) {
       Estimate cell = parts[part].at(p);
       // What the part lacks is undefined.
       if (!parts[part].errors) cell.standard_error = kUndefined;
+      if (!parts[part].errors) cell.degrees_of_freedom = kUndefined;
       if (!parts[part].rows) cell.rows = 0;
       return cell;
     });
@@ -165,6 +168,7 @@ TEST_F(ArrayTest, StackPutsRunsAfterLayerAndHead) {
       }
       Estimate cell = parts[run].at(without(p, axis));
       if (!parts[run].errors) cell.standard_error = kUndefined;
+      if (!parts[run].errors) cell.degrees_of_freedom = kUndefined;
       if (!parts[run].rows) cell.rows = 0;
       return cell;
     });

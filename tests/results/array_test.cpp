@@ -33,6 +33,7 @@ TEST_F(ArrayTest, CellsAreRowMajorAndStartUndefined) {
       const Estimate there = array.at_offset(static_cast<Size>(array.offset(cell)));
       EXPECT_TRUE(same(there.value, got.value) && there.rows == got.rows);
       EXPECT_TRUE(same(there.standard_error, got.standard_error));
+      EXPECT_TRUE(same(there.degrees_of_freedom, got.degrees_of_freedom));
       const Estimate other = some_cell();
       array.set(cell, other);
       return other;
@@ -269,11 +270,40 @@ TEST(LabelledArrayParts, AreAddedUndefined) {
   ASSERT_EQ(array.standard_error.size(), 2u);
   EXPECT_TRUE(std::isnan(array.standard_error[1]));
   EXPECT_EQ(array.rows, (std::vector<std::int64_t>{0, 0}));
-  array.set({0}, {1, 0.25, 3});
+  ASSERT_EQ(array.degrees_of_freedom.size(), 2u);
+  array.set({0}, {1, 0.25, 3, 15});
   array.with_standard_errors().with_rows();
+  EXPECT_EQ(array.at({0}).degrees_of_freedom, 15);
   EXPECT_EQ(array.at({0}).standard_error, 0.25);
   EXPECT_EQ(array.at({0}).rows, 3);
   EXPECT_TRUE(array.has_dim("layer") && !array.has_dim("head"));
+}
+
+TEST(LabelledArrayParts, NewErrorsForgetWhatWasKnownOfOldOnes) {
+  LabelledArray array({{"layer", Numbers{0, 1}}}), bare({{"layer", Numbers{0}}});
+  array.with_standard_errors().degrees_of_freedom = {3, 4};
+  bare.standard_error = {0.5};
+  array.put_labelled(bare);
+  EXPECT_TRUE(std::isnan(array.degrees_of_freedom[0]));
+  EXPECT_EQ(array.degrees_of_freedom[1], 4);
+}
+
+TEST(LabelledArrayParts, DifferencesTakeWelchsDegreesOfFreedom) {
+  LabelledArray a({{"layer", Numbers{0, 1, 2, 3}}}), b = a;
+  a.with_standard_errors();
+  b.with_standard_errors();
+  const auto set = [](LabelledArray& array, Index i, double error, double freedom) {
+    array.set({i}, {1, error, 0, freedom});
+  };
+  set(a, 0, 1, 3), set(b, 0, 1, 3);
+  set(a, 1, 1, 3), set(b, 1, 2, 15);  // Welch's are 17.9: of few batches there are no more than 6
+  set(a, 2, 1, 3), set(b, 2, 2, kUndefined);
+  set(a, 3, 0, 3), set(b, 3, 2, 15);
+  const LabelledArray change = difference(a, b);
+  EXPECT_NEAR(change.degrees_of_freedom[0], 6, 1e-12);
+  EXPECT_NEAR(change.degrees_of_freedom[1], 6, 1e-12);
+  EXPECT_TRUE(std::isnan(change.degrees_of_freedom[2]));
+  EXPECT_EQ(change.degrees_of_freedom[3], 15);
 }
 
 TEST(LabelledArrayParts, OfHeadsBeginsWithLayerAndHead) {

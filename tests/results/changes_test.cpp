@@ -50,11 +50,28 @@ TEST(Changes, AreSortedByTheirStandardErrors) {
   EXPECT_EQ(list.measured[1].values, 2);
   EXPECT_EQ(list.values, 6);
   EXPECT_EQ(list.changed, 2);
-  // 4.55 % of a normal lies beyond 2.
-  EXPECT_NEAR(list.by_chance, 6 * 0.0455, 1e-3);
-  EXPECT_NEAR(list_changes(d, 3).by_chance, 6 * 0.0027, 1e-4);
-  EXPECT_EQ(list_changes(d, 5).measured.size(), 1u);
-  EXPECT_EQ(list_changes(d, 0.5).measured[1].changed, 2);
+  EXPECT_NEAR(list.by_chance, 2 * 0.05, 1e-12) << "at most 5 % of those listed";
+  // Without degrees of freedom errors are known: p of 4 errors, times 6 values over its rank of 2.
+  EXPECT_NEAR(list.measured[1].p, 6.334248366623996e-05, 1e-15);  // 2 * stats.norm.sf(4)
+  EXPECT_NEAR(list.measured[1].adjusted_p, 3 * 6.334248366623996e-05, 1e-15);
+  EXPECT_EQ(list_changes(d, 1e-4).measured.size(), 1u);
+  EXPECT_EQ(list_changes(d, 0.5).measured[1].changed, 1);
+  // 2 * stats.norm.sf(1) = .317, times 6 / 3.
+  EXPECT_EQ(list_changes(d, 0.64).measured[1].changed, 2);
+}
+
+// Of 4 batches on both sides 4 errors are beyond chance once, not among 6.
+TEST(Changes, FewBatchesKnowLittle) {
+  const double error = 0.5 / std::sqrt(2.0);
+  Results d = differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, 1}}, error);
+  EXPECT_EQ(list_changes(d).changed, 1);
+  d.metric("m")->degrees_of_freedom.assign(12, 3);
+  const ChangeList list = list_changes(d);
+  EXPECT_EQ(list.changed, 1);
+  EXPECT_EQ(list.measured[0].degrees_of_freedom, 6);
+  EXPECT_NEAR(list.measured[0].p, 0.007118977963748101, 1e-12);  // 2 * stats.t.sf(4, 6)
+  EXPECT_NEAR(list.measured[0].adjusted_p, 6 * 0.007118977963748101, 1e-11);
+  EXPECT_EQ(list_changes(d, 0.04).changed, 0);
 }
 
 TEST(Changes, TheLargestOfAHeadSpeaksForIt) {
@@ -124,7 +141,7 @@ TEST(Changes, AreSentencesWhoseNumbersNameTheirCells) {
             "m of head 3.2 at length 64 went from 1.00 to -9.00, by 20.0 standard errors.");
   EXPECT_EQ(lines[0].heads, std::vector<std::string>{"3.2"});
   EXPECT_EQ(lines[1].text,
-            "2 of 6 values changed by more than 2 standard errors; 0 would by chance.");
+            "2 of 6 values changed, at most 1 of them by chance (false discovery rate 5 %).");
   const auto& facts = lines[0].facts;
   ASSERT_EQ(facts.size(), 4u);
   EXPECT_EQ(facts[0].source.kind, FactSource::Kind::coordinate);
@@ -192,7 +209,7 @@ TEST(ChangesOfAComparison, TakeTheErrorsOfTheChange) {
   EXPECT_EQ(list.values, 4);
   EXPECT_EQ(list.changed, 2);
   EXPECT_EQ(list.unmeasured_values, 0);
-  EXPECT_NEAR(list.by_chance, 4 * 0.0455, 1e-3);
+  EXPECT_NEAR(list.by_chance, 2 * 0.05, 1e-12);
   const ChangeList all = list_changes(compared(), 0.5);
   ASSERT_EQ(all.measured.size(), 2u);
   EXPECT_EQ(all.measured[1].labels, (Labels{{"normalizer", "relu"}, {"length", "64"}}));

@@ -361,6 +361,26 @@ TEST(Diff, InterruptedRunsAndNoticesAreToldOf) {
   EXPECT_FALSE(noted(diff(before, after), "same text"));
 }
 
+TEST(Diff, SaysWhatErrorsLeaveOut) {
+  Results before = run_of({0}, {0}, {32}), after = before;
+  const char* const scatter = "how much values vary from text to text is not in the errors";
+  before.text["sha256"] = {"ab"};
+  after.text["sha256"] = {"cd"};
+  EXPECT_TRUE(noted(diff(before, after), scatter));
+  before.text["sha256"] = {"a", "b", "c", "d"};
+  EXPECT_TRUE(noted(diff(before, after), scatter)) << "of one text in one of the two";
+  after.text["sha256"] = {"e", "f", "g", "h"};
+  EXPECT_FALSE(noted(diff(before, after), scatter));
+  const char* const unknown = "does not say how many batches";
+  EXPECT_TRUE(noted(diff(before, after), unknown)) << "as files of before";
+  for (Results* run : {&before, &after}) {
+    for (auto& [name, metric] : run->metrics) {
+      if (!metric.standard_error.empty()) metric.degrees_of_freedom.assign(metric.size(), 3);
+    }
+  }
+  EXPECT_FALSE(noted(diff(before, after), unknown));
+}
+
 TEST(Diff, MetricsWithoutDims) {
   Results before, after;
   before.add_metric("bytes", {}, "bytes").values = {12};

@@ -114,7 +114,12 @@ Change some_change(int k, double standard_error) {
   change.after = 0.3 * k;
   change.change = 0.2 * k;
   change.standard_error = standard_error;
-  if (!std::isnan(standard_error)) change.errors = change.change / standard_error;
+  if (!std::isnan(standard_error)) {
+    change.errors = change.change / standard_error;
+    change.degrees_of_freedom = 5.5;
+    change.p = 0.01;
+    change.adjusted_p = 0.03;
+  }
   change.relative = 1.0 / (k + 3);
   change.values = k + 2;
   change.changed = k + 1;
@@ -132,6 +137,8 @@ void expect_same_changes(const std::vector<Change>& got, const std::vector<Chang
     EXPECT_TRUE(same(a.before, b.before) && same(a.after, b.after) && same(a.change, b.change));
     EXPECT_TRUE(same(a.standard_error, b.standard_error)) << i;
     EXPECT_TRUE(same(a.errors, b.errors)) << i << ": " << a.errors;
+    EXPECT_TRUE(same(a.degrees_of_freedom, b.degrees_of_freedom)) << i;
+    EXPECT_TRUE(same(a.p, b.p) && same(a.adjusted_p, b.adjusted_p)) << i;
     EXPECT_EQ(a.relative, b.relative);
     EXPECT_EQ(a.values, b.values);
     EXPECT_EQ(a.changed, b.changed);
@@ -143,7 +150,7 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   EXPECT_FALSE(to_json(r).contains("changes"));
   EXPECT_FALSE(parse_results(results_text(r), "r").changes);
   ChangeList list;
-  list.threshold = 2.5;
+  list.level = 0.25;
   list.measured = {some_change(2, 0), some_change(5, 0.125)};
   list.unmeasured = {some_change(7, kUndefined)};
   list.unmeasured[0].after = kUndefined;
@@ -164,7 +171,7 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   EXPECT_EQ(json["change_counts"]["found"], 9000);
   const std::optional<ChangeList> back = parse_results(results_text(r), "r").changes;
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->threshold, 2.5);
+  EXPECT_EQ(back->level, 0.25);
   EXPECT_EQ(back->values, 11);
   EXPECT_EQ(back->changed, 2);
   EXPECT_EQ(back->by_chance, 0.4375);
@@ -174,6 +181,10 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   EXPECT_EQ(back->found, 9000);
   expect_same_changes(back->measured, list.measured);
   expect_same_changes(back->unmeasured, list.unmeasured);
+  // A list of before the false discovery rate is none.
+  nlohmann::ordered_json older = to_json(r);
+  older["change_counts"].erase("level");
+  EXPECT_FALSE(results_from_json(older, "r").changes);
 }
 
 TEST(ResultsChanges, ListTheFirstOfEitherKind) {

@@ -85,6 +85,9 @@ void expect_same(const Results& a, const Results& b) {
     EXPECT_TRUE(std::equal(m.standard_error.begin(), m.standard_error.end(),
                            n.standard_error.begin(), n.standard_error.end(), same))
         << name;
+    EXPECT_TRUE(std::equal(m.degrees_of_freedom.begin(), m.degrees_of_freedom.end(),
+                           n.degrees_of_freedom.begin(), n.degrees_of_freedom.end(), same))
+        << name;
   }
   ASSERT_EQ(a.flags.size(), b.flags.size());
   for (std::size_t k = 0; k < a.flags.size(); ++k) {
@@ -137,6 +140,18 @@ TEST(ResultsJson, IsTheCommittedFile) {
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_EQ(text.str(), results_text(made_results()));
+}
+
+TEST(ResultsJson, DegreesOfFreedomAreThereWhereAnyAreKnown) {
+  Results r = made_results();
+  LabelledArray& entropy = *r.metric("entropy");
+  entropy.with_standard_errors();
+  EXPECT_FALSE(to_json(r)["metrics"]["entropy"].contains("degrees_of_freedom"));
+  entropy.degrees_of_freedom[3] = 4.5;
+  const Results read = parse_results(results_text(r), "r");
+  expect_same(read, r);
+  EXPECT_EQ(read.metric("entropy")->degrees_of_freedom[3], 4.5);
+  EXPECT_TRUE(std::isnan(read.metric("entropy")->degrees_of_freedom[0]));
 }
 
 TEST(ResultsJson, EveryDoubleSurvives) {

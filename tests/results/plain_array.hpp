@@ -63,6 +63,7 @@ struct Plain {
     for (const Estimate& cell : cells) {
       array.values.push_back(cell.value);
       if (errors) array.standard_error.push_back(cell.standard_error);
+      if (errors) array.degrees_of_freedom.push_back(cell.degrees_of_freedom);
       if (rows) array.rows.push_back(cell.rows);
     }
     return array;
@@ -87,11 +88,13 @@ inline void expect_array(const LabelledArray& got, const Plain& expected, bool e
   ASSERT_EQ(expected.cells.size(), expected.count());
   ASSERT_EQ(got.values.size(), expected.count());
   ASSERT_EQ(got.standard_error.size(), errors ? expected.count() : 0);
+  ASSERT_EQ(got.degrees_of_freedom.size(), errors ? expected.count() : 0);
   ASSERT_EQ(got.rows.size(), rows ? expected.count() : 0);
   for (Size i = 0; i < expected.count(); ++i) {
     EXPECT_TRUE(same(got.values[i], expected.cells[i].value)) << i;
     if (errors) {
       EXPECT_TRUE(same(got.standard_error[i], expected.cells[i].standard_error)) << i;
+      EXPECT_TRUE(same(got.degrees_of_freedom[i], expected.cells[i].degrees_of_freedom)) << i;
     }
     if (rows) {
       EXPECT_EQ(got.rows[i], expected.cells[i].rows) << i;
@@ -135,7 +138,7 @@ class ArrayTest : public ::testing::Test {
 
   Estimate some_cell() {
     const auto number = [&] { return below(9) == 0 ? kUndefined : std::ldexp(draw_() % 997, -5); };
-    return {number(), number(), static_cast<std::int64_t>(below(50))};
+    return {number(), number(), static_cast<std::int64_t>(below(50)), number()};
   }
 
   void fill(Plain& plain) {

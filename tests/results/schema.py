@@ -15,8 +15,9 @@ from tests.reference.catalogue import METRICS
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
-METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr", "rows"}
-CELL_KEYS = ("values", "stderr", "rows")
+METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr",
+               "degrees_of_freedom", "rows"}
+CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
 MOST_FAULTS = 10
 EXPERIMENTS = ("gaussian", "sphere", "model")  # of `reproduce tokens`
 

@@ -61,6 +61,10 @@ Estimate direct(const Rows& rows, Index begin, Index end) {
     return std::sqrt(k / (k - 1) * squares) / n;
   };
   result.standard_error = documents.size() >= 4 ? error(documents) : error(blocks);
+  if (!std::isnan(result.standard_error)) {
+    const auto batches = documents.size() >= 4 ? documents.size() : blocks.size();
+    result.degrees_of_freedom = static_cast<double>(batches) - 1;
+  }
   return result;
 }
 
@@ -72,6 +76,8 @@ void expect_same(const Estimate& found, const Estimate& expected) {
   EXPECT_TRUE(same(found.value, expected.value)) << found.value << " " << expected.value;
   EXPECT_TRUE(same(found.standard_error, expected.standard_error))
       << found.standard_error << " " << expected.standard_error;
+  EXPECT_TRUE(same(found.degrees_of_freedom, expected.degrees_of_freedom))
+      << found.degrees_of_freedom << " " << expected.degrees_of_freedom;
 }
 
 void check(const std::vector<Index>& document_lengths, double undefined_share) {

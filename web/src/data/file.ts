@@ -14,7 +14,8 @@ export function resultsFromFile(file: unknown): Results {
   }
   const { metrics, ...header } = file as ResultsFile;
   const infos = new Map<string, MetricInfo>();
-  for (const [name, { values: _v, stderr: _s, rows: _r, ...info }] of Object.entries(metrics)) {
+  for (const [name, metric] of Object.entries(metrics)) {
+    const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
     infos.set(name, { name, ...info });
   }
   return new Results(header, infos, (name) => metrics[name]!);

@@ -70,6 +70,8 @@ export interface Change {
   change: number;
   stderr: number | null;
   errors: number | null; // |change| in standard errors; null without one, and where it is 0
+  degrees_of_freedom?: number | null; // of the standard error; null where it is known exactly
+  adjusted_p?: number; // the smallest false discovery rate at which it is listed
   relative: number; // |change| over the largest |value| of the metric
 }
 
@@ -78,7 +80,7 @@ export const errorsOf = ({ stderr, errors }: Change): number =>
   stderr === 0 ? Infinity : (errors ?? NaN);
 
 export interface ChangeCounts {
-  threshold: number; // in standard errors
+  level: number; // the false discovery rate
   values: number; // that have standard errors
   changed: number;
   by_chance: number;
@@ -111,6 +113,7 @@ export interface Header {
 export interface RawNumbers {
   values: unknown;
   stderr?: unknown;
+  degrees_of_freedom?: unknown; // nothing on the page needs them
   rows?: unknown;
 }
 

@@ -92,9 +92,11 @@ export function counted({ header: { changes = [], change_counts: counts } }: Res
   const listed = changes.length;
   return [
     counts.values > 0 &&
-      `${grouped(counts.changed)} of ${count(counts.values, "value")} with standard errors changed ` +
-        `by more than ${count(counts.threshold, "standard error")}; about ` +
-        `${grouped(Math.round(counts.by_chance))} would by chance.`,
+      `${grouped(counts.changed)} of ${count(counts.values, "value")} with standard errors changed` +
+        (counts.changed > 0
+          ? `, at most ${grouped(Math.ceil(counts.by_chance))} of them by chance `
+          : " beyond chance ") +
+        `(false discovery rate ${shown(100 * counts.level, 3)} %).`,
     counts.unmeasured_values > 0 &&
       `${grouped(counts.unmeasured_changed)} of ${count(counts.unmeasured_values, "value")} ` +
         "without standard errors changed.",
@@ -139,6 +141,9 @@ function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
     number("error", "± standard error", (row) => row.stderr ?? NaN, (row) => shown(row.stderr, 2)),
     number("errors", "In standard errors", errorsOf, (row) =>
       errorsOf(row) === Infinity ? "exact" : shown(row.errors, 3),
+    ),
+    number("p", "p", (row) => row.adjusted_p ?? NaN, (row) =>
+      errorsOf(row) === Infinity ? "0" : shown(row.adjusted_p ?? null, 2),
     ),
     number("relative", "Relative", (row) => row.relative, (row) => shown(row.relative, 3)),
   ];

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { hashOf, inBrowser, openKind, pathOf, quiet, resultsOf, type Tab } from "./browser";
 
 interface Printed {
+  p?: string;
   errors?: string;
   relative?: string;
   head: string;
@@ -19,7 +20,7 @@ function printed(kind: string): Printed[] {
   const lines = readFileSync(pathOf(kind, "printed.txt"), "utf8").split("\n");
   const cells = (line: string) => line.trim().split(/\s{2,}/);
   return lines.flatMap((line, start) => {
-    if (!/^ *(errors|relative)  /.test(line)) return [];
+    if (!/^ *(p|relative)  /.test(line)) return [];
     const titles = cells(line).map((title) => title.replace(" ± se", ""));
     const rows = lines.slice(start + 1);
     return rows.slice(0, rows.indexOf("")).map((row) => {
@@ -60,15 +61,18 @@ function expectSame(row: Record<string, string>, line: Printed): void {
   expect(row["± standard error"] === "–", about).toBe(error === undefined);
   if (error !== undefined) expect(digits(row["± standard error"]!, 2), about).toBe(Number(error));
   const errors = row["In standard errors"]!;
-  if (line.errors === undefined) {
+  if (line.p === undefined) {
     expect(errors, about).toBe("–");
     const share = 100 * Number(row["Relative"]);
     expect(Math.abs(share - parseFloat(line.relative!)), about).toBeLessThan(0.05 + 6e-3 * share);
-  } else if (line.errors === "exact") {
+  } else if (line.p === "exact") {
     expect(errors, about).toBe("exact");
   } else if (line.errors === ">1000") {
     expect(Number(errors), about).toBeGreaterThanOrEqual(1000);
   } else {
+    const p = Number(row["p"]);
+    expect(Math.abs(p - Number(line.p)), about).toBeLessThanOrEqual(0.06 * 10 ** Math.ceil(Math.log10(p)));
+    if (line.errors === undefined) return;
     expect(Math.abs(Number(errors) - Number(line.errors)), about).toBeLessThan(0.06 + 6e-3 * Number(errors));
   }
 }
@@ -79,8 +83,8 @@ inBrowser("what changed", () => {
     expect(lines.length).toBeGreaterThan(10);
     expect(new Set(lines.map(({ metric }) => metric)).size).toBeGreaterThan(2);
     if (kind === "diff-exact") {
-      expect(lines[0]!.errors).toBe("exact");
-      expect(lines.some(({ errors = "exact" }) => errors !== "exact")).toBe(true);
+      expect(lines[0]!.p).toBe("exact");
+      expect(lines.some(({ p = "exact" }) => p !== "exact")).toBe(true);
       expect(lines.at(-1)!.relative).toBeDefined();
     }
     const tab = await openKind(kind, "#changes");

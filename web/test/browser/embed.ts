@@ -7,6 +7,7 @@ export interface MetricJson {
   unit: string;
   values: unknown;
   stderr?: unknown;
+  degrees_of_freedom?: unknown;
   rows?: unknown;
 }
 
@@ -26,11 +27,10 @@ export function pageWith(bundle: string, scripts: string): string {
 
 export function scriptsOf(results: ResultsJson): string {
   const { metrics, ...header } = results;
-  const infos = Object.entries(metrics).map(([name, { values: _v, stderr: _s, rows: _r, ...info }], k) => ({
-    name,
-    ...info,
-    element: `metric-${k}`,
-  }));
+  const infos = Object.entries(metrics).map(([name, metric], k) => {
+    const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
+    return { name, ...info, element: `metric-${k}` };
+  });
   const chunks = Object.values(metrics).map(({ values, stderr, rows }, k) => {
     return script(`metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
   });

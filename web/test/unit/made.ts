@@ -53,7 +53,7 @@ export function madeFile({ coords, metrics, command = "scan", changes }: Made): 
     ...(changes && {
       changes,
       change_counts: {
-        threshold: 2, values: 12, changed: 3, by_chance: 0.54, unmeasured_values: 5,
+        level: 0.05, values: 12, changed: 3, by_chance: 0.15, unmeasured_values: 5,
         unmeasured_changed: 1, too_few: 0, found: changes.length,
       },
     }),

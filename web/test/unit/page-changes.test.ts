@@ -36,8 +36,8 @@ test("the filter takes metrics, titles and heads", () => {
 test("how many changed is that of the file, and a list that was cut says so", () => {
   const results = madeResults(madeDiff());
   expect(counted(results)).toBe(
-    "3 of 12 values with standard errors changed by more than 2 standard errors; about 1 would by " +
-      "chance. 1 of 5 values without standard errors changed.",
+    "3 of 12 values with standard errors changed, at most 1 of them by chance (false discovery " +
+      "rate 5 %). 1 of 5 values without standard errors changed.",
   );
   results.header.change_counts!.found = 1234;
   expect(counted(results)).toContain("The file lists 4 of 1\u202f234 changes");
