@@ -241,7 +241,8 @@ Claim critical_n_is_small(const Results& results) {
   claim.test = fmt::format(
       "At the longest L: the smallest N at which a two-sample Kolmogorov-Smirnov test over the "
       "heads (level as in settings.critical_level) does not distinguish distance from expected "
-      "distance is below {} L. Cannot tell with fewer than {} heads, or where that is less than {} keys.",
+      "distance is below {} L. Cannot tell with fewer than {} heads, or where that is less than {} "
+      "keys.",
       kCriticalShare, kFewestHeads, kFewestKeys);
   const auto cell = find_cell(results, "critical_n", {});
   const auto longest = longest_length(results);
