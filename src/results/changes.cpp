@@ -50,9 +50,9 @@ class Lister {
   Lister(const Results& results, double level) : results_(results) { list_.level = level; }
 
   ChangeList list() {
-    each_metric([&](const MetricPairs& metric) { test(metric); });
+    each_metric([&](const MetricPairs& metric, double) { test(metric); });
     adjusted_ = adjusted_p_values(adjusted_);
-    each_metric([&](const MetricPairs& metric) { add(metric); });
+    each_metric([&](const MetricPairs& metric, double largest) { add(metric, largest); });
     list_.by_chance *= list_.level;
     const auto larger = [](const Change& a, const Change& b) { return rank(a) > rank(b); };
     std::ranges::stable_sort(list_.measured, larger);
@@ -62,7 +62,7 @@ class Lister {
   }
 
  private:
-  // One at a time: each is a copy of its values.
+  // With the largest |value| of each. One at a time: the pairs are a copy of the values.
   template <class Visit>
   void each_metric(const Visit& visit) const {
     const std::string dim = intervention_dimension(results_);
@@ -70,12 +70,13 @@ class Lister {
       if (change.change_of.empty()) continue;
       const LabelledArray* metric = results_.metric(change.change_of);
       if (metric == nullptr) continue;
+      const double largest = largest_of(*metric);
       if (metric->has_dim("run")) {
-        visit(MetricPairs(results_, change.change_of));
+        visit(MetricPairs(results_, change.change_of), largest);
       } else if (!change.has_dim("position") && !dim.empty() && metric->has_dim(dim) &&
                  change.has_dim(dim)) {
         for (Index k = 1; k < change.dim(dim).size(); ++k) {
-          visit(MetricPairs(results_, change.change_of, change, dim, k));
+          visit(MetricPairs(results_, change.change_of, change, dim, k), largest);
         }
       }
     }
@@ -89,8 +90,7 @@ class Lister {
     });
   }
 
-  void add(const MetricPairs& metric) {
-    const double largest = largest_of(results_.require_metric(metric.name()));
+  void add(const MetricPairs& metric, double largest) {
     std::size_t alone = 0;
     while (alone < metric.dims().size() && stands_alone(metric.dims()[alone].name())) ++alone;
     std::vector<Index> group;

@@ -40,7 +40,6 @@ class MetricPairs {
         change_(change.isel(dim, place)),
         intervention_({dim, comparison.require_coord(dim).label(place)}) {}
 
-  const std::string& name() const { return name_; }
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }
   // Whether a value stands for "none was found".
