@@ -9,9 +9,9 @@
 
 namespace headgauge {
 
-// Declares a flag once: the results, the table's legend and the docs use this. A flag describes; what
-// it predicts of the loss when the head is changed is in docs/validity.md, and it gives no advice
-// where that is nothing on two of three models.
+// Declares a flag once: the results, the table's legend and the docs use this. A flag describes;
+// what it predicts of the loss when the head is changed is in docs/validity.md, and it gives no
+// advice where that is nothing on two of three models.
 struct FlagInfo {
   std::string name;
   std::string short_name;  // for a column of the table

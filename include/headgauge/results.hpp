@@ -44,7 +44,7 @@ struct Flag {
   double value = 0;
   double threshold = 0;
   std::string source;
-  std::string advice;  // of compare(): what was tried, and what it gave; empty for others
+  std::string advice;          // of compare(): what was tried, and what it gave; empty for others
   std::optional<int> partner;  // the other head of a redundant pair
   std::string change = {};     // of diff(): "gained" or "lost"
 };

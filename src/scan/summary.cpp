@@ -247,7 +247,7 @@ bool critical_n_can_reject(const Results& results, std::size_t heads) {
 }
 
 std::vector<SummaryLine> summarize_scan(const Results& results) {
-  constexpr std::size_t kLines = 5;  // to be filled up with spare ones
+  constexpr std::size_t kLines = 4;  // to be filled up with spare ones
   const summary::Summary summary(results);
   if (!summary.possible()) return {};
   // In the order of the text; `spare` lines stand in for those that the results cannot support.

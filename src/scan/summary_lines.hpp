@@ -67,9 +67,7 @@ class Summary {
   std::optional<HeadCell> largest(std::string_view metric) const { return extreme(metric, 1); }
   std::optional<HeadCell> smallest(std::string_view metric) const { return extreme(metric, -1); }
 
-  Line& length(Line& line) const {
-    return line.say("L = ").longest(results_);
-  }
+  Line& length(Line& line) const { return line.say("L = ").longest(results_); }
   // "1 of 6 heads ONE" or "2 of 6 heads MANY".
   Line& flag_count(Line& line, const char* flag, const char* one, const char* many) const {
     const auto n = std::count_if(results_.flags.begin(), results_.flags.end(),

@@ -34,7 +34,7 @@ HEADERS = {"array": "results", "catalogue": "results", "cells": "results", "chan
            "compare": "scan", "converge": "scan", "diff": "results", "files": "base",
            "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
-           "synthetic": "convergence"}
+           "synthetic": "convergence", "validate": "scan"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
