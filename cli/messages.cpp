@@ -10,6 +10,7 @@
 #include "headgauge/options.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/synthetic.hpp"
+#include "headgauge/validate.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -43,6 +44,7 @@ const Names& names() {
     add<LimitsOptions>(names);
     add<TokensOptions>(names);
     add<DiffOptions>(names);
+    add<ValidateOptions>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     return names;
