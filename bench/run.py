@@ -4,8 +4,8 @@
     python3 bench/run.py [--quick] [--normalizers | --compare | --converge] [--model DIR]
 
 Needs the bench preset built (`make bench` does both). The checkpoint is GPT-2 small's shape with
-random weights and 16384 positions, written once into build/bench/. Rivals (bench/peers) run where torch can be imported
-by $HEADGAUGE_PEER_PYTHON (default: this interpreter).
+random weights and 16384 positions, written once into build/bench/. Peers (bench/peers) run where torch can
+be imported by $HEADGAUGE_PEER_PYTHON (default: this interpreter).
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ NORMALIZERS: dict[str, float | None] = {
     "softmax1": None, "topk": None, "topk:k=64": None, "stieltjes": None, "softcap": None,
     "adaptive-temperature": None,
 }
-RIVAL_SPREAD = 2  # of the logits that the entmax package gets
+PEER_SPREAD = 2  # of the logits that the entmax package gets
 
 
 def row_costs(level: str) -> dict[tuple[str, int, int], float]:
-    """Nanoseconds a weight by (rule, length, spread), one thread: the least of five rounds."""
+    """Nanoseconds a weight by (normalizer, length, spread), one thread: the least of 5 rounds."""
     output = subprocess.run(
         [BUILD / "bench/kernels/bench_kernels", "--benchmark_filter=^normalizer/",
          "--benchmark_format=json", "--benchmark_repetitions=5", "--benchmark_min_time=0.03",
@@ -88,41 +88,41 @@ def row_costs(level: str) -> dict[tuple[str, int, int], float]:
     for run in json.loads(output)["benchmarks"]:
         if run["run_type"] != "iteration":
             continue
-        _, rule, length, spread = run["name"].split("/")[:4]
-        key = (rule, int(length.split(":")[1]), int(spread.split(":")[1]))
+        _, normalizer, length, spread = run["name"].split("/")[:4]
+        key = (normalizer, int(length.split(":")[1]), int(spread.split(":")[1]))
         cost = 1e9 / run["items_per_second"]
         costs[key] = min(cost, costs.get(key, cost))
     return costs
 
 
 def normalizers(level: str) -> dict[tuple[str, int, int], float]:
-    """Every rule against softmax on rows of the same length."""
+    """Every normalizer against softmax on rows of the same length."""
     costs = row_costs(level)
     for spread in sorted({key[2] for key in costs}):
-        print(f"\nnormalisers, logits of deviation {spread}, one thread, {level}")
+        print(f"\nnormalizers, logits of deviation {spread}, one thread, {level}")
         for length in (LENGTH, LONGEST):
             softmax = costs["softmax", length, spread]
             line(f"softmax, rows of {length}", f"{softmax:.2f} ns a weight")
-            for rule, limit in NORMALIZERS.items():
-                cost = costs[rule, length, spread]
+            for normalizer, limit in NORMALIZERS.items():
+                cost = costs[normalizer, length, spread]
                 ratio = cost / softmax
-                line(f"  {rule}", f"{cost:.2f} ns, {ratio:.2f} x softmax",
+                line(f"  {normalizer}", f"{cost:.2f} ns, {ratio:.2f} x softmax",
                      bar(ratio, limit, False) if limit else "")
     return costs
 
 
-def entmax_rival(costs: dict[tuple[str, int, int], float]) -> None:
+def entmax_peer(costs: dict[tuple[str, int, int], float]) -> None:
     command = [PEER_PYTHON, ROOT / "bench/peers/entmax_package.py", "--length", str(LONG),
-               "--spread", str(RIVAL_SPREAD), "--threads", "1"]
+               "--spread", str(PEER_SPREAD), "--threads", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print("  entmax package left out: torch and entmax are not installed")
         return
     print(f"\nrows of {LONG}, one thread: entmax package / headgauge")
-    for rule, cost in json.loads(done.stdout.splitlines()[-1])["ns_per_weight"].items():
-        ratio = cost / costs[rule, LONG, RIVAL_SPREAD]
-        line(rule, f"{cost:.1f} ns a weight, {ratio:.0f} x",
-             "" if ":" in rule else bar(ratio, 10, True))
+    for normalizer, cost in json.loads(done.stdout.splitlines()[-1])["ns_per_weight"].items():
+        ratio = cost / costs[normalizer, LONG, PEER_SPREAD]
+        line(normalizer, f"{cost:.1f} ns a weight, {ratio:.0f} x",
+             "" if ":" in normalizer else bar(ratio, 10, True))
 
 
 def write_tokens(path: Path, count: int) -> None:
@@ -152,20 +152,21 @@ def scan(model: Path, tokens: Path, level: str, *options: str) -> dict[str, floa
 
 
 def comparisons() -> None:
-    """Six rules exchanged in the demo model, everything measured again at all lengths to 1024."""
+    """Six normalizers in the demo model, everything measured again at all lengths to 1024."""
     print("\nDemo model, compare at all lengths to 1024")
     demo = ROOT / "demo"
-    rules = "ssmax,logn,sparsemax,entmax,softmax1,topk"
+    specs = "ssmax,logn,sparsemax,entmax,softmax1,topk"
     for level, limit in (("avx512", 30), ("avx2", 60)):
-        command = ("compare", demo / "model", "--text", demo / "text.txt", "--normalizers", rules)
+        command = ("compare", demo / "model", "--text", demo / "text.txt",
+                   "--normalizers", specs)
         total = timed(level, *command)["total_s"]
-        line(f"6 normalisers, all measures, {level}", f"{total:.1f} s", bar(total, limit, False))
+        line(f"6 normalizers, all measures, {level}", f"{total:.1f} s", bar(total, limit, False))
     each = timed("avx512", *command, "--each", "head", "--measures", "weights")["total_s"]
-    line("  one head at a time (216 exchanges), weights only", f"{each:.1f} s")
+    line("  one head at a time (216 interventions), weights only", f"{each:.1f} s")
 
 
-TURNS = 2  # of the experiment on BERT and its rivals, so that all meet the same machine
-TIMED = 10  # replicates of 500 that the rivals run
+TURNS = 2  # of the experiment on BERT and its peers, so that all meet the same machine
+TIMED = 10  # replicates of 500 that the peers run
 
 
 def convergence(quick: bool) -> None:
@@ -183,29 +184,29 @@ def convergence(quick: bool) -> None:
     draw = random.Random(2)
     tokens.write_text(" ".join(str(draw.randrange(1000)) for _ in range(512)))
     print("\nPaper B's experiment on BERT: 12 heads, n = 64 to 384 in 10 points, 500 replicates")
-    rivals = () if quick or not has_torch() else ("float32", "float16")
+    peers = () if quick or not has_torch() else ("float32", "float16")
     own: dict[str, float] = {}
     theirs: dict[str, float] = {}
-    for _ in range(TURNS if rivals else 1):
+    for _ in range(TURNS if peers else 1):
         found = timed("avx512", "converge", model, "--tokens", tokens, *at(512), "--measures",
                       "weights", "--points", "10", "--replicates", "500")
         for key in ("converge_s", "total_s"):
             own[key] = min(found[key], own.get(key, found[key]))
-        for rival in rivals:
-            half = ("--half",) if rival == "float16" else ()
+        for peer in peers:
+            half = ("--half",) if peer == "float16" else ()
             other = peer("bert_convergence.py", model, tokens, "--length", "512", "--timed",
                          str(TIMED), *half)
             if other:
-                theirs[rival] = min(other["seconds"], theirs.get(rival, other["seconds"]))
+                theirs[peer] = min(other["seconds"], theirs.get(peer, other["seconds"]))
     line("sampling and key budgets", f"{own['converge_s']:.2f} s")
     line("the whole run", f"{own['total_s']:.2f} s")
-    for rival, seconds in theirs.items():
+    for peer, seconds in theirs.items():
         ratio = seconds / own["total_s"]
         best = seconds == min(theirs.values())
-        line(f"plain PyTorch, {rival} / the whole run", f"{seconds:.0f} s, {ratio:.0f} x",
+        line(f"plain PyTorch, {peer} / the whole run", f"{seconds:.0f} s, {ratio:.0f} x",
              bar(ratio, 20, True) if best else "")
-    if not rivals:
-        print("  rivals left out" + ("" if quick else ": torch and transformers are not installed"))
+    if not peers:
+        print("  peers left out" + ("" if quick else ": torch and transformers are not installed"))
 
 
 def synthetic() -> None:
@@ -262,7 +263,7 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
         line("  peak memory above the weights", f"{above:.0f} MB",
              bar(above, limit, False) if limit else "")
     if not has_torch():
-        print("  rivals left out: torch and transformers are not installed")
+        print("  peers left out: torch and transformers are not installed")
         return
     forward = scan(model, tokens, "avx512", *at(LENGTH), "--measures", "model")
     sdpa = peer("forward_sdpa.py", model, tokens)
@@ -288,8 +289,8 @@ def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer heads, no slow rivals")
-    parser.add_argument("--normalizers", action="store_true", help="the normalisers and no more")
+    parser.add_argument("--quick", action="store_true", help="fewer heads, no slow peers")
+    parser.add_argument("--normalizers", action="store_true", help="the normalizers and no more")
     parser.add_argument("--compare", action="store_true", help="compare and no more")
     parser.add_argument("--converge", action="store_true", help="converge and no more")
     parser.add_argument("--model", type=Path, default=BUILD / "gpt2-small")
@@ -302,7 +303,7 @@ def main() -> None:
     for level in ("avx512", "avx2"):
         costs = normalizers(level)
         if level == "avx512":
-            entmax_rival(costs)
+            entmax_peer(costs)
     if args.normalizers:
         return
     for level in ("avx512", "avx2"):

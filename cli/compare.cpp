@@ -1,4 +1,4 @@
-// headgauge compare: change the rule or the pattern of attention, and measure everything again.
+// headgauge compare: change the normalizer or the pattern of attention, and measure again.
 #include "headgauge/compare.hpp"
 
 #include <fmt/format.h>
@@ -25,10 +25,11 @@ std::vector<Option> fit_option(CompareCommand& o) {
            .value = &o.fit,
            .form = "FILE...",
            .group = option_group::changed,
-           .help = "Choose the parameter of each rule, head by head, that changes the head's "
+           .help = "Choose the parameter of each normalizer, head by head, that changes the head's "
                    "output least on this other text (ids, with --tokens)",
-           .details = "The rules are then measured on the other text; the two must differ. A "
-                      "parameter that is given stays, a rule without one too, as a notice says",
+           .details = "The normalizers are then measured on the other text; the two must differ. A "
+                      "parameter that is given stays, a normalizer without one too, as a "
+                      "notice says",
            .expects = "a file"}};
 }
 
@@ -63,13 +64,13 @@ int run(CompareCommand& options) {
   options.run.input.asked_by = "compare";
   const bool patterns = !options.compare.patterns.empty();
   if (options.compare.normalizers.empty() && !patterns) {
-    throw UsageError(fault("compare", "rules or patterns to compare",
+    throw UsageError(fault("compare", "normalizers or patterns to compare",
                            "neither --normalizers nor --pattern",
                            "add --normalizers ssmax,sparsemax or --pattern window:size=128"));
   }
   if (!options.fit.empty() && patterns) {
     throw UsageError(
-        fault("--fit", "--normalizers", "--pattern", "only the parameters of rules are fitted"));
+        fault("--fit", "--normalizers", "--pattern", "only parameters of normalizers are fitted"));
   }
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
@@ -89,8 +90,8 @@ int run(CompareCommand& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("compare", "Change the rule or pattern of attention, and measure again");
+  auto* command = app.add_subcommand(
+      "compare", "Change the normalizer or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   const std::vector<Option> all = options_of(options->compare);
   const std::vector<std::string> first = {"normalizers", "pattern", "each"};

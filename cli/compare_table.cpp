@@ -99,7 +99,7 @@ class ComparisonTable {
         {"max_weight", "max", "weight", 6, 8, "the largest weight of a row"},
         {"distance", "dist.", "", 6, 6,
          "paper A: distance of the top set's output from the others"},
-        {"separability", "sep.", "", 5, 4, "paper A: share of the top set that can be told apart"},
+        {"separability", "sep.", "", 5, 4, "paper A: share of the top set that is separable"},
         {"separability_null", "rand.", "", 5, 5,
          "the same with the weights dealt out to the keys at random"},
         {"jacobian_spectral", "sens.", "||J||", 6, 7, "spectral norm of the weights' Jacobian"},

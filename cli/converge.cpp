@@ -54,7 +54,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
 }  // namespace
 
 void add_converge(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("converge", "Tell how much context every head needs");
+  auto* command = app.add_subcommand("converge", "Measure how much context every head needs");
   auto options = std::make_shared<ConvergeCommand>();
   std::vector<Option> own = options_of(options->converge);
   find_option(own, "grid").value = &options->grid;

@@ -67,7 +67,7 @@ class ConvergenceTable {
     std::vector<Column> all = {
         {"critical_fraction_head", "crit.", "% of L", 6, 5,
          "paper A: N from which its top set carries its output, as a share of the context", 100},
-        {"separability", "sep.", "", 5, 4, "paper A: share of its top set that can be told apart"},
+        {"separability", "sep.", "", 5, 4, "paper A: share of its top set that is separable"},
         {"entropy_slope", "slope", "", 5, 6,
          "paper A: growth of its entropy with log n; 1: spreads"},
         {"participation_ratio", "n_eff", "tokens", 6, 3,
@@ -225,12 +225,14 @@ class ConvergenceTable {
       out += paint_.right(Style::plain, name, 8) + kConvergeGap +
              paint_.right(Style::plain, fmt::format("{:.0f}", full), 10) + kConvergeGap;
       const bool known = std::isfinite(kept);
-      out += paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kConvergeGap;
+      out +=
+          paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kConvergeGap;
       out += paint_.right(Style::plain, known ? fmt::format("{:.0f} %", 100 * kept / full) : "", 6);
       out += "\n";
     };
-    out += paint_.right(Style::faint, "layer", 8) + kConvergeGap + paint_.right(Style::faint, "full", 10) +
-           kConvergeGap + paint_.right(Style::faint, "budget", 10) + "\n";
+    out += paint_.right(Style::faint, "layer", 8) + kConvergeGap +
+           paint_.right(Style::faint, "full", 10) + kConvergeGap +
+           paint_.right(Style::faint, "budget", 10) + "\n";
     const auto layers = results_.coord_numbers("layer");
     for (std::size_t l = 0; l < layers.size(); ++l) {
       line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);

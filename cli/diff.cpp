@@ -80,7 +80,7 @@ int run(DiffCommand& command) {
   const auto checks = check_limits(results, limits);
   results.changes = list_changes(results, command.errors);
   const ChangeList& changes = *results.changes;
-  results.summary = summarize_changes(results, changes, command.errors);
+  results.summary = summarize_changes(results, changes);
   complete(command, results);
   if (!output.out.empty()) OutFolder(output.out).save(results);
 
@@ -91,7 +91,7 @@ int run(DiffCommand& command) {
   } else {
     TableOptions table = table_on_output();
     table.top = command.top;
-    print_text(render_diff(results, changes, command.errors, table));
+    print_text(render_diff(results, changes, table));
     print_sentences(verdict);
     if (!output.out.empty()) print("\n{}", written_line(results, output.out));
   }

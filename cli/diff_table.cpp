@@ -77,8 +77,8 @@ std::string place_text(const Change& change) {
 
 class DiffTable {
  public:
-  DiffTable(const Results& diff, const ChangeList& list, double errors, const TableOptions& options)
-      : diff_(diff), list_(list), errors_(errors), options_(options), paint_(options.color) {}
+  DiffTable(const Results& diff, const ChangeList& list, const TableOptions& options)
+      : diff_(diff), list_(list), options_(options), paint_(options.color) {}
 
   std::string text() const {
     std::string out = header() + "\n";
@@ -102,7 +102,8 @@ class DiffTable {
 
   std::string line(const char* label, const std::string& text) const {
     if (text.empty()) return "";
-    return paint_.left(Style::faint, label, kDiffLabel) + hanging(text, options_.width, kDiffLabel) + "\n";
+    return paint_.left(Style::faint, label, kDiffLabel) +
+           hanging(text, options_.width, kDiffLabel) + "\n";
   }
 
   std::string sentence(const std::string& text) const {
@@ -169,8 +170,9 @@ class DiffTable {
   }
 
   std::string measured() const {
-    const std::string times =
-        errors_ == 1 ? "one standard error" : fmt::format("{:g} standard errors", errors_);
+    const std::string times = list_.threshold == 1
+                                  ? "one standard error"
+                                  : fmt::format("{:g} standard errors", list_.threshold);
     std::string text =
         list_.changed == 0
             ? fmt::format("None of {} values changed by more than {}.", list_.values, times)
@@ -282,7 +284,6 @@ class DiffTable {
 
   const Results& diff_;
   const ChangeList& list_;
-  double errors_;
   const TableOptions& options_;
   Painter paint_;
 };
@@ -337,9 +338,8 @@ std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
 
 }  // namespace
 
-std::string render_diff(const Results& diff, const ChangeList& list, double errors,
-                        const TableOptions& options) {
-  return DiffTable(diff, list, errors, options).text();
+std::string render_diff(const Results& diff, const ChangeList& list, const TableOptions& options) {
+  return DiffTable(diff, list, options).text();
 }
 
 std::vector<std::string> limit_lines(std::span<const Limit> limits,

@@ -127,7 +127,7 @@ std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
     throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
                            "add --text FILE"));
   }
-  // An unknown family or a config that makes no sense is told before a long text is tokenised.
+  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));
   std::vector<Document> documents = load_documents(options, model, summary);
   require_length(documents, options, summary);

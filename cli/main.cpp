@@ -52,7 +52,7 @@ void share_one_heap_under_a_limit() {
 
 int main(int argc, char** argv) {
   using headgauge::ErrorKind;
-  // A file that outgrows the limit of the process is an error to tell, not to die of.
+  // A file that outgrows the limit of the process is an error to report, not to die of.
   std::signal(SIGXFSZ, SIG_IGN);
   share_one_heap_under_a_limit();
   CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};

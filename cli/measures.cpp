@@ -1,4 +1,4 @@
-// headgauge measures, normalizers and patterns: what can be measured, and under which rules.
+// headgauge measures, normalizers and patterns: what can be measured, and under what.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -161,7 +161,8 @@ void add_measures(CLI::App& app, Action& action) {
 }
 
 void add_normalizers(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("normalizers", "List the rules that turn scores to weights");
+  auto* command =
+      app.add_subcommand("normalizers", "List the normalizers: what turns scores into weights");
   auto json = std::make_shared<bool>(false);
   add_options(*command, {json_option(*json)});
   command->footer("Example: headgauge normalizers --json");

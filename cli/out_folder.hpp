@@ -24,8 +24,8 @@ std::string written_line(const Results& results, const std::string& folder,
 // What to do about a folder that cannot be made.
 inline constexpr const char* kOutAdvice = "choose another --out";
 
-// Made and tried before the work begins, so that a folder that cannot be written is told at once
-// (ResourceError). What was made and stays empty goes again.
+// Made and tried before the work begins, so that a folder that cannot be written is reported at
+// once (ResourceError). What was made and stays empty goes again.
 class OutFolder {
  public:
   explicit OutFolder(std::string path);

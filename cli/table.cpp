@@ -74,7 +74,7 @@ class Table {
     if (columns_.empty() && results_.flags.empty()) {
       return "Nothing was measured that this table shows: that is of the groups weights, "
              "distance,\n"
-             "separability and capacity. The rest is in results.json: add --out DIR, or "
+             "separability and dispersion. The rest is in results.json: add --out DIR, or "
              "--json.\n\n";
     }
     std::string out = header();

@@ -1,4 +1,4 @@
-// Weights and sums of one row under each normaliser, on one thread: eight rows of normal logits in
+// Weights and sums of one row under each normalizer, on one thread: eight rows of normal logits in
 // turn, so that no branch learns a row by heart.
 #include <benchmark/benchmark.h>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRows = 8;
 
 void weigh(benchmark::State& state, const std::string& spec) {
-  const auto rule = make_normalizer(spec);
+  const auto normalizer = make_normalizer(spec);
   const auto n = static_cast<std::size_t>(state.range(0));
   std::mt19937 generator(1);
   std::normal_distribution<float> normal(0.0f, static_cast<float>(state.range(1)));
@@ -27,7 +27,8 @@ void weigh(benchmark::State& state, const std::string& spec) {
   const RowContext context = {state.range(0), state.range(0) - 1};
   std::size_t next = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(rule->weigh(std::span<const float>(rows[next]), context, weights));
+    benchmark::DoNotOptimize(
+        normalizer->weigh(std::span<const float>(rows[next]), context, weights));
     next = (next + 1) % kRows;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

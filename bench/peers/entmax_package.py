@@ -7,7 +7,7 @@ from entmax import entmax15, entmax_bisect, sparsemax
 
 from measure import best_of, report
 
-RULES = {
+NORMALIZERS = {
     "sparsemax": lambda x: sparsemax(x, dim=-1),
     "entmax": lambda x: entmax15(x, dim=-1),
     "entmax:alpha=1.25": lambda x: entmax_bisect(x, alpha=1.25, dim=-1),
@@ -27,8 +27,8 @@ def main() -> None:
     logits = args.spread * torch.randn(args.rows, args.length)
     each = {}
     with torch.no_grad():
-        for name, rule in RULES.items():
-            seconds = best_of(args.runs, lambda rule=rule: rule(logits))
+        for name, normalizer in NORMALIZERS.items():
+            seconds = best_of(args.runs, lambda normalizer=normalizer: normalizer(logits))
             each[name] = 1e9 * seconds / logits.numel()
     report(name="entmax_package", length=args.length, ns_per_weight=each)
 

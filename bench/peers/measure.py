@@ -1,4 +1,4 @@
-"""What the rivals share: arguments, the model, timing, peak memory."""
+"""What the peers share: arguments, the model, timing, peak memory."""
 
 from __future__ import annotations
 

@@ -126,7 +126,8 @@ class LabelledArray {
   LabelledArray renamed(std::string_view from, std::string to) const;
   // The same cells repeated along a further dim, which becomes number `axis` of the dims.
   LabelledArray insert_dim(const Dimension& dim, std::size_t axis) const;
-  // Every value through `f`, without standard errors and rows.
+  // Puts every value through `f`, but for the one that says none was found, and drops standard
+  // errors and rows.
   LabelledArray map(const std::function<double(double)>& f) const;
   // Puts an array of the other dims, in the same order and of the same sizes, at one place of a
   // dim. Parts that either lacks stay as they are.
@@ -153,13 +154,20 @@ class LabelledArray {
   std::size_t require_axis(std::string_view name) const;
   std::vector<Index> steps(std::size_t axis) const;
   Gather everything() const;
-  LabelledArray like(std::vector<Dimension> dims) const;
   LabelledArray gathered(Gather which) const;
   void scatter(const LabelledArray& from, const Gather& to);
 
   std::vector<Dimension> dims_;
   std::vector<Index> strides_;
 };
+
+// An array of these dims, all undefined, that has the parts and the meaning of another.
+LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims);
+
+// `after` less `before`, cell by cell, with the standard errors of two independent means; undefined
+// where one of the two is the value that says none was found. UsageError unless they have as many
+// cells.
+LabelledArray difference(const LabelledArray& before, const LabelledArray& after);
 
 // Arrays of the same dims one after the other along one of them, whose labels are joined.
 LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim);

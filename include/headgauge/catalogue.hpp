@@ -38,8 +38,8 @@ struct MetricInfo {
   std::vector<std::string> flags = {};  // the flags that are judged by it
   bool by_position = false;             // has a NAME_by_position twin
   std::string command = {};             // which command writes it: scan, compare, converge ...
-  std::string fraction_of =
-      {};              // the metric that it is a share of; undefined where that found none
+  // The metric that it is a share of, or empty; undefined where that found none.
+  std::string fraction_of = {};
   bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
 
   // The dims in the results of its command: `dims` after those that its kind implies.

@@ -153,7 +153,7 @@ struct ResolvedModel {
   std::vector<std::string> weights;  // safetensors files, ascending; one unless sharded
 
   // SHA-256 in hex of config.json (empty for a dump), and of the weight files' headers one after
-  // another: enough to tell models apart, and quick.
+  // another: enough to distinguish models, and quick.
   std::string config_sha256() const;
   std::string weights_sha256() const;
 };

@@ -17,7 +17,7 @@ namespace headgauge {
 
 // Another way of attending, set against the model's own.
 struct Intervention {
-  std::string label;           // the rule or pattern as the user named it
+  std::string label;           // the normalizer or pattern as the user named it
   HeadInterventions heads;     // per head: layer * heads + head
   std::vector<double> fitted;  // per head, the parameter chosen by fit_interventions(); empty: none
   std::vector<std::string> notices;  // what fit_interventions() has to say
@@ -33,9 +33,9 @@ enum class Each {
 
 struct CompareOptions {
   ScanOptions scan;  // what is measured; layers and heads choose what is changed
-  // The rules (see make_normalizer), or the patterns (see make_pattern), that take the place of the
-  // model's own. An entry may name several: "ssmax:s=0.43,b=0,sparsemax" is two, for a comma
-  // followed by key= goes on with the rule before it.
+  // The normalizers (see make_normalizer), or the patterns (see make_pattern), that take the place
+  // of the model's own. An entry may name several: "ssmax:s=0.43,b=0,sparsemax" is two, for a comma
+  // followed by key= goes on with the normalizer before it.
   std::vector<std::string> normalizers = {};
   std::vector<std::string> patterns = {};
   Each each = Each::none;
@@ -43,15 +43,15 @@ struct CompareOptions {
 
 std::vector<Option> options_of(CompareOptions& options);
 
-// An intervention for each rule or each pattern that is named, for the heads chosen by
+// An intervention for each normalizer or each pattern that is named, for the heads chosen by
 // options.scan.layers and .heads. Throws UsageError for what is unknown or named twice, or where
-// both rules and patterns are named.
+// both normalizers and patterns are named.
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source);
 
 // Chooses the parameter of every intervention, head by head, that changes the head's output least
 // on the text of `source` (at the longest length): from a grid, then twice from a finer one about
-// its best. Rules without a parameter, and those whose parameter was given, stay as they are;
+// its best. Normalizers without a parameter, and those whose parameter was given, stay as they are;
 // Intervention::notices says so, and where a best value lies at the end of the range.
 void fit_interventions(HeadSource& source, const CompareOptions& options,
                        std::vector<Intervention>& interventions, Progress* progress = nullptr,

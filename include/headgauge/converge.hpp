@@ -12,9 +12,9 @@
 namespace headgauge {
 
 struct ConvergeOptions {
-  // What is measured beside: paper A's capacity at the same context. The errors and budgets are
+  // What is measured beside: paper A's metrics at the same context. The errors and budgets are
   // those of the longest of scan.lengths, and under scan.normalizer; scan.pattern must be "none".
-  // No measures: weights, distance, separability and capacity.
+  // No measures: weights, distance, separability and dispersion.
   ScanOptions scan;
   std::vector<int> grid;  // numbers of tokens; empty: `points` geometric ones, L/8 to 3L/4
   int points = 10;

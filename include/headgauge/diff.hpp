@@ -39,9 +39,8 @@ inline constexpr double kRounding = 1e-6;
 // have some. The commands keep the list in Results::changes.
 ChangeList list_changes(const Results& results, double errors = 2);
 
-// What changed, in sentences; `list` is that of list_changes(diff, errors).
-std::vector<SummaryLine> summarize_changes(const Results& diff, const ChangeList& list,
-                                           double errors);
+// What changed, in sentences; `list` is that of list_changes(diff).
+std::vector<SummaryLine> summarize_changes(const Results& diff, const ChangeList& list);
 
 // How much a metric may change (docs/formats.md). It is exceeded where it is passed by more than
 // `errors` standard errors of the change.

@@ -114,8 +114,8 @@ struct HeadInput {
   Visibility visibility = Visibility::causal();
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
-  // The rule from logits to weights where it was changed (compare); null: the model's softmax.
-  const Normalizer* rule = nullptr;
+  // Turns logits into weights where that was changed (compare); null: the model's softmax.
+  const Normalizer* normalizer = nullptr;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
 };
 
@@ -124,16 +124,16 @@ enum class XSource { embedding, hidden, value };
 
 // What a head's attention is changed for; null: as the model has it.
 struct HeadIntervention {
-  std::shared_ptr<const Normalizer> rule;
+  std::shared_ptr<const Normalizer> normalizer;
   std::shared_ptr<const Pattern> pattern;
-  // Sets rule and visibility of a head whose queries and keys are there.
+  // Sets normalizer and visibility of a head whose queries and keys are there.
   void apply(HeadInput& head) const;
   // What a reader of the numbers must know, at a context of `longest` tokens.
   std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
-  bool changes() const { return rule != nullptr || pattern != nullptr; }
+  bool changes() const { return normalizer != nullptr || pattern != nullptr; }
 };
 
-// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no of_head.
+// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no intervention.
 using HeadInterventions = std::vector<HeadIntervention>;
 
 // What a source knows before any layer is computed.
@@ -179,7 +179,7 @@ class HeadSource {
   // own. By default UnsupportedError unless no document is longer.
   virtual void set_context(Index length);
   // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
-  // source cannot tell.
+  // source does not know.
   virtual std::vector<double> token_losses(int document) = 0;
 };
 

@@ -46,7 +46,7 @@ struct Row {
 // A block of query rows of one head, scored once and shared by all measures.
 struct RowBlock {
   const HeadInput* head = nullptr;
-  const Normalizer* normalizer = nullptr;  // the rule that the head is measured under
+  const Normalizer* normalizer = nullptr;  // what the head is measured under
   std::span<const Row> rows;
   Index size() const { return std::ssize(rows); }
 };
@@ -106,8 +106,8 @@ struct MeasureOptions {
   int expected_draws = 0;   // > 0: Monte-Carlo check of the expected distance
   std::uint64_t seed = 0;
   bool masked = false;  // a pattern hides keys: the group counterfactual
-  // Sensitivity and Jacobian norms on every 16th row under any rule, as under rules that are not
-  // softmax(c l); so that both can be compared.
+  // Sensitivity and Jacobian norms on every 16th row under any normalizer, as under those that are
+  // not softmax(c l); so that both can be compared.
   bool sampled_sensitivity = false;
   std::vector<int> lengths;  // resolved, ascending
 };

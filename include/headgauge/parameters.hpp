@@ -24,7 +24,7 @@ struct NumberDomain {
   std::string text() const;  // "a whole number of at least 1 up to 32"
 };
 
-// Where fit_rivals() looks for the best value.
+// Where fit_interventions() looks for the best value.
 struct FitRange {
   double low = 0;
   double high = 0;

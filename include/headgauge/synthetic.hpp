@@ -36,7 +36,7 @@ struct SyntheticOptions {
   std::string normalizer = "softmax";
   std::string reference;  // exact, sample; empty: exact where there is one
   int reference_tokens =
-      0;  // of a sample; 0: 100 000, under rules row by row 4 times the largest n
+      0;  // of a sample; 0: 100 000, under normalizers row by row 4 times the largest n
   std::vector<double> radii = {0.5, 1, 1.5, 2, 2.5, 3};  // of the balls of queries
 
   std::uint64_t seed = 0;
@@ -53,8 +53,8 @@ std::vector<Option> options_of(SyntheticOptions& options);
 // tokens hardmax_error and hardmax_error_predicted. Definitions: docs/mathematics.md 5b.
 // Deterministic on any number of threads, and the same bits where a run was interrupted and taken
 // up again from `state`. Interrupted, the cells that were finished, marked partial.
-// Throws UsageError for options that make no sense, UnsupportedError for a rule without a limit
-// where an exact reference is asked for, BadInputError for a state of other settings,
+// Throws UsageError for options that make no sense, UnsupportedError for a normalizer without a
+// limit where an exact reference is asked for, BadInputError for a state of other settings,
 // ResourceError (memory, or a state that cannot be written).
 Results simulate(const SyntheticOptions& options, Progress* progress = nullptr,
                  std::stop_token stop = {});

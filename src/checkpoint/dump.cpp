@@ -155,7 +155,8 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     const Layer& layer = layers_[i];
     if (layer.scores != nullptr) {
       if (layer.q != nullptr || layer.k != nullptr) {
-        throw BadInputError(fault(layer.scores->where(), "q and k, or scores", "both", kDumpAdvice));
+        throw BadInputError(
+            fault(layer.scores->where(), "q and k, or scores", "both", kDumpAdvice));
       }
     } else {
       static_cast<void>(file_.require(of_layer(i, "q")));
@@ -180,7 +181,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     if (layer.v != nullptr) match(*layer.v, {&kv_heads_, &length_, &value_dim_});
     if (layer.x != nullptr) match(*layer.x, {&length_, &x_dim_});
   }
-  if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not tell
+  if (kv_heads_ == 0) kv_heads_ = heads_;  // scores alone do not say
   if (heads_ > kMostHeads || heads_ % kv_heads_ != 0) {
     throw BadInputError(fault(
         file_.path(),

@@ -15,7 +15,7 @@ constexpr Index kQueryTile = 96;  // queries of a tile
 // d = 50, and a row's largest score seldom grows from block to block.
 constexpr Index kKeyBlock = 10 * PackedMatrix::kPanel;
 constexpr Index kLanes = 16;     // of the widest vectors
-constexpr Index kRuleRows = 16;  // queries of a tile whose rows are whole
+constexpr Index kTileRows = 16;  // queries of a tile whose rows are whole
 
 // Columns that the matrix product is for; the rest are at most kMostStreamColumns.
 Index product_columns(Index d) {
@@ -92,32 +92,32 @@ std::size_t StreamedAttention::bytes(Index n, Index d) {
                                                   n * (d - product) + kQueryTile * kKeyBlock);
 }
 
-void RuleAttention::set_tokens(MatrixView<const float> tokens) {
+void RowwiseAttention::set_tokens(MatrixView<const float> tokens) {
   keys_.assign_transposed(tokens);
   values_.assign_rows(tokens);
 }
 
-bool RuleAttention::attend(MatrixView<const float> queries, MatrixView<float> out,
-                           Matrix<float>& scores, const std::stop_token& stop) const {
+bool RowwiseAttention::attend(MatrixView<const float> queries, MatrixView<float> out,
+                              Matrix<float>& scores, const std::stop_token& stop) const {
   const Index n = keys_.cols();
-  if (scores.rows() < kRuleRows || scores.cols() != n) scores = Matrix<float>(kRuleRows, n);
+  if (scores.rows() < kTileRows || scores.cols() != n) scores = Matrix<float>(kTileRows, n);
   const RowContext context{n, n - 1};
-  for (Index first = 0; first < queries.rows(); first += kRuleRows) {
+  for (Index first = 0; first < queries.rows(); first += kTileRows) {
     if (stop.stop_requested()) return false;
-    const Index count = std::min(kRuleRows, queries.rows() - first);
+    const Index count = std::min(kTileRows, queries.rows() - first);
     const auto tile = scores.view().block(0, count, 0, n);
     gemm(queries.block(first, count, 0, queries.cols()), keys_, tile);
     for (Index i = 0; i < count; ++i) {
       const std::span<float> row = tile.row(i);
-      rule_.weigh(std::span<const float>(row), context, row);
+      normalizer_.weigh(std::span<const float>(row), context, row);
     }
     gemm(tile, values_, out.block(first, count, 0, out.cols()));
   }
   return true;
 }
 
-std::size_t RuleAttention::bytes(Index n, Index d) {
-  return sizeof(float) * static_cast<std::size_t>(padded(n) * d + n * padded(d) + kRuleRows * n);
+std::size_t RowwiseAttention::bytes(Index n, Index d) {
+  return sizeof(float) * static_cast<std::size_t>(padded(n) * d + n * padded(d) + kTileRows * n);
 }
 
 }  // namespace headgauge

@@ -45,42 +45,42 @@ class StreamedAttention {
   std::vector<Block> blocks_;
 };
 
-// The same for any rule, row by row: a tile of rows holds all its scores.
-class RuleAttention {
+// The same for any normalizer, row by row: a tile of rows holds all its scores.
+class RowwiseAttention {
  public:
-  explicit RuleAttention(const Normalizer& rule) : rule_(rule) {}
+  explicit RowwiseAttention(const Normalizer& normalizer) : normalizer_(normalizer) {}
   void set_tokens(MatrixView<const float> tokens);
   bool attend(MatrixView<const float> queries, MatrixView<float> out, Matrix<float>& scores,
               const std::stop_token& stop) const;
   static std::size_t bytes(Index n, Index d);
 
  private:
-  const Normalizer& rule_;
+  const Normalizer& normalizer_;
   PackedMatrix keys_, values_;
 };
 
-// Softmax, or the rule if there is one, behind one face.
+// Softmax, or another normalizer if there is one.
 class TokenAttention {
  public:
-  explicit TokenAttention(const Normalizer* rule) {
-    if (rule != nullptr) by_rule_.emplace(*rule);
+  explicit TokenAttention(const Normalizer* normalizer) {
+    if (normalizer != nullptr) rowwise_.emplace(*normalizer);
   }
   struct Scratch {
     StreamedAttention::Scratch streamed;
     Matrix<float> scores;
   };
   void set_tokens(MatrixView<const float> tokens) {
-    by_rule_ ? by_rule_->set_tokens(tokens) : streamed_.set_tokens(tokens);
+    rowwise_ ? rowwise_->set_tokens(tokens) : streamed_.set_tokens(tokens);
   }
   bool attend(MatrixView<const float> queries, MatrixView<float> out, Scratch& scratch,
               const std::stop_token& stop) const {
-    return by_rule_ ? by_rule_->attend(queries, out, scratch.scores, stop)
+    return rowwise_ ? rowwise_->attend(queries, out, scratch.scores, stop)
                     : streamed_.attend(queries, out, scratch.streamed, stop);
   }
 
  private:
   StreamedAttention streamed_;
-  std::optional<RuleAttention> by_rule_;
+  std::optional<RowwiseAttention> rowwise_;
 };
 
 }  // namespace headgauge

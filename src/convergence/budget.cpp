@@ -59,13 +59,14 @@ struct BudgetWorkspace {
 
 class Budget {
  public:
-  Budget(const HeadInput& head, const Normalizer& rule, Index length, const BudgetOptions& options)
+  Budget(const HeadInput& head, const Normalizer& normalizer, Index length,
+         const BudgetOptions& options)
       : head_(head),
-        rule_(rule),
-        pointwise_(rule.traits().pointwise),
+        normalizer_(normalizer),
+        pointwise_(normalizer.traits().pointwise),
         length_(length),
         d_(head.values.cols()),
-        logits_(head, rule, {0, length}),
+        logits_(head, normalizer, {0, length}),
         points_(budget_points(length)) {
     // A multiple of the kernel's columns.
     const Index padded = (d_ + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
@@ -111,7 +112,7 @@ class Budget {
     require_finite(head_, query, range, work.logits);
     work.weights.assign(static_cast<std::size_t>(length_), 0.0f);
     const std::span<float> weights = std::span(work.weights).subspan(range.begin, keys);
-    rule_.weigh(work.logits, {range.size(), query}, weights);
+    normalizer_.weigh(work.logits, {range.size(), query}, weights);
     work.masses.resize(points_.size());
     if (work.sums.empty()) work.sums = Matrix<float>(kPoints, values_.cols());
     std::vector<double> full(static_cast<std::size_t>(d_), 0.0);
@@ -135,8 +136,8 @@ class Budget {
     recent_order(head_.visibility.is_causal(), query, range, work.order);
     add_errors(query, range, full, length, 1, work, out.subspan(points_.size(), points_.size()));
     std::ranges::sort(work.order);
-    // Where the rule keeps their order, by the logits: weights underflow to equal zeros.
-    const bool by_logit = rule_.traits().increasing && !rule_.traits().is_signed;
+    // Where the normalizer keeps their order, by the logits: weights underflow to equal zeros.
+    const bool by_logit = normalizer_.traits().increasing && !normalizer_.traits().is_signed;
     const auto begin = static_cast<std::size_t>(range.begin);
     std::ranges::stable_sort(work.order, std::ranges::greater(), [&](std::uint32_t key) {
       return by_logit ? work.logits[key - begin] : std::abs(work.weights[key]);
@@ -197,7 +198,7 @@ class Budget {
       work.some.push_back(work.logits[key - static_cast<std::size_t>(range.begin)]);
     }
     work.own.resize(work.some.size());
-    rule_.weigh(work.some, {count, query}, work.own);
+    normalizer_.weigh(work.some, {count, query}, work.own);
     const auto sums = work.sums.row(static_cast<Index>(point));
     std::ranges::fill(sums, 0.0f);
     double mass = 0;
@@ -226,7 +227,7 @@ class Budget {
   }
 
   const HeadInput& head_;
-  const Normalizer& rule_;
+  const Normalizer& normalizer_;
   bool pointwise_;
   Index length_;
   Index d_;
@@ -248,9 +249,9 @@ std::vector<Index> budget_points(Index length) {
   return points;
 }
 
-BudgetCurves budget_curves(const HeadInput& head, const Normalizer& rule, Index length,
+BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, Index length,
                            const BudgetOptions& options, ThreadPool& pool) {
-  const Budget budget(head, rule, length, options);
+  const Budget budget(head, normalizer, length, options);
   BudgetCurves curves;
   curves.keys = budget.points();
   const auto points = curves.keys.size();

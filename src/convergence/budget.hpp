@@ -35,13 +35,13 @@ struct BudgetCurves {
   std::vector<std::vector<double>> error;
   // Mean over the queries of n E||o_n - o||^2 / ||o||^2 for n keys drawn with replacement, as n
   // grows (the bridge, docs/mathematics.md 5): (n / ||o||)^2 sum a^2 ||v - o||^2 over its n keys.
-  // Undefined for a rule that is not pointwise.
+  // Undefined for a normalizer that is not pointwise.
   double error_constant = kUndefined;
 };
 
 // Of the queries in the last quarter of the first `length` rows; a set is capped at the keys that
 // its query sees, where the error is 0.
-BudgetCurves budget_curves(const HeadInput& head, const Normalizer& rule, Index length,
+BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, Index length,
                            const BudgetOptions& options, ThreadPool& pool);
 
 // The smallest number of keys with an error of at most `tolerance`: the error is linear in log k

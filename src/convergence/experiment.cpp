@@ -32,7 +32,7 @@ Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
                        MatrixView<const float> tokens, ThreadPool& pool,
                        const std::stop_token& stop) {
   const Index d = tokens.cols(), chunks = (tokens.rows() + kChunk - 1) / kChunk;
-  TokenAttention attention(experiment.rule);
+  TokenAttention attention(experiment.normalizer);
   attention.set_tokens(tokens);
   std::vector<TokenAttention::Scratch> scratch(static_cast<std::size_t>(pool.threads()));
   std::vector<MomentSums> sums(static_cast<std::size_t>(chunks), MomentSums(d));
@@ -54,19 +54,20 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
               const std::function<void()>& done, CellErrors& errors) {
   const Index d = experiment.law.dimension;
   const PackedMatrix map = packed_map(experiment.map, factor);
-  std::vector<std::optional<ExperimentWorkspace>> workspaces(static_cast<std::size_t>(pool.threads()));
+  std::vector<std::optional<ExperimentWorkspace>> workspaces(
+      static_cast<std::size_t>(pool.threads()));
   errors.mean.assign(static_cast<std::size_t>(replicates), kUndefined);
   errors.covariance = errors.mean;
-  std::mutex telling;
+  std::mutex reporting;
   pool.for_each_slot(replicates, [&](Index replicate, int slot) {
     if (stop.stop_requested()) return;
     std::optional<ExperimentWorkspace>& kept = workspaces[slot];
     if (!kept) {
-      kept.emplace(ExperimentWorkspace{TokenAttention(experiment.rule),
-                             {},
-                             Matrix<float>(tokens, d),
-                             Matrix<float>(tokens, d),
-                             Matrix<float>(tokens, d)});
+      kept.emplace(ExperimentWorkspace{TokenAttention(experiment.normalizer),
+                                       {},
+                                       Matrix<float>(tokens, d),
+                                       Matrix<float>(tokens, d),
+                                       Matrix<float>(tokens, d)});
     }
     draw_tokens(experiment.law,
                 {experiment.seed, RandomDomain::synthetic_tokens, key,
@@ -82,7 +83,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
     errors.mean[at] = (found.mean - reference.moments.mean).norm();
     errors.covariance[at] =
         covariance_norm(found.covariance - reference.moments.covariance, experiment.norm);
-    const std::lock_guard lock(telling);
+    const std::lock_guard lock(reporting);
     done();
   });
   return !stop.stop_requested();
@@ -112,9 +113,9 @@ Reference sampled_reference(const Experiment& experiment, double factor, Index t
   return reference;
 }
 
-std::size_t cell_bytes(Index dimension, const Normalizer* rule, Index tokens) {
-  const std::size_t attention = rule != nullptr ? RuleAttention::bytes(tokens, dimension)
-                                                : StreamedAttention::bytes(tokens, dimension);
+std::size_t cell_bytes(Index dimension, const Normalizer* normalizer, Index tokens) {
+  const std::size_t attention = normalizer != nullptr ? RowwiseAttention::bytes(tokens, dimension)
+                                                      : StreamedAttention::bytes(tokens, dimension);
   return attention + 3 * sizeof(float) * static_cast<std::size_t>(tokens * dimension);
 }
 

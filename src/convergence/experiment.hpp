@@ -19,9 +19,9 @@ namespace headgauge {
 // What all cells have in common.
 struct Experiment {
   TokenLaw law;
-  Eigen::MatrixXd map;               // A at scale 1
-  Eigen::MatrixXd values;            // V; empty: the identity
-  const Normalizer* rule = nullptr;  // not softmax: row by row
+  Eigen::MatrixXd map;                     // A at scale 1
+  Eigen::MatrixXd values;                  // V; empty: the identity
+  const Normalizer* normalizer = nullptr;  // not softmax: row by row
   CovarianceNorm norm = CovarianceNorm::frobenius;
   std::uint64_t seed = 0;
 };
@@ -42,7 +42,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
 Reference sampled_reference(const Experiment& experiment, double factor, Index tokens,
                             std::uint32_t key, ThreadPool& pool, const std::stop_token& stop);
 
-// Bytes that one thread needs for n tokens, under softmax where there is no rule.
-std::size_t cell_bytes(Index dimension, const Normalizer* rule, Index tokens);
+// Bytes that one thread needs for n tokens, under softmax where there is no normalizer.
+std::size_t cell_bytes(Index dimension, const Normalizer* normalizer, Index tokens);
 
 }  // namespace headgauge

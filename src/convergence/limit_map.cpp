@@ -24,32 +24,32 @@ Eigen::Map<Eigen::VectorXd> vector(std::span<double> x) {
 
 }  // namespace
 
-LimitMap::LimitMap(const TokenLaw& law, const Normalizer* rule, double reach)
-    : law_(law), rule_(rule) {
-  if (law.sphere && rule == nullptr) {
+LimitMap::LimitMap(const TokenLaw& law, const Normalizer* normalizer, double reach)
+    : law_(law), normalizer_(normalizer) {
+  if (law.sphere && normalizer == nullptr) {
     bessel_ = std::make_unique<BesselRatioTable>(law.dimension);
   }
-  if (rule != nullptr && law.sphere) {  // (1 + t) / 2 ~ Beta((d-1)/2, (d-1)/2)
+  if (normalizer != nullptr && law.sphere) {  // (1 + t) / 2 ~ Beta((d-1)/2, (d-1)/2)
     const double half = static_cast<double>(law.dimension - 1) / 2;
     coordinate_ =
         half > 0 ? beta_quadrature(kFewestNodes, half, half) : Quadrature{{0, 1}, {0.5, 0.5}};
     for (double& node : coordinate_.nodes) node = 2 * node - 1;
   }
-  if (rule == nullptr || !law.symmetric() || reach <= 0) return;
+  if (normalizer == nullptr || !law.symmetric() || reach <= 0) return;
   std::vector<double> z(static_cast<std::size_t>(law.dimension)), out(z.size());
   step_ = reach / kRadii;
   // One step beyond the reach, for the interpolation at its end.
   for (int i = 0; i <= kRadii + 1; ++i) {
     z[0] = i * step_;
-    apply_rule(z, out);
+    apply_normalizer(z, out);
     radial_.push_back(out[0]);
   }
 }
 
 void LimitMap::apply(std::span<const double> z, std::span<double> out) const {
-  if (rule_ == nullptr) return apply_softmax(z, out);
+  if (normalizer_ == nullptr) return apply_softmax(z, out);
   const double length = norm(z);
-  if (radial_.empty() || length == 0 || length > step_ * kRadii) return apply_rule(z, out);
+  if (radial_.empty() || length == 0 || length > step_ * kRadii) return apply_normalizer(z, out);
   const double factor = radial(length) / length;
   std::ranges::transform(z, out.begin(), [&](double value) { return factor * value; });
 }
@@ -99,11 +99,11 @@ LimitMap::Curve LimitMap::curve(std::span<const double> z, double length) const 
   }
   curve.values.resize(logits.size());
   const RowContext context{std::ssize(logits), std::ssize(logits) - 1};
-  rule_->weigh(std::span<const double>(logits), context, curve.values);
+  normalizer_->weigh(std::span<const double>(logits), context, curve.values);
   return curve;
 }
 
-void LimitMap::apply_rule(std::span<const double> z, std::span<double> out) const {
+void LimitMap::apply_normalizer(std::span<const double> z, std::span<double> out) const {
   const TokenLaw& p = law_;
   auto gamma = vector(out);
   const double length = norm(z);
@@ -138,7 +138,7 @@ double LimitMap::variance(std::span<const double> z) const {
   std::vector<double> mapped(z.size());
   apply(z, mapped);
   const auto gamma = vector(std::span<const double>(mapped));
-  if (rule_ != nullptr && length > 0) {
+  if (normalizer_ != nullptr && length > 0) {
     const Curve f = curve(z, length);
     const std::size_t nodes = f.nodes.nodes.size();
     const Eigen::VectorXd unit = vector(z) / length;

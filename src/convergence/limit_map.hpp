@@ -16,9 +16,9 @@ namespace headgauge {
 
 class LimitMap {
  public:
-  // Of softmax; or of a rule with F, which must outlive the map. `reach` is the largest |z| that
-  // apply() will be fast for.
-  explicit LimitMap(const TokenLaw& law, const Normalizer* rule = nullptr, double reach = 0);
+  // Of softmax; or of a normalizer with F, which must outlive the map. `reach` is the largest |z|
+  // that apply() will be fast for.
+  explicit LimitMap(const TokenLaw& law, const Normalizer* normalizer = nullptr, double reach = 0);
 
   // Gamma(x) for z = A x.
   void apply(std::span<const double> z, std::span<double> out) const;
@@ -34,15 +34,15 @@ class LimitMap {
     std::vector<double> values;  // component by component
   };
   Curve curve(std::span<const double> z, double length) const;
-  void apply_rule(std::span<const double> z, std::span<double> out) const;
+  void apply_normalizer(std::span<const double> z, std::span<double> out) const;
   void apply_softmax(std::span<const double> z, std::span<double> out) const;
   // The length of Gamma at |z| = length, of a population without direction.
   double radial(double length) const;
 
   const TokenLaw& law_;
-  const Normalizer* rule_;
+  const Normalizer* normalizer_;
   std::unique_ptr<BesselRatioTable> bessel_;  // of a sphere under softmax
-  Quadrature coordinate_;                     // of a point on the unit sphere, under a rule
+  Quadrature coordinate_;                     // of a point on the unit sphere, under a normalizer
   double step_ = 0;
   std::vector<double> radial_;  // at multiples of step_
 };

@@ -58,8 +58,8 @@ Population population_of(const HeadInput& head, Index length) {
   return {{keys, length}, {begin, keys}, false};
 }
 
-Logits::Logits(const HeadInput& head, const Normalizer& rule, KeyRange keys)
-    : head_(head), keys_(keys), unit_(rule.traits().unit_norms) {
+Logits::Logits(const HeadInput& head, const Normalizer& normalizer, KeyRange keys)
+    : head_(head), keys_(keys), unit_(normalizer.traits().unit_norms) {
   if (!head.scores.empty()) return;
   const auto block = head.keys.block(keys.begin, keys.size(), 0, head.keys.cols());
   pack_keys(block, head.scale, unit_, packed_);
@@ -77,11 +77,11 @@ void Logits::rows(Index first, Index count, MatrixView<float> out) const {
   for (Index r = 0; r < count; ++r) soft_cap(out.row(r), head_.softcap);
 }
 
-FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Index length,
+FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer, Index length,
                              ThreadPool& pool) {
   FullAttention full;
   full.population = population_of(head, length);
-  full.traits = rule.traits();
+  full.traits = normalizer.traits();
   const KeyRange queries = full.population.queries, keys = full.population.keys;
   const Index d = head.values.cols();
   full.attention = Matrix<float>(queries.size(), keys.size());
@@ -90,7 +90,7 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Inde
     std::ranges::copy(head.values.row(keys.begin + j), full.values.row(j).begin());
     full.values(j, d) = 1.0f;
   }
-  const Logits logits(head, rule, keys);
+  const Logits logits(head, normalizer, keys);
   Matrix<float> weights;  // where `attention` holds the logits
   if (!full.traits.pointwise) weights = Matrix<float>(queries.size(), keys.size());
   Matrix<float> output(queries.size(), d + 1);
@@ -105,7 +105,7 @@ FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Inde
         weights.empty() ? rows : weights.view().block(first, count, 0, keys.size());
     for (Index r = 0; r < count; ++r) {
       require_finite(head, queries.begin + first + r, keys, rows.row(r));
-      rule.weigh(rows.row(r), {keys.size(), queries.begin + first + r}, weighed.row(r));
+      normalizer.weigh(rows.row(r), {keys.size(), queries.begin + first + r}, weighed.row(r));
     }
     gemm(weighed, values, output.view().block(first, count, 0, d + 1));
   });

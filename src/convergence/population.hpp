@@ -22,11 +22,11 @@ struct Population {
 };
 Population population_of(const HeadInput& head, Index length);
 
-// Logits of queries of a head against its keys [keys.begin, keys.end), as a rule wants them.
+// Logits of queries of a head against its keys [keys.begin, keys.end), as a normalizer wants them.
 class Logits {
  public:
   // The head must outlive this.
-  Logits(const HeadInput& head, const Normalizer& rule, KeyRange keys);
+  Logits(const HeadInput& head, const Normalizer& normalizer, KeyRange keys);
   // out(r, j) = logit of query first + r and key keys.begin + j.
   void rows(Index first, Index count, MatrixView<float> out) const;
 
@@ -41,8 +41,8 @@ class Logits {
 struct FullAttention {
   Population population;
   NormalizerTraits traits;
-  // Weights over all keys (queries x keys) under a pointwise rule, of which a subsample only needs
-  // a share; else the logits.
+  // Weights over all keys (queries x keys) under a pointwise normalizer, of which a subsample only
+  // needs a share; else the logits.
   Matrix<float> attention;
   Matrix<float> values;      // keys x (d + 1): the values and a column of ones
   Matrix<double> output;     // queries x d
@@ -52,7 +52,7 @@ struct FullAttention {
   double frobenius = 0;  // norm of the covariance
   double scale = 0;      // root of the mean squared length of the outputs
 };
-FullAttention full_attention(const HeadInput& head, const Normalizer& rule, Index length,
+FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer, Index length,
                              ThreadPool& pool);
 
 }  // namespace headgauge

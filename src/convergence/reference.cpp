@@ -11,7 +11,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kBatches = 64;  // of draws, for their standard error
-constexpr Index kMapped = 192;    // mapped at a time
+constexpr Index kMapped = 192;  // mapped at a time
 constexpr Index kMostQuadratureDimension = 12;
 constexpr double kMostProductNodes = 1e6;  // of a product of quadratures
 constexpr int kMostNodesEach = 64;
@@ -70,7 +70,7 @@ std::vector<Reference> by_draws(const ReferenceQuestion& question, ThreadPool& p
   const double stretch = singular_values(question.map).singularValues()(0);
   std::vector<LimitMap> maps;
   for (double factor : question.factors) {
-    maps.emplace_back(law, question.rule, farthest * stretch * factor);
+    maps.emplace_back(law, question.normalizer, farthest * stretch * factor);
   }
   std::vector<std::vector<Moments>> batches(factors, std::vector<Moments>(kBatches));
   pool.for_each(kBatches, [&](Index batch) {
@@ -214,7 +214,7 @@ Eigen::VectorXd sphere_eigenvalues(const Eigen::VectorXd& singular, double radiu
 
 std::vector<Reference> exact_references(const ReferenceQuestion& question, ThreadPool& pool) {
   const TokenLaw& law = question.law;
-  if (question.rule != nullptr) return by_draws(question, pool);
+  if (question.normalizer != nullptr) return by_draws(question, pool);
   if (law.sphere) {
     std::vector<Reference> references(question.factors.size());
     std::vector<double> left;  // of the quadrature too coarse

@@ -29,7 +29,7 @@ struct ReferenceQuestion {
   const Eigen::MatrixXd& map;  // A, to be multiplied by each of the factors
   std::span<const double> factors;
   const Eigen::MatrixXd& values;  // V; empty: the identity
-  const Normalizer* rule = nullptr;
+  const Normalizer* normalizer = nullptr;
   CovarianceNorm norm = CovarianceNorm::frobenius;
   Index draws = 0;  // where the moments are integrated by drawing
   std::uint64_t seed = 0;

@@ -70,7 +70,7 @@ class Simulation {
     const Index largest = options_.grid.back();
     const ReferenceQuestion question{
         plan_.experiment.law, plan_.experiment.map, factors, plan_.experiment.values,
-        plan_.experiment.rule, plan_.experiment.norm,
+        plan_.experiment.normalizer, plan_.experiment.norm,
         // n tokens have at least the error of n draws of the map: 120 n draws a tenth of it.
         std::max<Index>(1'000'000, 120 * largest), options_.seed, stop_};
     return exact_references(question, pool_);
@@ -84,7 +84,7 @@ class Simulation {
     for (int n : options_.grid) total_ += std::pow(n, 2) * options_.replicates;
     total_ *= static_cast<double>(scales());
     done_ = total_ * static_cast<double>(scales() - open.size()) / static_cast<double>(scales());
-    tell(0);
+    report(0);
     std::vector<Reference> exact;
     if (plan_.exact_reference() && !open.empty()) exact = references(open);
     for (std::size_t i = 0; i < open.size() && !stop_.stop_requested(); ++i) {
@@ -114,7 +114,7 @@ class Simulation {
       const auto start = std::chrono::steady_clock::now();
       const bool whole = run_cell(
           plan_.experiment, plan_.factors[scale], reference, n, key, options_.replicates, pool_,
-          stop_, [&] { tell(work); }, errors);
+          stop_, [&] { report(work); }, errors);
       sampling_ += std::chrono::steady_clock::now() - start;
       if (!whole) return;
       for (double error : errors.covariance) {
@@ -128,7 +128,7 @@ class Simulation {
     }
   }
 
-  void tell(double work) {
+  void report(double work) {
     done_ += work;
     if (progress_ != nullptr) progress_->update("scores", done_, total_);
   }

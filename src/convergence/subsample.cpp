@@ -70,10 +70,10 @@ MatrixView<float> sized(std::vector<float>& memory, Index rows, Index cols) {
 
 class Replicates {
  public:
-  Replicates(const HeadInput& head, const Normalizer& rule, const FullAttention& full,
+  Replicates(const HeadInput& head, const Normalizer& normalizer, const FullAttention& full,
              const SubsampleOptions& options)
       : head_(head),
-        rule_(rule),
+        normalizer_(normalizer),
         full_(full),
         options_(options),
         d_(head.values.cols()),
@@ -124,8 +124,8 @@ class Replicates {
     const auto values = sized(work.values, work.keys.size(), d_);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto from = full_.values.row(keys[i]).first(static_cast<std::size_t>(d_));
-      // A key drawn c times has c times its weight; under a rule that is not pointwise that is in
-      // the tile already.
+      // A key drawn c times has c times its weight; where the normalizer is not pointwise, the tile
+      // has that already.
       const float times = full_.traits.pointwise ? work.keys.factors()[keys[i]] : 1.0f;
       std::ranges::transform(from, values.row(static_cast<Index>(i)).begin(),
                              [times](float v) { return times * v; });
@@ -166,7 +166,7 @@ class Replicates {
       float* const sums = work.sums.data();
       for (Index r = 0; r < count; ++r) {
         const auto query = static_cast<std::size_t>(first + r);
-        // A rule may leave none of the keys drawn any weight.
+        // A normalizer may leave none of the keys drawn any weight.
         const float mass = work.masses[query], times = queries.factors()[queries.drawn()[query]];
         const float share = mass != 0 ? 1 / mass : 0.0f;
         const float* const from = output.row(first + r).data();
@@ -188,7 +188,8 @@ class Replicates {
   }
 
   // ||Chat - C||_F from the lower half of both.
-  double covariance_error(MatrixView<const float> centred, double n, SubsampleWorkspace& work) const {
+  double covariance_error(MatrixView<const float> centred, double n,
+                          SubsampleWorkspace& work) const {
     const auto products = sized(work.covariance, d_, d_);
     double sum = 0;
     for (Index first = 0; first < d_; first += kBlock) {
@@ -210,7 +211,7 @@ class Replicates {
     return std::sqrt(sum);
   }
 
-  // Weights of the keys drawn, those drawn several times added up, under any rule.
+  // Weights of the keys drawn, those drawn several times added up, under any normalizer.
   void weigh(std::span<const float> logits, std::uint32_t query, SubsampleWorkspace& work,
              std::span<float> out) const {
     work.logits.clear();
@@ -218,8 +219,9 @@ class Replicates {
       work.logits.insert(work.logits.end(), work.keys.times(key), logits[key]);
     }
     work.weights.resize(work.logits.size());
-    rule_.weigh(work.logits, {std::ssize(work.logits), full_.population.queries.begin + query},
-                work.weights);
+    normalizer_.weigh(work.logits,
+                      {std::ssize(work.logits), full_.population.queries.begin + query},
+                      work.weights);
     std::size_t at = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = 0;
@@ -233,7 +235,7 @@ class Replicates {
     const Index row = full_.population.queries.begin + query;
     const KeyRange keys = full_.population.keys;
     Matrix<float> logits(1, keys.size());
-    Logits(head_, rule_, keys).rows(row, 1, logits);
+    Logits(head_, normalizer_, keys).rows(row, 1, logits);
     std::vector<float> weights(static_cast<std::size_t>(work.keys.size()));
     weigh(logits.row(0), query, work, weights);
     std::ranges::fill(out, 0.0f);
@@ -247,7 +249,7 @@ class Replicates {
   }
 
   const HeadInput& head_;
-  const Normalizer& rule_;
+  const Normalizer& normalizer_;
   const FullAttention& full_;
   const SubsampleOptions& options_;
   Index d_;
@@ -256,10 +258,10 @@ class Replicates {
 
 }  // namespace
 
-SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
+SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& normalizer,
                                  const FullAttention& full, const SubsampleOptions& options,
                                  ThreadPool& pool) {
-  const Replicates replicates(head, rule, full, options);
+  const Replicates replicates(head, normalizer, full, options);
   std::vector<SubsampleWorkspace> work(static_cast<std::size_t>(pool.threads()));
   const Index count = options.replicates;
   const auto points = std::ssize(options.tokens);

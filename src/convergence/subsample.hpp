@@ -32,7 +32,7 @@ struct SubsampleErrors {
 // Draws n queries and n keys with replacement from the population (the same tokens where they are
 // alike), `replicates` times for every n. The draws depend on seed, document, n's place in the grid
 // and the replicate only: the heads of a model are looked at on the same ones.
-SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& rule,
+SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& normalizer,
                                  const FullAttention& full, const SubsampleOptions& options,
                                  ThreadPool& pool);
 

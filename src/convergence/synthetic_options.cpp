@@ -92,8 +92,8 @@ std::vector<Option> options_of(SyntheticOptions& o) {
        .value = &o.reference_tokens,
        .form = "N",
        .group = option_group::synthetic,
-       .help = "Tokens of that draw (default 100000; 4 times the most of --grid under a rule that "
-               "is not softmax)",
+       .help = "Tokens of that draw (default 100000; 4 times the most of --grid under a normalizer "
+               "that is not softmax)",
        .least = 4},
       {.member = "SyntheticOptions::radii",
        .value = &o.radii,

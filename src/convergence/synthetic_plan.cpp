@@ -91,19 +91,19 @@ void fill_in(SyntheticOptions& o) {
     o.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// The rule, and whether it is softmax after all.
-void choose_rule(SyntheticPlan& plan) {
+// The normalizer, and whether it is softmax after all.
+void choose_normalizer(SyntheticPlan& plan) {
   SyntheticOptions& o = plan.options;
-  plan.rule = make_normalizer(o.normalizer);
-  const NormalizerTraits traits = plan.rule->traits();
+  plan.normalizer = make_normalizer(o.normalizer);
+  const NormalizerTraits traits = plan.normalizer->traits();
   if (traits.unit_norms) {
-    throw UnsupportedError(fault("SyntheticOptions::normalizer", "a rule that takes any scores",
-                                 o.normalizer + ", which scales queries and keys to length 1",
-                                 "choose another"));
+    throw UnsupportedError(
+        fault("SyntheticOptions::normalizer", "a normalizer that takes any scores",
+              o.normalizer + ", which scales queries and keys to length 1", "choose another"));
   }
-  plan.softmax = traits.pointwise && plan.rule->softmax_scale({2, 1}).has_value();
+  plan.softmax = traits.pointwise && plan.normalizer->softmax_scale({2, 1}).has_value();
   plan.exact = traits.pointwise && !traits.length_aware && traits.simplex && !traits.is_signed;
-  if (!plan.softmax) plan.experiment.rule = plan.rule.get();
+  if (!plan.softmax) plan.experiment.normalizer = plan.normalizer.get();
   if (o.reference.empty()) {
     o.reference = plan.exact ? "exact" : "sample";
     if (!plan.exact) {
@@ -117,7 +117,7 @@ void choose_rule(SyntheticPlan& plan) {
         "exact or sample", o.reference, "choose one of them");
   if (o.reference == "exact" && !plan.exact) {
     throw UnsupportedError(fault("SyntheticOptions::reference = exact",
-                                 "a rule of the form F(l) / sum F(l)", o.normalizer,
+                                 "a normalizer of the form F(l) / sum F(l)", o.normalizer,
                                  "use SyntheticOptions::reference = sample"));
   }
   check(o.reference == "sample" || o.reference_tokens == 0, "SyntheticOptions::reference_tokens",
@@ -136,10 +136,11 @@ void require_room(const SyntheticPlan& plan) {
   const auto tokens = static_cast<Index>(plan.options.grid.back());
   const auto threads =
       static_cast<std::size_t>(std::min(plan.options.threads, plan.options.replicates));
-  std::size_t bytes = threads * cell_bytes(plan.options.dimension, plan.experiment.rule, tokens);
+  std::size_t bytes =
+      threads * cell_bytes(plan.options.dimension, plan.experiment.normalizer, tokens);
   if (!plan.exact_reference()) {
     const auto sample = static_cast<Index>(plan.options.reference_tokens);
-    bytes = std::max(bytes, cell_bytes(plan.options.dimension, plan.experiment.rule, sample));
+    bytes = std::max(bytes, cell_bytes(plan.options.dimension, plan.experiment.normalizer, sample));
   }
   require_memory(bytes,
                  fmt::format("{} tokens of dimension {} on {} threads", tokens,
@@ -181,7 +182,7 @@ void build(SyntheticPlan& plan) {
   experiment.map = normals(o, 1, o.dimension, o.dimension).transpose() *
                    normals(o, 0, o.dimension, o.dimension) / std::sqrt(d);
   if (!sphere) experiment.map /= d;
-  if (plan.softmax) experiment.map *= *plan.rule->softmax_scale({2, 1});
+  if (plan.softmax) experiment.map *= *plan.normalizer->softmax_scale({2, 1});
   if (o.values == "random") {
     experiment.values = normals(o, 2, o.dimension, o.dimension);
     if (!sphere) experiment.values /= std::sqrt(d);
@@ -226,7 +227,7 @@ SyntheticPlan plan_simulation(const SyntheticOptions& options) {
   SyntheticPlan plan;
   plan.options = options;
   fill_in(plan.options);
-  choose_rule(plan);
+  choose_normalizer(plan);
   require_room(plan);
   build(plan);
   return plan;

@@ -42,7 +42,7 @@ bool uniform_errors(const Experiment& experiment, double factor, const std::vect
   const Index each = rays.cols(), count = each * std::ssize(radii);
   Matrix<float> queries(count, d);  // z = A x, radius by radius
   Matrix<double> limits(count, d);
-  const LimitMap map(experiment.law, experiment.rule);
+  const LimitMap map(experiment.law, experiment.normalizer);
   std::vector<double> z(static_cast<std::size_t>(d));
   errors = {};
   for (std::size_t r = 0; r < radii.size(); ++r) {
@@ -65,7 +65,7 @@ bool uniform_errors(const Experiment& experiment, double factor, const std::vect
   };
   std::vector<Workspace> workspaces;
   for (int slot = 0; slot < pool.threads(); ++slot) {
-    workspaces.push_back({TokenAttention(experiment.rule), {}, Matrix<float>(count, d)});
+    workspaces.push_back({TokenAttention(experiment.normalizer), {}, Matrix<float>(count, d)});
   }
   for (std::size_t point = 0; point < grid.size(); ++point) {
     Matrix<double> found(std::ssize(radii), replicates);

@@ -6,13 +6,13 @@
 namespace headgauge {
 
 void HeadIntervention::apply(HeadInput& head) const {
-  if (rule != nullptr) head.rule = rule.get();
+  if (normalizer != nullptr) head.normalizer = normalizer.get();
   if (pattern != nullptr) head.visibility = head.visibility.masked(pattern->mask(head));
 }
 
 std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Index longest) const {
   std::vector<std::string> notices;
-  if (rule != nullptr) notices.push_back(rule->notice(longest));
+  if (normalizer != nullptr) notices.push_back(normalizer->notice(longest));
   if (pattern != nullptr) notices.push_back(pattern->notice(source, longest));
   std::erase(notices, "");
   return notices;

@@ -59,7 +59,7 @@ void require_finite(const HeadInput& head, Index query, KeyRange range,
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,
                  RangeWorkspace& work) {
   const KeyMask* mask = head.visibility.mask();
-  if (mask == nullptr && head.rule == nullptr) {
+  if (mask == nullptr && head.normalizer == nullptr) {
     softmax_row(row, row);
     return;
   }
@@ -75,10 +75,10 @@ void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<f
     for (const std::uint32_t key : kept.positions) work.logits.push_back(row[key - begin]);
   }
   work.weights.resize(work.logits.size());
-  if (head.rule == nullptr) {
+  if (head.normalizer == nullptr) {
     softmax_row(work.logits, work.weights);
   } else {
-    head.rule->weigh(work.logits, {std::ssize(work.logits), query}, work.weights);
+    head.normalizer->weigh(work.logits, {std::ssize(work.logits), query}, work.weights);
   }
   std::ranges::fill(row, 0.0f);
   if (kept.positions.empty()) {

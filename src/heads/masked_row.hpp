@@ -35,8 +35,8 @@ struct RangeWorkspace {
   std::vector<float> logits, weights;
 };
 
-// Replaces the logits of the keys of `range` by their weights under the head's rule (softmax if it
-// has none), 0 for the keys that its mask hides. n of the rule is the number of keys left.
+// Replaces the logits of the keys of `range` by their weights under the head's normalizer (softmax
+// if it has none), 0 for the keys that its mask hides. Its n is the number of keys left.
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,
                  RangeWorkspace& work);
 

@@ -36,7 +36,7 @@ void divide_by_length(std::span<const float> query, std::span<float> logits) {
 }
 
 bool takes_unit_norms(const HeadInput& head) {
-  return head.rule != nullptr && head.rule->traits().unit_norms;
+  return head.normalizer != nullptr && head.normalizer->traits().unit_norms;
 }
 
 void soft_cap(std::span<float> logits, float cap) {

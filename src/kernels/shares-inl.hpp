@@ -1,4 +1,4 @@
-// Per-target: the passes over a row that rules have in common: its extremes, the sums of its
+// Per-target: the passes over a row that normalizers have in common: its extremes, the sums of its
 // shares, a factor on all of it. Include after hwy/highway.h, inside foreach_target.
 
 // NOLINTBEGIN(llvm-header-guard)
@@ -51,7 +51,7 @@ struct RunningExtremes {
   hn::Vec<hn::RebindToUnsigned<D>> size[4];
 };
 
-// With kFinite, `finite` tells whether all values are.
+// With kFinite, `finite` says whether all values are.
 template <bool kFinite>
 HWY_INLINE Extremes find_extremes_of(const float* in, std::size_t n, bool& finite) {
   const D d;

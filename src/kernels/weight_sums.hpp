@@ -1,4 +1,4 @@
-// The sums over a row of weights, whichever rule they come from.
+// The sums over a row of weights, whichever normalizer they come from.
 #pragma once
 
 #include <span>

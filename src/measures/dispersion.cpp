@@ -253,9 +253,10 @@ std::vector<Octave> over_lengths(const Results& results, std::vector<Index> cell
 
 }  // namespace
 
-void derive_over_lengths(Results& results) {
+std::vector<std::string> derive_over_lengths(Results& results) {
   const LabelledArray* keys = results.metric(kOctaveMetrics[kKeys]);
-  if (keys == nullptr) return;
+  if (keys == nullptr) return {};
+  const std::size_t measured = results.metrics.size();
   std::vector<std::string> dims = keys->dim_names();
   dims.pop_back();
   const auto lengths = results.coord_numbers("length");
@@ -276,12 +277,17 @@ void derive_over_lengths(Results& results) {
     }
     metrics.finish(lengths[taken[taken.size() - 2]], lengths.back(), labels);
   }
+  std::vector<std::string> derived;
+  for (std::size_t k = measured; k < results.metrics.size(); ++k) {
+    derived.push_back(results.metrics[k].first);
+  }
   const auto of_octaves = [](const std::string& name) {
     return std::ranges::find(kOctaveMetrics, name) != kOctaveMetrics.end();
   };
   std::erase_if(results.metrics, [&](const auto& entry) {
     return of_octaves(entry.first) || of_octaves(entry.second.change_of);
   });
+  return derived;
 }
 
 std::unique_ptr<Measure> make_dispersion_measure(bool causal) {

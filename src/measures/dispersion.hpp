@@ -62,7 +62,7 @@ std::unique_ptr<Measure> make_dispersion_measure(bool causal);
 
 // Slopes and forecasts of a bidirectional source: each length of the results is a pass of its own,
 // and takes the place of an octave of positions. Whatever dims stand between head and length stay.
-// Does nothing where the group dispersion was not measured.
-void derive_over_lengths(Results& results);
+// Does nothing where the group dispersion was not measured. Returns the names of what it added.
+std::vector<std::string> derive_over_lengths(Results& results);
 
 }  // namespace headgauge

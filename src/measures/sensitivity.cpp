@@ -86,19 +86,19 @@ class SensitivityMeasure final : public Measure {
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     Workspace& work = work_[slot];
-    const Normalizer& rule = *block.normalizer;
+    const Normalizer& normalizer = *block.normalizer;
     Envelope& envelope = work.envelopes[{block.head->layer, block.head->head}];
-    envelope.simplex = rule.traits().simplex;
+    envelope.simplex = normalizer.traits().simplex;
     work.gains.resize(sensitivity_.count);
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const RowContext context{row.n(), row.query};
-      const std::optional<double> scale = rule.softmax_scale(context);
-      envelope.lipschitz = std::max(envelope.lipschitz, rule.lipschitz(context));
+      const std::optional<double> scale = normalizer.softmax_scale(context);
+      envelope.lipschitz = std::max(envelope.lipschitz, normalizer.lipschitz(context));
       const bool sampled = sampled_ || !scale;
       if (sampled) work.sampled = true;
       if (sampled && row.query % kSampledRow != kSampledRow - 1) continue;
-      const auto norms = rule.jacobian_norms(row.logits, row.weights, row.sums, context);
+      const auto norms = normalizer.jacobian_norms(row.logits, row.weights, row.sums, context);
       sink.set(r, frobenius_, norms.frobenius);
       sink.set(r, spectral_, norms.spectral);
       sink.set(r, bound_, norms.bound);
@@ -114,8 +114,8 @@ class SensitivityMeasure final : public Measure {
       if (plain) {
         top2 = top2_gain(row, kTop2Epsilon);
       } else {
-        rule_sensitivity(rule, context, row.logits, work.direction, std::array{1.0},
-                         std::array{kTop2Epsilon}, {&top2, 1});
+        normalizer_sensitivity(normalizer, context, row.logits, work.direction, std::array{1.0},
+                               std::array{kTop2Epsilon}, {&top2, 1});
       }
       sink.set(r, sensitivity_top2_, top2);
       if (direction_ == MeasureOptions::Direction::random) {
@@ -131,8 +131,8 @@ class SensitivityMeasure final : public Measure {
         softmax_sensitivity(row.logits, work.direction, work.temperatures, epsilons_, work.kernel,
                             work.gains);
       } else {
-        rule_sensitivity(rule, context, row.logits, work.direction, temperatures_, epsilons_,
-                         work.gains);
+        normalizer_sensitivity(normalizer, context, row.logits, work.direction, temperatures_,
+                               epsilons_, work.gains);
       }
       for (Index c = 0; c < sensitivity_.count; ++c) {
         sink.set(r, sensitivity_, c, work.gains[c]);
@@ -183,8 +183,8 @@ class SensitivityMeasure final : public Measure {
     bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
-  // Rules without a kernel of their own, all but softmax(c l), are measured in float64, on every
-  // 16th row.
+  // Normalizers without a kernel of their own, all but softmax(c l), are measured in float64, on
+  // every 16th row.
   static constexpr Index kSampledRow = 16;
 
   Envelope envelope_of(int layer, int head) const {
@@ -212,16 +212,16 @@ std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options,
   return std::make_unique<SensitivityMeasure>(options, slots);
 }
 
-void rule_sensitivity(const Normalizer& rule, const RowContext& context,
-                      std::span<const float> logits, std::span<const double> v,
-                      std::span<const double> temperatures, std::span<const double> epsilons,
-                      std::span<double> gains) {
+void normalizer_sensitivity(const Normalizer& normalizer, const RowContext& context,
+                            std::span<const float> logits, std::span<const double> v,
+                            std::span<const double> temperatures, std::span<const double> epsilons,
+                            std::span<double> gains) {
   std::vector<double> scaled(logits.size()), base(logits.size()), moved(logits.size());
   const auto weigh_at = [&](double step, double temperature, std::span<double> out) {
     for (std::size_t i = 0; i < scaled.size(); ++i) {
       scaled[i] = (logits[i] + step * v[i]) / temperature;
     }
-    rule.weigh(scaled, context, out);
+    normalizer.weigh(scaled, context, out);
   };
   std::size_t at = 0;
   for (double temperature : temperatures) {

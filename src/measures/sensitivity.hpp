@@ -11,11 +11,11 @@ namespace headgauge {
 // UsageError unless every temperature and every epsilon is from 1e-9 to 1e9.
 std::unique_ptr<Measure> make_sensitivity_measure(const MeasureOptions& options, int slots);
 
-// ||w((l + eps v)/T) - w(l/T)||_2 / eps for any rule w, in float64; gains as in
+// ||w((l + eps v)/T) - w(l/T)||_2 / eps for any normalizer w, in float64; gains as in
 // softmax_sensitivity().
-void rule_sensitivity(const Normalizer& rule, const RowContext& context,
-                      std::span<const float> logits, std::span<const double> v,
-                      std::span<const double> temperatures, std::span<const double> epsilons,
-                      std::span<double> gains);
+void normalizer_sensitivity(const Normalizer& normalizer, const RowContext& context,
+                            std::span<const float> logits, std::span<const double> v,
+                            std::span<const double> temperatures, std::span<const double> epsilons,
+                            std::span<double> gains);
 
 }  // namespace headgauge

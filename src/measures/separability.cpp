@@ -23,12 +23,12 @@ constexpr double kInfiniteRadius = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-void Separator::begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& rule,
+void Separator::begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
                       std::span<const std::uint32_t> pairing) {
   sums_ = &sums;
   line_ = line;
   row_ = &row;
-  rule_ = &rule;
+  normalizer_ = &normalizer;
   pairing_ = pairing;
   have_weights_ = false;
 }
@@ -91,7 +91,7 @@ void Separator::weigh_exactly() {
   if (have_weights_) return;
   logits_.assign(row_->logits.begin(), row_->logits.end());
   packed_.resize(logits_.size());
-  rule_->weigh(logits_, RowContext{row_->n(), row_->query}, packed_);
+  normalizer_->weigh(logits_, RowContext{row_->n(), row_->query}, packed_);
   weights_.assign(line().columns(), 0.0);
   for (Index i = 0; i < line().n; ++i) {
     const Index key = pairing_.empty() ? i : pairing_[i];

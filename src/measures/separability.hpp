@@ -33,9 +33,10 @@ struct SeparationBounds {
 // in float64, from the logits on.
 class Separator {
  public:
-  // Starts on row number `line` of the block of `sums`, which `row` and `rule` give the weights of.
-  // A `pairing` says to which key the weight of each key of `row` has moved (PairedRows).
-  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& rule,
+  // Starts on row number `line` of the block of `sums`; its weights are those of `row` under
+  // `normalizer`. A `pairing` says to which key the weight of each key of `row` has moved
+  // (PairedRows).
+  void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
              std::span<const std::uint32_t> pairing = {});
   // Separates the set of size number `size` of the plan.
   Separation separate(int size);
@@ -80,7 +81,7 @@ class Separator {
   SelectionSums* sums_ = nullptr;
   Index line_ = 0;
   const Row* row_ = nullptr;
-  const Normalizer* rule_ = nullptr;
+  const Normalizer* normalizer_ = nullptr;
   std::span<const std::uint32_t> pairing_;
   bool have_weights_ = false;
   std::vector<double> logits_, packed_;  // in key order

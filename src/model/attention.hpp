@@ -20,7 +20,7 @@ struct AttentionWorkspace {
 };
 
 // Of out (L x heads * d of the model), the columns of each of `heads` = its weights of the visible
-// keys (softmax(scale q k^T) unless it has another rule) times v.
+// keys (softmax(scale q k^T) unless it has another normalizer) times v.
 void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
             ThreadPool& pool);
 

@@ -56,7 +56,7 @@ struct BertConfig {
       throw UnsupportedError(
           fault(config.where("position_embedding_type"), "absolute", "\"" + kind + "\"",
                 "relative positions (relative_key, relative_key_query) add to every score what "
-                "queries and keys alone do not tell"));
+                "queries and keys alone do not say"));
     }
   }
 

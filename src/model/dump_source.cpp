@@ -180,7 +180,7 @@ class DumpSource final : public HeadSource {
     return rows.block(0, context_, 0, rows.cols());
   }
 
-  // The keys tell apart the vectors of layers and heads, and are never 0.
+  // The keys distinguish the vectors of layers and heads, and are never 0.
   Vectors vectors(int layer, int kv_head) const {
     if (by_value_) {
       const auto head_key = static_cast<std::uint64_t>(kv_head + 1) << 32;

@@ -1,4 +1,4 @@
-// Rules that take each logit by itself: N8 sigmoid, N11 ReLU and its family, N13 polynomial
+// Normalizers that take each logit by itself: N8 sigmoid, N11 ReLU and its family, N13 polynomial
 // (docs/mathematics.md 6). Their Jacobians are diagonal.
 #include <fmt/format.h>
 

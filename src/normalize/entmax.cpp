@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "kernels/root_rules.hpp"
+#include "kernels/threshold_normalizers.hpp"
 #include "normalize/families.hpp"
 #include "normalize/ridge_form.hpp"
 

@@ -51,7 +51,7 @@ void PointwiseNormalizer::weigh_row(std::span<const double> logits, const RowCon
     if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
       throw BadInputError(fault("normalizer " + info_.name, "F(l) > 0 and finite",
                                 fmt::format("F({}) = {}", logits[i], weights[i]),
-                                "choose another rule or smaller logits"));
+                                "choose another normalizer or smaller logits"));
     }
     sum += weights[i];
   }

@@ -12,8 +12,8 @@
 
 namespace headgauge {
 
-// Where a spec is given, for errors: "ScanOptions::normalizer", a "rule", listed by `headgauge
-// normalizers`.
+// Where a spec is given, for errors: "ScanOptions::normalizer", a "normalizer", listed by
+// `headgauge normalizers`.
 struct SpecOption {
   std::string name;
   std::string what;

@@ -1,5 +1,6 @@
-// Rules that maximise <p, l> - Omega(p) over the simplex with a separable Omega: their Jacobian is
-// diag(r) - r r^T / sum r with r_i = 1 / Omega''(a_i) (docs/mathematics.md 6, RIDGE form).
+// Normalizers that maximise <p, l> - Omega(p) over the simplex with a separable Omega: their
+// Jacobian is diag(r) - r r^T / sum r with r_i = 1 / Omega''(a_i) (docs/mathematics.md 6, RIDGE
+// form).
 #pragma once
 
 #include "headgauge/normalize.hpp"

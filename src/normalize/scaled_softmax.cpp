@@ -138,7 +138,7 @@ NormalizerEntries scaled_softmax_normalizers() {
          {.key = "b", .initial = 0.0, .domain = kNotNegative}},
         "Nakanishi 2025 (arXiv 2501.19399); docs/mathematics.md N2",
         "(s log n + b)/2",
-        "does not apply: n is in the rule"},
+        "does not apply: F depends on n"},
        [](const NormalizerInfo& info) -> Made {
          const double s = info.parameters.number("s"), b = info.parameters.number("b");
          return by_length(info, [s, b](const RowContext& c) {
@@ -150,7 +150,7 @@ NormalizerEntries scaled_softmax_normalizers() {
         {},
         "Chiang and Cholak 2022; docs/mathematics.md N3",
         "log(n)/2",
-        "does not apply: n is in the rule"},
+        "does not apply: F depends on n"},
        [](const NormalizerInfo& info) -> Made {
          return by_length(
              info, [](const RowContext& c) { return std::log(static_cast<double>(c.visible)); });
@@ -160,7 +160,7 @@ NormalizerEntries scaled_softmax_normalizers() {
         {train_length},
         "Qwen's logn attention; docs/mathematics.md N3",
         "max(1, log_train i)/2",
-        "does not apply: the position is in the rule"},
+        "does not apply: F depends on the position"},
        [](const NormalizerInfo& info) -> Made {
          const double train = info.parameters.number("train");
          NormalizerTraits traits;
@@ -174,7 +174,7 @@ NormalizerEntries scaled_softmax_normalizers() {
         {train_length},
         "entropy-invariant scaling; docs/mathematics.md N3",
         "sqrt(log_train n)/2",
-        "does not apply: n is in the rule"},
+        "does not apply: F depends on n"},
        [](const NormalizerInfo& info) -> Made {
          const double train = info.parameters.number("train");
          return by_length(info, [train](const RowContext& c) {

@@ -203,7 +203,7 @@ NormalizerEntries signed_normalizers() {
         {},
         "Zheng et al. 2025 (arXiv 2502.18277); docs/mathematics.md N7",
         "none: not Lipschitz, ||J|| grows as 1/(M - m) near constant zero logits",
-        "does not apply: the range of the whole row is in the rule"},
+        "does not apply: F depends on the range of the whole row"},
        made<SelfAdjust>},
       {{"sasoftmax-plain",
         "a_i = l_i p_i, p = softmax(l)",

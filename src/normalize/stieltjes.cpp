@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/root_rules.hpp"
+#include "kernels/threshold_normalizers.hpp"
 #include "normalize/families.hpp"
 #include "normalize/ridge_form.hpp"
 

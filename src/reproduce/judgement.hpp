@@ -35,7 +35,7 @@ double median(std::vector<double> values);
 
 // How many heads do as a claim says. A claim about heads holds of a model where three quarters of
 // them do; heads that their own test leaves open have no vote, and where fewer than half of all, or
-// fewer than 4, have one, nothing can be told.
+// fewer than 4, have one, it cannot be decided.
 struct HeadVotes {
   int yes = 0, no = 0, open = 0;
   void add(Place place);
@@ -51,7 +51,7 @@ extern const char* const kVotingRule;
 
 // A claim before its test.
 Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement);
-// A claim that cannot be told, and why.
+// A claim that cannot be decided, and why.
 Claim without_data(Claim claim, std::string why);
 
 // The number as people read it: 3 significant digits.

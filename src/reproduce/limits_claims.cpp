@@ -108,7 +108,7 @@ Claim distance_grows_linearly(const Results& results) {
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.measured = fmt::format(
       "The median exponent is {:.2f} ({:.2f} to {:.2f}): of {} heads {} grow linearly, {} more "
-      "slowly, {} faster, {} cannot be told.",
+      "slowly, {} faster, {} are undecided.",
       median(exponents), least, most, votes.all(), votes.yes, slower, faster, votes.open);
   claim.facts = {{"exponent_median", median(exponents)},
                  {"exponent_least", least},
@@ -239,10 +239,8 @@ Claim critical_n_is_small(const Results& results) {
       "fails only if all N up to 6 % were searched. The test rejects less with fewer heads.";
   claim.test = fmt::format(
       "At the longest L: the smallest N at which a two-sample Kolmogorov-Smirnov test over the "
-      "heads "
-      "(level as in settings.critical_level) does not tell distance from expected distance is "
-      "below "
-      "{} L. Cannot tell with fewer than {} heads, or where that is less than {} keys.",
+      "heads (level as in settings.critical_level) does not distinguish distance from expected "
+      "distance is below {} L. Cannot tell with fewer than {} heads, or where that is less than {} keys.",
       kCriticalShare, kFewestHeads, kFewestKeys);
   const auto cell = find_cell(results, "critical_n", {});
   const auto longest = longest_length(results);

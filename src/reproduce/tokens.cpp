@@ -100,7 +100,7 @@ class Tokens {
  public:
   Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
       : options_(options), stages_(progress, options.model ? 3 : 2), stop_(std::move(stop)) {
-    // What is wrong with the model is told before hours of drawing.
+    // What is wrong with the model is reported before hours of drawing.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
     if (!options_.folder.empty())
@@ -123,15 +123,15 @@ class Tokens {
   void check_context() const {
     const SourceInfo& info = source_->info();
     const int length = context_of(options_, info);
-    const auto told = [&](Index limit, const char* least_or_most, const char* advice) {
+    const auto refusal = [&](Index limit, const char* least_or_most, const char* advice) {
       return fault("TokensOptions::length", fmt::format("at {} {} tokens", least_or_most, limit),
                    std::to_string(length), advice);
     };
     if (length < kShortestContext) {
-      throw BadInputError(told(kShortestContext, "least", "give a longer text or context"));
+      throw BadInputError(refusal(kShortestContext, "least", "give a longer text or context"));
     }
     if (info.max_length > 0 && length > info.max_length) {
-      throw BadInputError(told(info.max_length, "most", "the model has no more positions"));
+      throw BadInputError(refusal(info.max_length, "most", "the model has no more positions"));
     }
   }
 

@@ -1,16 +1,13 @@
 #include "headgauge/array.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headgauge {
 namespace {
-
-template <class T>
-const T& at(const std::vector<T>& list, Index i) {
-  return list[i];
-}
 
 // Visits the offsets of all cells of a gather, in the order of its dims.
 template <class Visit>
@@ -30,10 +27,17 @@ std::size_t axis_after_heads(const LabelledArray& array) {
   return static_cast<std::size_t>(std::ranges::find_if(array.dims(), other) - array.dims().begin());
 }
 
+void check_place(const Dimension& dim, Index place) {
+  if (place >= 0 && place < dim.size()) return;
+  throw UsageError(fault("results",
+                         fmt::format("an index below {} along \"{}\"", dim.size(), dim.name()),
+                         std::to_string(place), ""));
+}
+
 template <class T>
 void take_cells(const std::vector<T>& from, const std::vector<Index>& cells, std::vector<T>& to) {
   for (std::size_t i = 0; i < to.size(); ++i) {
-    if (cells[i] >= 0) to[i] = at(from, cells[i]);
+    if (cells[i] >= 0) to[i] = from[cells[i]];
   }
 }
 
@@ -45,7 +49,8 @@ void put_cells(const std::vector<T>& from, const std::vector<Index>& cells, std:
   }
 }
 
-// An undefined array of these dims that has the parts and the meaning of another.
+}  // namespace
+
 LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims) {
   LabelledArray array(std::move(dims), other.unit);
   array.none = other.none;
@@ -55,8 +60,6 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
   if (!other.rows.empty()) array.with_rows();
   return array;
 }
-
-}  // namespace
 
 LabelledArray::LabelledArray(std::vector<Dimension> dims, std::string unit_of)
     : unit(std::move(unit_of)), dims_(std::move(dims)), strides_(dims_.size(), 1) {
@@ -121,12 +124,7 @@ Index LabelledArray::offset(std::span<const Index> cell) const {
   }
   Index offset = 0;
   for (std::size_t k = 0; k < cell.size(); ++k) {
-    if (cell[k] < 0 || cell[k] >= dims_[k].size()) {
-      throw UsageError(
-          fault("results",
-                fmt::format("an index below {} along \"{}\"", dims_[k].size(), dims_[k].name()),
-                std::to_string(cell[k]), ""));
-    }
+    check_place(dims_[k], cell[k]);
     offset += cell[k] * strides_[k];
   }
   return offset;
@@ -163,14 +161,10 @@ LabelledArray::Gather LabelledArray::everything() const {
   return all;
 }
 
-LabelledArray LabelledArray::like(std::vector<Dimension> dims) const {
-  return undefined_like(*this, std::move(dims));
-}
-
 LabelledArray LabelledArray::gathered(Gather which) const {
   std::vector<Index> cells;
   each_offset(which.offsets, which.base, [&](Index offset) { cells.push_back(offset); });
-  LabelledArray array = like(std::move(which.dims));
+  LabelledArray array = undefined_like(*this, std::move(which.dims));
   take_cells(values, cells, array.values);
   take_cells(standard_error, cells, array.standard_error);
   take_cells(rows, cells, array.rows);
@@ -178,12 +172,17 @@ LabelledArray LabelledArray::gathered(Gather which) const {
 }
 
 void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
-  std::vector<Index> cells;
-  each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
-  if (cells.size() != from.values.size()) {
-    throw UsageError(fault("results", fmt::format("an array of {} cells", cells.size()),
-                           fmt::format("one of {}", from.values.size()), ""));
+  std::vector<Index> cells, sizes, others;
+  for (const auto& offsets : to.offsets) sizes.push_back(std::ssize(offsets));
+  for (const Dimension& dim : from.dims_) others.push_back(dim.size());
+  // A dim of one place is as good as none.
+  std::erase(sizes, 1);
+  std::erase(others, 1);
+  if (sizes != others) {
+    throw UsageError(fault("results", fmt::format("an array of {}", fmt::join(sizes, " x ")),
+                           fmt::format("one of {}", fmt::join(others, " x ")), ""));
   }
+  each_offset(to.offsets, to.base, [&](Index offset) { cells.push_back(offset); });
   put_cells(from.values, cells, values);
   put_cells(from.standard_error, cells, standard_error);
   put_cells(from.rows, cells, rows);
@@ -192,11 +191,7 @@ void LabelledArray::scatter(const LabelledArray& from, const Gather& to) {
 LabelledArray LabelledArray::isel(std::string_view dim, Index place) const {
   const std::size_t k = require_axis(dim);
   const Index from_start = place < 0 ? place + dims_[k].size() : place;
-  if (from_start < 0 || from_start >= dims_[k].size()) {
-    throw UsageError(fault("results",
-                           fmt::format("an index below {} along \"{}\"", dims_[k].size(), dim),
-                           std::to_string(place), ""));
-  }
+  check_place(dims_[k], from_start < 0 ? place : from_start);
   Gather which = everything();
   which.base = from_start * strides_[k];
   which.dims.erase(which.dims.begin() + static_cast<std::ptrdiff_t>(k));
@@ -220,7 +215,10 @@ LabelledArray LabelledArray::take(std::string_view dim, std::span<const Index> p
   Gather which = everything();
   which.dims[k] = dims_[k].take(places);
   const std::vector<Index> all = std::exchange(which.offsets[k], {});
-  for (const Index place : places) which.offsets[k].push_back(headgauge::at(all, place));
+  for (const Index place : places) {
+    check_place(dims_[k], place);
+    which.offsets[k].push_back(all[place]);
+  }
   return gathered(std::move(which));
 }
 
@@ -246,6 +244,10 @@ LabelledArray LabelledArray::renamed(std::string_view from, std::string to) cons
 }
 
 LabelledArray LabelledArray::insert_dim(const Dimension& dim, std::size_t axis) const {
+  if (axis > dims_.size()) {
+    throw UsageError(fault("results", fmt::format("a place among {} dims", dims_.size()),
+                           std::to_string(axis), ""));
+  }
   Gather which = everything();
   const auto at = static_cast<std::ptrdiff_t>(axis);
   which.dims.insert(which.dims.begin() + at, dim);
@@ -258,14 +260,17 @@ LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   LabelledArray array = *this;
   array.standard_error.clear();
   array.rows.clear();
-  for (double& value : array.values) value = f(value);
+  for (double& value : array.values) {
+    if (array.none != value) value = f(value);
+  }
   return array;
 }
 
 void LabelledArray::put(std::string_view dim, Index place, const LabelledArray& slice) {
   const std::size_t k = require_axis(dim);
+  check_place(dims_[k], place);
   Gather to = everything();
-  to.offsets[k] = {headgauge::at(to.offsets[k], place)};
+  to.offsets[k] = {to.offsets[k][place]};
   scatter(slice, to);
 }
 
@@ -326,6 +331,25 @@ LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimensio
     whole.put(dim.name(), static_cast<Index>(k), *arrays[k]);
   }
   return whole;
+}
+
+LabelledArray difference(const LabelledArray& before, const LabelledArray& after) {
+  LabelledArray change(after.dims(), after.unit);
+  if (before.size() != after.size()) {
+    throw UsageError(fault("results", fmt::format("an array of {} cells", after.size()),
+                           fmt::format("one of {}", before.size()), ""));
+  }
+  const bool errors = !before.standard_error.empty() && !after.standard_error.empty();
+  if (errors) change.with_standard_errors();
+  for (std::size_t i = 0; i < change.values.size(); ++i) {
+    const double a = before.values[i], b = after.values[i];
+    if (after.none && (a == *after.none || b == *after.none)) continue;
+    change.values[i] = b - a;
+    if (errors) {
+      change.standard_error[i] = std::hypot(before.standard_error[i], after.standard_error[i]);
+    }
+  }
+  return change;
 }
 
 std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,

@@ -4,8 +4,8 @@
 #include <numbers>
 #include <tuple>
 
-#include "headgauge/diff.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/diff.hpp"
 #include "results/pairs.hpp"
 
 namespace headgauge {
@@ -22,6 +22,15 @@ std::tuple<double, double> rank(const Change& change) {
   return {std::isnan(change.errors) ? 0 : change.errors, change.relative};
 }
 
+// The largest |value| of a metric.
+double largest_of(const LabelledArray& metric) {
+  double largest = 0;
+  for (const double value : metric.values) {
+    if (std::abs(value) > largest && metric.none != value) largest = std::abs(value);
+  }
+  return largest;
+}
+
 // Puts together the list, metric by metric.
 class Lister {
  public:
@@ -35,7 +44,7 @@ class Lister {
       const LabelledArray* metric = results_.metric(change.change_of);
       if (metric == nullptr) continue;
       if (metric->has_dim("run")) {
-        add(MetricPairs(results_, change.change_of));
+        add(MetricPairs(results_, change.change_of), largest_of(*metric));
       } else if (!change.has_dim("position")) {
         add_interventions(*metric, change);
       }
@@ -52,20 +61,15 @@ class Lister {
   void add_interventions(const LabelledArray& metric, const LabelledArray& change) {
     const std::string dim = intervention_dimension(results_);
     if (dim.empty() || !metric.has_dim(dim) || !change.has_dim(dim)) return;
+    const double largest = largest_of(metric);
     for (Index k = 1; k < change.dim(dim).size(); ++k) {
-      add(MetricPairs(results_, change.change_of, change, dim, k));
+      add(MetricPairs(results_, change.change_of, change, dim, k), largest);
     }
   }
 
-  void add(const MetricPairs& metric) {
+  void add(const MetricPairs& metric, double largest) {
     std::size_t alone = 0;
     while (alone < metric.dims().size() && stands_alone(metric.dims()[alone].name())) ++alone;
-    double largest = 0;
-    metric.each([&](const Pair& pair) {
-      for (const double value : {pair.before, pair.after}) {
-        if (std::abs(value) > largest) largest = std::abs(value);
-      }
-    });
     std::vector<Index> group;
     Change measured, unmeasured;
     const auto flush = [&] {

@@ -192,33 +192,27 @@ class Difference {
 
   void write_metric(const std::string& name) {
     auto [before, after] = align(*before_.metric(name), *after_.metric(name));
-    const bool errors = !before.standard_error.empty() && !after.standard_error.empty();
+    LabelledArray change = difference(before, after);
     give_same_parts(before, after);
     if (after.of_heads()) {
       leave_selected(before);
       leave_selected(after);
+      leave_selected(change);
     }
     const LabelledArray* const runs[] = {&before, &after};
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
     if (after.identifier || (after.has_dim("position") && !asked_for(name))) return;
-    LabelledArray change(after.dims(), after.unit);
     change.change_of = name;
-    if (errors) change.with_standard_errors();
     // Where a share is undefined, the metric that it is a share of says why.
     const MetricInfo* info = find_metric_info(name);
     const bool says_why = info == nullptr || info->fraction_of.empty();
-    for (std::size_t i = 0; i < change.values.size(); ++i) {
+    for (std::size_t i = 0; i < after.values.size(); ++i) {
       const double a = before.values[i], b = after.values[i];
       const bool none_before = after.none == a, none_after = after.none == b;
       if (std::isnan(a) != std::isnan(b) && says_why) {
         ++(std::isnan(a) ? left_out_.undefined_old : left_out_.undefined_new)[name];
       } else if (none_before != none_after) {
         ++(none_before ? left_out_.found : left_out_.lost)[name];
-      }
-      if (none_before || none_after) continue;
-      change.values[i] = b - a;
-      if (errors) {
-        change.standard_error[i] = std::hypot(before.standard_error[i], after.standard_error[i]);
       }
     }
     results_.add_metric(name + "_change", std::move(change));

@@ -161,7 +161,7 @@ std::string shared_names(const Results& before, const Results& after) {
 }
 
 Json different_settings(const Results& results, const Results& other) {
-  // What was asked of the output, and what is told elsewhere.
+  // What was asked of the output, and what is said elsewhere.
   static const std::set<std::string> aside = {"text", "tokens", "lengths", "out",     "json",
                                               "top",  "sort",   "quiet",   "threads", "measures"};
   // What only one command knows is no difference between two.

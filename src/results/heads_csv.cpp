@@ -21,7 +21,7 @@ void append_number(std::string& text, double value) {
   text.append(digits, end);
 }
 
-// As RFC 4180 has it: names of rules hold commas.
+// As RFC 4180 has it: names of normalizers hold commas.
 std::string quoted(const std::string& name) {
   if (name.find_first_of(",\"\n") == std::string::npos) return name;
   std::string text(1, '"');

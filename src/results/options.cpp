@@ -72,7 +72,7 @@ Option normalizer_option(const std::string& owner, std::string& normalizer) {
           .value = &normalizer,
           .form = "NAME[:KEY=VALUE]",
           .group = option_group::measured,
-          .help = "The rule from scores to weights (default {}); headgauge normalizers lists them",
+          .help = "What turns scores into weights (default {}); headgauge normalizers lists them",
           .details = "See [normalizers.md](normalizers.md)"};
 }
 

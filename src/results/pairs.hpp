@@ -38,12 +38,10 @@ class MetricPairs {
         change_(change.isel(dim, place)),
         intervention_({dim, comparison.require_coord(dim).label(place)}) {}
 
-  const std::string& name() const { return name_; }
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }
   // Whether a value stands for "none was found".
   bool is_none(double value) const { return none_ && value == *none_; }
-  bool may_lack() const { return none_.has_value(); }
 
   // Visits every pair in order.
   template <class Visit>

@@ -33,9 +33,33 @@ const char* dimension_of(std::span<const Intervention> interventions) {
              : "normalizer";
 }
 
+void check_interventions(const CompareOptions& options, std::span<const Intervention> interventions,
+                         const SourceInfo& source) {
+  const ScanOptions& scan = options.scan;
+  if (scan.normalizer != "softmax" || scan.own_normalizer != nullptr || scan.pattern != "none" ||
+      scan.own_pattern != nullptr) {
+    throw UsageError(fault("compare", "a scan of the model as it is",
+                           scan.normalizer != "softmax" ? scan.normalizer : scan.pattern,
+                           "name it among the interventions"));
+  }
+  if (interventions.empty()) {
+    throw UsageError(
+        fault("compare", "interventions", "none",
+              "make some with CompareOptions::normalizers or CompareOptions::patterns"));
+  }
+  const auto heads = static_cast<std::size_t>(source.layers * source.heads);
+  for (const Intervention& intervention : interventions) {
+    if (intervention.heads.size() == heads) continue;
+    throw UsageError(fault("Intervention::heads",
+                           fmt::format("one for each of the {} heads", heads),
+                           std::to_string(intervention.heads.size()), "see make_interventions()"));
+  }
+}
+
 // Layers and heads choose what is changed; all are measured, for what comes later changes too.
 ScanPlan plan_comparison(const CompareOptions& options, std::span<const Intervention> interventions,
                          const SourceInfo& source) {
+  check_interventions(options, interventions, source);
   ScanOptions scan = options.scan;
   scan.layers.clear();
   scan.heads.clear();
@@ -43,7 +67,7 @@ ScanPlan plan_comparison(const CompareOptions& options, std::span<const Interven
   // What is measured on some rows under one intervention is measured on the same ones everywhere.
   for (const Intervention& intervention : interventions) {
     for (const HeadIntervention& of_head : intervention.heads) {
-      if (of_head.rule != nullptr && !of_head.rule->softmax_scale({2, 1})) {
+      if (of_head.normalizer != nullptr && !of_head.normalizer->softmax_scale({2, 1})) {
         scan.measure.sampled_sensitivity = true;
       }
     }

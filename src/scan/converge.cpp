@@ -27,7 +27,9 @@ namespace {
 class HeadLooker {
  public:
   HeadLooker(const ConvergeOptions& options, const ScanPlan& plan)
-      : length_(plan.longest()), rule_(*options.scan.own_normalizer), pool_(plan.options.threads) {
+      : length_(plan.longest()),
+        normalizer_(*options.scan.own_normalizer),
+        pool_(plan.options.threads) {
     subsample_.tokens = options.grid;
     subsample_.replicates = options.replicates;
     subsample_.seed = plan.options.seed;
@@ -74,14 +76,14 @@ class HeadLooker {
   }
 
   void add_errors(const HeadInput& head, HeadConvergence& found) {
-    const FullAttention full = full_attention(head, rule_, length_, pool_);
-    const SubsampleErrors errors = subsample_errors(head, rule_, full, subsample_, pool_);
+    const FullAttention full = full_attention(head, normalizer_, length_, pool_);
+    const SubsampleErrors errors = subsample_errors(head, normalizer_, full, subsample_, pool_);
     found.mean.add(errors.mean, errors.mean_unit, errors.mean_floor);
     found.covariance.add(errors.covariance, errors.covariance_unit, errors.covariance_floor);
   }
 
   void add_budget(const HeadInput& head, HeadConvergence& found) {
-    const BudgetCurves curves = budget_curves(head, rule_, length_, budget_, pool_);
+    const BudgetCurves curves = budget_curves(head, normalizer_, length_, budget_, pool_);
     if (curves.error.empty()) return;
     ++found.budgets;
     found.budget_points = curves.keys;
@@ -95,7 +97,7 @@ class HeadLooker {
   }
 
   Index length_;
-  const Normalizer& rule_;
+  const Normalizer& normalizer_;
   ThreadPool pool_;
   SubsampleOptions subsample_;
   BudgetOptions budget_;
@@ -168,7 +170,7 @@ ConvergePlan plan_convergence(ConvergeOptions options, const SourceInfo& info) {
   const auto twice = std::ranges::unique(options.tolerances);
   options.tolerances.erase(twice.begin(), twice.end());
   options.scan = scan.options;
-  options.scan.own_normalizer = scan.intervention.rule;
+  options.scan.own_normalizer = scan.intervention.normalizer;
   if (options.scan.own_normalizer == nullptr) {
     options.scan.own_normalizer = make_normalizer(options.scan.normalizer);
   }

@@ -44,11 +44,11 @@ std::vector<Found> found_heads(const HeadConvergences& heads, const Results& res
   return found;
 }
 
-// Where the rule is softmax(c l) its logits spread c times as far as those of the model. Nothing
-// where it is not, or where l is a cosine: H is of queries and keys as long as they are.
-std::optional<double> logit_scale(const Normalizer& rule, Index length) {
-  if (rule.traits().unit_norms) return std::nullopt;
-  return rule.softmax_scale({length, length - 1});
+// Where the normalizer is softmax(c l) its logits spread c times as far as those of the model.
+// Nothing where it is not, or where l is a cosine: H is of queries and keys as long as they are.
+std::optional<double> logit_scale(const Normalizer& normalizer, Index length) {
+  if (normalizer.traits().unit_norms) return std::nullopt;
+  return normalizer.softmax_scale({length, length - 1});
 }
 
 void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& options,
@@ -57,9 +57,9 @@ void write_horizons(const std::vector<Found>& heads, const ConvergeOptions& opti
   LabelledArray& paper = add_declared(results, "horizon_paper");
   LabelledArray& rate = add_declared(results, "rate_predicted");
   LabelledArray& constant = add_declared(results, "error_constant");
-  const Normalizer& rule = *options.scan.own_normalizer;
+  const Normalizer& normalizer = *options.scan.own_normalizer;
   const auto length = static_cast<Index>(options.scan.lengths.back());
-  const std::optional<double> scale = logit_scale(rule, length);
+  const std::optional<double> scale = logit_scale(normalizer, length);
   for (const Found& found : heads) {
     const HeadConvergence& head = *found.head;
     horizon.set(found.cell(), {head.horizon});
@@ -189,8 +189,8 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
   if (windows) {
     say("layers with a sliding window: their errors are those of the last tokens that fit into it");
   }
-  const Normalizer& rule = *options.scan.own_normalizer;
-  if (!logit_scale(rule, length)) {
+  const Normalizer& normalizer = *options.scan.own_normalizer;
+  if (!logit_scale(normalizer, length)) {
     say(fmt::format("{} is not softmax(c <q, k>): paper B predicts no rate for it (rate_predicted)",
                     options.scan.normalizer));
   }

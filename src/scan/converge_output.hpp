@@ -43,7 +43,7 @@ struct HeadConvergence {
 using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by layer and head
 
 // Adds the metrics, coordinates, settings, flags and notices of converge() to those of the scan.
-// The options are resolved, and options.scan.own_normalizer is the rule.
+// The options are resolved: options.scan.own_normalizer is there.
 void write_convergence(const HeadConvergences& heads, const ConvergeOptions& options,
                        const SourceInfo& info, Results& results);
 

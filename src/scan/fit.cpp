@@ -28,9 +28,10 @@ struct Fitting {
 // row.
 std::optional<Fitting> fitting_of(const Intervention& intervention, Index longest) {
   const auto changed = std::ranges::find_if(
-      intervention.heads, [](const HeadIntervention& of_head) { return of_head.rule != nullptr; });
+      intervention.heads,
+      [](const HeadIntervention& of_head) { return of_head.normalizer != nullptr; });
   if (changed == intervention.heads.end()) return std::nullopt;
-  const NormalizerInfo& info = changed->rule->info();
+  const NormalizerInfo& info = changed->normalizer->info();
   for (const Parameter& parameter : info.parameters.declared()) {
     if (!parameter.fit) continue;
     if (info.parameters.given(parameter.key)) return std::nullopt;
@@ -87,7 +88,7 @@ std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanPl
         made.emplace_back(value, normalizer_at(fitting, value));
         known = made.end() - 1;
       }
-      interventions[c][h].rule = known->second;
+      interventions[c][h].normalizer = known->second;
     }
   }
   TriedInterventions tried;
@@ -153,8 +154,8 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
     const auto fitting = fitting_of(intervention, plan.longest());
     if (!fitting) {
       intervention.notices.push_back(
-          fmt::format("{}: nothing is fitted, for the rule has no parameter to choose or it was "
-                      "given",
+          fmt::format("{}: nothing is fitted, for the normalizer has no parameter to choose or it "
+                      "was given",
                       intervention.label));
       continue;
     }
@@ -191,7 +192,7 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
         ++silent;
         continue;
       }
-      intervention.heads[h].rule = normalizer_at(*fitting, intervention.fitted[h]);
+      intervention.heads[h].normalizer = normalizer_at(*fitting, intervention.fitted[h]);
       if (intervention.fitted[h] <= range.low || intervention.fitted[h] >= range.high) ++at_end;
     }
     if (at_end > 0) {

@@ -103,7 +103,7 @@ const std::vector<Entry>& entries() {
       {{"dispersed", "disp", "entropy above 0.95 of its maximum",
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)",
         "It averages instead of selecting at this length: watch its entropy, and try a shorter "
-        "context or a sparse or length-aware normaliser."},
+        "context or a sparse or length-aware normalizer."},
        dispersed},
       {{"collapsed", "coll", "entropy below 0.05 of its maximum",
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)",
@@ -122,7 +122,7 @@ const std::vector<Entry>& entries() {
        saturated},
       {{"over_selected", "over", "90 % of its weight on more than 6 % of its keys",
         "arXiv 2508.17821, critical N below 6 % of L",
-        "Its weight is spread over more keys than a head can tell apart: keep N below 6 % of the "
+        "Its weight is spread over more keys than a head can separate: keep N below 6 % of the "
         "length, and expect it to suffer first when keys are dropped."},
        over_selected},
       {{"sensitive", "sens",

@@ -78,8 +78,8 @@ void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, In
   for (Index r = 0; r < count; ++r) soft_cap(logits.row(r), head.softcap);
 }
 
-// What the top keys are the largest of: the logits under a rule that keeps their order (weights
-// underflow to equal zeros), else the weights, without their signs.
+// What the top keys are the largest of: the logits under a normalizer that keeps their order
+// (weights underflow to equal zeros), else the weights, without their signs.
 std::span<const float> HeadScanner::ranking(const Row& row, Workspace& work) const {
   const NormalizerTraits& traits = present_.traits;
   if (traits.increasing && !traits.is_signed) return row.logits;
@@ -105,7 +105,7 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   require_finite(head, row.query, row.keys, row.logits);
   if (present_.unmasked) {
     const std::span<float> weights = work.unmasked.row(r).first(row.keys.size());
-    present_.rule->weigh(row.logits, {row.keys.size(), row.query}, weights);
+    present_.normalizer->weigh(row.logits, {row.keys.size(), row.query}, weights);
     row.unmasked_keys = row.keys;
     row.unmasked = weights;
   }
@@ -123,7 +123,7 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   Row& row = work.rows[r];
   std::span<float> weights;
   if (present_.weights) weights = work.weights.row(r).subspan(row.keys.begin, row.n());
-  row.sums = present_.rule->weigh(row.logits, {row.n(), row.query}, weights);
+  row.sums = present_.normalizer->weigh(row.logits, {row.n(), row.query}, weights);
   row.weights = weights;
   if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
     require_finite(head, row.query, row.keys, row.logits);
@@ -162,7 +162,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
     }
   }
 
-  const RowBlock block{&head, present_.rule, work.rows};
+  const RowBlock block{&head, present_.normalizer, work.rows};
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
   RowSink sink(values);
@@ -176,16 +176,16 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
   for (const auto& measure : measures_) measure->begin_head(head, pool_);
   if (layout_.cells() == 0) return;
-  present_.rule = head.rule != nullptr ? head.rule : softmax_.get();
-  present_.traits = present_.rule->traits();
+  present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
+  present_.traits = present_.normalizer->traits();
   const NormalizerTraits& traits = present_.traits;
   present_.weights = needs_.weights || (needs_.top > 0 && (!traits.increasing || traits.is_signed));
   present_.unmasked = needs_.unmasked && head.visibility.mask() != nullptr;
   if (traits.unit_norms && !head.scores.empty()) {
     throw UsageError(
-        fault("ScanOptions::normalizer " + present_.rule->info().name, "queries and keys",
+        fault("ScanOptions::normalizer " + present_.normalizer->info().name, "queries and keys",
               "a source that holds scores alone",
-              "this rule needs the lengths of queries and keys: give a dump with them"));
+              "this normalizer needs the lengths of queries and keys: give a dump with them"));
   }
   const std::array<int, 4> keys_of{head.layer, head.document, head.kv_head, traits.unit_norms};
   if (head.scores.empty() && packed_of_ != keys_of) {

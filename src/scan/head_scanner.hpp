@@ -22,9 +22,9 @@ class HeadScanner {
               const RowPlan& plan, ThreadPool& pool);
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
-  // to `accumulator`: under the head's rule, softmax where it has none, and with the keys that its
-  // mask leaves. A row whose scores are all -Inf sees no key and is left out. Throws BadInputError
-  // where another visible score is NaN or infinite, or a mask leaves no key.
+  // to `accumulator`: under the head's normalizer, softmax where it has none, with the keys that
+  // its mask leaves. A row whose scores are all -Inf sees no key and is left out. Throws
+  // BadInputError where another visible score is NaN or infinite, or a mask leaves no key.
   void scan(const HeadInput& head, HeadAccumulator& accumulator);
 
   // Rows left out so far.
@@ -51,9 +51,9 @@ class HeadScanner {
     TopWorkspace select;
   };
 
-  // The rule that the present head is measured under, and what follows from it.
+  // The normalizer that the present head is measured under, and what follows from it.
   struct Present {
-    const Normalizer* rule = nullptr;
+    const Normalizer* normalizer = nullptr;
     NormalizerTraits traits;
     bool weights = false;
     bool unmasked = false;

@@ -10,27 +10,27 @@
 namespace headgauge {
 namespace {
 
-// Splits each list into the rules that it names.
-std::vector<std::string> split_rules(const std::vector<std::string>& lists) {
-  std::vector<std::string> rules;
+// Splits each list into its specs, of normalizers or of patterns.
+std::vector<std::string> split_specs(const std::vector<std::string>& lists) {
+  std::vector<std::string> specs;
   for (const std::string& list : lists) {
     std::string_view rest = list;
-    bool first = true;  // another list begins another rule
+    bool first = true;  // another list begins another spec
     while (true) {
       const std::size_t comma = rest.find(',');
       const std::string_view part = rest.substr(0, comma);
       const std::size_t equals = part.find('='), colon = part.find(':');
       if (!first && equals != std::string_view::npos && equals < colon) {
-        rules.back().append(1, ',').append(part);
+        specs.back().append(1, ',').append(part);
       } else {
-        rules.emplace_back(part);
+        specs.emplace_back(part);
       }
       first = false;
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
   }
-  return rules;
+  return specs;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
                                 source.heads);
   std::vector<Intervention> interventions;
-  for (const std::string& spec : split_rules(patterns ? options.patterns : options.normalizers)) {
+  for (const std::string& spec : split_specs(patterns ? options.patterns : options.normalizers)) {
     if (std::ranges::find(interventions, spec, &Intervention::label) != interventions.end()) {
       throw UsageError(fault(patterns ? "CompareOptions::patterns" : "CompareOptions::normalizers",
                              "every one once", fmt::format("\"{}\" twice", spec),
@@ -55,7 +55,7 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
     if (patterns) {
       of_head.pattern = make_pattern(spec);
     } else {
-      of_head.rule = make_rule(spec, source);
+      of_head.normalizer = make_normalizer(spec, source);
     }
     Intervention intervention;
     intervention.label = spec;

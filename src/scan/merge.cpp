@@ -1,7 +1,5 @@
 #include "scan/merge.hpp"
 
-#include <cmath>
-
 namespace headgauge {
 
 void add_change(const std::string& name, const std::string& dim, Results& merged) {
@@ -9,26 +7,14 @@ void add_change(const std::string& name, const std::string& dim, Results& merged
   const LabelledArray original = metric.isel(dim, 0);
   LabelledArray change(metric.dims(), metric.unit);
   change.change_of = name;
-  const bool errors = !metric.standard_error.empty();
-  if (errors) change.with_standard_errors();
+  if (!metric.standard_error.empty()) change.with_standard_errors();
   for (Index run = 0; run < metric.dim(dim).size(); ++run) {
-    LabelledArray slice = metric.isel(dim, run);
-    slice.rows.clear();
-    for (std::size_t i = 0; i < slice.values.size(); ++i) {
-      const double before = original.values[i], after = slice.values[i];
-      const bool none = metric.none && (before == *metric.none || after == *metric.none);
-      slice.values[i] = none ? kUndefined : after - before;
-      if (!errors) continue;
-      double& error = slice.standard_error[i];
-      if (none) {
-        error = kUndefined;
-      } else if (run == 0) {
-        error = std::isnan(error) ? kUndefined : 0.0;
-      } else {
-        error = std::hypot(error, original.standard_error[i]);
-      }
+    LabelledArray of_run = difference(original, metric.isel(dim, run));
+    // The original changes by nothing, which is certain.
+    if (run == 0) {
+      for (double& error : of_run.standard_error) error *= 0;
     }
-    change.put(dim, run, slice);
+    change.put(dim, run, of_run);
   }
   merged.add_metric(name + "_change", std::move(change));
 }

@@ -74,8 +74,8 @@ std::vector<Option> measured(ScanOptions& o) {
        .form = "NAME[:KEY=VALUE]",
        .group = option_group::measured,
        .help = "Leave a query only some of its keys (default {}); headgauge patterns lists how",
-       .details = "The others are removed before the rule sees the row; `kept_mass` and "
-                  "`output_change` tell what that costs. See [patterns.md](patterns.md)"},
+       .details = "The others are removed before the normalizer sees the row; `kept_mass` and "
+                  "`output_change` say what that costs. See [patterns.md](patterns.md)"},
   };
 }
 
@@ -150,17 +150,18 @@ std::vector<Option> options_of(CompareOptions& o) {
        .value = &o.normalizers,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "The rules to set against the model's own, such as ssmax:s=0.43,b=0,sparsemax; may "
-               "be repeated; headgauge normalizers lists them",
+       .help = "The normalizers to set against the model's own, such as "
+               "ssmax:s=0.43,b=0,sparsemax; may be repeated; headgauge normalizers lists them",
        .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
-                  "rule before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` is two",
-       .expects = "the name of a rule"},
+                  "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
+                  "is two",
+       .expects = "the name of a normalizer"},
       {.member = "CompareOptions::patterns",
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
        .group = option_group::changed,
-       .help = "In place of rules: the patterns of keys to set against the model's own; may be "
-               "repeated; headgauge patterns lists them",
+       .help = "In place of normalizers: the patterns of keys to set against the model's own; may "
+               "be repeated; headgauge patterns lists them",
        .details = "[patterns.md](patterns.md). Adds `kept_mass`, and says of each pattern whether "
                   "the heads select better or merely see fewer keys",
        .expects = "the name of a pattern",

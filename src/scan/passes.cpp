@@ -75,23 +75,12 @@ Results merge_lengths(std::vector<Results> passes) {
       continue;
     }
     // Of every pass the cells that the longest has too: an intervention may have failed there.
-    std::vector<LabelledArray> parts;
+    std::vector<Dimension> dims = metric.dims();
+    *std::ranges::find(dims, "length", &Dimension::name) = merged.require_coord("length");
+    LabelledArray whole = undefined_like(metric, std::move(dims));
     for (const Results& pass : passes) {
-      LabelledArray& part = parts.emplace_back(metric.isel("length", 0));
-      std::ranges::fill(part.values, kUndefined);
-      std::ranges::fill(part.standard_error, kUndefined);
-      std::ranges::fill(part.rows, 0);
       const LabelledArray* own = pass.metric(name);
-      if (own != nullptr && own->dim_names() == metric.dim_names()) {
-        part.put_labelled(own->isel("length", 0));
-      }
-    }
-    LabelledArray whole = metric.isel("length", 0);
-    const std::vector<std::string> dims = metric.dim_names();
-    const auto axis = std::ranges::find(dims, "length") - dims.begin();
-    whole = whole.insert_dim(merged.require_coord("length"), static_cast<std::size_t>(axis));
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      whole.put("length", static_cast<Index>(k), parts[k]);
+      if (own != nullptr && own->dim_names() == metric.dim_names()) whole.put_labelled(*own);
     }
     merged.add_metric(name, std::move(whole));
   }
@@ -105,10 +94,10 @@ Results merge_lengths(std::vector<Results> passes) {
 Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& pass,
                           Progress* progress) {
   const std::vector<int>& lengths = plan.options.lengths;
-  // A length that does not fit is told before work begins.
+  // A length that does not fit is refused before work begins.
   for (const int length : lengths) source.set_context(length);
   PassProgress whole(progress, lengths);
-  std::vector<Results> passes;  // the longest, which has most to tell, first
+  std::vector<Results> passes;  // the longest, which says most, first
   bool stopped = false;
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
@@ -134,10 +123,10 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
         fmt::format("interrupted: the lengths {} are left out",
                     fmt::join(std::span(lengths).first(lengths.size() - finished), ", ")));
   }
-  derive_over_lengths(merged);
+  const std::vector<std::string> derived = derive_over_lengths(merged);
   if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
-    for (const char* name : {"entropy_slope", "max_weight_slope", "effective_tokens_forecast"}) {
-      if (merged.metric(name) != nullptr) add_change(name, dim, merged);
+    for (const std::string& name : derived) {
+      if (merged.require_metric(name).has_dim(dim)) add_change(name, dim, merged);
     }
   }
   return merged;

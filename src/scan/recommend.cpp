@@ -6,9 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "headgauge/compare.hpp"
 #include "headgauge/cells.hpp"
-#include "scan/largest_changes.hpp"
+#include "headgauge/compare.hpp"
+#include "results/change_sentences.hpp"
 #include "scan/selectivity.hpp"
 
 namespace headgauge {
@@ -46,7 +46,7 @@ std::string label(const Results& results, const Candidate& candidate) {
 }
 
 std::optional<MetricCell> cell_of(const Results& results, const char* metric,
-                            const Candidate& candidate) {
+                                  const Candidate& candidate) {
   const std::string dim = intervention_dimension(results);
   const LabelledArray* array = results.metric(metric);
   if (array == nullptr) return std::nullopt;
@@ -236,7 +236,8 @@ std::vector<Flag> recommend_heads(const Results& results) {
 }
 
 std::vector<SummaryLine> summarize_comparison(const Results& results) {
-  std::vector<SummaryLine> lines = largest_changes(results);
+  std::vector<SummaryLine> lines;
+  if (results.changes) lines = change_sentences(results, *results.changes);
   for (std::string& text : selectivity_of_patterns(results))
     lines.push_back({std::move(text), {}, {}});
   for (SummaryLine& line : recommendations(results)) lines.push_back(std::move(line));

@@ -147,11 +147,11 @@ class Scan {
     }
   }
 
-  // The head under the plan's intervention; a rule of its own goes before.
+  // The head under the plan's intervention; a normalizer of its own takes precedence.
   HeadInput changed(HeadInput head) const {
-    const Normalizer* own = head.rule;
+    const Normalizer* own = head.normalizer;
     plan_.intervention.apply(head);
-    if (own != nullptr) head.rule = own;
+    if (own != nullptr) head.normalizer = own;
     return head;
   }
 
@@ -311,12 +311,15 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
 
 Results run_scan(HeadSource& source, const ScanPlan& plan, const ScanPart& part, Progress* progress,
                  const std::stop_token& stop) {
-  Scan scan(source, plan, part, progress, stop);
-  scan.require_room();
+  std::optional<Scan> scan;
   try {
-    return scan.run();
+    scan.emplace(source, plan, part, progress, stop);
+    scan->require_room();
+    return scan->run();
   } catch (const std::bad_alloc&) {
-    throw scan.out_of_memory();
+    if (scan) throw scan->out_of_memory();
+    throw ResourceError(fault("memory", "room for what is measured", "none left",
+                              "measure fewer groups, or use fewer threads"));
   }
 }
 

@@ -123,12 +123,19 @@ std::vector<int> auto_lengths(Index tokens, Index max_length) {
   return lengths;
 }
 
-std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source) {
-  auto rule = make_normalizer(spec);
-  if (source.causal || !rule->traits().by_position) return rule;
-  throw UsageError(fault(spec, "a causal model, for this rule goes by the position of the query",
+void require_causal(const Normalizer& normalizer, const std::string& spec,
+                    const SourceInfo& source) {
+  if (source.causal || !normalizer.traits().by_position) return;
+  throw UsageError(fault(spec,
+                         "a causal model, for this normalizer depends on the query's position",
                          source.name + ", whose queries see the whole text",
                          "logn-entropy is the like by the number of keys"));
+}
+
+std::unique_ptr<Normalizer> make_normalizer(const std::string& spec, const SourceInfo& source) {
+  auto normalizer = make_normalizer(spec);
+  require_causal(*normalizer, spec, source);
+  return normalizer;
 }
 
 ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
@@ -151,8 +158,10 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   }
   plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
   plan.intervention = {options.own_normalizer, options.own_pattern};
-  if (options.own_normalizer == nullptr && options.normalizer != "softmax") {
-    plan.intervention.rule = make_rule(options.normalizer, source);
+  if (options.own_normalizer != nullptr) {
+    require_causal(*options.own_normalizer, options.normalizer, source);
+  } else if (options.normalizer != "softmax") {
+    plan.intervention.normalizer = make_normalizer(options.normalizer, source);
   }
   if (options.own_pattern == nullptr && options.measure.masked) {
     plan.intervention.pattern = make_pattern(options.pattern);

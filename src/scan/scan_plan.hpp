@@ -10,7 +10,7 @@ namespace headgauge {
 
 struct ScanPlan {
   ScanOptions options;            // with every default filled in
-  HeadIntervention intervention;  // what heads are measured under that have no rule of their own
+  HeadIntervention intervention;  // of heads that have no normalizer of their own
   HeadSelection selection;
 
   Index longest() const { return options.lengths.back(); }
@@ -25,8 +25,8 @@ ScanPlan plan_scan(const ScanOptions& options, const SourceInfo& source);
 std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const SourceInfo& source,
                                                     int slots);
 
-// The rule of that name, for the heads of this source; UsageError where it is one for causal heads
+// Makes the normalizer for the heads of this source; UsageError where it is one for causal heads
 // and they are not.
-std::unique_ptr<Normalizer> make_rule(const std::string& spec, const SourceInfo& source);
+std::unique_ptr<Normalizer> make_normalizer(const std::string& spec, const SourceInfo& source);
 
 }  // namespace headgauge

@@ -206,11 +206,11 @@ MaybeLine Summary::separability() const {
   line.label(results_, "top_n", *top_n);
   length(line.say(" of ")).say(", ");
   if (judged) {
-    flag_count(line, "saturated", "tells its", "tell their");
-    line.say(" keys apart no better than with the pairing of weights and keys permuted; ");
+    flag_count(line, "saturated", "separates its", "separate their");
+    line.say(" keys no better than with the pairing of weights and keys permuted; ");
     return by(by(line, *most).say(" exceeds that most, "), *least).say(" least.").done();
   }
-  line.say("the share of keys told apart exceeds that with the pairing of weights and keys ");
+  line.say("the share of separable keys exceeds that with the pairing of weights and keys ");
   return by(by(line.say("permuted most in "), *most).say(", least in "), *least).say(".").done();
 }
 

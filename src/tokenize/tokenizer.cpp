@@ -99,8 +99,8 @@ std::string tokenizer_kind(const std::string& folder) {
   if (is_there(json)) {
     const auto tree = nlohmann::json::parse(read_text(json.string()), nullptr, false);
     const nlohmann::json::json_pointer type("/model/type");
-    const bool told = tree.is_object() && tree.contains(type) && tree[type].is_string();
-    return (told ? tree[type].get<std::string>() : "unknown kind") + " (tokenizer.json)";
+    const bool named = tree.is_object() && tree.contains(type) && tree[type].is_string();
+    return (named ? tree[type].get<std::string>() : "unknown kind") + " (tokenizer.json)";
   }
   const bool pair = is_there(root / "vocab.json") && is_there(root / "merges.txt");
   if (pair) return "BPE (vocab.json, merges.txt)";

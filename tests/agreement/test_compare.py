@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from tests.agreement.program import DEMO, headgauge, token_ids
-from tests.reference.counterfactual import Counterfactual, Exchange, mean_up_to
-from tests.reference.normalizers import make_rule
+from tests.reference.counterfactual import Counterfactual, Intervention, mean_up_to
+from tests.reference.normalizers import make_normalizer
 from tests.results.schema import validate
 
 LENGTHS = [64, 256]
 # The last layers see what the first ones made of float32: relative to the size of a change.
-RULES = ["ssmax:s=0.3", "softmax1", "entmax:alpha=1.25", "sparsemax", "cosine:g=12", "softpick",
+SPECS = ["ssmax:s=0.3", "softmax1", "entmax:alpha=1.25", "sparsemax", "cosine:g=12", "softpick",
          "softmax:t=0.8"]
 LOSS, DIVERGENCE, OUTPUT = 2e-4, 2e-4, 1e-4
 
@@ -43,9 +43,9 @@ class CompareAgreement(unittest.TestCase):
     def near(self, found: float, expected: float, tolerance: float, what: str) -> None:
         self.assertLessEqual(abs(found - expected), tolerance * max(1.0, abs(expected)), what)
 
-    def check_losses(self, cell: dict, exchanges: dict, what: str) -> None:
+    def check_losses(self, cell: dict, interventions: dict, what: str) -> None:
         """`cell` has values and standard errors by length of loss, loss_change and kl."""
-        outcome = self.reference.under(exchanges)
+        outcome = self.reference.under(interventions)
         original = self.reference.trace.next_token_loss
         for place, length in enumerate(LENGTHS):
             for name, values, rows, tolerance in (
@@ -61,11 +61,12 @@ class CompareAgreement(unittest.TestCase):
                 else:
                     self.near(cell[name][1][place], error, tolerance, label)
 
-    def check_outputs(self, results: dict, rival: int, exchange: Exchange, what: str) -> None:
+    def check_outputs(self, results: dict, index: int, intervention: Intervention,
+                      what: str) -> None:
         for layer, head in self.heads:
-            changes = self.reference.output_change(layer, head, exchange)
+            changes = self.reference.output_change(layer, head, intervention)
             for place, length in enumerate(LENGTHS):
-                found = results["metrics"]["output_change"]["values"][layer][head][rival][place]
+                found = results["metrics"]["output_change"]["values"][layer][head][index][place]
                 self.near(found, float(np.nanmean(changes[:length])), OUTPUT,
                           f"{what}: output_change of {layer}.{head} at {length}")
 
@@ -81,24 +82,24 @@ class CompareAgreement(unittest.TestCase):
                 for name in ("loss", "loss_change", "kl")}
 
     def test_all_heads_at_once(self) -> None:
-        results = self.compare("--normalizers", ",".join(RULES))
-        for place, spec in enumerate(RULES):
-            exchange = Exchange(rule=make_rule(spec))
+        results = self.compare("--normalizers", ",".join(SPECS))
+        for place, spec in enumerate(SPECS):
+            intervention = Intervention(normalizer=make_normalizer(spec))
             with self.subTest(spec):
                 self.check_losses(self.cell(results, place + 1),
-                                  dict.fromkeys(self.heads, exchange), spec)
-                self.check_outputs(results, place + 1, exchange, spec)
+                                  dict.fromkeys(self.heads, intervention), spec)
+                self.check_outputs(results, place + 1, intervention, spec)
 
     def test_one_head_at_a_time(self) -> None:
-        rules = ["ssmax:s=0.6", "sparsemax"]
-        results = self.compare("--normalizers", ",".join(rules), "--each", "head", "--heads",
+        normalizers = ["ssmax:s=0.6", "sparsemax"]
+        results = self.compare("--normalizers", ",".join(normalizers), "--each", "head", "--heads",
                                "1.3,1.5,4.*")
         chosen = [(1, 3), (1, 5), *(at for at in self.heads if at[0] == 4)]
         for layer, head in chosen:
-            for place, spec in enumerate(rules):
-                exchange = Exchange(rule=make_rule(spec))
+            for place, spec in enumerate(normalizers):
+                intervention = Intervention(normalizer=make_normalizer(spec))
                 self.check_losses(self.cell(results, layer, head, place + 1),
-                                  {(layer, head): exchange}, f"{spec} in {layer}.{head}")
+                                  {(layer, head): intervention}, f"{spec} in {layer}.{head}")
         for layer, head in set(self.heads) - set(chosen):
             self.assertEqual(self.cell(results, layer, head, 1)["kl"][0], [None, None])
 
@@ -110,11 +111,11 @@ class CompareAgreement(unittest.TestCase):
             return (position < sinks) | (position > t - 1 - window)
 
         results = self.compare("--pattern", f"sinks:sinks={sinks},window={window}")
-        exchange = Exchange(mask=kept)
-        self.check_losses(self.cell(results, 1), dict.fromkeys(self.heads, exchange), "sinks")
-        self.check_outputs(results, 1, exchange, "sinks")
+        intervention = Intervention(mask=kept)
+        self.check_losses(self.cell(results, 1), dict.fromkeys(self.heads, intervention), "sinks")
+        self.check_outputs(results, 1, intervention, "sinks")
         for layer, head in self.heads:
-            mass = self.reference.kept_mass(layer, head, exchange)
+            mass = self.reference.kept_mass(layer, head, intervention)
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["kept_mass"]["values"][layer][head][1][place]
                 self.near(found, float(mass[:length].mean()), 1e-5, "kept_mass")

@@ -27,7 +27,7 @@ from tests.reference.convergence import (
 )
 from tests.reference.gpt2 import Model
 from tests.reference.llama import LlamaModel
-from tests.reference.normalizers import make_rule
+from tests.reference.normalizers import make_normalizer
 from tests.reference.safetensors_io import write_file
 from tests.results.schema import validate
 
@@ -91,13 +91,14 @@ class ConvergeTest(unittest.TestCase):
         self.near(self.cells(self.results, "horizon_paper", layer, head), printed, 1e-4,
                   f"head {layer}.{head}, from its weights")
 
-    def check_curves(self, results: dict, rule: str, heads: list[tuple[int, int]],
+    def check_curves(self, results: dict, normalizer: str, heads: list[tuple[int, int]],
                      replicates: int) -> None:
         grid = results["coords"]["tokens"]
         for layer, head in heads:
-            curves = error_curves(self.head(layer, head), make_rule(rule), grid, replicates, SEED)
+            curves = error_curves(self.head(layer, head), make_normalizer(normalizer), grid,
+                                  replicates, SEED)
             for kind, curve in zip(("mean", "covariance"), curves, strict=True):
-                what = f"{rule}: {kind} of head {layer}.{head}"
+                what = f"{normalizer}: {kind} of head {layer}.{head}"
                 error = curve.deviation / math.sqrt(replicates)
                 name = f"error_{kind}"
                 self.near(self.cells(results, name, layer, head), curve.relative, ERROR, what)
@@ -116,14 +117,14 @@ class ConvergeTest(unittest.TestCase):
                 self.assertEqual(
                     self.cells(results, f"points_under_floor_{kind}", layer, head), 0, what)
 
-    def check_budgets(self, results: dict, rule: str, heads: list[tuple[int, int]],
+    def check_budgets(self, results: dict, normalizer: str, heads: list[tuple[int, int]],
                       draws: int) -> dict[tuple[int, int], list[list[float]]]:
         """What is expected of tokens_for_error."""
         expected = {}
         for layer, head in heads:
-            own = budget(self.head(layer, head), make_rule(rule), draws, SEED)
+            own = budget(self.head(layer, head), make_normalizer(normalizer), draws, SEED)
             found = self.cells(results, "tokens_for_error", layer, head)
-            what = f"{rule}: head {layer}.{head}"
+            what = f"{normalizer}: head {layer}.{head}"
             for t, tolerance in enumerate(TOLERANCES):
                 for s, sampler in enumerate(SAMPLERS):
                     exact = own.exact(sampler, tolerance)
@@ -131,7 +132,7 @@ class ConvergeTest(unittest.TestCase):
                     self.assertIn(found[t][s], {math.ceil(exact * (1 - 1e-4)),
                                                 math.ceil(exact * (1 + 1e-4))},
                                   f"{what}: {sampler} within {tolerance}, {exact}")
-            if make_rule(rule).pointwise is not None or rule == "softmax":
+            if make_normalizer(normalizer).pointwise is not None or normalizer == "softmax":
                 self.near(self.cells(results, "error_constant", layer, head), own.constant, ERROR,
                           what)
             else:
@@ -202,11 +203,11 @@ class DemoModel(ConvergeTest):
         self.check_cache(needed, self.model.config.head_width, 2, LENGTH)  # float16
 
     def test_effective_tokens(self) -> None:
-        """n_eff of a row is 1 / sum a^2; converge tells the mean of all rows."""
-        rule = make_rule("softmax")
+        """n_eff of a row is 1 / sum a^2; converge gives the mean of all rows."""
+        normalizer = make_normalizer("softmax")
         for layer, head in self.heads:
-            logits = self.head(layer, head).logits(rule)
-            sizes = [1 / (rule.weigh(logits[t : t + 1, : t + 1], t + 1, t + 1)[0] ** 2).sum()
+            logits = self.head(layer, head).logits(normalizer)
+            sizes = [1 / (normalizer.weigh(logits[t : t + 1, : t + 1], t + 1, t + 1)[0] ** 2).sum()
                      for t in range(LENGTH)]
             found = self.cells(self.results, "participation_ratio", layer, head)[-1]
             self.near(found, np.mean(sizes), ERROR, f"head {layer}.{head}")
@@ -239,21 +240,21 @@ class DemoModel(ConvergeTest):
                     found = metrics[f"rank_correlation{name}"]["values"][i][j]
                     self.assertAlmostEqual(found, expected, places=12, msg=what + name)
 
-    def check_rule(self, rule: str) -> None:
-        results = self.converge(DEMO, "--tokens", self.ids, "--normalizer", rule, "--layers", 3,
-                                "--heads", "3.1,3.4", "--measures", "weights", "--replicates", 3,
-                                "--draws", 2, "--points", 5)
+    def check_normalizer(self, normalizer: str) -> None:
+        results = self.converge(DEMO, "--tokens", self.ids, "--normalizer", normalizer, "--layers",
+                                3, "--heads", "3.1,3.4", "--measures", "weights", "--replicates",
+                                3, "--draws", 2, "--points", 5)
         chosen = [(3, 1), (3, 4)]
-        self.check_curves(results, rule, chosen, 3)
-        self.check_budgets(results, rule, chosen, 2)
+        self.check_curves(results, normalizer, chosen, 3)
+        self.check_budgets(results, normalizer, chosen, 2)
         for layer, head in chosen:
             self.assertTrue(np.isnan(self.cells(results, "rate_predicted", layer, head)))
 
-    def test_a_pointwise_rule(self) -> None:
-        self.check_rule("pointwise:f=softplus")
+    def test_a_pointwise_normalizer(self) -> None:
+        self.check_normalizer("pointwise:f=softplus")
 
-    def test_a_rule_that_is_not_pointwise(self) -> None:
-        self.check_rule("entmax:alpha=1.5")
+    def test_a_normalizer_that_is_not_pointwise(self) -> None:
+        self.check_normalizer("entmax:alpha=1.5")
 
 
 @unittest.skipUnless(LLAMA.exists(), f"{LLAMA} is absent (HEADGAUGE_TEST_DATA names its root)")
@@ -354,7 +355,7 @@ class BidirectionalDump(ConvergeTest):
         self.assertEqual(self.results["coords"]["tokens"][-1], self.LENGTH * 3 // 4)
         self.check_curves(self.results, "softmax", self.heads, self.REPLICATES)
 
-    def test_a_rule_that_is_not_pointwise(self) -> None:
+    def test_a_normalizer_that_is_not_pointwise(self) -> None:
         results = self.converge(self.path, "--normalizer", "entmax:alpha=1.5", "--heads", "1.1,1.2",
                                 "--layers", 1, "--measures", "weights", "--replicates", 3,
                                 "--draws", 2)

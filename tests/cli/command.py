@@ -111,16 +111,16 @@ class CommandTest(unittest.TestCase):
         stdout, and with no file made or changed."""
         before = files_in(self.folder)
         done = run(*arguments, cwd=self.folder, **options)
-        told = f"{arguments} said: {done.err!r}"
+        message = f"{arguments} said: {done.err!r}"
         self.speaks_of_the_command_line(done)
-        self.assertEqual(done.code, code, told)
-        self.assertTrue(done.err.startswith("headgauge: "), told)
-        self.assertTrue(done.err.endswith("\n"), told)
-        self.assertEqual(done.err.count("\n"), 1, told)
-        self.assertEqual(done.out, "", told)
+        self.assertEqual(done.code, code, message)
+        self.assertTrue(done.err.startswith("headgauge: "), message)
+        self.assertTrue(done.err.endswith("\n"), message)
+        self.assertEqual(done.err.count("\n"), 1, message)
+        self.assertEqual(done.out, "", message)
         if form:  # where: expected E, found F; what to do
-            self.assertRegex(done.err, r"^headgauge: .+: expected .+, found .+; .+\n$", told)
+            self.assertRegex(done.err, r"^headgauge: .+: expected .+, found .+; .+\n$", message)
         for part in (says,) if isinstance(says, str) else says:
-            self.assertIn(part, done.err, told)
-        self.assertEqual(files_in(self.folder), before, told)
+            self.assertIn(part, done.err, message)
+        self.assertEqual(files_in(self.folder), before, message)
         return done.err

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A bar that writes to memory, and a clock that stands still until told.
+// A bar that writes to memory, and a clock that stands still until it is set.
 class BarTest : public ::testing::Test {
  protected:
   ~BarTest() override {

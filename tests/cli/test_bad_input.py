@@ -380,9 +380,9 @@ class Memory(BadInputTest):
                 continue  # not even the program itself fits
             arguments = ("scan", "model", "--tokens", "ids.txt", "--quiet")
             done = run(*arguments, cwd=self.folder, limits=limits)
-            told = f"{megabytes} MB: exit {done.code}, {done.err!r}"
-            self.assertIn(done.code, (0, RESOURCE), told)
-            self.assertEqual(done.err.count("\n"), 0 if done.code == 0 else 1, told)
+            message = f"{megabytes} MB: exit {done.code}, {done.err!r}"
+            self.assertIn(done.code, (0, RESOURCE), message)
+            self.assertEqual(done.err.count("\n"), 0 if done.code == 0 else 1, message)
             codes.add(done.code)
         self.assertEqual(codes, {0, RESOURCE})
 
@@ -397,13 +397,13 @@ class Memory(BadInputTest):
                 limits = {resource.RLIMIT_AS: megabytes << 20}
                 arguments = (*scan, "--measures", groups, "--x", "value", "--quiet")
                 done = run(*arguments, "--threads", "2", cwd=self.folder, limits=limits)
-                told = f"{groups}, {megabytes} MB: exit {done.code}, {done.err!r}"
+                message = f"{groups}, {megabytes} MB: exit {done.code}, {done.err!r}"
                 codes.add(done.code)
                 if done.code == 0:
                     break
-                self.assertEqual(done.code, RESOURCE, told)
+                self.assertEqual(done.code, RESOURCE, message)
                 figure = r"long: expected \d+ MB of memory, found \d+ MB available; "
-                self.assertRegex(done.err, figure, told)
+                self.assertRegex(done.err, figure, message)
             self.assertEqual(codes, {0, RESOURCE}, groups)
 
 

@@ -228,7 +228,7 @@ class MiniLm(BertTest):
             "bigbird:window=16,random=16,global=2,window:size=32", "--measures", "weights")
         self.assertEqual(results["coords"]["pattern"][0], "original")
         kept = results["metrics"]["kept_mass"]["values"]
-        values = [v for layer in kept for head in layer for rival in head for v in rival]
+        values = [v for layer in kept for head in layer for pattern in head for v in pattern]
         self.assertTrue(all(v is None or 0 < v < 1 + 1e-6 for v in values))
 
 

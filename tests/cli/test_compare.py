@@ -34,10 +34,10 @@ class Compare(CompareTest):
     def test_the_files(self) -> None:
         results = self.compare("--normalizers", "ssmax:s=0.43,b=0,sparsemax", "--normalizers",
                                "entmax:alpha=1.25")
-        rules = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
-        self.assertEqual(results["coords"]["normalizer"], rules)
+        normalizers = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
+        self.assertEqual(results["coords"]["normalizer"], normalizers)
         self.assertEqual(results["command"], "compare")
-        self.assertEqual(results["settings"]["normalizers"], rules[1:])
+        self.assertEqual(results["settings"]["normalizers"], normalizers[1:])
         self.assertEqual(results["settings"]["each"], "none")
         metrics = results["metrics"]
         for name in ("loss", "loss_change", "kl", "critical_n", "critical_n_change"):
@@ -59,22 +59,22 @@ class Compare(CompareTest):
         with (self.folder / "out/heads.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         heads = len(results["coords"]["layer"]) * len(results["coords"]["head"])
-        self.assertEqual(len(rows), heads * len(rules) * 2)
-        self.assertEqual({row["normalizer"] for row in rows}, set(rules))
+        self.assertEqual(len(rows), heads * len(normalizers) * 2)
+        self.assertEqual({row["normalizer"] for row in rows}, set(normalizers))
         row = next(r for r in rows if (r["layer"], r["head"], r["normalizer"], r["length"]) ==
                    ("1", "0", "ssmax:s=0.43,b=0", "96"))
         self.assertEqual(float(row["entropy"]), metrics["entropy"]["values"][1][0][1][1])
 
-    def test_every_rule_runs(self) -> None:
+    def test_every_normalizer_runs(self) -> None:
         """All of them in one call: the list says each by its own parameters."""
-        listed = [f"{rule['name']}:{rule['parameters']}".rstrip(":")
-                  for rule in json.loads(self.succeed("normalizers", "--json").out)]
+        listed = [f"{entry['name']}:{entry['parameters']}".rstrip(":")
+                  for entry in json.loads(self.succeed("normalizers", "--json").out)]
         results = self.compare("--normalizers", ",".join(listed), "--measures", "weights")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         for name in ("loss", "kl"):
-            for rule, values in zip(results["coords"]["normalizer"],
-                                    results["metrics"][name]["values"], strict=True):
-                self.assertNotIn(None, values, f"{name} of {rule}")
+            for normalizer, values in zip(results["coords"]["normalizer"],
+                                          results["metrics"][name]["values"], strict=True):
+                self.assertNotIn(None, values, f"{name} of {normalizer}")
         # softmax at temperature 1 is what the model has.
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
@@ -186,8 +186,9 @@ class CompareOnModels(CommandTest):
                          [("recommended", 1, 1), ("recommended", 1, 5)])
         for flag in flags:
             change = results["metrics"]["loss_change"]
-            rival = results["coords"]["normalizer"].index(flag["advice"].split(": ")[1].split(",")[0])
-            at = (flag["layer"], flag["head"], rival, -1)
+            spec = flag["advice"].split(": ")[1].split(",")[0]
+            place = results["coords"]["normalizer"].index(spec)
+            at = (flag["layer"], flag["head"], place, -1)
             value, error = change["values"], change["stderr"]
             for index in at:
                 value, error = value[index], error[index]
@@ -195,7 +196,7 @@ class CompareOnModels(CommandTest):
             self.assertLess(flag["value"], flag["threshold"])
             self.assertIn(f"Recommended for {flag['advice']}.", done.out)
 
-    def test_a_rule_that_breaks_the_model_is_left_out(self) -> None:
+    def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
         done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizers",
@@ -204,26 +205,26 @@ class CompareOnModels(CommandTest):
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
         self.assertIn("relu:power=60,alpha=0 is left out: ", done.err)
 
-    def test_every_rule_on_capp_gpt(self) -> None:
+    def test_every_normalizer_on_capp_gpt(self) -> None:
         model = DATA / "models/capp-gpt"
         if not model.exists():
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
-        listed = [rule["name"] for rule in json.loads(self.succeed("normalizers", "--json").out)]
+        listed = [entry["name"] for entry in json.loads(self.succeed("normalizers", "--json").out)]
         self.succeed("compare", model, "--tokens", "ids.txt", "--normalizers", ",".join(listed),
                      "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         self.assertNotIn(None, flat(results["metrics"]["loss"]["values"]))
 
-    def test_the_docs_example_uses_rules_that_are_there(self) -> None:
+    def test_the_docs_example_uses_normalizers_that_are_there(self) -> None:
         page = (ROOT / "docs/choosing.md").read_text()
         for line in page.splitlines():
             if line.strip().startswith("headgauge compare") and "--normalizers" in line:
-                rules = line.split("--normalizers", 1)[1].split()[0]
+                normalizers = line.split("--normalizers", 1)[1].split()[0]
                 self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                             "--normalizers", rules, "--lengths", "32", "--measures", "weights",
-                             "--quiet")
+                             "--normalizers", normalizers, "--lengths", "32", "--measures",
+                             "weights", "--quiet")
 
 
 if __name__ == "__main__":

@@ -113,9 +113,9 @@ class Checkpoint(ConvergeTest):
         self.assertEqual(printed, validate(self.folder / "out/results.json"))
 
     def test_any_number_of_threads_gives_the_same_bits(self) -> None:
-        for rule in ("softmax", "sparsemax"):
+        for normalizer in ("softmax", "sparsemax"):
             runs = [self.converge(*self.model, *FEW, "--threads", threads, "--seed", 5,
-                                  "--normalizer", rule, out=f"out{threads}")
+                                  "--normalizer", normalizer, out=f"out{threads}")
                     for threads in (1, 3)]
             self.assertEqual(runs[0]["metrics"], runs[1]["metrics"])
         other = self.converge(*self.model, *FEW, "--seed", 6, "--normalizer", "sparsemax")
@@ -171,13 +171,13 @@ class Checkpoint(ConvergeTest):
         self.assertNotIn("cache_bytes", results["metrics"])
         self.present(results, "cache_bytes_by_layer")
 
-    def test_a_rule_whose_logits_are_cosines_has_no_predicted_rate(self) -> None:
+    def test_a_normalizer_whose_logits_are_cosines_has_no_predicted_rate(self) -> None:
         """H is of queries and keys of any length."""
-        for rule, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
-            done = self.succeed("converge", *self.model, *FEW, "--normalizer", rule, "--measures",
+        for spec, predicted in (("cosine", False), ("sparsemax", False), ("softmax:t=2", True)):
+            done = self.succeed("converge", *self.model, *FEW, "--normalizer", spec, "--measures",
                                 "weights", "--out", "out")
             results = validate(self.folder / "out/results.json")
-            self.assertEqual(f"{rule} is not softmax(c <q, k>)" in done.err, not predicted, rule)
+            self.assertEqual(f"{spec} is not softmax(c <q, k>)" in done.err, not predicted, spec)
             if predicted:
                 horizon = results["metrics"]["horizon"]["values"][1][3] / 2
                 self.assertAlmostEqual(results["metrics"]["rate_predicted"]["values"][1][3],
@@ -282,8 +282,8 @@ class Dumps(ConvergeTest):
         self.present(results, "horizon", "horizon_paper", "rate_predicted", "participation_ratio")
         self.absent(results, *CURVES, "rate_mean", "rate_covariance", "error_constant",
                     "tokens_for_error", "budget_keys", "cache_bytes", "cache_bytes_by_layer")
-        told = [n for n in results["notices"] if n.startswith("there are no values")]
-        self.assertEqual(len(told), 1)
+        notices = [n for n in results["notices"] if n.startswith("there are no values")]
+        self.assertEqual(len(notices), 1)
         self.assertFalse([n for n in results["notices"] if "rates are absent" in n])
 
     def test_scores_with_values_have_no_horizon_and_no_cache(self) -> None:

@@ -186,13 +186,13 @@ class Changes(DiffTest):
         self.scan("eight", 8)
         done = self.succeed("diff", "one", "eight", "--out", "out")
         difference = json.loads((self.folder / "out/results.json").read_text())
-        told = {(flag["change"], flag["name"], flag["head"]) for flag in difference["flags"]}
+        listed = {(flag["change"], flag["name"], flag["head"]) for flag in difference["flags"]}
         names = {}
         for name in ("one", "eight"):
             flags = json.loads((self.folder / name / "results.json").read_text())["flags"]
             names[name] = {(flag["name"], flag["head"]) for flag in flags}
         gained, lost = names["eight"] - names["one"], names["one"] - names["eight"]
-        self.assertEqual(told, {("gained", *flag) for flag in gained}
+        self.assertEqual(listed, {("gained", *flag) for flag in gained}
                          | {("lost", *flag) for flag in lost})  # fmt: skip
         self.assertTrue(gained and lost)
         for change, flags in (("gained", gained), ("lost", lost)):
@@ -264,11 +264,11 @@ class Overlap(DiffTest):
         self.assertIn("metrics that only the new file has are left out: selected_mass", done.err)
         self.assertIn("lengths 128;", done.out)
         self.succeed("compare", "phantom4", "--tokens", *self.TEXTS, "--lengths", "128",
-                     "--normalizers", "ssmax", "--measures", "weights", "--out", "rules",
+                     "--normalizers", "ssmax", "--measures", "weights", "--out", "normalizers",
                      "--quiet")  # fmt: skip
-        self.refuse(BAD_INPUT, "diff", "one", "rules",
+        self.refuse(BAD_INPUT, "diff", "one", "normalizers",
                     says=("scan with lengths 32, 64, 128", "compare with lengths 128"))
-        twice = self.succeed("diff", "rules", "rules")
+        twice = self.succeed("diff", "normalizers", "normalizers")
         self.assertIn("follow from the metrics that they are named after: loss_change", twice.err)
 
     def test_names_with_other_characters_are_shown_as_text(self) -> None:
@@ -315,7 +315,7 @@ class Gate(DiffTest):
         self.assertEqual(self.gate(one, two, code=0), "all 2 limits hold (16 values checked)\n")
 
     def test_a_line_for_each_limit_exceeded(self) -> None:
-        told = self.gate(
+        report = self.gate(
             {"metric": "entropy", "max_increase": 0.2},
             {"metric": "entropy", "heads": "0.1,0.3", "where": {"length": [64, 128]},
              "max_increase": 0.1, "max_decrease": 0.375},
@@ -323,19 +323,19 @@ class Gate(DiffTest):
             code=EXCEEDED,
         )  # fmt: skip
         up, down = (f"{value:.4g}" for value in self.before)
-        self.assertEqual(told.splitlines(), [
+        self.assertEqual(report.splitlines(), [
             f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
             f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.2 is allowed",
             f"limit exceeded: entropy of head 0.1 at length 128: {up} -> "
             f"{self.before[0] + 0.25:.4g}, an increase of 0.25 where 0.1 is allowed "
             "(the worst of 2 among 4 values)",
         ])  # fmt: skip
-        told = self.gate({"metric": "entropy", "heads": "0.3", "max_decrease": 0.1,
+        report = self.gate({"metric": "entropy", "heads": "0.3", "max_decrease": 0.1,
                           "relative": True, "errors": 0.5}, code=EXCEEDED)
-        self.assertTrue(told.startswith(
+        self.assertTrue(report.startswith(
             f"limit exceeded: entropy of head 0.3 at length 128: {down} -> "
             f"{self.before[1] - 0.5:.4g}, a decrease of 0.5 where {0.1 * self.before[1]:.4g} (10 % of the old "
-            "value) and 0.5 errors of "), told)
+            "value) and 0.5 errors of "), report)
 
     def test_with_json_the_verdict_is_on_stderr(self) -> None:
         for most, code, says in ((0.1, EXCEEDED, "limit exceeded: "), (9, 0, "the limit holds")):

@@ -32,10 +32,10 @@ class HiddenRows(CommandTest):
     def test_they_are_left_out_and_counted(self) -> None:
         self.dump("whole.safetensors", {})
         self.dump("hidden.safetensors", {20: range(LENGTH), 33: range(LENGTH)})
-        for rule in ("softmax", "sparsemax", "sasoftmax-plain", "sigmoid"):
-            whole, said = self.scan("whole.safetensors", "--normalizer", rule)
+        for normalizer in ("softmax", "sparsemax", "sasoftmax-plain", "sigmoid"):
+            whole, said = self.scan("whole.safetensors", "--normalizer", normalizer)
             self.assertNotIn("-Inf", said)
-            hidden, said = self.scan("hidden.safetensors", "--normalizer", rule)
+            hidden, said = self.scan("hidden.safetensors", "--normalizer", normalizer)
             self.assertIn("2 rows of heads see no key", said)
             for name in ("entropy", "mass", "distance", "separability", "max_weight"):
                 rows, all_rows = (r["metrics"][name]["rows"][0] for r in (hidden, whole))

@@ -76,10 +76,10 @@ class ManyLayers(InterruptTest):
         # What is of the whole model needs all layers, and one notice says so.
         of_model = [n for n, m in whole["metrics"].items() if "layer" not in m["dims"]]
         self.assertEqual(set(whole["metrics"]) - set(partial["metrics"]), set(of_model))
-        told = [n for n in partial["notices"] if n.startswith("interrupted: ")]
-        self.assertEqual(len(told), 1, partial["notices"])
+        notices = [n for n in partial["notices"] if n.startswith("interrupted: ")]
+        self.assertEqual(len(notices), 1, partial["notices"])
         for name in [*of_model, "critical_n", "sensitivity_max", "loss"]:
-            self.assertRegex(told[0], rf"\b{name}\b")
+            self.assertRegex(notices[0], rf"\b{name}\b")
             self.assertIn(name, whole["metrics"])
 
     def test_without_out_nothing_is_kept(self) -> None:

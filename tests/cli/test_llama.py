@@ -51,9 +51,9 @@ class Stories(LlamaTest):
         arguments = ("scan", STORIES, "--text", TEXT, "--measures", "weights,model")
         results, err = self.results(*arguments, "--lengths", "256,600")
         self.assertEqual(results["coords"]["length"], [256, 600])
-        told = f"{STORIES} was trained on contexts of 512 tokens"
-        self.assertIn(told, err)
-        self.assertTrue(any(notice.startswith(told) for notice in results["notices"]))
+        expected = f"{STORIES} was trained on contexts of 512 tokens"
+        self.assertIn(expected, err)
+        self.assertTrue(any(notice.startswith(expected) for notice in results["notices"]))
         # A length does not change those below it.
         shorter, err = self.results(*arguments, "--lengths", "256", out="shorter")
         self.assertEqual(err, "")
@@ -63,13 +63,13 @@ class Stories(LlamaTest):
 
     def test_compare_and_patterns(self) -> None:
         arguments = ("compare", STORIES, "--text", TEXT, "--lengths", "128")
-        rules, _ = self.results(*arguments, "--normalizers", "sparsemax,ssmax:s=0.2,b=1")
-        self.assertEqual(len(rules["coords"]["normalizer"]), 3)
+        normalizers, _ = self.results(*arguments, "--normalizers", "sparsemax,ssmax:s=0.2,b=1")
+        self.assertEqual(len(normalizers["coords"]["normalizer"]), 3)
         patterns, _ = self.results(*arguments, "--pattern", "bigbird:window=8", out="patterns")
         kept = patterns["metrics"]["kept_mass"]["values"]
         shares = [head[1][0] for layer in kept for head in layer]
         self.assertTrue(all(0.05 < share < 1 for share in shares), shares)
-        for results in (rules, patterns):
+        for results in (normalizers, patterns):
             change = results["metrics"]["loss_change"]["values"][1][0]
             self.assertTrue(math.isfinite(change) and change != 0, change)
         single, _ = self.results(
@@ -78,8 +78,8 @@ class Stories(LlamaTest):
         )  # fmt: skip
         values = single["metrics"]["kept_mass"]["values"]
         for layer, both in zip(values, kept, strict=True):
-            for head, rival in zip(layer, both, strict=True):
-                self.assertAlmostEqual(head[0], rival[1][0], places=6)
+            for head, other in zip(layer, both, strict=True):
+                self.assertAlmostEqual(head[0], other[1][0], places=6)
 
     def test_inspect(self) -> None:
         text = self.succeed("inspect", STORIES).out

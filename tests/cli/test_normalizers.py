@@ -1,4 +1,4 @@
-"""Every rule that `headgauge normalizers` lists, in a scan."""
+"""Every normalizer that `headgauge normalizers` lists, in a scan."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class EveryNormalizer(CommandTest):
     def listed(self) -> list[dict]:
         return json.loads(self.succeed("normalizers", "--json").out)
 
-    def scan(self, rule: str, *options: str) -> dict:
-        self.succeed("scan", "model", "--tokens", "ids.txt", "--normalizer", rule, "--lengths",
-                     "48", "--out", "out", "--quiet", *options)
+    def scan(self, normalizer: str, *options: str) -> dict:
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--normalizer", normalizer,
+                     "--lengths", "48", "--out", "out", "--quiet", *options)
         return validate(self.folder / "out/results.json")
 
     def test_each_is_measured_and_keeps_its_word(self) -> None:
-        names = [rule["name"] for rule in self.listed()]
+        names = [entry["name"] for entry in self.listed()]
         self.assertEqual(len(set(names)), len(names))
-        for rule in self.listed():
-            with self.subTest(rule["name"]):
-                results = self.scan(rule["name"])
-                self.assertEqual(results["settings"]["normalizer"], rule["name"])
+        for entry in self.listed():
+            with self.subTest(entry["name"]):
+                results = self.scan(entry["name"])
+                self.assertEqual(results["settings"]["normalizer"], entry["name"])
                 metrics = results["metrics"]
                 mass = flat(metrics["mass"]["values"])
                 self.assertTrue(mass)
                 for value in mass:
-                    if rule["simplex"] and rule["name"] != "poly-normalized":
+                    if entry["simplex"] and entry["name"] != "poly-normalized":
                         self.assertAlmostEqual(value, 1, delta=1e-5)
                 # Shares of |a|, whatever the sign of a: at least one key, at most all of them.
                 for name in ("mass_90", "effective_tokens", "participation_ratio"):
@@ -59,7 +59,7 @@ class EveryNormalizer(CommandTest):
                 for norm, limit in zip(spectral, bound):
                     self.assertLessEqual(norm, limit * (1 + 1e-5) + 1e-9)
                 sampled = any("every 16th row" in notice for notice in results["notices"])
-                self.assertEqual(sampled, not rule["scaled_softmax"])
+                self.assertEqual(sampled, not entry["scaled_softmax"])
 
     def test_the_tables_of_the_docs_are_what_is_declared(self) -> None:
         done = subprocess.run([sys.executable, ROOT / "tools/docs.py", "--check", BINARY],
@@ -78,7 +78,7 @@ class EveryNormalizer(CommandTest):
         warm = self.scan("softmax", "--temperatures", "1,0.5", "--epsilons", "0.1")["metrics"]
         for one, other in zip(flat(cold["entropy"]["values"]), flat(warm["entropy"]["values"])):
             self.assertLess(one, other)
-        # g of the rule t = 1/2 at temperature 1 is g of softmax at temperature 1/2.
+        # g of the normalizer t = 1/2 at temperature 1 is g of softmax at temperature 1/2.
         for one, other in zip(flat(cold["sensitivity"]["values"]),
                               flat(warm["sensitivity"]["values"])[1::2]):
             self.assertAlmostEqual(one, other, delta=1e-6 * other)
@@ -95,7 +95,7 @@ class EveryNormalizer(CommandTest):
         self.refuse(2, *command, "entmax:alpha=9", says="up to 4")
 
     def test_top_k_says_where_it_keeps_all_keys(self) -> None:
-        for rule, told in (
+        for spec, notices in (
             ("topk:k=1", []),
             ("topk:k=30", ["topk: rows with fewer than k = 30 keys keep all of them, in a causal "
                            "text the first 29"]),
@@ -104,9 +104,10 @@ class EveryNormalizer(CommandTest):
             ("topk:k=49", ["topk: k = 49 is more than the keys of every row: all are kept"]),
             ("softmax", []),
         ):
-            with self.subTest(rule):
-                results = self.scan(rule, "--measures", "weights")
-                self.assertEqual([n for n in results["notices"] if n.startswith("topk")], told)
+            with self.subTest(spec):
+                results = self.scan(spec, "--measures", "weights")
+                self.assertEqual([n for n in results["notices"] if n.startswith("topk")],
+                                 notices)
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ class Refused(CommandTest):
         self.refuse(2, "reproduce", "tokens", "--lengths", "64", says="did you mean --length?")
 
     def test_files_that_are_not_what_they_should_be(self) -> None:
-        # Told before anything is drawn.
+        # Reported before anything is drawn.
         self.refuse(3, "reproduce", "tokens", "nowhere", "--text", "x", says="nowhere")
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)

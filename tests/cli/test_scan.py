@@ -64,8 +64,8 @@ class Settings(ScanTest):
         asked = ("--top", "3", "--sort", "entropy", "--json")
         done = self.succeed("scan", "model", "--tokens", "ids.txt", *asked)
         settings = json.loads(done.out)["settings"]
-        told = {key: settings[key] for key in ("top", "sort", "json", "quiet")}
-        self.assertEqual(told, {"top": 3, "sort": "entropy", "json": True, "quiet": False})
+        written = {key: settings[key] for key in ("top", "sort", "json", "quiet")}
+        self.assertEqual(written, {"top": 3, "sort": "entropy", "json": True, "quiet": False})
 
     def test_a_long_text_tells_what_it_has_and_what_was_read(self) -> None:
         # The model has 128 positions.
@@ -351,8 +351,8 @@ class Models(CommandTest):
         for room in (0, 4096, 1 << 20):
             limits = {resource.RLIMIT_FSIZE: room}
             for folder in ("made/ghost", "old"):
-                told = self.refuse(5, "phantom", folder, says="free some space", limits=limits)
-                self.assertTrue(told.startswith(f"headgauge: {folder}/"), told)
+                message = self.refuse(5, "phantom", folder, says="free some space", limits=limits)
+                self.assertTrue(message.startswith(f"headgauge: {folder}/"), message)
             self.assertEqual((self.folder / "old/tokens.txt").read_text(), "old")
         self.succeed("phantom", "old")
         made = ["config.json", "expected.json", "model.safetensors", "repeated.txt", "tokens.txt"]
@@ -388,8 +388,8 @@ class Dumps(CommandTest):
         for absent in ("distance", "separability", "union_coverage", "loss"):
             self.assertNotIn(absent, results["metrics"])
         self.assertGreater(len(results["notices"]), 0)
-        told = [f"headgauge: note: {notice}" for notice in results["notices"]]
-        self.assertEqual(done.err.splitlines(), told)
+        notes = [f"headgauge: note: {notice}" for notice in results["notices"]]
+        self.assertEqual(done.err.splitlines(), notes)
         self.assertRegex(done.out, r"(?m)^ *1\.2  ")
 
     def test_quiet_says_nothing_on_stderr(self) -> None:

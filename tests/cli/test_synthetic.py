@@ -46,7 +46,7 @@ class Synthetic(CommandTest):
         written = validate(self.folder / "out/results.json")
         self.assertEqual(printed["metrics"], written["metrics"])
 
-    def test_other_laws_and_rules(self) -> None:
+    def test_other_laws_and_normalizers(self) -> None:
         for law, *more in (("sphere",), ("mixture", "--components", "2", "--values", "random"),
                            ("gaussian", "--normalizer", "pointwise:f=softplus"),
                            ("gaussian", "--normalizer", "sparsemax"),

@@ -165,10 +165,10 @@ class Help(UsageTest):
             self.assertIsNotNone(section, name)
             helps = [self.help_of(name), *(self.help_of(name, n) for n in NESTED.get(name, ()))]
             there = set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z-]+)", "\n".join(helps)))
-            told = set(re.findall(r"(?m)^\| `(--[a-z-]+)", section.group()))
+            documented = set(re.findall(r"(?m)^\| `(--[a-z-]+)", section.group()))
             for shared in re.findall(r"(?ms)^\| as for \[.*?\n\n", section.group()):
-                told |= set(re.findall(r"`(--[a-z-]+)`", shared))
-            self.assertEqual(told, there - {"--help"}, name)
+                documented |= set(re.findall(r"`(--[a-z-]+)`", shared))
+            self.assertEqual(documented, there - {"--help"}, name)
 
 
 class Lists(UsageTest):
@@ -236,11 +236,11 @@ class Lists(UsageTest):
 
     def test_normalizers(self) -> None:
         listed = json.loads(self.succeed("normalizers", "--json").out)
-        self.assertIn("softmax", [rule["name"] for rule in listed])
+        self.assertIn("softmax", [entry["name"] for entry in listed])
         text = self.succeed("normalizers").out
-        for rule in listed:
-            self.assertIn(rule["name"], text)
-            self.assertTrue(rule["formula"] and rule["source"], rule)
+        for entry in listed:
+            self.assertIn(entry["name"], text)
+            self.assertTrue(entry["formula"] and entry["source"], entry)
 
     def test_inspect(self) -> None:
         facts = json.loads(self.succeed("inspect", "model", "--json").out)
@@ -250,10 +250,10 @@ class Lists(UsageTest):
         text = self.succeed("inspect", "model").out
         for key, value in expected.items():
             self.assertRegex(text, rf"(?m)^{key} +{value}$")
-        told = {"activation": "gelu_new", "attention_scale": "1/sqrt(head_dim)",
-                "tokenizer": "none", "prefix": "transformer."}  # fmt: skip
-        self.assertEqual({key: facts[key] for key in told}, told)
-        for key, value in told.items():
+        shown = {"activation": "gelu_new", "attention_scale": "1/sqrt(head_dim)",
+                 "tokenizer": "none", "prefix": "transformer."}  # fmt: skip
+        self.assertEqual({key: facts[key] for key in shown}, shown)
+        for key, value in shown.items():
             self.assertRegex(text, rf"(?m)^{key} +{re.escape(value)}$")
         # The weights themselves may be named, too.
         same = json.loads(self.succeed("inspect", "model/model.safetensors", "--json").out)

@@ -99,14 +99,14 @@ TEST(StreamedAttention, Stops) {
   EXPECT_FALSE(attention.attend(tokens, out, scratch, stop.get_token()));
 }
 
-TEST(RuleAttention, OfSoftmaxIsSoftmax) {
+TEST(RowwiseAttention, OfSoftmaxIsSoftmax) {
   const Index n = 700, d = 18;
   const Matrix<float> tokens = normals(n, d, 1), queries = normals(50, d, 2);
-  const auto rule = make_normalizer("softmax");
-  RuleAttention by_rule(*rule);
-  by_rule.set_tokens(tokens);
+  const auto normalizer = make_normalizer("softmax");
+  RowwiseAttention rowwise(*normalizer);
+  rowwise.set_tokens(tokens);
   Matrix<float> out(50, d), scores;
-  ASSERT_TRUE(by_rule.attend(queries, out, scores, {}));
+  ASSERT_TRUE(rowwise.attend(queries, out, scores, {}));
   for (Index i = 0; i < 50; i += 5) {
     const auto expected = naive(queries, tokens, i);
     for (Index k = 0; k < d; ++k) {

@@ -17,10 +17,10 @@ namespace {
 using Vector = std::vector<double>;
 using Keys = std::vector<Index>;
 
-Vector output(const DrawnHead& drawn, const Normalizer& rule, Index query, const Keys& keys) {
+Vector output(const DrawnHead& drawn, const Normalizer& normalizer, Index query, const Keys& keys) {
   Vector logits, weights(keys.size());
   for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-  rule.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
+  normalizer.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
   Vector out(static_cast<std::size_t>(drawn.values.cols()));
   for (std::size_t j = 0; j < keys.size(); ++j) {
     for (std::size_t c = 0; c < out.size(); ++c) {
@@ -57,7 +57,7 @@ Keys by_recency(Keys keys, Index query) {
 }
 
 struct BudgetCase {
-  const char* rule;
+  const char* normalizer;
   Visibility visibility;
 };
 
@@ -67,10 +67,10 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   const BudgetCase& of = GetParam();
   const Index length = 72;
   DrawnHead drawn(length, 20, 1.5, of.visibility);
-  const auto rule = make_normalizer(of.rule);
+  const auto normalizer = make_normalizer(of.normalizer);
   ThreadPool pool(2);
   const BudgetOptions options{.draws = 3, .queries = 5, .seed = 4};
-  const BudgetCurves found = budget_curves(drawn.head, *rule, length, options, pool);
+  const BudgetCurves found = budget_curves(drawn.head, *normalizer, length, options, pool);
   EXPECT_EQ(found.keys, budget_points(length));
   std::vector<Keys> permutations;
   for (std::uint32_t draw = 0; draw < 3; ++draw) {
@@ -90,9 +90,9 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
   std::vector<Vector> expected(3, Vector(found.keys.size()));
   for (const Index query : queries) {
     const Keys keys = visible(drawn, query, length);
-    const Vector full = output(drawn, *rule, query, keys);
+    const Vector full = output(drawn, *normalizer, query, keys);
     Keys top = keys;
-    const bool falls = std::string_view(of.rule).ends_with("taylor2");  // below -1
+    const bool falls = std::string_view(of.normalizer).ends_with("taylor2");  // below -1
     std::ranges::stable_sort(top, std::ranges::greater(), [&](Index key) {
       const double l = drawn.logit(query, key);
       return falls ? 1 + l + l * l / 2 : l;
@@ -102,7 +102,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
       if (k >= keys.size()) continue;
       const auto error = [&](Keys order) {
         order.resize(k);
-        return relative(output(drawn, *rule, query, order), full) / 5;
+        return relative(output(drawn, *normalizer, query, order), full) / 5;
       };
       for (const Keys& permutation : permutations) {
         Keys order;
@@ -115,7 +115,7 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
     }
     Vector logits, weights(keys.size());
     for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-    rule->weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
+    normalizer->weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
     for (std::size_t j = 0; j < keys.size(); ++j) {
       for (std::size_t c = 0; c < full.size(); ++c) {
         const double v = drawn.values(keys[j], static_cast<Index>(c)) - full[c];
@@ -131,38 +131,39 @@ TEST_P(BudgetOf, IsThatOfSetsWrittenOut) {
       EXPECT_NEAR(found.error[s][p], expected[s][p], 1e-5) << kSamplerNames[s] << " " << p;
     }
   }
-  if (rule->traits().pointwise) {
+  if (normalizer->traits().pointwise) {
     EXPECT_NEAR(found.error_constant, constant, 1e-5 * constant);
   } else {
     EXPECT_TRUE(std::isnan(found.error_constant));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, BudgetOf,
+INSTANTIATE_TEST_SUITE_P(Normalizers, BudgetOf,
                          ::testing::Values(BudgetCase{"softmax", Visibility::causal()},
-                                         BudgetCase{"softmax", Visibility::full()},
-                                         BudgetCase{"softmax", Visibility::sliding_window(30)},
-                                         BudgetCase{"pointwise:f=taylor2", Visibility::full()},
-                                         BudgetCase{"sparsemax", Visibility::causal()},
-                                         BudgetCase{"ssmax", Visibility::causal()}));
+                                           BudgetCase{"softmax", Visibility::full()},
+                                           BudgetCase{"softmax", Visibility::sliding_window(30)},
+                                           BudgetCase{"pointwise:f=taylor2", Visibility::full()},
+                                           BudgetCase{"sparsemax", Visibility::causal()},
+                                           BudgetCase{"ssmax", Visibility::causal()}));
 
 // The bridge (docs/mathematics.md 5): n E||o_n - o||^2 / ||o||^2 tends to the constant.
 TEST(Budget, ErrorConstantIsThatOfDrawsWithReplacement) {
   const Index length = 64;
   DrawnHead drawn(length, 4, 1, Visibility::full());
-  const auto rule = make_normalizer("softmax");
+  const auto normalizer = make_normalizer("softmax");
   ThreadPool pool(1);
   const BudgetOptions options{.draws = 1, .queries = 1};
-  const double constant = budget_curves(drawn.head, *rule, length, options, pool).error_constant;
+  const double constant =
+      budget_curves(drawn.head, *normalizer, length, options, pool).error_constant;
   const Index query = 56;  // the middle of the last quarter
-  const Vector full = output(drawn, *rule, query, visible(drawn, query, length));
+  const Vector full = output(drawn, *normalizer, query, visible(drawn, query, length));
   std::mt19937_64 generator(5);
   const int n = 4000, repeats = 400;
   double sum = 0, squares = 0;
   for (int r = 0; r < repeats; ++r) {
     Keys keys;
     for (int i = 0; i < n; ++i) keys.push_back(static_cast<Index>(generator() % 64));
-    const double e = std::pow(relative(output(drawn, *rule, query, keys), full), 2) * n;
+    const double e = std::pow(relative(output(drawn, *normalizer, query, keys), full), 2) * n;
     sum += e / repeats;
     squares += e * e / repeats;
   }

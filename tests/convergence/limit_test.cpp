@@ -98,7 +98,7 @@ TokenLaw mixture(Index d) {
 using Vector = std::vector<double>;
 
 TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
-  const auto rule = make_normalizer("pointwise:f=exp");
+  const auto normalizer = make_normalizer("pointwise:f=exp");
   for (const TokenLaw& law : {gaussian(3, 0.5), sphere(3, 1.5), sphere(1, 0.7), sphere(2, 1),
                               mixture(3), gaussian(1, 2)}) {
     for (double length : {0.0, 0.2, 1.0, 3.0}) {
@@ -106,7 +106,7 @@ TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
       Vector z(d), closed(d), by_nodes(d), by_table(d);
       z[0] = length * (d > 1 ? 0.6 : 1);
       if (d > 1) z[1] = length * 0.8;
-      const LimitMap softmax(law), direct(law, rule.get()), table(law, rule.get(), 4);
+      const LimitMap softmax(law), direct(law, normalizer.get()), table(law, normalizer.get(), 4);
       softmax.apply(z, closed);
       direct.apply(z, by_nodes);
       table.apply(z, by_table);
@@ -120,9 +120,9 @@ TEST(LimitMap, OfExpByQuadratureIsTheClosedForm) {
 }
 
 // O1, O2, O4 and the bridge: mean and mean square of Gamma_n - Gamma over many draws of n tokens.
-void simulate_query(const TokenLaw& law, const char* rule_name, double length) {
-  const auto rule = rule_name == nullptr ? nullptr : make_normalizer(rule_name);
-  const LimitMap map(law, rule.get());
+void simulate_query(const TokenLaw& law, const char* normalizer_name, double length) {
+  const auto normalizer = normalizer_name == nullptr ? nullptr : make_normalizer(normalizer_name);
+  const LimitMap map(law, normalizer.get());
   const Index d = law.dimension, n = 4000;
   Vector z(static_cast<std::size_t>(d)), gamma(z.size());
   z[0] = length * 0.6;
@@ -130,7 +130,7 @@ void simulate_query(const TokenLaw& law, const char* rule_name, double length) {
   map.apply(z, gamma);
   Matrix<float> query(1, d), out(1, d), tokens(n, d);
   for (Index k = 0; k < d; ++k) query(0, k) = static_cast<float>(z[static_cast<std::size_t>(k)]);
-  TokenAttention attention(rule.get());
+  TokenAttention attention(normalizer.get());
   TokenAttention::Scratch scratch;
   std::vector<Vector> along(static_cast<std::size_t>(d));
   Vector squares;
@@ -162,9 +162,10 @@ TEST(LimitMap, OfSoftmaxAgreesWithSimulation) {
   simulate_query(mixture(3), nullptr, 1.2);
 }
 
-TEST(LimitMap, OfOtherRulesAgreesWithSimulation) {
-  for (const char* rule : {"pointwise:f=softplus", "pointwise:f=taylor2", "pointwise:f=sigmoid"}) {
-    simulate_query(gaussian(3, 0.5), rule, 2.0);
+TEST(LimitMap, OfOtherNormalizersAgreesWithSimulation) {
+  for (const char* normalizer :
+       {"pointwise:f=softplus", "pointwise:f=taylor2", "pointwise:f=sigmoid"}) {
+    simulate_query(gaussian(3, 0.5), normalizer, 2.0);
   }
   simulate_query(sphere(4, 1.5), "pointwise:f=softplus", 2.0);
   simulate_query(mixture(3), "pointwise:f=softplus", 1.5);

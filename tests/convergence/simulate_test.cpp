@@ -180,7 +180,7 @@ TEST(Simulate, ASampleAsReferenceHasAFloor) {
   EXPECT_FALSE(results.notices.empty());
 }
 
-TEST(Simulate, OtherRules) {
+TEST(Simulate, OtherNormalizers) {
   SyntheticOptions options = small();
   options.normalizer = "pointwise:f=softplus";
   const Results softplus = simulate(options);

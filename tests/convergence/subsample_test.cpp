@@ -36,13 +36,13 @@ Moments moments(const std::vector<Vector>& rows) {
 }
 
 // The outputs of queries over keys, each as often as it is listed.
-std::vector<Vector> attend(const DrawnHead& drawn, const Normalizer& rule,
+std::vector<Vector> attend(const DrawnHead& drawn, const Normalizer& normalizer,
                            const std::vector<Index>& queries, const std::vector<Index>& keys) {
   std::vector<Vector> outputs;
   for (const Index query : queries) {
     Vector logits, weights(keys.size());
     for (const Index key : keys) logits.push_back(drawn.logit(query, key));
-    rule.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
+    normalizer.weigh(logits, {static_cast<Index>(keys.size()), query}, weights);
     Vector output(static_cast<std::size_t>(drawn.values.cols()));
     for (std::size_t j = 0; j < keys.size(); ++j) {
       for (std::size_t c = 0; c < output.size(); ++c) {
@@ -76,7 +76,7 @@ std::vector<Index> draws(const SubsampleOptions& options, std::size_t point, Ind
 }
 
 struct SubsampleCase {
-  const char* rule;
+  const char* normalizer;
   double sharpness;
   Visibility visibility;
   double tolerance;
@@ -90,18 +90,18 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
   DrawnHead drawn(length, 5, of.sharpness, of.visibility);
   drawn.head.document = 3;
   drawn.head.softcap = of.sharpness > 2 ? 0.0f : 4.0f;
-  const auto rule = make_normalizer(of.rule);
+  const auto normalizer = make_normalizer(of.normalizer);
   ThreadPool pool(2);
-  const FullAttention full = full_attention(drawn.head, *rule, length, pool);
+  const FullAttention full = full_attention(drawn.head, *normalizer, length, pool);
   const SubsampleOptions options{.tokens = {9, 40, 100}, .replicates = 7, .seed = 11};
-  const SubsampleErrors found = subsample_errors(drawn.head, *rule, full, options, pool);
+  const SubsampleErrors found = subsample_errors(drawn.head, *normalizer, full, options, pool);
 
   const bool causal = of.visibility.is_causal();
   const Index begin = of.visibility.kind() == Visibility::Kind::sliding_window ? 40 : 0;
   const Index split = causal ? begin + (length - begin) * 3 / 4 : length;
   const Index first_query = causal ? split : 0;
   const Moments all =
-      moments(attend(drawn, *rule, range(first_query, length), range(begin, split)));
+      moments(attend(drawn, *normalizer, range(first_query, length), range(begin, split)));
   double trace = 0, norm = 0;
   for (std::size_t a = 0; a < all.mean.size(); ++a) {
     trace += all.covariance[a][a];
@@ -117,7 +117,7 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
       const auto queries =
           causal ? draws(options, point, replicate, true, 3, first_query, length - first_query)
                  : keys;
-      const Moments own = moments(attend(drawn, *rule, queries, keys));
+      const Moments own = moments(attend(drawn, *normalizer, queries, keys));
       double mean = 0, covariance = 0;
       for (std::size_t a = 0; a < own.mean.size(); ++a) {
         mean += std::pow(own.mean[a] - all.mean[a], 2);
@@ -142,7 +142,7 @@ TEST_P(SubsampleErrorsOf, AreThoseOfAttentionWrittenOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rules, SubsampleErrorsOf,
+    Normalizers, SubsampleErrorsOf,
     ::testing::Values(
         SubsampleCase{"softmax", 1.5, Visibility::full(), 2e-5},
         SubsampleCase{"softmax", 1.5, Visibility::causal(), 2e-5},
@@ -157,13 +157,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Subsamples, HaveTheSameBitsOnAnyNumberOfThreads) {
   DrawnHead drawn(100, 8, 1, Visibility::causal());
-  const auto rule = make_normalizer("softmax");
+  const auto normalizer = make_normalizer("softmax");
   const SubsampleOptions options{.tokens = {10, 30, 70}, .replicates = 20, .seed = 1};
   std::vector<SubsampleErrors> found;
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
-    const FullAttention full = full_attention(drawn.head, *rule, 100, pool);
-    found.push_back(subsample_errors(drawn.head, *rule, full, options, pool));
+    const FullAttention full = full_attention(drawn.head, *normalizer, 100, pool);
+    found.push_back(subsample_errors(drawn.head, *normalizer, full, options, pool));
   }
   for (std::size_t p = 0; p < options.tokens.size(); ++p) {
     for (const SubsampleErrors& other : found) {

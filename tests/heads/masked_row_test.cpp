@@ -93,20 +93,21 @@ TEST(WeighRange, GivesHiddenKeysNothingAndCountsThemNot) {
   RangeWorkspace work;
   for (const Keys& keys : {Keys{10}, Keys{12, 13, 14}, Keys{11, 17, 20, 39}}) {
     HeadInput head = masked_head([&](Index) { return keys; });
-    for (const Normalizer* rule :
+    for (const Normalizer* normalizer :
          {static_cast<const Normalizer*>(nullptr), static_cast<const Normalizer*>(ssmax.get())}) {
-      head.rule = rule;
+      head.normalizer = normalizer;
       std::vector<float> row = logits;
       weigh_range(head, 39, {10, 40}, row, work);
       // SSMax: softmax(s log(n) l), n the keys that are left.
-      const double scale = rule == nullptr ? 1.0 : 0.5 * std::log(static_cast<double>(keys.size()));
+      const double scale =
+          normalizer == nullptr ? 1.0 : 0.5 * std::log(static_cast<double>(keys.size()));
       const auto expected = expected_weights(logits, 10, keys, scale);
       for (std::size_t j = 0; j < row.size(); ++j) EXPECT_NEAR(row[j], expected[j], 2e-6) << j;
     }
   }
 }
 
-TEST(WeighRange, IsSoftmaxOrTheRuleWithoutAMask) {
+TEST(WeighRange, IsSoftmaxOrTheNormalizerWithoutAMask) {
   std::vector<float> logits{1.0f, -2.0f, 0.5f, 3.0f};
   HeadInput head = bare_head();
   RangeWorkspace work;
@@ -115,7 +116,7 @@ TEST(WeighRange, IsSoftmaxOrTheRuleWithoutAMask) {
   const auto soft = expected_weights(logits, 0, {0, 1, 2, 3}, 1.0);
   for (std::size_t j = 0; j < 4; ++j) EXPECT_NEAR(row[j], soft[j], 2e-6);
   const auto sparsemax = make_normalizer("sparsemax");
-  head.rule = sparsemax.get();
+  head.normalizer = sparsemax.get();
   row = logits;
   weigh_range(head, 3, {0, 4}, row, work);
   EXPECT_EQ(row, (std::vector<float>{0, 0, 0, 1}));

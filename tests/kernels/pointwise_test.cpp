@@ -11,10 +11,10 @@ namespace {
 class Pointwise : public EveryLevel {};
 HEADGAUGE_EVERY_LEVEL(Pointwise);
 
-// A rule with its definition in float64: weights of a row.
+// A normalizer with its definition in float64: weights of a row.
 struct Case {
   std::string name;
-  PointwiseKernel rule;
+  PointwiseKernel normalizer;
   std::function<std::vector<double>(const std::vector<double>&)> weights;
   double relative = 0;  // beyond what exp brings
   double absolute = 0;  // of the largest weight: where h is a power of a difference
@@ -117,7 +117,7 @@ std::vector<Case> cases() {
 bool may_refuse(const Case& c, const std::vector<float>& row) {
   const auto [low, high] = std::minmax_element(row.begin(), row.end());
   const double size = std::max(std::abs(*low), std::abs(*high));
-  // h within [1e-10, 1e10] whatever the rule: |l|^6 is the steepest, exp(l - 6.5) the lowest.
+  // h within [1e-10, 1e10] whatever the normalizer: |l|^6 is the steepest, exp(l - 6.5) the lowest.
   const bool mild = *high > -10 && size < 40;
   if (mild && size > 0.02 && *high > 0.02) return false;
   return c.name != "softpick" || *high < 1e-9 || *high > 1e4;
@@ -127,7 +127,7 @@ void expect_row(const Case& c, const std::vector<float>& row) {
   std::vector<float> weights(row.size() + 1, -7.0f);
   const std::span<float> out(weights.data(), row.size());
   WeightSums got;
-  const bool done = weigh_pointwise(c.rule, row, out, got);
+  const bool done = weigh_pointwise(c.normalizer, row, out, got);
   EXPECT_EQ(weights.back(), -7.0f) << "written past the end";
   if (!done) {
     EXPECT_EQ(weights.front(), -7.0f) << "written, and then refused";
@@ -153,10 +153,10 @@ void expect_row(const Case& c, const std::vector<float>& row) {
   expect_sums(got, reference_sums(exact), worst + c.absolute, at);
 
   WeightSums again;
-  ASSERT_TRUE(weigh_pointwise(c.rule, row, {}, again));
+  ASSERT_TRUE(weigh_pointwise(c.normalizer, row, {}, again));
   EXPECT_EQ(again.square, got.square) << at;
   std::vector<float> in_place = row;
-  ASSERT_TRUE(weigh_pointwise(c.rule, in_place, in_place, again));
+  ASSERT_TRUE(weigh_pointwise(c.normalizer, in_place, in_place, again));
   EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
 }
 
@@ -179,7 +179,7 @@ TEST_P(Pointwise, RowsThatAreNotFiniteAreLeftAlone) {
         row[static_cast<std::size_t>(n / 2)] = bad;
         std::vector<float> weights(row.size(), -7.0f);
         WeightSums sums;
-        EXPECT_FALSE(weigh_pointwise(c.rule, row, weights, sums)) << c.name << " " << n;
+        EXPECT_FALSE(weigh_pointwise(c.normalizer, row, weights, sums)) << c.name << " " << n;
         EXPECT_EQ(weights, std::vector<float>(row.size(), -7.0f));
       }
     }

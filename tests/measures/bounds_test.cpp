@@ -179,13 +179,13 @@ TEST_P(Ties, AreNotBelowTheRadius) {
   }
   MeasureOptions options;
   options.top_n = {5};
-  for (const char* rule : {"softpick", "relu", "relu:power=3", "relu:h=relu6", "sparsemax",
-                           "entmax", "entmax:alpha=3", "topk:k=1"}) {
-    SelectionDriver driver(options, {}, 1, kGramLimit, rule);
+  for (const char* normalizer : {"softpick", "relu", "relu:power=3", "relu:h=relu6", "sparsemax",
+                                 "entmax", "entmax:alpha=3", "topk:k=1"}) {
+    SelectionDriver driver(options, {}, 1, kGramLimit, normalizer);
     const RowValues values = driver.run(head);
     for (Index q = 5; q < head.length(); ++q) {
-      ASSERT_EQ(value(values, "separability", q, 0), 0.2) << rule << ", row " << q;
-      ASSERT_EQ(value(values, "separability_lower", q, 0), 0.2) << rule << ", row " << q;
+      ASSERT_EQ(value(values, "separability", q, 0), 0.2) << normalizer << ", row " << q;
+      ASSERT_EQ(value(values, "separability_lower", q, 0), 0.2) << normalizer << ", row " << q;
     }
   }
 }

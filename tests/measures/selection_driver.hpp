@@ -51,13 +51,13 @@ struct MadeHead {
 // Values of every row of a head, by metric: rows x the metric's own dimension, NaN if not set.
 using RowValues = std::map<std::string, Matrix<double>, std::less<>>;
 
-// Under a rule that keeps the order of the logits.
+// Under a normalizer that keeps the order of the logits.
 class SelectionDriver {
  public:
   SelectionDriver(const MeasureOptions& options, SelectionGroups groups, int threads = 1,
-                  std::size_t gram_limit = kGramLimit, std::string_view rule = "softmax")
+                  std::size_t gram_limit = kGramLimit, std::string_view normalizer = "softmax")
       : pool_(threads),
-        normalizer_(make_normalizer(rule)),
+        normalizer_(make_normalizer(normalizer)),
         measures_(
             list_of(make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit))),
         layout_(measures_) {}

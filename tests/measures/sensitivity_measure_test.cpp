@@ -21,7 +21,7 @@ namespace {
 
 // A block of causal rows 0..rows-1 of one head, as the engine would show it.
 struct Block {
-  explicit Block(Index rows, const Normalizer& rule) : weights(rows, rows) {
+  explicit Block(Index rows, const Normalizer& normalizer) : weights(rows, rows) {
     for (Index t = 0; t < rows; ++t) {
       auto row = normals(t + 1, static_cast<std::uint64_t>(t), 2.0);
       // Two and three keys alike at the top, and all alike.
@@ -37,14 +37,14 @@ struct Block {
       row.keys = {0, t + 1};
       row.logits = logits[static_cast<std::size_t>(t)];
       const auto out = weights.row(t).first(row.logits.size());
-      row.sums = rule.weigh(row.logits, {t + 1, t}, out);
+      row.sums = normalizer.weigh(row.logits, {t + 1, t}, out);
       row.weights = out;
       list.push_back(row);
     }
     head.layer = 3;
     head.head = 7;
     head.document = 2;
-    block = {&head, &rule, list};
+    block = {&head, &normalizer, list};
   }
   std::vector<std::vector<float>> logits;
   Matrix<float> weights;
@@ -89,15 +89,15 @@ MeasureOptions small_grid() {
 
 TEST(SensitivityMeasure, FillsItsCells) {
   for (const char* spec : {"softmax", "softmax:t=0.5"}) {
-    const auto rule = make_normalizer(spec);
-    const double scale = 1 / (2 * rule->traits().lipschitz);
+    const auto normalizer = make_normalizer(spec);
+    const double scale = 1 / (2 * normalizer->traits().lipschitz);
     for (const auto direction :
          {MeasureOptions::Direction::random, MeasureOptions::Direction::top2}) {
       MeasureOptions options = small_grid();
       options.direction = direction;
       const auto measures = measure_of(options, 1);
       EXPECT_TRUE(measures.front()->needs().weights);
-      const Block block(20, *rule);
+      const Block block(20, *normalizer);
       Values values = observe(measures, block);
       const Matrix<double>& grid = values["sensitivity"];
       ASSERT_EQ(grid.cols(), 6);
@@ -132,7 +132,8 @@ TEST(SensitivityMeasure, FillsItsCells) {
         EXPECT_NEAR(values["sensitivity_top2"](row, 0), expected, 1e-5 * expected + 1e-12)
             << spec << " " << t;
         const Row& at = block.list[t];
-        const auto norms = rule->jacobian_norms(at.logits, at.weights, at.sums, {at.n(), at.query});
+        const auto norms =
+            normalizer->jacobian_norms(at.logits, at.weights, at.sums, {at.n(), at.query});
         EXPECT_EQ(values["jacobian_frobenius"](row, 0), norms.frobenius);
         EXPECT_EQ(values["jacobian_spectral"](row, 0), norms.spectral);
         EXPECT_EQ(values["jacobian_bound"](row, 0), norms.bound);
@@ -143,7 +144,7 @@ TEST(SensitivityMeasure, FillsItsCells) {
 }
 
 TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
-  // Each head under a rule of its own: its bound is that rule's.
+  // Each head under a normalizer of its own: its bound is that normalizer's.
   const auto plain = make_normalizer("softmax"), sharp = make_normalizer("softmax:t=0.5");
   const MeasureOptions options = small_grid();
   const auto measures = measure_of(options, 3);

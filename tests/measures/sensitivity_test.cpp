@@ -176,7 +176,7 @@ TEST_P(Sensitivity, TheExampleAgainstThePrintedBound) {
   EXPECT_NEAR(g, 49.9, 0.05);
 }
 
-TEST_P(Sensitivity, AnyRuleGoesTheGeneralWay) {
+TEST_P(Sensitivity, AnyNormalizerGoesTheGeneralWay) {
   const auto softmax = make_normalizer("softmax");
   const auto half = make_normalizer("softmax:t=0.5");
   SensitivityWorkspace work;
@@ -189,11 +189,11 @@ TEST_P(Sensitivity, AnyRuleGoesTheGeneralWay) {
     const auto v = random_unit(logits.size(), 6);
     const RowContext context{n, n - 1};
     softmax_sensitivity(logits, v, grid, kEpsilons, work, fast);
-    rule_sensitivity(*softmax, context, logits, v, grid, kEpsilons, general);
+    normalizer_sensitivity(*softmax, context, logits, v, grid, kEpsilons, general);
     for (std::size_t i = 0; i < fast.size(); ++i) {
       EXPECT_NEAR(fast[i], general[i], 5e-6 * fast[i] + 1e-12) << n;
     }
-    rule_sensitivity(*half, context, logits, v, grid, kEpsilons, general);
+    normalizer_sensitivity(*half, context, logits, v, grid, kEpsilons, general);
     softmax_sensitivity(logits, v, halved, kEpsilons, work, fast);
     for (std::size_t i = 0; i < fast.size(); ++i) {
       EXPECT_NEAR(fast[i], general[i], 5e-6 * fast[i] + 1e-12) << n;

@@ -14,7 +14,7 @@ namespace {
 
 using testing::TemporaryFolder;
 
-// A dump in which every element tells which one it is.
+// A dump in which every element says which one it is.
 class MadeDump {
  public:
   explicit MadeDump(const std::string& name) : folder_("dump-" + name) {}

@@ -1,5 +1,5 @@
 // What parity with Hugging Face (parity_test.cpp) cannot show of the Llama families: what a head
-// tells of itself, texts beyond the trained context, and what is refused.
+// says of itself, texts beyond the trained context, and what is refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -191,8 +191,8 @@ TEST(Llama, DocumentsDoNotDisturbEachOther) {
   EXPECT_EQ(both->token_losses(1), alone->token_losses(0));
 }
 
-// The divergence of a model with a soft-cap from itself under other rules is that of its capped
-// logits: with a cap near 0 all distributions are alike.
+// The divergence of a model with a soft-cap from itself under other normalizers is that of its
+// capped logits: with a cap near 0 all distributions are alike.
 TEST(Llama, TheSoftCapOfTheLogitsIsInTheDivergence) {
   const auto divergence = [](double cap) {
     const Changed changed("gemma2-plain", {{"final_logit_softcapping", cap}});

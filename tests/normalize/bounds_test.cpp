@@ -19,8 +19,8 @@ constexpr double kSlack = 1 + 3e-6;
 
 // Math L2v for softmax at temperature t: G = 1/t, F'/S = a/t.
 TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
-  const auto rule = make_normalizer(GetParam() == "avx2" ? "softmax:t=0.3" : "softmax");
-  const double g = 2 * rule->traits().lipschitz;
+  const auto normalizer = make_normalizer(GetParam() == "avx2" ? "softmax:t=0.3" : "softmax");
+  const double g = 2 * normalizer->traits().lipschitz;
   std::size_t tight = 0;
   for (std::uint64_t i = 0; i < kRows; ++i) {
     const auto logits = any_row(i);
@@ -28,8 +28,8 @@ TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
     const double n = static_cast<double>(size);
     const RowContext context{static_cast<Index>(size), static_cast<Index>(size) - 1};
     std::vector<float> a(size);
-    const WeightSums sums = rule->weigh(logits, context, std::span(a));
-    const auto norms = rule->jacobian_norms(logits, a, sums, context);
+    const WeightSums sums = normalizer->weigh(logits, context, std::span(a));
+    const auto norms = normalizer->jacobian_norms(logits, a, sums, context);
     double top = 0, product = 0, square = 0;
     for (std::size_t j = 0; j < size; ++j) {
       double others = 0;
@@ -64,14 +64,14 @@ TEST_P(Bounds, TheValidBoundsOnTheJacobianHold) {
 
 // Math L1 with F = exp on [-r, r]: m = e^-r, M = e^r; and Corollary 1 with D/T = r.
 TEST_P(Bounds, LemmaOneAndCorollaryOneHoldOnSoftmaxWeights) {
-  const auto rule = make_normalizer("softmax");
+  const auto normalizer = make_normalizer("softmax");
   std::size_t violated = 0;
   for (std::uint64_t i = 0; i < kRows; ++i) {
     const auto logits = any_row(i);
     const double n = static_cast<double>(logits.size());
     std::vector<float> a(logits.size());
     const RowContext context{static_cast<Index>(logits.size()), 0};
-    const WeightSums sums = rule->weigh(logits, context, std::span(a));
+    const WeightSums sums = normalizer->weigh(logits, context, std::span(a));
     double r = 0;
     for (float l : logits) r = std::max(r, std::abs(double{l}));
     if (r > 40) continue;  // bounds below the smallest float
@@ -97,11 +97,11 @@ TEST_P(Bounds, LemmaOneAndCorollaryOneHoldOnSoftmaxWeights) {
 
 // Math C-6: 1/(4T), a bound on entries, is not one on the norm.
 TEST_P(Bounds, AQuarterDoesNotBoundTheNorm) {
-  const auto rule = make_normalizer("softmax");
+  const auto normalizer = make_normalizer("softmax");
   std::vector<float> a(2);
   const std::vector<float> logits = {1.5f, 1.5f};
-  const WeightSums sums = rule->weigh(logits, {2, 1}, std::span(a));
-  EXPECT_EQ(rule->jacobian_norms(logits, a, sums, {2, 1}).spectral, 0.5);
+  const WeightSums sums = normalizer->weigh(logits, {2, 1}, std::span(a));
+  EXPECT_EQ(normalizer->jacobian_norms(logits, a, sums, {2, 1}).spectral, 0.5);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What every normaliser promises, on thousands of rows.
+// What every normalizer promises, on thousands of rows.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -13,14 +13,14 @@ namespace {
 
 class EveryNormalizer : public ::testing::TestWithParam<std::string> {
  protected:
-  const std::unique_ptr<Normalizer> rule_ = make_normalizer(GetParam());
+  const std::unique_ptr<Normalizer> normalizer_ = make_normalizer(GetParam());
 
   static RowContext context(std::size_t n) {
     return {static_cast<Index>(n), static_cast<Index>(n) - 1};
   }
   std::vector<double> weigh(const std::vector<double>& logits) const {
     std::vector<double> a(logits.size());
-    rule_->weigh(logits, context(logits.size()), std::span(a));
+    normalizer_->weigh(logits, context(logits.size()), std::span(a));
     return a;
   }
 };
@@ -32,7 +32,7 @@ std::vector<double> widened(const std::vector<float>& row) {
   return {row.begin(), row.end()};
 }
 
-// Rows whose logits stay within the range where unbounded rules (poly, relu) are of size 1.
+// Rows whose logits stay within the range where unbounded normalizers (poly, relu) are of size 1.
 std::vector<float> mild_row(std::uint64_t i) {
   std::vector<float> row = any_row(i);
   for (float& l : row) l = 4 * std::tanh(l / 4);
@@ -49,7 +49,7 @@ TEST_P(EveryNormalizer, TheFastPathAgreesWithFloat64) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
     const auto exact = weigh(widened(row));
     std::vector<float> fast(row.size());
-    const WeightSums sums = rule_->weigh(row, context(row.size()), std::span(fast));
+    const WeightSums sums = normalizer_->weigh(row, context(row.size()), std::span(fast));
     double mass = 0, magnitude = 0, square = 0, cube = 0;
     for (const double a : exact) {
       mass += a;
@@ -86,9 +86,9 @@ TEST_P(EveryNormalizer, TheFastPathWorksInPlaceAndWithoutWeights) {
     const auto row = i % 2 == 0 ? mild_row(i) : any_row(i);
     std::vector<float> weights(row.size()), in_place = row;
     const RowContext at = context(row.size());
-    const WeightSums apart = rule_->weigh(row, at, std::span(weights));
-    const WeightSums over = rule_->weigh(in_place, at, std::span(in_place));
-    const WeightSums alone = rule_->weigh(row, at, std::span<float>());
+    const WeightSums apart = normalizer_->weigh(row, at, std::span(weights));
+    const WeightSums over = normalizer_->weigh(in_place, at, std::span(in_place));
+    const WeightSums alone = normalizer_->weigh(row, at, std::span<float>());
     ASSERT_EQ(in_place, weights) << i;
     for (const WeightSums& sums : {over, alone}) {
       ASSERT_EQ(sums.square, apart.square) << i;
@@ -107,10 +107,10 @@ TEST_P(EveryNormalizer, ALogitThatIsNotFiniteIsReported) {
       std::vector<float> row(n, 0.5f), weights(n);
       row[n / 2] = bad;
       try {
-        EXPECT_TRUE(std::isnan(rule_->weigh(row, context(n), std::span(weights)).log_sum_exp))
+        EXPECT_TRUE(std::isnan(normalizer_->weigh(row, context(n), std::span(weights)).log_sum_exp))
             << n << " " << bad;
-      } catch (const BadInputError&) {  // rules of a positive F say so themselves
-        EXPECT_TRUE(rule_->traits().pointwise);
+      } catch (const BadInputError&) {  // normalizers of a positive F say so themselves
+        EXPECT_TRUE(normalizer_->traits().pointwise);
       }
     }
   }
@@ -122,9 +122,9 @@ TEST_P(EveryNormalizer, ARowThatSeesNoKeyHasNoWeights) {
     const std::vector<float> row(n, kHidden);
     std::vector<float> weights(n, 1.0f), in_place = row;
     const RowContext at = context(n);
-    for (const WeightSums& sums :
-         {rule_->weigh(row, at, std::span(weights)), rule_->weigh(row, at, std::span<float>()),
-          rule_->weigh(in_place, at, std::span(in_place))}) {
+    for (const WeightSums& sums : {normalizer_->weigh(row, at, std::span(weights)),
+                                   normalizer_->weigh(row, at, std::span<float>()),
+                                   normalizer_->weigh(in_place, at, std::span(in_place))}) {
       for (const double sum : {sums.mass, sums.abs_mass, sums.square, sums.cube, sums.max, sums.min,
                                sums.rest_mass, sums.rest_square, sums.rest_cube}) {
         EXPECT_EQ(sum, 0) << n;
@@ -140,7 +140,7 @@ TEST_P(EveryNormalizer, ARowThatSeesNoKeyHasNoWeights) {
 }
 
 TEST_P(EveryNormalizer, KeepsWhatItsTraitsPromise) {
-  const NormalizerTraits traits = rule_->traits();
+  const NormalizerTraits traits = normalizer_->traits();
   bool zero = false, negative = false;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const auto row = widened(i % 2 == 0 ? mild_row(i) : any_row(i));
@@ -180,20 +180,21 @@ TEST_P(EveryNormalizer, KeepsWhatItsTraitsPromise) {
 }
 
 // The dense Jacobian, column by column.
-Eigen::MatrixXd dense(const Normalizer& rule, const std::vector<double>& row, RowContext context) {
+Eigen::MatrixXd dense(const Normalizer& normalizer, const std::vector<double>& row,
+                      RowContext context) {
   const auto n = static_cast<Eigen::Index>(row.size());
   Eigen::MatrixXd out(n, n);
   std::vector<double> unit(row.size(), 0.0), column(row.size());
   for (Eigen::Index j = 0; j < n; ++j) {
     unit[static_cast<std::size_t>(j)] = 1;
-    rule.jvp(row, context, unit, column);
+    normalizer.jvp(row, context, unit, column);
     unit[static_cast<std::size_t>(j)] = 0;
     out.col(j) = Eigen::Map<Eigen::VectorXd>(column.data(), n);
   }
   return out;
 }
 
-// Rows of 1 to 12 logits without ties: rules with kinks have them elsewhere with probability 1.
+// Rows of 1 to 12 logits without ties: the kinks of a normalizer are elsewhere with probability 1.
 std::vector<double> short_row(std::uint64_t i) {
   std::mt19937_64 generator(i);
   std::normal_distribution<double> normal(0.0, i % 3 == 0 ? 0.3 : 1.5);
@@ -209,7 +210,7 @@ TEST_P(EveryNormalizer, TheJacobianIsThatOfCentralDifferences) {
   int compared = 0, unsettled = 0;
   for (std::uint64_t i = 0; i < 600; ++i) {
     const auto row = short_row(i);
-    const auto j = dense(*rule_, row, context(row.size()));
+    const auto j = dense(*normalizer_, row, context(row.size()));
     for (std::size_t c = 0; c < row.size(); ++c) {
       const auto difference = [&](double step) {
         auto up = row, down = row;
@@ -243,14 +244,14 @@ TEST_P(EveryNormalizer, ProductsAndNormsAreThoseOfTheMatrix) {
   for (std::uint64_t i = 0; i < 400; ++i) {
     const auto row = short_row(i);
     const RowContext at = context(row.size());
-    const auto j = dense(*rule_, row, at);
+    const auto j = dense(*normalizer_, row, at);
     const auto n = static_cast<Eigen::Index>(row.size());
     std::vector<double> v(row.size()), out(row.size());
     for (std::size_t k = 0; k < v.size(); ++k) v[k] = std::sin(static_cast<double>(i + 3 * k));
-    rule_->vjp(row, at, v, out);
+    normalizer_->vjp(row, at, v, out);
     const Eigen::VectorXd expected = j.transpose() * Eigen::Map<Eigen::VectorXd>(v.data(), n);
     Jacobian exact;
-    rule_->jacobian(row, at, exact);
+    normalizer_->jacobian(row, at, exact);
     ASSERT_LE(exact.terms.size(), 4u);
     // Near the edge of a support entries of 1e4 cancel to 1.
     double size = 1 + j.norm();
@@ -262,10 +263,10 @@ TEST_P(EveryNormalizer, ProductsAndNormsAreThoseOfTheMatrix) {
     ASSERT_NEAR(exact.frobenius(), j.norm(), 1e-11 * size) << i;
     ASSERT_NEAR(exact.spectral(), spectral, 1e-9 * size) << i;
     std::vector<float> narrow(row.begin(), row.end()), weights(row.size());
-    const WeightSums sums = rule_->weigh(narrow, at, std::span(weights));
-    const auto norms = rule_->jacobian_norms(narrow, weights, sums, at);
+    const WeightSums sums = normalizer_->weigh(narrow, at, std::span(weights));
+    const auto norms = normalizer_->jacobian_norms(narrow, weights, sums, at);
     // A logit next to a kink may be on its other side in float32.
-    const auto rounded = dense(*rule_, widened(narrow), at);
+    const auto rounded = dense(*normalizer_, widened(narrow), at);
     const double largest = Eigen::JacobiSVD<Eigen::MatrixXd>(rounded).singularValues()[0];
     ASSERT_NEAR(norms.spectral, largest, 2e-5 * size) << i;
     ASSERT_NEAR(norms.frobenius, rounded.norm(), 2e-5 * size) << i;
@@ -276,16 +277,16 @@ TEST_P(EveryNormalizer, ProductsAndNormsAreThoseOfTheMatrix) {
     if (!std::isnan(norms.bound_paper)) {
       ASSERT_LE(largest, norms.bound_paper * (1 + 1e-5) + 1e-7) << i;
     }
-    ASSERT_LE(largest, rule_->lipschitz(at) * (1 + 1e-9) + 1e-12) << i;
+    ASSERT_LE(largest, normalizer_->lipschitz(at) * (1 + 1e-9) + 1e-12) << i;
   }
 }
 
 // Lemma 1: with logits in [-r, r] weights lie in [C1/n, C2/n], C1 and C2 the same for all n.
 TEST_P(EveryNormalizer, Lemma1HoldsWhereItApplies) {
-  const bool applies = rule_->info().lemma1.starts_with("applies");
+  const bool applies = normalizer_->info().lemma1.starts_with("applies");
   for (double range : {0.1, 1.0, 3.0}) {
-    if (rule_->traits().unit_norms) range = std::min(range, 1.0);
-    const auto constants = rule_->lemma1_constants(range);
+    if (normalizer_->traits().unit_norms) range = std::min(range, 1.0);
+    const auto constants = normalizer_->lemma1_constants(range);
     // F of poly-normalized:m=2 is 0 at -2.
     const bool here = applies && !(GetParam() == "poly-normalized:m=2" && range > 2);
     ASSERT_EQ(constants.has_value(), here) << range;
@@ -301,7 +302,7 @@ TEST_P(EveryNormalizer, Lemma1HoldsWhereItApplies) {
     }
   }
   if (!applies) {
-    EXPECT_NE(rule_->info().lemma1.find(':'), std::string::npos) << "why";
+    EXPECT_NE(normalizer_->info().lemma1.find(':'), std::string::npos) << "why";
   }
 }
 

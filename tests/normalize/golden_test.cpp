@@ -65,25 +65,25 @@ TEST(Golden, AdaptiveTemperatureReadsItsPolynomialFromTheHighestPower) {
 }
 
 // The wrapper with a function of the user's own: F = 2 + tanh.
-TEST(Golden, AnyPositiveFunctionIsARule) {
+TEST(Golden, AnyPositiveFunctionIsANormalizer) {
   ScalarFunction f;
   f.value = [](double x) { return 2 + std::tanh(x); };
   f.slope = [](double x) { return 1 - std::tanh(x) * std::tanh(x); };
   f.relative = 0.536;
   NormalizerInfo info;
   info.name = "mine";
-  const auto rule = make_pointwise(info, f);
+  const auto normalizer = make_pointwise(info, f);
   std::vector<double> a(2);
-  rule->weigh(std::vector<double>{0, 100}, {2, 1}, std::span(a));
+  normalizer->weigh(std::vector<double>{0, 100}, {2, 1}, std::span(a));
   EXPECT_NEAR(a[0], .4, 1e-12);
   Jacobian j;
-  rule->jacobian(std::vector<double>{0, 100}, {2, 1}, j);
+  normalizer->jacobian(std::vector<double>{0, 100}, {2, 1}, j);
   // dF/S = (1/5, 0): column 0 is (1 - a_0, -a_1)/5.
   std::vector<double> out(2);
   j.apply(std::vector<double>{1, 0}, out);
   EXPECT_NEAR(out[0], .6 / 5, 1e-12);
   EXPECT_NEAR(out[1], -.6 / 5, 1e-12);
-  EXPECT_NEAR(rule->lemma1_constants(50)->upper, 3, 1e-9);
+  EXPECT_NEAR(normalizer->lemma1_constants(50)->upper, 3, 1e-9);
   f.value = [](double x) { return x; };
   EXPECT_THROW(
       make_pointwise(info, f)->weigh(std::vector<double>{-1}, {1, 0}, std::span(a).first(1)),
@@ -106,11 +106,11 @@ TEST(Golden, WeightsOutliveTheFunction) {
     softmax->jacobian(row, at, exact);
     for (const char* f : {"softplus", "sigmoid", "exp"}) {
       if (level > 0 && f[0] != 'e') continue;
-      const auto rule = make_normalizer(std::string("pointwise:f=") + f);
-      rule->weigh(row, at, std::span(weights));
+      const auto normalizer = make_normalizer(std::string("pointwise:f=") + f);
+      normalizer->weigh(row, at, std::span(weights));
       std::vector<float> fast(40);
-      const WeightSums sums = rule->weigh(narrow, at, std::span(fast));
-      rule->jacobian(row, at, found);
+      const WeightSums sums = normalizer->weigh(narrow, at, std::span(fast));
+      normalizer->jacobian(row, at, found);
       for (std::size_t i = 0; i < row.size(); ++i) {
         ASSERT_NEAR(weights[i], expected[i], 1e-13 * expected[i]) << f << " at " << level;
         ASSERT_NEAR(fast[i], expected[i], 1e-6 * expected[i]) << f << " at " << level;
@@ -118,12 +118,12 @@ TEST(Golden, WeightsOutliveTheFunction) {
       }
       EXPECT_NEAR(sums.mass, 1, 1e-6) << f << " at " << level;
       EXPECT_NEAR(found.spectral(), exact.spectral(), 1e-9 * exact.spectral()) << f << level;
-      EXPECT_EQ(rule->jacobian_norms(narrow, fast, sums, at).spectral, found.spectral());
+      EXPECT_EQ(normalizer->jacobian_norms(narrow, fast, sums, at).spectral, found.spectral());
     }
   }
 }
 
-// On both sides of where the rule turns to logarithms, against its definition in more digits.
+// On both sides of where the normalizer turns to logarithms, against its definition in more digits.
 TEST(Golden, LogarithmsJoinTheFunctionItself) {
   for (const double level : {-39.0, -41.0, -459.0, -462.0}) {
     const std::vector<double> row = {level, level - 1.5, level - 0.25, level - 30, level + 1};
@@ -136,10 +136,10 @@ TEST(Golden, LogarithmsJoinTheFunctionItself) {
         expected.push_back(f[1] == 'o' ? std::log1p(e) : e / (1 + e));
         sum += expected.back();
       }
-      const auto rule = make_normalizer(std::string("pointwise:f=") + f);
-      rule->weigh(row, {5, 4}, std::span(weights));
+      const auto normalizer = make_normalizer(std::string("pointwise:f=") + f);
+      normalizer->weigh(row, {5, 4}, std::span(weights));
       Jacobian j;
-      rule->jacobian(row, {5, 4}, j);
+      normalizer->jacobian(row, {5, 4}, j);
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto a = static_cast<double>(expected[i] / sum);
         EXPECT_NEAR(weights[i], a, 1e-13 * a) << f << " at " << row[i];
@@ -160,10 +160,10 @@ TEST(Golden, LipschitzConstants) {
   EXPECT_EQ(make_normalizer("sigmoid")->lipschitz(two), .25);
   // Attained at two equal logits.
   for (const char* spec : {"softmax:t=0.2", "entmax:alpha=1.5", "sparsemax", "stieltjes:q=4"}) {
-    const auto rule = make_normalizer(spec);
+    const auto normalizer = make_normalizer(spec);
     Jacobian j;
-    rule->jacobian(std::vector<double>{0.3, 0.3}, two, j);
-    EXPECT_NEAR(j.spectral(), rule->lipschitz(two), 1e-9) << spec;
+    normalizer->jacobian(std::vector<double>{0.3, 0.3}, two, j);
+    EXPECT_NEAR(j.spectral(), normalizer->lipschitz(two), 1e-9) << spec;
   }
 }
 

@@ -19,7 +19,7 @@ std::string message(const std::string& spec) {
   return "accepted";
 }
 
-TEST(Registry, MakesEveryRuleByNameWithItsDefaults) {
+TEST(Registry, MakesEveryNormalizerByNameWithItsDefaults) {
   ASSERT_FALSE(normalizers().empty());
   EXPECT_EQ(normalizers().front().name, "softmax");
   for (const NormalizerInfo& info : normalizers()) {
@@ -41,7 +41,7 @@ TEST(Registry, ReadsParameters) {
   EXPECT_EQ(make_normalizer("softmax:t=2e1")->info().parameters.text(), "t=20");
 }
 
-TEST(Registry, AnotherValueOfOneParameterMakesAnotherRule) {
+TEST(Registry, AnotherValueOfOneParameterMakesAnotherNormalizer) {
   NormalizerInfo info = make_normalizer("ssmax:b=0.5")->info();
   EXPECT_TRUE(info.parameters.given("b"));
   EXPECT_FALSE(info.parameters.given("s"));
@@ -87,10 +87,10 @@ TEST(Registry, RefusesWhatItCannotRead) {
     EXPECT_EQ(got.find('\n'), std::string::npos) << got;
   };
   expect("", "found \"\"; `headgauge normalizers` lists them");
-  expect("softmaxx", "a rule such as softmax, softmax1, softcap, found \"softmaxx\"");
-  expect("entmx", "a rule such as entmax");
-  expect("sparse", "a rule such as sparsemax");
-  expect("sasoft", "a rule such as sasoftmax, sasoftmax-plain");
+  expect("softmaxx", "a normalizer such as softmax, softmax1, softcap, found \"softmaxx\"");
+  expect("entmx", "a normalizer such as entmax");
+  expect("sparse", "a normalizer such as sparsemax");
+  expect("sasoft", "a normalizer such as sasoftmax, sasoftmax-plain");
   expect("Softmax", "found \"Softmax\"");
   expect("softmax:", "expected name:key=value,..., found \"\"");
   expect("softmax:t", "found \"t\"");

@@ -11,8 +11,8 @@
 namespace headgauge {
 namespace {
 
-class SoftmaxRule : public EveryLevel {};
-HEADGAUGE_EVERY_LEVEL(SoftmaxRule);
+class SoftmaxNormalizer : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(SoftmaxNormalizer);
 
 RowContext context(std::size_t n) {
   return {static_cast<Index>(n), static_cast<Index>(n) - 1};
@@ -20,9 +20,9 @@ RowContext context(std::size_t n) {
 
 // One row through the float32 path.
 struct Weighed {
-  Weighed(const Normalizer& rule, const std::vector<float>& logits) : weights(logits.size()) {
-    sums = rule.weigh(logits, context(logits.size()), std::span(weights));
-    norms = rule.jacobian_norms(logits, weights, sums, context(logits.size()));
+  Weighed(const Normalizer& normalizer, const std::vector<float>& logits) : weights(logits.size()) {
+    sums = normalizer.weigh(logits, context(logits.size()), std::span(weights));
+    norms = normalizer.jacobian_norms(logits, weights, sums, context(logits.size()));
   }
   std::vector<float> weights;
   WeightSums sums;
@@ -30,10 +30,10 @@ struct Weighed {
 };
 
 // Math 8.
-TEST_P(SoftmaxRule, GoldenNumbers) {
-  const auto rule = make_normalizer("softmax");
+TEST_P(SoftmaxNormalizer, GoldenNumbers) {
+  const auto normalizer = make_normalizer("softmax");
   const std::vector<float> logits = {2, 1, 0, -1};
-  const Weighed row(*rule, logits);
+  const Weighed row(*normalizer, logits);
   const std::vector<double> golden = {.64391426, .23688282, .08714432, .0320586};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(row.weights[i], golden[i], 1e-6);
   EXPECT_NEAR(row.norms.spectral, .36295275, 1e-6);
@@ -46,18 +46,18 @@ TEST_P(SoftmaxRule, GoldenNumbers) {
   for (std::size_t j = 0; j < 4; ++j) {
     std::vector<double> unit(4, 0.0), column(4);
     unit[j] = 1;
-    rule->jvp(exact, context(4), unit, column);
+    normalizer->jvp(exact, context(4), unit, column);
     for (double x : column) largest = std::max(largest, std::abs(x));
   }
   EXPECT_NEAR(largest, .22928869, 1e-7);
 }
 
-TEST_P(SoftmaxRule, TwoEqualLogitsReachTheLipschitzConstant) {
+TEST_P(SoftmaxNormalizer, TwoEqualLogitsReachTheLipschitzConstant) {
   for (const double t : {0.01, 0.3, 1.0, 7.0}) {
-    const auto rule = make_normalizer("softmax:t=" + std::to_string(t));
-    const Weighed row(*rule, {0.0f, 0.0f});
+    const auto normalizer = make_normalizer("softmax:t=" + std::to_string(t));
+    const Weighed row(*normalizer, {0.0f, 0.0f});
     EXPECT_NEAR(row.norms.spectral, 1 / (2 * t), 1e-6 / t);
-    EXPECT_NEAR(rule->traits().lipschitz, 1 / (2 * t), 1e-12 / t);
+    EXPECT_NEAR(normalizer->traits().lipschitz, 1 / (2 * t), 1e-12 / t);
     EXPECT_NEAR(row.norms.bound, 1 / (2 * t), 1e-6 / t);
   }
 }
@@ -99,51 +99,51 @@ struct Jacobian {
 };
 
 // Design section 4: 2e-5 relative. Here on every row, the nearly one-hot ones included.
-TEST_P(SoftmaxRule, JacobianNormsOnEveryRow) {
+TEST_P(SoftmaxNormalizer, JacobianNormsOnEveryRow) {
   for (std::uint64_t i = 0; i < 300; ++i) {
     const auto logits = any_row(i);
     for (const double t : {1.0, 0.25}) {
-      const auto rule = make_normalizer(t == 1 ? "softmax" : "softmax:t=0.25");
+      const auto normalizer = make_normalizer(t == 1 ? "softmax" : "softmax:t=0.25");
       const Jacobian exact(logits, t);
       // Weights beyond e^-60 of the largest are beyond float32.
       if (exact.frobenius < 1e-25L) continue;
-      const Weighed row(*rule, logits);
+      const Weighed row(*normalizer, logits);
       EXPECT_NEAR(row.norms.frobenius, exact.frobenius, 2e-5 * exact.frobenius) << i;
       EXPECT_NEAR(row.norms.spectral, exact.spectral, 2e-5 * exact.spectral) << i;
     }
   }
 }
 
-TEST_P(SoftmaxRule, NearlyOneHotRowsKeepTheDigitsOfTheNorms) {
-  const auto rule = make_normalizer("softmax");
+TEST_P(SoftmaxNormalizer, NearlyOneHotRowsKeepTheDigitsOfTheNorms) {
+  const auto normalizer = make_normalizer("softmax");
   for (const std::size_t n : {2u, 3u, 17u, 300u}) {
     for (const float gap : {1.0f, 5.0f, 10.0f, 15.0f, 20.0f, 30.0f, 38.0f}) {
       std::vector<float> logits = normals(static_cast<Index>(n), n, 0.7);
       logits[n / 2] = *std::ranges::max_element(logits) + gap;
       const Jacobian exact(logits, 1.0);
-      const Weighed row(*rule, logits);
+      const Weighed row(*normalizer, logits);
       EXPECT_NEAR(row.norms.frobenius, exact.frobenius, 2e-5 * exact.frobenius) << n << " " << gap;
       EXPECT_NEAR(row.norms.spectral, exact.spectral, 2e-5 * exact.spectral) << n << " " << gap;
     }
   }
 }
 
-TEST_P(SoftmaxRule, BothPrecisionsGiveTheSameWeights) {
+TEST_P(SoftmaxNormalizer, BothPrecisionsGiveTheSameWeights) {
   for (std::uint64_t i = 0; i < 300; ++i) {
     const auto logits = any_row(i);
     const std::vector<double> exact(logits.begin(), logits.end());
     for (const char* spec : {"softmax", "softmax:t=0.1", "softmax:t=3"}) {
-      const auto rule = make_normalizer(spec);
-      const Weighed row(*rule, logits);
+      const auto normalizer = make_normalizer(spec);
+      const Weighed row(*normalizer, logits);
       std::vector<double> weights(exact.size());
-      rule->weigh(exact, context(exact.size()), std::span(weights));
+      normalizer->weigh(exact, context(exact.size()), std::span(weights));
       double mass = 0;
       for (std::size_t j = 0; j < weights.size(); ++j) {
         EXPECT_NEAR(row.weights[j], weights[j], 2e-5 * weights[j] + 1e-37) << spec << " " << i;
         mass += weights[j];
       }
       EXPECT_NEAR(mass, 1.0, 1e-13);
-      const double t = 1 / (2 * rule->traits().lipschitz);
+      const double t = 1 / (2 * normalizer->traits().lipschitz);
       double lse = 0;
       for (double l : exact) lse += std::exp((l - row.sums.max_logit) / t);
       lse = std::log(lse) + row.sums.max_logit / t;
@@ -155,13 +155,13 @@ TEST_P(SoftmaxRule, BothPrecisionsGiveTheSameWeights) {
 }
 
 // Central differences of weigh().
-TEST_P(SoftmaxRule, JacobianProductsAgreeWithDifferences) {
+TEST_P(SoftmaxNormalizer, JacobianProductsAgreeWithDifferences) {
   for (std::uint64_t i = 0; i < 200; ++i) {
     const auto row = any_row(i);
     const std::size_t n = row.size();
     const std::vector<double> logits(row.begin(), row.end());
     for (const double t : {1.0, 0.5, 4.0}) {
-      const auto rule = make_normalizer("softmax:t=" + std::to_string(t));
+      const auto normalizer = make_normalizer("softmax:t=" + std::to_string(t));
       const auto direction = normals(static_cast<Index>(n), i + 7);
       const auto other = normals(static_cast<Index>(n), i + 8);
       const std::vector<double> v(direction.begin(), direction.end());
@@ -170,11 +170,11 @@ TEST_P(SoftmaxRule, JacobianProductsAgreeWithDifferences) {
       constexpr double kStep = 1e-5;
       auto moved = logits;
       for (std::size_t j = 0; j < n; ++j) moved[j] = logits[j] + kStep * v[j];
-      rule->weigh(moved, context(n), std::span(up));
+      normalizer->weigh(moved, context(n), std::span(up));
       for (std::size_t j = 0; j < n; ++j) moved[j] = logits[j] - kStep * v[j];
-      rule->weigh(moved, context(n), std::span(down));
-      rule->jvp(logits, context(n), v, forward);
-      rule->vjp(logits, context(n), u, backward);
+      normalizer->weigh(moved, context(n), std::span(down));
+      normalizer->jvp(logits, context(n), v, forward);
+      normalizer->vjp(logits, context(n), u, backward);
       double left = 0, right = 0, size = 0;
       for (std::size_t j = 0; j < n; ++j) {
         EXPECT_NEAR(forward[j], (up[j] - down[j]) / (2 * kStep), 1e-6) << i << " " << t;

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
 from tests.reference.catalogue import dims_of
 from tests.reference.critical import critical_n
-from tests.reference.normalizers import make_rule
+from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import envelope, envelope_paper
 from tests.reference.settings import Metric, Settings
 
 Array = npt.NDArray[Any]
 Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position
-Walk = dict[str, Array]  # what critical N needs of one head
-LayerResult = tuple[dict[int, Cells], dict[int, Walk], Cells]  # by head, by head, coverage
+PrefixMeans = dict[str, Array]  # what critical N needs of one head
+LayerResult = tuple[dict[int, Cells], dict[int, PrefixMeans], Cells]  # by head, by head, coverage
 Grid = dict[tuple[int, ...], Mean]
 
 
@@ -55,14 +55,14 @@ def whole_model_critical(distance: Array, context: Array, settings: Settings) ->
 
 
 def critical_metrics(
-    walks: dict[tuple[int, int], Walk], shape: tuple[int, int], settings: Settings
+    prefixes: dict[tuple[int, int], PrefixMeans], shape: tuple[int, int], settings: Settings
 ) -> dict[str, Metric]:
-    distance = np.stack([walk["distance"] for walk in walks.values()])
-    context = np.stack([walk["context"] for walk in walks.values()])
+    distance = np.stack([means["distance"] for means in prefixes.values()])
+    context = np.stack([means["context"] for means in prefixes.values()])
     metrics = whole_model_critical(distance, context, settings)
     own = np.full((*shape, len(settings.lengths)), np.nan)
-    for where, walk in walks.items():
-        own[where] = walk["own"]
+    for where, means in prefixes.items():
+        own[where] = means["own"]
     fraction = np.where(own > 0, own / np.asarray(settings.lengths, dtype=np.float64), np.nan)
     dims = dims_of("critical_n_head")
     metrics["critical_n_head"] = Metric(dims, own)
@@ -76,7 +76,7 @@ def sensitivity_bounds(
     """The envelopes, the same for every head scanned, and the largest of the heads."""
     scanned = ~np.isnan(sensitivity.values).all(axis=(2, 3))[:, :, None, None]
     grids = settings.temperatures, settings.epsilons
-    simplex = make_rule(settings.normalizer).simplex
+    simplex = make_normalizer(settings.normalizer).simplex
     valid = np.where(scanned, envelope(*grids, steepest, simplex), np.nan)
     printed = np.where(scanned, envelope_paper(*grids), np.nan)
     largest = np.nanmax(sensitivity.values, axis=(0, 1))
@@ -116,14 +116,14 @@ def assemble(
     shape = len(layers), len(heads)
     metrics: dict[str, Metric] = {}
     grid: dict[str, Grid] = {}
-    walks: dict[tuple[int, int], Walk] = {}
+    prefixes: dict[tuple[int, int], PrefixMeans] = {}
     for i, layer in enumerate(layers):
-        by_head, walk_of, together = results[layer]
+        by_head, prefixes_of, together = results[layer]
         for head, cells in by_head.items():
             for name, cell in cells.items():
                 grid.setdefault(name, {})[i, heads.index(head)] = cell
-            if walk_of[head]:
-                walks[i, heads.index(head)] = walk_of[head]
+            if prefixes_of[head]:
+                prefixes[i, heads.index(head)] = prefixes_of[head]
         for name, cell in together.items():
             grid.setdefault(name, {})[(i,)] = cell
     for name, placed in grid.items():
@@ -135,8 +135,8 @@ def assemble(
             metrics[name] = Metric(bare.dims, bare.values, doubt=bare.doubt)
     if "forecast_coverage" in metrics:
         metrics |= capacity_metrics(metrics)
-    if walks:
-        metrics |= critical_metrics(walks, shape, settings)
+    if prefixes:
+        metrics |= critical_metrics(prefixes, shape, settings)
     if "sensitivity" in metrics:
         metrics |= sensitivity_bounds(metrics["sensitivity"], settings, steepest)
     return metrics

@@ -41,7 +41,7 @@ from tests.reference.sources import Document, dump_document, model_documents
 
 Array = npt.NDArray[Any]
 
-STDERR_RELATIVE = 0.02  # a standard error agrees to 2 %, or to the tolerance of its value
+ERROR_RELATIVE = 0.02  # a standard error agrees to 2 %, or to the tolerance of its value
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Check:
     worst: float = 0.0  # |found - expected|
     share: float = 0.0  # of what the tolerance allows
     where: str = ""
-    stderr_compared: int = 0
+    errors_compared: int = 0
     rows_compared: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -133,8 +133,8 @@ def check_stderr(
         check.failures.append(f"stderr: shape {found.shape}, expected {expected.stderr.shape}")
         return
     check.failures += _nulls(found, expected.stderr, "stderr", where)
-    check.stderr_compared = int((~np.isnan(found) & ~np.isnan(expected.stderr)).sum())
-    limit = np.maximum(STDERR_RELATIVE * np.abs(expected.stderr), allowed)
+    check.errors_compared = int((~np.isnan(found) & ~np.isnan(expected.stderr)).sum())
+    limit = np.maximum(ERROR_RELATIVE * np.abs(expected.stderr), allowed)
     index, _, share = _worst(found, expected.stderr, limit)
     if share > 1.0:
         check.failures.append(
@@ -188,7 +188,7 @@ def report(checks: list[Check], elapsed: float) -> None:
             print(f"    {failure}")
     failed = sum(bool(check.failures) for check in checks)
     values = sum(check.compared for check in checks)
-    errors = sum(check.stderr_compared for check in checks)
+    errors = sum(check.errors_compared for check in checks)
     counts = sum(check.rows_compared for check in checks)
     print(
         f"{len(checks)} metrics, {values} values, {errors} standard errors and {counts} row counts "

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.normalizers import Rule
+from tests.reference.normalizers import Normalizer
 from tests.reference.philox import philox4x32
 
 Array = npt.NDArray[Any]
@@ -86,8 +86,8 @@ class Head:
     causal: bool = True
     document: int = 0
 
-    def logits(self, rule: Rule) -> Array:
-        if rule.unit_norms:
+    def logits(self, normalizer: Normalizer) -> Array:
+        if normalizer.unit_norms:
             lengths = [np.linalg.norm(x, axis=1, keepdims=True) for x in (self.queries, self.keys)]
             return np.asarray((self.queries / lengths[0]) @ (self.keys / lengths[1]).T)
         return np.asarray(self.queries @ self.keys.T * self.scale)
@@ -103,9 +103,9 @@ class Curve:
     unit: float
 
 
-def _outputs(rule: Rule, logits: Array, values: Array) -> Array:
-    """Over exactly these keys. (Rules that look at the query's position are not known here.)"""
-    return np.asarray(rule.weigh(logits, logits.shape[1], 0) @ values)
+def _outputs(normalizer: Normalizer, logits: Array, values: Array) -> Array:
+    """Over exactly these keys. (None of the normalizers here depends on the query's position.)"""
+    return np.asarray(normalizer.weigh(logits, logits.shape[1], 0) @ values)
 
 
 def _moments(outputs: Array) -> tuple[Array, Array]:
@@ -113,17 +113,17 @@ def _moments(outputs: Array) -> tuple[Array, Array]:
 
 
 def error_curves(
-    head: Head, rule: Rule, grid: list[int], replicates: int, seed: int
+    head: Head, normalizer: Normalizer, grid: list[int], replicates: int, seed: int
 ) -> tuple[Curve, Curve]:
     """Of the mean and of the covariance of the head's outputs."""
     length = len(head.queries)
     split = length * 3 // 4
     keys = np.arange(split) if head.causal else np.arange(length)
     queries = np.arange(split, length) if head.causal else np.arange(length)
-    logits, values = head.logits(rule), head.values
+    logits, values = head.logits(normalizer), head.values
 
     def outputs(q: Array, k: Array) -> Array:
-        return _outputs(rule, logits[np.ix_(q, k)], values[k])
+        return _outputs(normalizer, logits[np.ix_(q, k)], values[k])
 
     mean, covariance = _moments(outputs(queries, keys))
     errors = np.zeros((2, len(grid), replicates))
@@ -198,17 +198,17 @@ class Budget:
         return math.exp(low + share * (high - low))
 
 
-def budget(head: Head, rule: Rule, draws: int, seed: int) -> Budget:
+def budget(head: Head, normalizer: Normalizer, draws: int, seed: int) -> Budget:
     """Over the queries in the last quarter of the rows."""
     length = len(head.queries)
-    logits, values = head.logits(rule), head.values
+    logits, values = head.logits(normalizer), head.values
     points = budget_points(length)
     orders = [permutation(seed, BUDGET_KEYS, head.document, draw, length) for draw in range(draws)]
     sums = {sampler: np.zeros(len(points)) for sampler in SAMPLERS}
     constants = []
     for t in range(length - length // 4, length):
         seen = t + 1 if head.causal else length
-        weights = rule.weigh(logits[t : t + 1, :seen], seen, t + 1)[0]
+        weights = normalizer.weigh(logits[t : t + 1, :seen], seen, t + 1)[0]
         full = weights @ values[:seen]
         size = float(np.linalg.norm(full))
         if size == 0.0:
@@ -220,21 +220,27 @@ def budget(head: Head, rule: Rule, draws: int, seed: int) -> Budget:
                 share = draws if sampler == "uniform" else 1
                 kept = _kept_first(sampler, weights, t, head.causal, order)
                 sums[sampler] += _budget_errors(
-                    rule, logits[t], values, kept, points, t, full) / (size * share)
+                    normalizer, logits[t], values, kept, points, t, full) / (size * share)
     count = len(constants)
     return Budget(points, {s: total / count for s, total in sums.items()},
                   float(np.mean(constants)))
 
 
 def _budget_errors(
-    rule: Rule, row: Array, values: Array, kept: Array, points: list[int], t: int, full: Array
+    normalizer: Normalizer,
+    row: Array,
+    values: Array,
+    kept: Array,
+    points: list[int],
+    t: int,
+    full: Array,
 ) -> Array:
     """||o_k - o|| with the first k of the keys `kept`, weighed as if there were no others."""
     errors = np.zeros(len(points))
     for p, k in enumerate(points):
         if k >= len(kept):
             break
-        own = rule.weigh(row[kept[:k]][None, :], k, t + 1)[0]
+        own = normalizer.weigh(row[kept[:k]][None, :], k, t + 1)[0]
         errors[p] = np.linalg.norm(own @ values[kept[:k]] - full)
     return errors
 

@@ -1,4 +1,4 @@
-"""The model with attention exchanged in some heads, in float64: losses, divergence of the next
+"""The model with attention changed in some heads, in float64: losses, divergence of the next
 token, and what the heads would put out on the original's queries, keys and values.
 
 Straight from docs/mathematics.md 7a: every pass is computed from the beginning, every distribution
@@ -17,34 +17,34 @@ import numpy.typing as npt
 
 from tests.reference.averages import RowIndex, row_mean
 from tests.reference.gpt2 import Model, Trace
-from tests.reference.normalizers import Rule, softmax
+from tests.reference.normalizers import Normalizer, softmax
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Exchange:
-    rule: Rule | None = None
+class Intervention:
+    normalizer: Normalizer | None = None
     mask: Callable[[int], Array] | None = None  # t -> bool (t,): the keys that are left
 
 
-Exchanges = dict[tuple[int, int], Exchange]
+Interventions = dict[tuple[int, int], Intervention]
 
 
-class ExchangedModel(Model):
-    """A checkpoint whose heads attend as `exchanges` says, by (layer, head)."""
+class ChangedModel(Model):
+    """A checkpoint whose heads attend as `interventions` says, by (layer, head)."""
 
-    def __init__(self, folder: Path, exchanges: Exchanges | None = None) -> None:
+    def __init__(self, folder: Path, interventions: Interventions | None = None) -> None:
         super().__init__(folder)
-        self.exchanges = exchanges or {}
+        self.interventions = interventions or {}
         self.log_probabilities = np.zeros((0, 0))
 
     def head_weights(self, layer: int, head: int, q: Array, k: Array) -> Array:
         """(L, L) weights of one head, 0 for the keys that a query does not see."""
-        exchange = self.exchanges.get((layer, head), Exchange())
+        intervention = self.interventions.get((layer, head), Intervention())
         length = len(q)
         weights = np.zeros((length, length))
-        if exchange.rule is not None and exchange.rule.unit_norms:
+        if intervention.normalizer is not None and intervention.normalizer.unit_norms:
             scores = (q / np.linalg.norm(q, axis=1, keepdims=True)) @ (
                 k / np.linalg.norm(k, axis=1, keepdims=True)
             ).T
@@ -52,11 +52,12 @@ class ExchangedModel(Model):
             scores = (q @ k.T) * self.config.scale(layer)
         for t in range(1, length + 1):
             kept = np.arange(t)
-            if exchange.mask is not None:
-                kept = kept[exchange.mask(t)]
+            if intervention.mask is not None:
+                kept = kept[intervention.mask(t)]
             row = scores[t - 1, kept][None, :]
-            weigh = exchange.rule.weigh(row, len(kept), t) if exchange.rule else softmax(row)
-            weights[t - 1, kept] = weigh[0]
+            normalizer = intervention.normalizer
+            weighed = normalizer.weigh(row, len(kept), t) if normalizer else softmax(row)
+            weights[t - 1, kept] = weighed[0]
         return weights
 
     def _attend(self, layer: int, q: Array, k: Array, v: Array) -> Array:
@@ -78,7 +79,7 @@ class ExchangedModel(Model):
 
 @dataclass
 class Outcome:
-    """One document under one set of exchanges."""
+    """One document under one set of interventions."""
 
     losses: Array  # (L-1,)
     divergence: Array  # (L,)
@@ -90,33 +91,33 @@ class Counterfactual:
     def __init__(self, folder: Path, ids: list[int]) -> None:
         self.folder = folder
         self.ids = ids
-        self.model = ExchangedModel(folder)
+        self.model = ChangedModel(folder)
         self.trace: Trace = self.model.forward(ids)
 
-    def under(self, exchanges: Exchanges) -> Outcome:
-        model = ExchangedModel(self.folder, exchanges)
+    def under(self, interventions: Interventions) -> Outcome:
+        model = ChangedModel(self.folder, interventions)
         trace = model.forward(self.ids)
         p, q = self.model.log_probabilities, model.log_probabilities
         return Outcome(trace.next_token_loss, (np.exp(p) * (p - q)).sum(axis=1))
 
-    def output_change(self, layer: int, head: int, exchange: Exchange) -> Array:
+    def output_change(self, layer: int, head: int, intervention: Intervention) -> Array:
         """||o' - o|| / ||o|| of every row, NaN where ||o|| = 0."""
         of = self.trace.layers[layer]
         q, k, v = of.queries[head], of.keys[head], of.values[head]
         before = self.model.head_weights(layer, head, q, k) @ v
-        rival = ExchangedModel.__new__(ExchangedModel)
-        rival.config = self.model.config
-        rival.exchanges = {(layer, head): exchange}
-        after = rival.head_weights(layer, head, q, k) @ v
+        changed = ChangedModel.__new__(ChangedModel)
+        changed.config = self.model.config
+        changed.interventions = {(layer, head): intervention}
+        after = changed.head_weights(layer, head, q, k) @ v
         norm = np.linalg.norm(before, axis=1)
         return np.where(norm > 0, np.linalg.norm(after - before, axis=1) / norm, np.nan)
 
-    def kept_mass(self, layer: int, head: int, exchange: Exchange) -> Array:
+    def kept_mass(self, layer: int, head: int, intervention: Intervention) -> Array:
         of = self.trace.layers[layer]
         weights = self.model.head_weights(layer, head, of.queries[head], of.keys[head])
-        assert exchange.mask is not None
+        assert intervention.mask is not None
         return np.array(
-            [weights[t - 1, :t][exchange.mask(t)].sum() for t in range(1, len(weights) + 1)]
+            [weights[t - 1, :t][intervention.mask(t)].sum() for t in range(1, len(weights) + 1)]
         )
 
 

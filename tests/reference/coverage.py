@@ -28,11 +28,11 @@ def _mark(length: int, members: Array, flags: Array) -> Array:
 def union_coverage(members: list[Array], distinct: list[Array], length: int) -> Array:
     """|union of D_h| / |union of I_h| for each row; one (R, N) array for each head."""
     selected = np.zeros((len(members[0]), length), dtype=bool)
-    told = np.zeros_like(selected)
+    separable = np.zeros_like(selected)
     for chosen, flags in zip(members, distinct, strict=True):
         selected |= _mark(length, chosen, np.ones_like(flags))
-        told |= _mark(length, chosen, flags)
-    return np.asarray(told.sum(axis=1) / selected.sum(axis=1))
+        separable |= _mark(length, chosen, flags)
+    return np.asarray(separable.sum(axis=1) / selected.sum(axis=1))
 
 
 def union_independent(members: list[Array], p: Array, length: int) -> Array:

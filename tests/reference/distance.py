@@ -25,7 +25,7 @@ SCALARS = (
 )
 
 
-def walk_distances(a: Array, top: Array, products: Array) -> tuple[Array, Array]:
+def prefix_distances(a: Array, top: Array, products: Array) -> tuple[Array, Array]:
     """dtilde (D2.3) and ||s||^2 (D2.2) for every N = 1..len(top) of one row.
 
     ||a_i x_i - s||^2 = a_i^2 |x_i|^2 - 2 a_i <x_i, s> + |s|^2; <x_i, s> gains one weighted row of
@@ -33,19 +33,19 @@ def walk_distances(a: Array, top: Array, products: Array) -> tuple[Array, Array]
     """
     n, chosen = len(a), a[top]
     norms2 = np.diagonal(products)[:n]
-    walk = products[top, :n]
-    walk *= chosen[:, None]
+    terms = products[top, :n]
+    terms *= chosen[:, None]
     for size in range(1, len(top)):
-        walk[size] += walk[size - 1]
-    onto_last = walk[np.arange(len(top)), top]
+        terms[size] += terms[size - 1]
+    onto_last = terms[np.arange(len(top)), top]
     s2 = np.cumsum(2.0 * chosen * onto_last - chosen**2 * norms2[top])
-    walk *= -2.0 * a
-    walk += a * a * norms2
-    walk += s2[:, None]
-    np.maximum(walk, 0.0, out=walk)
-    np.sqrt(walk, out=walk)
-    inside = np.tril(walk[:, top]).sum(axis=1)
-    return walk.sum(axis=1) - inside, s2
+    terms *= -2.0 * a
+    terms += a * a * norms2
+    terms += s2[:, None]
+    np.maximum(terms, 0.0, out=terms)
+    np.sqrt(terms, out=terms)
+    inside = np.tril(terms[:, top]).sum(axis=1)
+    return terms.sum(axis=1) - inside, s2
 
 
 def largest_cross_distance(top: Array, n: int, sizes: list[int], distances2: Array) -> Array:
@@ -80,9 +80,9 @@ def bounds(
     gaps = np.where(outside, np.abs(selected[:, None] - a), 0.0).sum(axis=1)
     a3 = rest * d1[use] + longest * gaps
     a4 = np.abs(left) @ norms[: a.shape[1]] + count * np.sqrt(np.maximum(s2[use], 0.0))
-    remaining = rest if block.rule.simplex else 1.0 - selected  # as it is printed
+    remaining = rest if block.normalizer.simplex else 1.0 - selected  # as it is printed
     printed = remaining * d1[use] + longest * (selected * count - remaining)
-    only_a4 = block.rule.signed | (selected == 0.0)
+    only_a4 = block.normalizer.signed | (selected == 0.0)
     return np.where(only_a4, a4, np.minimum(a3, a4)), printed, selected
 
 
@@ -157,13 +157,13 @@ def context_distances(block: RowBlock, context: Context, depth: int) -> Array:
 def distance_rows(
     block: RowBlock, points: Points, top_n: list[int], depth: int
 ) -> dict[str, Array]:
-    """The group for each row; `distance_walk` and `context_walk` hold every N = 1..depth.
+    """The group for each row; `distance_prefixes` and `context_prefixes` hold every N = 1..depth.
 
     NaN where n <= N.
     """
     rows = len(block.t)
     found = {name: np.full((rows, len(top_n)), np.nan) for name in SCALARS}
-    walk, squares = np.full((rows, depth), np.nan), np.full((rows, depth), np.nan)
+    distance, squares = np.full((rows, depth), np.nan), np.full((rows, depth), np.nan)
     cross = np.full((rows, len(top_n)), np.nan)
     for row in range(rows):
         n = int(block.n[row])
@@ -171,7 +171,7 @@ def distance_rows(
         if limit < 1:
             continue
         a, top = block.weights[row, :n], block.order[row, :limit]
-        walk[row, :limit], squares[row, :limit] = walk_distances(a, top, points.products)
+        distance[row, :limit], squares[row, :limit] = prefix_distances(a, top, points.products)
         sizes = prefix_sets(top_n, n)
         places = [top_n.index(size) for size in sizes]
         cross[row, places] = largest_cross_distance(top, n, sizes, points.distances2)
@@ -187,9 +187,9 @@ def distance_rows(
         found["distance_bound"][use, place] = valid
         found["distance_bound_paper"][use, place] = printed
         main, upper = expected_terms(block, terms, size)
-        found["distance"][:, place] = walk[:, size - 1]
-        found["margin"][use, place] = walk[use, size - 1] / (block.n[use] - size)
+        found["distance"][:, place] = distance[:, size - 1]
+        found["margin"][use, place] = distance[use, size - 1] / (block.n[use] - size)
         found["expected_distance"][:, place] = main
         found["expected_distance_upper"][:, place] = upper
         found["expected_distance_context"][:, place] = context[:, size - 1]
-    return {**found, "distance_walk": walk, "context_walk": context}
+    return {**found, "distance_prefixes": distance, "context_prefixes": context}

@@ -1,4 +1,4 @@
-"""What a normaliser is to the reference, and the table that the definitions of normalizers.py enter
+"""What a normalizer is to the reference, and the table that the definitions of normalizers.py enter
 themselves into: by name, with their parameters and the specs that whole scans are compared for."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Normalizer:
     """`n` visible keys, `t` the 1-based position of the query."""
 
     weigh: Callable[[Array, int, int], Array]
@@ -25,7 +25,7 @@ class Rule:
     increasing: bool = True
     unit_norms: bool = False  # logits are cosines
     lipschitz: Callable[[int], float] = lambda n: math.inf  # sup ||J||_2 at n keys
-    scale: Callable[[int, int], float] | None = None  # c, where the rule is softmax(c l)
+    scale: Callable[[int, int], float] | None = None  # c, where the normalizer is softmax(c l)
     pointwise: tuple[Function, Function] | None = None  # F and F'
     ridge: Callable[[Array, int], Array] | None = None  # r of J = diag(r) - r r^T / sum r
 
@@ -35,18 +35,18 @@ class Rule:
 
 
 Value = float | str
-Maker = TypeVar("Maker", bound=Callable[..., Rule])
+Maker = TypeVar("Maker", bound=Callable[..., Normalizer])
 
 
 @dataclass(frozen=True)
-class Normalizer:
-    make: Callable[..., Rule]
+class NormalizerEntry:
+    make: Callable[..., Normalizer]
     parameters: dict[str, Value]  # with the value where none is given
     compared: tuple[str, ...]  # specs of whole scans that are compared
     compared_mildly: tuple[str, ...]  # and those on heads whose logits are spread out
 
 
-NORMALIZERS: dict[str, Normalizer] = {}
+NORMALIZERS: dict[str, NormalizerEntry] = {}
 
 
 def _parse(spec: str) -> tuple[str, dict[str, str]]:
@@ -64,18 +64,20 @@ def _value(text: str) -> Value:
 def normalizer(
     defaults: str, compared: Sequence[str] = (), mildly: Sequence[str] = ()
 ) -> Callable[[Maker], Maker]:
-    """Enters the maker of a rule under `defaults`, "name:key=value,...": it is called with these."""
+    """Enters the maker of a normalizer under `defaults`, "name:key=value,...", its arguments."""
     name, parameters = _parse(defaults)
     values = {key: _value(value) for key, value in parameters.items()}
 
     def enter(make: Maker) -> Maker:
-        NORMALIZERS[name] = Normalizer(make, values, tuple(compared) or (name,), tuple(mildly))
+        NORMALIZERS[name] = NormalizerEntry(
+            make, values, tuple(compared) or (name,), tuple(mildly)
+        )
         return make
 
     return enter
 
 
-def make_rule(spec: str) -> Rule:
+def make_normalizer(spec: str) -> Normalizer:
     """`name:key=value,...` as `headgauge normalizers` lists it."""
     name, given = _parse(spec)
     if name not in NORMALIZERS:

@@ -1,7 +1,7 @@
-"""The rules from logits to weights, from docs/mathematics.md section 6, in float64.
+"""The normalizers of docs/mathematics.md section 6, from logits to weights, in float64.
 
-A rule weighs (B, n) logits of rows that see the same number of keys, and has its Jacobian as an
-explicit matrix. Thresholds are found by sorting or by plain bisection. Each rule that
+A normalizer weighs (B, n) logits of rows that see the same number of keys, and has its Jacobian as
+an explicit matrix. Thresholds are found by sorting or by plain bisection. Each normalizer that
 `headgauge normalizers` lists enters itself into the table with @normalizer.
 """
 
@@ -13,10 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference.normalizer_table import NORMALIZERS, Array, Function, Rule, make_rule, normalizer
+from tests.reference.normalizer_table import (
+    NORMALIZERS,
+    Array,
+    Function,
+    Normalizer,
+    make_normalizer,
+    normalizer,
+)
 from tests.reference.scalar_functions import FUNCTIONS, sigmoid
 
-__all__ = ["NORMALIZERS", "Array", "Function", "Rule", "make_rule", "normalizer"]
+__all__ = ["NORMALIZERS", "Array", "Function", "Normalizer", "make_normalizer", "normalizer"]
 BISECTIONS = 64
 
 
@@ -30,9 +37,9 @@ def _spread(a: Array) -> Array:
     return np.asarray(np.diag(a) - np.outer(a, a))
 
 
-def scaled(scale: Callable[[int, int], float], unit_norms: bool = False) -> Rule:
+def scaled(scale: Callable[[int, int], float], unit_norms: bool = False) -> Normalizer:
     """softmax(c l): N1, N2, N3, N15."""
-    return Rule(
+    return Normalizer(
         lambda logits, n, t: softmax(scale(n, t) * logits),
         lambda row, n, t: scale(n, t) * _spread(softmax(scale(n, t) * row)),
         scale=scale,
@@ -44,38 +51,38 @@ SOFTMAX = scaled(lambda n, t: 1.0)
 
 
 @normalizer("softmax:t=1", ["softmax:t=2"])
-def softmax_at(t: float) -> Rule:
+def softmax_at(t: float) -> Normalizer:
     return SOFTMAX if t == 1.0 else scaled(lambda n, position: 1.0 / t)
 
 
 @normalizer("ssmax:s=0.43,b=0")
-def ssmax(s: float, b: float) -> Rule:
+def ssmax(s: float, b: float) -> Normalizer:
     return scaled(lambda n, t: s * math.log(n) + b)
 
 
 @normalizer("logn")
-def logn() -> Rule:
+def logn() -> Normalizer:
     return scaled(lambda n, t: math.log(n))
 
 
 @normalizer("logn-qwen:train=512", ["logn-qwen:train=16"])
-def logn_qwen(train: float) -> Rule:
+def logn_qwen(train: float) -> Normalizer:
     return scaled(lambda n, t: max(1.0, math.log(t) / math.log(train)))
 
 
 @normalizer("logn-entropy:train=512", ["logn-entropy:train=16"])
-def logn_entropy(train: float) -> Rule:
+def logn_entropy(train: float) -> Normalizer:
     return scaled(lambda n, t: math.sqrt(math.log(n) / math.log(train)))
 
 
 @normalizer("yarn:factor=4")
-def yarn(factor: float) -> Rule:
+def yarn(factor: float) -> Normalizer:
     m = (0.1 * math.log(max(factor, 1.0)) + 1.0) ** 2
     return scaled(lambda n, t: m)
 
 
 @normalizer("cosine:g=10")
-def cosine(g: float) -> Rule:
+def cosine(g: float) -> Normalizer:
     return scaled(lambda n, t: g, unit_norms=True)
 
 
@@ -87,7 +94,7 @@ FIT = (-0.037, 0.481, -2.3, 4.917, -1.791)  # N16, highest power first
 
 
 @normalizer("adaptive-temperature")
-def adaptive() -> Rule:
+def adaptive() -> Normalizer:
     def beta(logits: Array) -> Array:
         h = _entropy(softmax(logits))
         return np.asarray(np.where(h > 0.5, np.maximum(1.0, np.polyval(FIT, h)), 1.0))
@@ -103,15 +110,15 @@ def adaptive() -> Rule:
         db = np.polyval(np.polyder(FIT), h) * dh
         return np.asarray(plain + np.outer(a * (row - a @ row), db))
 
-    return Rule(lambda logits, n, t: softmax(beta(logits) * logits), jacobian)
+    return Normalizer(lambda logits, n, t: softmax(beta(logits) * logits), jacobian)
 
 
 @normalizer("softcap:c=50", ["softcap:c=2"])
-def softcap(c: float) -> Rule:
+def softcap(c: float) -> Normalizer:
     def weigh(logits: Array, n: int, t: int) -> Array:
         return softmax(c * np.tanh(logits / c))
 
-    return Rule(
+    return Normalizer(
         weigh,
         lambda row, n, t: _spread(weigh(row, n, t)) * (1.0 - np.tanh(row / c) ** 2),
         lipschitz=lambda n: 0.5,
@@ -143,17 +150,17 @@ def entmax(logits: Array, alpha: float) -> Array:
 
 def _ridge(
     weigh: Callable[[Array, int, int], Array], r: Callable[[Array, int], Array], **traits: Any
-) -> Rule:
-    """Rules that maximise <p, l> - Omega(p): r = 1/Omega''(a)."""
+) -> Normalizer:
+    """Normalizers that maximise <p, l> - Omega(p): r = 1/Omega''(a)."""
 
     def jacobian(row: Array, n: int, t: int) -> Array:
         c = r(weigh(row, n, t), n)
         return np.asarray(np.diag(c) - np.outer(c, c) / c.sum())
 
-    return Rule(weigh, jacobian, ridge=r, **traits)
+    return Normalizer(weigh, jacobian, ridge=r, **traits)
 
 
-def entmax_rule(alpha: float, scale: Callable[[int], float] = lambda n: 1.0) -> Rule:
+def entmax_normalizer(alpha: float, scale: Callable[[int], float] = lambda n: 1.0) -> Normalizer:
     def r(a: Array, n: int) -> Array:
         kept = np.where(a > 0.0, a, 1.0)
         return np.asarray(np.where(a > 0.0, scale(n) * kept ** (2.0 - alpha), 0.0))
@@ -166,25 +173,25 @@ def entmax_rule(alpha: float, scale: Callable[[int], float] = lambda n: 1.0) -> 
 
 
 @normalizer("sparsemax")
-def sparsemax_rule() -> Rule:
-    return entmax_rule(2.0)
+def sparsemax_normalizer() -> Normalizer:
+    return entmax_normalizer(2.0)
 
 
 @normalizer("entmax:alpha=1.5", ["entmax", "entmax:alpha=1.25", "entmax:alpha=3"])
-def entmax_at(alpha: float) -> Rule:
-    return entmax_rule(alpha)
+def entmax_at(alpha: float) -> Normalizer:
+    return entmax_normalizer(alpha)
 
 
 @normalizer("asentmax:alpha=1.5,delta=1,beta=0.55,gamma=1")
-def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Rule:
+def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Normalizer:
     def scale(n: int) -> float:
         return delta + beta * math.log(n) ** gamma if n > 1 else max(delta, 1.0)
 
-    return entmax_rule(alpha, scale)
+    return entmax_normalizer(alpha, scale)
 
 
 @normalizer("stieltjes:q=4")
-def stieltjes(q: float) -> Rule:
+def stieltjes(q: float) -> Normalizer:
     def weigh(logits: Array, n: int, t: int) -> Array:
         z = logits - logits.max(axis=-1, keepdims=True)
         low = np.ones((*z.shape[:-1], 1))
@@ -204,14 +211,14 @@ def stieltjes(q: float) -> Rule:
 
 
 @normalizer("sink:b=0", ["sink:b=2"])
-def sink(b: float) -> Rule:
+def sink(b: float) -> Normalizer:
     """N9."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
         rest = np.full((*logits.shape[:-1], 1), b)
         return softmax(np.concatenate([logits, rest], axis=-1))[..., :-1]
 
-    return Rule(
+    return Normalizer(
         weigh,
         lambda row, n, t: _spread(weigh(row, n, t)),
         simplex=False,
@@ -220,12 +227,12 @@ def sink(b: float) -> Rule:
 
 
 @normalizer("softmax1")
-def softmax1() -> Rule:
+def softmax1() -> Normalizer:
     return sink(0.0)
 
 
 @normalizer("topk:k=8", ["topk:k=4"])
-def top_k(k: float) -> Rule:
+def top_k(k: float) -> Normalizer:
     """N12; ties to the lower index."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
@@ -234,11 +241,11 @@ def top_k(k: float) -> Rule:
         np.put_along_axis(kept, order, np.take_along_axis(logits, order, axis=-1), axis=-1)
         return softmax(kept)
 
-    return Rule(weigh, lambda row, n, t: _spread(weigh(row, n, t)))
+    return Normalizer(weigh, lambda row, n, t: _spread(weigh(row, n, t)))
 
 
 @normalizer("sasoftmax")
-def self_adjusted() -> Rule:
+def self_adjusted() -> Normalizer:
     """N7."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
@@ -261,16 +268,16 @@ def self_adjusted() -> Rule:
             j[:, row.argmax()] -= p * (row - low) / width**2
         return np.asarray(j)
 
-    return Rule(weigh, jacobian, simplex=False)
+    return Normalizer(weigh, jacobian, simplex=False)
 
 
 @normalizer("sasoftmax-plain")
-def self_adjusted_plain() -> Rule:
+def self_adjusted_plain() -> Normalizer:
     def jacobian(row: Array, n: int, t: int) -> Array:
         p = softmax(row)
         return np.asarray(np.diag(p + row * p) - np.outer(row * p, p))
 
-    return Rule(
+    return Normalizer(
         lambda logits, n, t: logits * softmax(logits),
         jacobian,
         simplex=False,
@@ -280,7 +287,7 @@ def self_adjusted_plain() -> Rule:
 
 
 @normalizer("softpick")
-def softpick() -> Rule:
+def softpick() -> Normalizer:
     """N10."""
 
     def parts(logits: Array) -> tuple[Array, Array]:
@@ -300,12 +307,12 @@ def softpick() -> Rule:
         a = weigh(row, n, t)
         return np.asarray(np.diag(np.where(row > 0.0, e, 0.0)) - np.outer(a, np.sign(row) * e))
 
-    return Rule(weigh, jacobian, simplex=False)
+    return Normalizer(weigh, jacobian, simplex=False)
 
 
 def elementwise(
     h: Function, slope: Function, steepest: float, power: float, shift: Function, **traits: Any
-) -> Rule:
+) -> Normalizer:
     """n^-power h(l + shift(n))."""
 
     def factor(n: int) -> float:
@@ -314,7 +321,7 @@ def elementwise(
     def moved(logits: Array, n: int) -> Array:
         return np.asarray(logits + float(shift(np.asarray(float(n)))))
 
-    return Rule(
+    return Normalizer(
         lambda logits, n, t: factor(n) * h(moved(logits, n)),
         lambda row, n, t: np.diag(factor(n) * slope(moved(row, n))),
         simplex=False,
@@ -328,7 +335,7 @@ def no_shift(n: Array) -> Array:
 
 
 @normalizer("sigmoid:b=-logn", ["sigmoid", "sigmoid:b=-2"])
-def sigmoid_rule(b: float | str) -> Rule:
+def sigmoid_normalizer(b: float | str) -> Normalizer:
     def shift(n: Array) -> Array:
         return np.asarray(-np.log(n) if b == "-logn" else np.full_like(n, float(b)))
 
@@ -340,7 +347,7 @@ def sigmoid_rule(b: float | str) -> Rule:
     ["relu", "relu:power=2,alpha=0.5", "relu:h=softplus", "relu:h=identity", "relu:h=relu6"],
     mildly=["relu:h=gelu"],  # single precision has no numbers for gelu of -20
 )
-def relu_family(power: float, alpha: float, h: str) -> Rule:
+def relu_family(power: float, alpha: float, h: str) -> Normalizer:
     value, slope, steepest = FUNCTIONS[h]
     if h == "relu" and power != 1.0:
         value = lambda x: np.maximum(x, 0.0) ** power  # noqa: E731
@@ -360,7 +367,7 @@ def relu_family(power: float, alpha: float, h: str) -> Rule:
 
 
 @normalizer("poly:p=3", ["poly", "poly:p=2"])
-def poly(p: float) -> Rule:
+def poly(p: float) -> Normalizer:
     odd, steepest = p % 2 == 1, 1.0 if p == 1 else math.inf
     return elementwise(
         lambda x: x ** int(p),
@@ -373,7 +380,7 @@ def poly(p: float) -> Rule:
     )
 
 
-def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -> Rule:
+def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -> Normalizer:
     """D1.2 and D4.1; `relative` is sup |F'/F|."""
 
     def weigh(logits: Array, n: int, t: int) -> Array:
@@ -384,7 +391,7 @@ def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -
         a = weigh(row, n, t)
         return np.asarray((np.eye(len(row)) - a[:, None]) * (slope(row) / f(row).sum()))
 
-    return Rule(
+    return Normalizer(
         weigh,
         jacobian,
         increasing=increasing,
@@ -394,12 +401,12 @@ def pointwise(f: Function, slope: Function, increasing: bool, relative: float) -
 
 
 @normalizer("taylor2")
-def taylor() -> Rule:
+def taylor() -> Normalizer:
     return pointwise(lambda x: 1.0 + x + 0.5 * x * x, lambda x: 1.0 + x, False, 1.0)
 
 
 @normalizer("pointwise:f=softplus", ["pointwise", "pointwise:f=1+l^2"])
-def any_function(f: str) -> Rule:
+def any_function(f: str) -> Normalizer:
     if f == "taylor2":
         return taylor()
     if f == "exp":
@@ -411,7 +418,7 @@ def any_function(f: str) -> Rule:
 
 
 @normalizer("poly-normalized:m=4")
-def poly_normalized(m: float) -> Rule:
+def poly_normalized(m: float) -> Normalizer:
     return pointwise(
         lambda x: (1.0 + x / m) ** m, lambda x: (1.0 + x / m) ** (m - 1), False, math.inf
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.assembly import Cells, LayerResult, Walk, assemble, loss_metric
+from tests.reference.assembly import Cells, LayerResult, PrefixMeans, assemble, loss_metric
 from tests.reference.averages import Mean, RowIndex, position_edges, row_mean, stack
 from tests.reference.catalogue import TWIN, has_twin
 from tests.reference.coverage import (
@@ -29,7 +29,7 @@ from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, row_blocks
-from tests.reference.normalizers import make_rule
+from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
 from tests.reference.separability import Draws, separability_rows
 from tests.reference.settings import Metric, Settings
@@ -63,7 +63,7 @@ class Oracle:
             [np.arange(1, d.length + 1) for d in documents], [d.length for d in documents]
         )
         self.edges = position_edges(settings.lengths)
-        self.rule = make_rule(settings.normalizer)
+        self.normalizer = make_normalizer(settings.normalizer)
         self.spheres: dict[int, Cloud] = {}
 
     def _sphere(self, width: int) -> Cloud:
@@ -85,8 +85,8 @@ class Oracle:
         sphere = self._sphere(document.point_width(layer)) if points and needs_sets else None
         draws = Draws(s.seed, layer, head, number)
         parts, chosen, tops = [], [], []
-        logits = document.logits(layer, head, self.rule.unit_norms)
-        for block in row_blocks(logits, document.visible, s.depth, self.rule):
+        logits = document.logits(layer, head, self.normalizer.unit_norms)
+        for block in row_blocks(logits, document.visible, s.depth, self.normalizer):
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
             for group in s.groups:
@@ -137,14 +137,14 @@ class Oracle:
         chosen = [self.index.between(a, b) for a, b in zip(lower, self.edges, strict=True)]
         return stack([row_mean(values, self.index, rows) for rows in chosen])
 
-    def head_cells(self, rows: HeadRows) -> tuple[Cells, Walk]:
+    def head_cells(self, rows: HeadRows) -> tuple[Cells, PrefixMeans]:
         """The means of a head, and what critical N needs: means for every N, and the head's own."""
-        s, cells, walks = self.settings, {}, {}
+        s, cells, prefixes = self.settings, {}, {}
         for name, values in rows.values.items():
             if name in ("sensitivity", "sensitivity_top2"):
                 longest = self.by_length(values, [s.longest])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
-            elif not name.endswith(("_walk", "_spread", DOUBT)):
+            elif not name.endswith(("_prefixes", "_spread", DOUBT)):
                 doubt = rows.values.get(name + DOUBT)
                 cells[name] = self.by_length(values)
                 if doubt is not None:
@@ -154,20 +154,20 @@ class Oracle:
                     if doubt is not None:
                         cells[name + TWIN].doubt = self.by_position(doubt).value
         if self._wants("dispersion"):
-            cells |= self.capacity_cells(rows)
-        if "distance_walk" in rows.values:
-            distance, context = rows.values["distance_walk"], rows.values["context_walk"]
-            walks["distance"] = self.by_length(distance).value
-            walks["context"] = self.by_length(context).value
+            cells |= self.dispersion_cells(rows)
+        if "distance_prefixes" in rows.values:
+            distance, context = rows.values["distance_prefixes"], rows.values["context_prefixes"]
+            prefixes["distance"] = self.by_length(distance).value
+            prefixes["context"] = self.by_length(context).value
             gap = self.by_length(distance - context)
             own = np.full(len(s.lengths), np.nan)
             for place, length in enumerate(s.lengths):
                 reach = min(length - 1, s.critical_max)
                 own[place] = critical_n_head(gap.value[place, :reach], gap.stderr[place, :reach])
-            walks["own"] = own
-        return cells, walks
+            prefixes["own"] = own
+        return cells, prefixes
 
-    def capacity_cells(self, rows: HeadRows) -> Cells:
+    def dispersion_cells(self, rows: HeadRows) -> Cells:
         visible = np.concatenate([d.visible for d in self.documents])
         found = dispersion(
             rows.values["entropy_spread"],
@@ -188,20 +188,20 @@ class Oracle:
         }
 
     def layer_cells(self, layer: int) -> LayerResult:
-        """All of one layer: the cells and walks of its heads, and its coverage."""
+        """All of one layer: the cells and prefixes of its heads, and its coverage."""
         heads = [h for n, h in self.settings.heads if n == layer]
         shared = None
         if self.settings.x != "value":
             shared = [document.points(layer, 0) for document in self.documents]
         found = {head: self.head_rows(layer, head, shared) for head in heads}
-        cells, walks = {}, {}
+        cells, prefixes = {}, {}
         for head, rows in found.items():
-            cells[head], walks[head] = self.head_cells(rows)
+            cells[head], prefixes[head] = self.head_cells(rows)
         together: Cells = {}
         if self._wants("coverage") and all(rows.chosen for rows in found.values()):
-            together = self.cooperation_cells(list(found.values()), list(cells.values()))
+            together = self.coverage_cells(list(found.values()), list(cells.values()))
             self.add_partners(found, cells)
-        return cells, walks, together
+        return cells, prefixes, together
 
     def add_partners(self, found: dict[int, HeadRows], cells: dict[int, Cells]) -> None:
         """top_overlap and its partner, at the longest length, into the cells of the heads."""
@@ -214,7 +214,7 @@ class Oracle:
             doubt = np.asarray(partner.doubt)
             cells[head]["top_overlap_partner"] = Mean(np.asarray(partner.head), none, zero, doubt)
 
-    def cooperation_cells(self, rows: list[HeadRows], cells: list[Cells]) -> Cells:
+    def coverage_cells(self, rows: list[HeadRows], cells: list[Cells]) -> Cells:
         s = self.settings
         width = max(d.length for d in self.documents)
         visible = np.concatenate([d.visible for d in self.documents])
@@ -226,8 +226,8 @@ class Oracle:
         for place, size in enumerate(s.top_n):
             members = [r.chosen[size][0] for r in rows]
             distinct = [r.chosen[size][1] for r in rows]
-            told = union_coverage(members, distinct, width)
-            union.append(np.where(visible > size, told, np.nan))
+            covered = union_coverage(members, distinct, width)
+            union.append(np.where(visible > size, covered, np.nan))
             for step, length in enumerate(s.lengths):
                 p = share[:, step, place]
                 if np.isnan(p).any():
@@ -266,7 +266,7 @@ class Oracle:
             for document in self.documents
             for t, n in enumerate(document.visible[: self.settings.longest], 1)
         }
-        return max(self.rule.steepest(n, t) for n, t in places)
+        return max(self.normalizer.steepest(n, t) for n, t in places)
 
     def loss(self) -> dict[str, Metric]:
         losses = [d.next_token_loss for d in self.documents if d.next_token_loss is not None]

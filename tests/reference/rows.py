@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.normalizers import SOFTMAX, Rule, softmax
+from tests.reference.normalizers import SOFTMAX, Normalizer, softmax
 
 Array = npt.NDArray[Any]
 
@@ -38,42 +38,42 @@ class RowBlock:
     logits: Array  # (R, C) scaled, -inf beyond n
     weights: Array  # (R, C), 0 beyond n
     order: Array  # (R, K) indices of the largest weights, K <= C
-    rule: Rule = SOFTMAX
+    normalizer: Normalizer = SOFTMAX
 
     def row(self, number: int) -> RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
-        return RowBlock(*values, self.order[line, keys], self.rule)
+        return RowBlock(*values, self.order[line, keys], self.normalizer)
 
     @property
     def visible(self) -> Array:
         return np.asarray(np.arange(self.weights.shape[1])[None, :] < self.n[:, None])
 
 
-def weigh(logits: Array, n: Array, t: Array, rule: Rule) -> Array:
-    """Weights of a block; masked keys are removed before the rule sees a row."""
-    if rule is SOFTMAX:
+def weigh(logits: Array, n: Array, t: Array, normalizer: Normalizer) -> Array:
+    """Weights of a block; masked keys are removed before the normalizer sees a row."""
+    if normalizer is SOFTMAX:
         return softmax(logits)
     weights = np.zeros_like(logits)
     for row, (keys, position) in enumerate(zip(n, t, strict=True)):
         seen = logits[row : row + 1, :keys]
-        weights[row, :keys] = rule.weigh(seen, int(keys), int(position))[0]
+        weights[row, :keys] = normalizer.weigh(seen, int(keys), int(position))[0]
     return weights
 
 
-def ranking(logits: Array, weights: Array, rule: Rule) -> Array:
-    """What the top-N sets are the largest of: logits, where the rule keeps their order; else the
-    logarithm of the weights, of which small ones differ too. Zeros stand before the padding, which
-    has the higher indices."""
-    if rule.increasing and not rule.signed:
+def ranking(logits: Array, weights: Array, normalizer: Normalizer) -> Array:
+    """What the top-N sets are the largest of: logits, where the normalizer keeps their order; else
+    the logarithm of the weights, of which small ones differ too. Zeros stand before the padding,
+    which has the higher indices."""
+    if normalizer.increasing and not normalizer.signed:
         return logits
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.abs(weights)))
 
 
 def row_blocks(
-    logits: Array, visible: Array, depth: int, rule: Rule = SOFTMAX
+    logits: Array, visible: Array, depth: int, normalizer: Normalizer = SOFTMAX
 ) -> Iterator[RowBlock]:
     """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
     for start in range(0, len(logits), ROWS_PER_BLOCK):
@@ -82,9 +82,9 @@ def row_blocks(
         block = logits[start : start + ROWS_PER_BLOCK, :width].copy()
         block[np.arange(width)[None, :] >= n[:, None]] = -np.inf
         t = np.arange(start + 1, start + 1 + len(n))
-        weights = weigh(block, n, t, rule)
-        order = rank(ranking(block, weights, rule), min(depth, width))
-        yield RowBlock(t, n, block, weights, order, rule)
+        weights = weigh(block, n, t, normalizer)
+        order = rank(ranking(block, weights, normalizer), min(depth, width))
+        yield RowBlock(t, n, block, weights, order, normalizer)
 
 
 def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:

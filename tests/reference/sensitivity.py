@@ -13,7 +13,7 @@ from tests.reference.rows import RowBlock, rank
 
 Array = npt.NDArray[Any]
 
-SAMPLED = 16  # of rules that are not softmax(c l) every 16th row is measured
+SAMPLED = 16  # of normalizers that are not softmax(c l) every 16th row is measured
 JACOBIANS = (
     "jacobian_frobenius",
     "jacobian_spectral",
@@ -38,12 +38,12 @@ def sensitivity_rows(
 ) -> Array:
     """D4.2: g(T, eps) = ||softmax((l + eps v)/T) - softmax(l/T)||_2 / eps, rows n >= 2.
 
-    (R, temperatures, epsilons), NaN at n = 1. Rules other than softmax(c l) are measured on every
-    16th row; softmax(c l) moves by c v.
+    (R, temperatures, epsilons), NaN at n = 1. Normalizers other than softmax(c l) are measured on
+    every 16th row; softmax(c l) moves by c v.
     """
-    if block.rule.scale is None:
-        return rule_sensitivity(block, v, temperatures, epsilons)
-    if block.rule is not SOFTMAX:
+    if block.normalizer.scale is None:
+        return normalizer_sensitivity(block, v, temperatures, epsilons)
+    if block.normalizer is not SOFTMAX:
         c = _scales(block)[:, None]
         v = c * v
         block = replace(block, logits=block.logits * c)
@@ -68,27 +68,27 @@ def sensitivity_rows(
 
 
 def _scales(block: RowBlock) -> Array:
-    assert block.rule.scale is not None
-    return np.asarray([block.rule.scale(n, t) for n, t in zip(block.n, block.t, strict=True)])
+    assert block.normalizer.scale is not None
+    return np.asarray([block.normalizer.scale(n, t) for n, t in zip(block.n, block.t, strict=True)])
 
 
 def is_measured(block: RowBlock) -> Array:
     """Rows that sensitivity and norms are measured on."""
-    every = block.rule.scale is not None
+    every = block.normalizer.scale is not None
     return np.asarray(np.full(len(block.t), True) if every else block.t % SAMPLED == 0)
 
 
-def rule_sensitivity(
+def normalizer_sensitivity(
     block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float]
 ) -> Array:
-    """D4.2 for any rule, on the rows measured."""
+    """D4.2 for any normalizer, on the rows measured."""
     shape = len(temperatures), len(epsilons)
     result = np.full((len(block.t), *shape), np.nan)
     t, eps = np.asarray(temperatures)[:, None, None], np.asarray([0.0, *epsilons])[:, None]
     for row in np.flatnonzero(is_measured(block) & (block.n >= 2)):
         n = int(block.n[row])
         moved = (block.logits[row, :n] + eps * v[row, :n]) / t
-        found = block.rule.weigh(moved.reshape(-1, n), n, int(block.t[row]))
+        found = block.normalizer.weigh(moved.reshape(-1, n), n, int(block.t[row]))
         found = found.reshape(shape[0], -1, n)
         steps = np.linalg.norm(found[:, 1:] - found[:, :1], axis=-1)
         result[row] = steps / np.asarray(epsilons)
@@ -181,8 +181,8 @@ def jacobian_bounds(a: Array, n: Array) -> tuple[Array, Array]:
 
 
 def jacobian_rows(block: RowBlock) -> dict[str, Array]:
-    if block.rule.scale is None:
-        return rule_jacobians(block)
+    if block.normalizer.scale is None:
+        return normalizer_jacobians(block)
     bound, printed = jacobian_bounds(block.weights, block.n)
     c = _scales(block)
     return {
@@ -193,24 +193,24 @@ def jacobian_rows(block: RowBlock) -> dict[str, Array]:
     }
 
 
-def rule_jacobians(block: RowBlock) -> dict[str, Array]:
+def normalizer_jacobians(block: RowBlock) -> dict[str, Array]:
     """From the explicit matrix, on the rows measured."""
     found = {name: np.full(len(block.t), np.nan) for name in JACOBIANS}
     for row in np.flatnonzero(is_measured(block)):
         n, t = int(block.n[row]), int(block.t[row])
-        matrix = block.rule.jacobian(block.logits[row, :n], n, t)
-        bound, printed = rule_bounds(block, row, n, t)
+        matrix = block.normalizer.jacobian(block.logits[row, :n], n, t)
+        bound, printed = normalizer_bounds(block, row, n, t)
         values = np.linalg.norm(matrix), np.linalg.norm(matrix, 2), bound, printed
         for name, value in zip(JACOBIANS, values, strict=True):
             found[name][row] = value
     return found
 
 
-def rule_bounds(block: RowBlock, row: int, n: int, t: int) -> tuple[float, float]:
+def normalizer_bounds(block: RowBlock, row: int, n: int, t: int) -> tuple[float, float]:
     """What is known to bound the spectral norm, and Lemma 2; NaN where there is nothing."""
-    rule, a = block.rule, block.weights[row, :n]
-    if rule.pointwise is not None:
-        f, slope = rule.pointwise
+    normalizer, a = block.normalizer, block.weights[row, :n]
+    if normalizer.pointwise is not None:
+        f, slope = normalizer.pointwise
         value = f(block.logits[row, :n])
         slopes = np.abs(slope(block.logits[row, :n]))
         g = float((slopes[value > 0.0] / value[value > 0.0]).max())
@@ -219,8 +219,8 @@ def rule_bounds(block: RowBlock, row: int, n: int, t: int) -> tuple[float, float
         largest = float(a.max())
         choices = g / 2.0, 2.0 * g * float((a * (1.0 - a)).max()), g * largest, steepest * spread
         return min(choices), steepest * (1.0 + spread)
-    bound = rule.steepest(n, t)
-    if rule.ridge is not None:
-        r = rule.ridge(a, n)
+    bound = normalizer.steepest(n, t)
+    if normalizer.ridge is not None:
+        r = normalizer.ridge(a, n)
         bound = min(bound, float(r.max()), float((2.0 * r * (1.0 - r / r.sum())).max()))
     return bound if np.isfinite(bound) else np.nan, np.nan

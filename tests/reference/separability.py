@@ -1,6 +1,6 @@
 """Metrics of the separability group, by row (math.md section 3 and 7a).
 
-Points are on the unit sphere (M = 1) unless told otherwise. X_i < r is decided on
+Points are on the unit sphere (M = 1) unless stated otherwise. X_i < r is decided on
 q_j = ||a_j x_j - s||^2 - ||s||^2, in which the common term has dropped out.
 
 The nulls are the same row with its weights permuted among its keys (philox.pairings), on the points
@@ -64,8 +64,8 @@ class Draws:
         logits[lines, to] = block.logits[rows][:, :width]
         weights[lines, to] = block.weights[rows][:, :width]
         depth = min(block.order.shape[1], width)
-        order = rank(ranking(logits, weights, block.rule), depth)
-        return RowBlock(t, n, logits, weights, order, block.rule)
+        order = rank(ranking(logits, weights, block.normalizer), depth)
+        return RowBlock(t, n, logits, weights, order, block.normalizer)
 
 
     def first_points(self, block: RowBlock, count: int) -> Array:
@@ -237,7 +237,7 @@ def separability_rows(
         a = np.take_along_axis(block.weights[use], picked.members, axis=1)
         n = block.n[use]
         # Of opposite signs, near keys do not add up as D3.4 has it: any inner product may occur.
-        delta = np.zeros(len(n)) if block.rule.signed else cloud.delta[n]
+        delta = np.zeros(len(n)) if block.normalizer.signed else cloud.delta[n]
         shape = delta, cloud.largest[n], cloud.points.shape[1]
         values = bound_rows(np.abs(a), picked.radius, *shape)
         for name, column in values.items():

@@ -34,7 +34,7 @@ class Document:
     heads: int
 
     def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
-        """Scaled scores; the cosines of queries and keys where a rule asks for unit norms."""
+        """Scaled scores; the cosines of queries and keys where a normalizer asks for unit norms."""
         raise NotImplementedError
 
     def points(self, layer: int, head: int) -> Points | None:

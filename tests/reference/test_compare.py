@@ -103,10 +103,10 @@ class Scan(unittest.TestCase):
                     self.assertAlmostEqual(
                         self.metrics["distance"].values[layer, head, i, j], expected
                     )
-                    told = [
+                    separable = [
                         brute.separability(a, on_unit_sphere(x), chosen) for a, x, chosen in fit
                     ]
-                    expected = self.mean([row["separability"] for row in told])
+                    expected = self.mean([row["separability"] for row in separable])
                     self.assertAlmostEqual(
                         self.metrics["separability"].values[layer, head, i, j], expected
                     )
@@ -134,12 +134,12 @@ class Scan(unittest.TestCase):
 
     def test_union_of_heads(self) -> None:
         size, shares = 3, self.metrics["separability"].values[0, :, 1, 1]
-        told_of, hoped_of = [], []
+        separable_of, hoped_of = [], []
         for document, t in self.rows(16):
             if t <= size:
                 continue
             union: set[int] = set()
-            told: set[int] = set()
+            separable: set[int] = set()
             missed: dict[int, float] = {}
             for head in range(2):
                 logits, a, x = self.row(0, head, document, t)
@@ -147,13 +147,13 @@ class Scan(unittest.TestCase):
                 chosen = brute.top_set(logits, size)
                 r, inside = brute.radius(a, u, chosen), brute.selected_distances(a, u, chosen)
                 union |= set(chosen)
-                told |= {i for i, q in zip(chosen, inside, strict=True) if q < r}
+                separable |= {i for i, q in zip(chosen, inside, strict=True) if q < r}
                 for i in chosen:
                     missed[i] = missed.get(i, 1.0) * (1.0 - shares[head])
-            told_of.append(len(told) / len(union))
+            separable_of.append(len(separable) / len(union))
             hoped_of.append(self.mean([1.0 - missed[i] for i in union]))
         found = self.metrics["union_coverage"].values[0, 1, 1]
-        self.assertAlmostEqual(found, self.mean(told_of))
+        self.assertAlmostEqual(found, self.mean(separable_of))
         found = self.metrics["union_coverage_independent"].values[0, 1, 1]
         self.assertAlmostEqual(found, self.mean(hoped_of))
         paper = 1.0 - (1.0 - shares.mean()) ** 2
@@ -194,7 +194,7 @@ class Scan(unittest.TestCase):
         """Every N up to min(L - 1, critical-max) is tried, against this head's own errors."""
         oracle = Oracle(self.documents, self.settings)
         rows = oracle.head_rows(0, 1, [d.points(0, 1) for d in self.documents])
-        gap = rows.values["distance_walk"] - rows.values["context_walk"]
+        gap = rows.values["distance_prefixes"] - rows.values["context_prefixes"]
         for most, tried in ((128, 15), (2, 2)):
             oracle.settings = settings_for(self.documents, critical_max=most)
             seen: list[int] = []

@@ -31,7 +31,7 @@ class ClearTop(unittest.TestCase):
     def test_keys_tied_with_one_left_out_do_not_count(self) -> None:
         self.assertEqual(clear_keys(clear_top(block_of([])), 11), set())
         self.assertEqual(clear_keys(clear_top(block_of([2, 7])), 11), {2, 7})
-        # Nine raised, and a tenth by less than can be told.
+        # Nine raised, and a tenth by less than single precision resolves.
         logits = np.zeros((12, 12))
         logits[:, :9] = 1.0
         logits[:, 9] = 5e-5

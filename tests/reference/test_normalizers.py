@@ -1,4 +1,4 @@
-"""The reference's rules: golden numbers, sums, and Jacobians against central differences."""
+"""The reference's normalizers: golden numbers, sums, and Jacobians against central differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from tests.reference.normalizers import NORMALIZERS, SOFTMAX, entmax, make_rule, sparsemax
+from tests.reference.normalizers import NORMALIZERS, SOFTMAX, entmax, make_normalizer, sparsemax
 
 SPECS = [
     *(spec for entry in NORMALIZERS.values() for spec in entry.compared + entry.compared_mildly),
@@ -22,7 +22,7 @@ class Goldens(unittest.TestCase):
     """Section 8 and the checks of section 6."""
 
     def weights(self, spec: str, *logits: float) -> list[float]:
-        return list(make_rule(spec).weigh(np.array([logits]), len(logits), len(logits))[0])
+        return list(make_normalizer(spec).weigh(np.array([logits]), len(logits), len(logits))[0])
 
     def test_weights(self) -> None:
         for spec, logits, expected in (
@@ -48,32 +48,32 @@ class Goldens(unittest.TestCase):
 
     def test_what_is_unknown_is_refused(self) -> None:
         for spec in ("softermax", "softmax:s=1"):
-            self.assertRaises(ValueError, make_rule, spec)
+            self.assertRaises(ValueError, make_normalizer, spec)
 
 
-class EveryRule(unittest.TestCase):
+class EveryNormalizer(unittest.TestCase):
     def test_sums_and_jacobians(self) -> None:
         generator = np.random.default_rng(0)
         for spec in SPECS:
-            rule = make_rule(spec)
+            normalizer = make_normalizer(spec)
             for n in (2, 9):
                 row = 0.8 * generator.normal(size=n)
-                a = rule.weigh(row[None], n, n)[0]
-                if rule.simplex:
+                a = normalizer.weigh(row[None], n, n)[0]
+                if normalizer.simplex:
                     self.assertAlmostEqual(a.sum(), 1.0, delta=1e-12, msg=spec)
-                self.assertTrue(rule.signed or (a >= 0.0).all(), spec)
+                self.assertTrue(normalizer.signed or (a >= 0.0).all(), spec)
                 moved = np.concatenate([row + STEP * np.eye(n), row - STEP * np.eye(n)])
-                up, down = np.split(rule.weigh(moved, n, n), 2)
-                found, slopes = rule.jacobian(row, n, n), (up - down).T / (2 * STEP)
+                up, down = np.split(normalizer.weigh(moved, n, n), 2)
+                found, slopes = normalizer.jacobian(row, n, n), (up - down).T / (2 * STEP)
                 np.testing.assert_allclose(found, slopes, atol=1e-7, err_msg=spec)
-                steepest = rule.steepest(n, n)
+                steepest = normalizer.steepest(n, n)
                 self.assertLessEqual(np.linalg.norm(found, 2), steepest * (1 + 1e-12), spec)
 
     def test_scales(self) -> None:
         scales = {"ssmax": 0.43 * math.log(7), "logn": math.log(7), "cosine": 10.0, "entmax": None}
         for spec, expected in scales.items():
-            rule = make_rule(spec)
-            self.assertEqual(rule.scale(7, 7) if rule.scale else None, expected)
+            normalizer = make_normalizer(spec)
+            self.assertEqual(normalizer.scale(7, 7) if normalizer.scale else None, expected)
 
 
 if __name__ == "__main__":

@@ -244,14 +244,14 @@ class Rows(unittest.TestCase):
                     self.assertLessEqual(main, exact + 1e-12)
                     self.assertLessEqual(exact, upper + 1e-12)
 
-    def test_every_n_of_the_walk(self) -> None:
+    def test_every_n_of_the_prefixes(self) -> None:
         found = distance_rows(self.block, self.points, [1], 8)
         logits, a, x = self.row(self.count)
         for size in range(1, 9):
             dtilde = brute.distance(a, x, brute.top_set(logits, size))
             context = brute.expected_context(a, x, size)
-            self.assertAlmostEqual(found["distance_walk"][-1, size - 1], dtilde, delta=1e-10)
-            self.assertAlmostEqual(found["context_walk"][-1, size - 1], context, delta=1e-10)
+            self.assertAlmostEqual(found["distance_prefixes"][-1, size - 1], dtilde, delta=1e-10)
+            self.assertAlmostEqual(found["context_prefixes"][-1, size - 1], context, delta=1e-10)
 
     def test_separability(self) -> None:
         sphere = Cloud.on_sphere(sphere_points(0, 4, self.count))

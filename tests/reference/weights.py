@@ -28,14 +28,15 @@ def entropy_without_first(block: RowBlock) -> Array:
     logits, n = block.logits, block.n
     result = np.full(len(logits), np.nan)
     rows = n >= 2
-    if block.rule.scale is None:
+    if block.normalizer.scale is None:
         rest = np.abs(block.weights[:, 1:])
         mass = rest.sum(axis=1, keepdims=True)
         rows = mass[:, 0] > 0.0
         result[rows] = entropy(rest[rows] / mass[rows])
         return result
     if rows.any():
-        scale = [block.rule.scale(*place) for place in zip(n[rows], block.t[rows], strict=True)]
+        places = zip(n[rows], block.t[rows], strict=True)
+        scale = [block.normalizer.scale(*place) for place in places]
         rest = logits[rows, 1:] * np.asarray(scale)[:, None]
         exponentials = np.exp(rest - rest.max(axis=1, keepdims=True))
         result[rows] = entropy(exponentials / exponentials.sum(axis=1, keepdims=True))

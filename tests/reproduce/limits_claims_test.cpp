@@ -1,5 +1,5 @@
 // Every claim of paper A: an input for which its test says that it holds, one for which it does
-// not, and one of which nothing can be told.
+// not, and one that cannot be decided.
 #include <gtest/gtest.h>
 
 #include <cmath>

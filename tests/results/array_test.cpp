@@ -98,12 +98,12 @@ TEST_F(ArrayTest, SelTakesTheLabel) {
       }
     }
   }
-  const LabelledArray array({{"length", Numbers{32, 64}}, {"rule", Names{"relu"}}});
+  const LabelledArray array({{"length", Numbers{32, 64}}, {"normalizer", Names{"relu"}}});
   EXPECT_EQ(thrown<UsageError>([&] { array.sel("length", 33.0); }),
             "results: expected a label of \"length\", found 33");
   EXPECT_THROW(array.sel("length", 32 * (1 + 2e-9)), UsageError);
-  EXPECT_EQ(thrown<UsageError>([&] { array.sel("rule", "rel"); }),
-            "results: expected a label of \"rule\", found rel");
+  EXPECT_EQ(thrown<UsageError>([&] { array.sel("normalizer", "rel"); }),
+            "results: expected a label of \"normalizer\", found rel");
 }
 
 TEST_F(ArrayTest, TakeKeepsTheOrderAndRepeats) {
@@ -224,6 +224,40 @@ TEST(LabelledArrayErrors, SayWhichIndexAlongWhichDim) {
             "results: expected a dim \"head\", found none");
   EXPECT_EQ(thrown<UsageError>([&] { array.isel("layer", -3); }),
             "results: expected an index below 2 along \"layer\", found -3");
+  EXPECT_EQ(thrown<UsageError>([&] {
+              array.take("length", std::vector<Index>{0, 3});
+            }),
+            "results: expected an index below 3 along \"length\", found 3");
+  EXPECT_EQ(thrown<UsageError>([&] { array.put("layer", 2, array.isel("layer", 0)); }),
+            "results: expected an index below 2 along \"layer\", found 2");
+  EXPECT_EQ(thrown<UsageError>([&] {
+              array.insert_dim({"top_n", Numbers{1}}, 3);
+            }),
+            "results: expected a place among 2 dims, found 3");
+}
+
+// As many cells are not enough: a 2 x 3 would be scrambled into a 3 x 2.
+TEST(LabelledArrayErrors, PutTakesTheShapeThatIsThere) {
+  LabelledArray array(
+      {{"run", Numbers{0, 1}}, {"layer", Numbers{4, 9}}, {"length", Numbers{8, 16, 32}}});
+  const LabelledArray turned({{"length", Numbers{8, 16, 32}}, {"layer", Numbers{4, 9}}});
+  EXPECT_EQ(thrown<UsageError>([&] { array.put("run", 0, turned); }),
+            "results: expected an array of 2 x 3, found one of 3 x 2");
+}
+
+TEST(LabelledArrayDifference, LeavesOutWhatWasNotFound) {
+  LabelledArray before({{"head", Numbers{0, 1, 2}}}), after = before;
+  before.values = {5, -1, 2};
+  after.values = {7, 3, kUndefined};
+  after.none = -1;
+  before.with_standard_errors().standard_error = {3, 3, 3};
+  after.with_standard_errors().standard_error = {4, 4, 4};
+  const LabelledArray change = difference(before, after);
+  EXPECT_EQ(change({0}), 2);
+  EXPECT_EQ(change.standard_error[0], 5);
+  EXPECT_TRUE(std::isnan(change({1})) && std::isnan(change.standard_error[1]));
+  EXPECT_TRUE(std::isnan(change({2})));
+  EXPECT_THROW(difference(before, LabelledArray({{"head", Numbers{0}}})), UsageError);
 }
 
 TEST(LabelledArrayParts, AreAddedUndefined) {

@@ -118,7 +118,7 @@ TEST(Changes, UndefinedAndNotFoundAreNoChanges) {
 TEST(Changes, AreSentencesWhoseNumbersNameTheirCells) {
   const Results d =
       differing({{1, 1}, {1, 1}, {1, 1}}, {{1.5, 3}, {1, 1}, {1, -9}}, 0.5 / std::sqrt(2.0));
-  const auto lines = summarize_changes(d, list_changes(d), 2);
+  const auto lines = summarize_changes(d, list_changes(d));
   ASSERT_EQ(lines.size(), 2u) << "one metric has one sentence";
   EXPECT_EQ(lines[0].text,
             "m of head 3.2 at length 64 went from 1.00 to -9.00, by 20.0 standard errors.");
@@ -155,8 +155,8 @@ TEST(Changes, EachInterventionHasALine) {
   EXPECT_EQ(list.measured[1].labels, (Labels{{"normalizer", "original"}, {"length", "64"}}));
 }
 
-// A comparison of two rules at two lengths, with errors that are smaller for changes: these pair
-// the rows.
+// A comparison of two normalizers at two lengths, with errors that are smaller for changes: these
+// pair the rows.
 Results compared() {
   Results r;
   r.set_coord("layer", Numbers{5});
@@ -218,6 +218,19 @@ TEST(ChangesOfAComparison, HaveALineForEachHeadAndIntervention) {
             (Labels{{"normalizer", "ssmax"}, {"layer", "5"}, {"head", "3"}, {"length", "64"}}));
   EXPECT_EQ(list.unmeasured_values, 8);
   EXPECT_EQ(list.unmeasured_changed, 3);
+}
+
+// One denominator for all interventions, or the list is in no order.
+TEST(ChangesOfAComparison, AreRelativeToTheLargestValueOfTheMetric) {
+  Results r = compared();
+  r.add_metric("entropy", {"normalizer", "length"}, "nats").values = {1, 1, 1, 2, 1, 8};
+  LabelledArray& change = r.add_metric("entropy_change", {"normalizer", "length"}, "nats");
+  change.values = {0, 0, 0, 1, 0, 7};
+  change.change_of = "entropy";
+  const ChangeList list = list_changes(r);
+  ASSERT_EQ(list.unmeasured.size(), 2u);
+  EXPECT_EQ(list.unmeasured[0].relative, 7.0 / 8);
+  EXPECT_EQ(list.unmeasured[1].relative, 1.0 / 8);
 }
 
 TEST(ChangesOfAComparison, AreOfMetricsWithAChangeAlone) {

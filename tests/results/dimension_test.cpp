@@ -20,16 +20,16 @@ TEST(DimensionLabels, AreNumbersOrNames) {
   EXPECT_EQ(lengths.find("32"), std::nullopt);
   EXPECT_EQ(thrown<UsageError>([&] { lengths.names(); }),
             "results: expected names in the coordinate \"length\", found numbers");
-  const Dimension rules("rule", Names{"original", "ssmax"});
-  EXPECT_EQ(rules.label(1), "ssmax");
-  EXPECT_EQ(rules.find("ssmax"), 1);
-  EXPECT_EQ(rules.find("ss"), std::nullopt);
-  EXPECT_EQ(rules.find(0.0), std::nullopt);
-  EXPECT_EQ(thrown<UsageError>([&] { rules.numbers(); }),
-            "results: expected numbers in the coordinate \"rule\", found names");
-  EXPECT_EQ(rules, Dimension("rule", Names{"original", "ssmax"}));
-  EXPECT_NE(rules, rules.renamed("other"));
-  EXPECT_NE(rules, rules.take(std::vector<Index>{1, 0}));
+  const Dimension normalizers("normalizer", Names{"original", "ssmax"});
+  EXPECT_EQ(normalizers.label(1), "ssmax");
+  EXPECT_EQ(normalizers.find("ssmax"), 1);
+  EXPECT_EQ(normalizers.find("ss"), std::nullopt);
+  EXPECT_EQ(normalizers.find(0.0), std::nullopt);
+  EXPECT_EQ(thrown<UsageError>([&] { normalizers.numbers(); }),
+            "results: expected numbers in the coordinate \"normalizer\", found names");
+  EXPECT_EQ(normalizers, Dimension("normalizer", Names{"original", "ssmax"}));
+  EXPECT_NE(normalizers, normalizers.renamed("other"));
+  EXPECT_NE(normalizers, normalizers.take(std::vector<Index>{1, 0}));
 }
 
 TEST(DimensionLabels, AreWrittenInFewWords) {

@@ -330,7 +330,8 @@ TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
 TEST_F(ResultsFile, MissingFileAndFolderAreToldApart) {
   expect_thrown(any_fault([&] { read_results(folder_ / "none.json"); }), "bad input");
   expect_thrown(any_fault([&] { read_results(folder_); }), "bad input");
-  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no" / "r.json"); }), "resource");
+  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no" / "r.json"); }),
+                "resource");
 }
 
 TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {

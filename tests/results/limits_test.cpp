@@ -153,10 +153,10 @@ TEST(Limits, CriticalNNotFoundIsAboveAll) {
   EXPECT_EQ(check(up, lost, found).exceeded, 0);
   EXPECT_EQ(check(down, lost, found).exceeded, 2);
   EXPECT_EQ(check(up, lost, lost).exceeded, 0);
-  EXPECT_EQ(
-      check(R"({"metric": "critical_n_head", "max_increase": 1})", found, limits_run(kOnes, {4, 6, 4}))
-          .exceeded,
-      1);
+  EXPECT_EQ(check(R"({"metric": "critical_n_head", "max_increase": 1})", found,
+                  limits_run(kOnes, {4, 6, 4}))
+                .exceeded,
+            1);
 }
 
 TEST(LimitsFile, ReadsEveryKey) {

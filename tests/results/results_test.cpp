@@ -80,13 +80,14 @@ TEST(Results, SettingACoordinateRelabelsItsMetrics) {
 TEST(Results, AnAddedArrayBringsItsCoordinates) {
   Results r;
   r.set_coord("layer", std::vector<double>{4, 9});
-  const Dimension layer = r.require_coord("layer"), rule("rule", std::vector<std::string>{"a"});
-  LabelledArray array({layer, rule}, "keys");
+  const Dimension layer = r.require_coord("layer"),
+                  normalizer("normalizer", std::vector<std::string>{"a"});
+  LabelledArray array({layer, normalizer}, "keys");
   array.values = {1, 2};
   const LabelledArray& added = r.add_metric("m", array);
   EXPECT_EQ(&added, r.metric("m"));
   EXPECT_EQ(added.unit, "keys");
-  EXPECT_EQ(r.require_coord("rule"), rule);
+  EXPECT_EQ(r.require_coord("normalizer"), normalizer);
   EXPECT_EQ(r.at("m", {1, 0}), 2);
   const auto message = [&](const std::string& name, LabelledArray other) -> std::string {
     try {

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = FactSource::Kind;
 
-// Two heads at two lengths under two rules, as headgauge 0.1 wrote it.
+// Two heads at two lengths under two normalizers, as headgauge 0.1 wrote it.
 constexpr const char* kSchema1 = R"({
   "schema": "headgauge.results/1",
   "tool": {"name": "headgauge", "version": "0.1.0", "simd": "AVX2", "threads": 1},

@@ -41,15 +41,15 @@ CompareOptions few_measures(const std::string& heads = "") {
 }
 
 Results compared(HeadSource& source, CompareOptions options,
-                 const std::vector<std::string>& rules) {
-  options.normalizers = rules;
+                 const std::vector<std::string>& normalizers) {
+  options.normalizers = normalizers;
   return compare(source, options, make_interventions(options, source.info()));
 }
 
-std::vector<Intervention> interventions_of(const std::vector<std::string>& rules,
+std::vector<Intervention> interventions_of(const std::vector<std::string>& normalizers,
                                            const SourceInfo& info,
                                            CompareOptions options = few_measures()) {
-  options.normalizers = rules;
+  options.normalizers = normalizers;
   return make_interventions(options, info);
 }
 
@@ -57,7 +57,7 @@ bool same_numbers(std::span<const double> a, std::span<const double> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
-TEST(MakeInterventions, ACommaBeforeAKeyGoesOnWithTheRule) {
+TEST(MakeInterventions, ACommaBeforeAKeyGoesOnWithTheNormalizer) {
   const auto made = interventions_of(
       {"ssmax:s=0.43,b=0,sparsemax", "topk:k=3", "entmax,asentmax:alpha=1.5,delta=1,beta=2"},
       open_plain()->info());
@@ -83,7 +83,23 @@ TEST(MakeInterventions, OnlyTheChosenHeadsChange) {
   EXPECT_THROW(interventions_of({"topk"}, source->info(), both), UsageError);
 }
 
-// The model as it is, under its own rule: every change is exactly 0, and nothing is recommended.
+TEST(Compare, RefusesWhatItCannotCompare) {
+  const auto source = open_plain();
+  const CompareOptions options = few_measures();
+  const auto made = interventions_of({"topk"}, source->info());
+  EXPECT_THROW(compare(*source, options, {}), UsageError);
+  auto short_by_one = made;
+  short_by_one[0].heads.pop_back();
+  EXPECT_THROW(compare(*source, options, short_by_one), UsageError);
+  CompareOptions changed = options;
+  changed.scan.pattern = "window:size=8";
+  EXPECT_THROW(compare(*source, changed, made), UsageError);
+  changed = options;
+  changed.scan.normalizer = "sparsemax";
+  EXPECT_THROW(compare(*source, changed, made), UsageError);
+}
+
+// The model as it is, under its own normalizer: every change is exactly 0, none is recommended.
 TEST(Compare, ACopyOfTheModelIsNoIntervention) {
   for (const Each each : {Each::none, Each::head, Each::layer}) {
     CompareOptions options = few_measures();
@@ -120,7 +136,7 @@ TEST(Compare, RoundingIsNotRecommended) {
     for (const SummaryLine& line : summarize_comparison(results)) {
       EXPECT_EQ(line.text.find("Recommended"), std::string::npos) << line.text;
     }
-    // Rules that weigh alike are measured on the same rows.
+    // Normalizers that weigh alike are measured on the same rows.
     for (Index intervention = 1; intervention <= 5; ++intervention) {
       EXPECT_NEAR(results.at("entropy_change", {0, 0, intervention, 1}), 0, 1e-4);
     }

@@ -229,12 +229,12 @@ TEST(Passes, AnInterruptedScanKeepsTheLengthsThatWereFinished) {
   EXPECT_LT(little.layers_done, 2);
 }
 
-CompareOptions compare_options(std::vector<int> lengths, std::vector<std::string> rules,
+CompareOptions compare_options(std::vector<int> lengths, std::vector<std::string> normalizers,
                                Each each = Each::none) {
   CompareOptions options;
   options.scan = tiny_options(std::move(lengths));
   options.scan.measures = {"weights", "distance", "dispersion"};
-  options.normalizers = std::move(rules);
+  options.normalizers = std::move(normalizers);
   options.each = each;
   return options;
 }
@@ -267,6 +267,8 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       // Under a window the number of keys does not grow, and there is no slope.
       EXPECT_EQ(std::isnan(slope.values[1]), patterns);
       EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
+      // Whatever follows from the lengths has its change, as it does of a causal model.
+      EXPECT_NE(whole.metric("forecast_coverage_change"), nullptr);
     }
   }
 }
@@ -285,7 +287,7 @@ TEST(Passes, CompareSaysWhyThereIsNoLoss) {
   }
 }
 
-TEST(Passes, RulesThatGoByPositionAreForCausalModels) {
+TEST(Passes, NormalizersThatGoByPositionAreForCausalModels) {
   auto source = tiny_source({framed(200)});
   ScanOptions options = tiny_options({16, 32});
   options.normalizer = "logn-qwen";

@@ -1,5 +1,5 @@
-// Scans under a sparse pattern, and of heads with a rule of their own, against sums over the keys
-// in float64.
+// Scans under a sparse pattern, and of heads with a normalizer of their own, against sums over the
+// keys in float64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -195,7 +195,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
   PatternSource source;
   compare(scan(source, options_with("sinks:sinks=2,window=12")), 1,
           expect_of(source.heads()[1], sinks));
-  // The rule counts the keys that are left; before, all of them.
+  // The normalizer counts the keys that are left; before, all of them.
   compare(scan(source, options_with("fixed:stride=20,summary=3", "ssmax:s=0.6")), 0,
           expect_of(source.heads()[0], late, 0.6));
 }
@@ -266,8 +266,8 @@ TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
 TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {
   PatternSource source;
   const Results results = scan(source, options_with("topk:k=64"));
-  const auto tells = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
-  EXPECT_EQ(std::ranges::count_if(results.notices, tells), 1);
+  const auto of_topk = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
+  EXPECT_EQ(std::ranges::count_if(results.notices, of_topk), 1);
 }
 
 TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
@@ -341,12 +341,12 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
   }
 }
 
-// compare interventions the rule of single heads: theirs counts, not the scan's.
-TEST(ScanRule, AHeadsOwnRuleIsObeyed) {
+// compare changes the normalizer of single heads: theirs counts, not the scan's.
+TEST(ScanNormalizer, AHeadsOwnNormalizerIsObeyed) {
   for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
-    const auto rule = make_normalizer(name);
+    const auto normalizer = make_normalizer(name);
     PatternSource plain, mixed;
-    mixed.heads()[0].rule = rule.get();
+    mixed.heads()[0].normalizer = normalizer.get();
     const Results all = scan(plain, options_with("none", name));
     const Results none = scan(plain, options_with("none"));
     const Results both = scan(mixed, options_with("none"));

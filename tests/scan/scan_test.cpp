@@ -105,7 +105,7 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   EXPECT_TRUE(part.partial);
   EXPECT_EQ(part.layers_done, 1);
   ASSERT_EQ(part.coord_size("layer"), 1);
-  // What is of the whole model cannot be told from some of its layers.
+  // What is of the whole model does not follow from some of its layers.
   EXPECT_NE(full.metric("critical_n"), nullptr);
   EXPECT_NE(full.metric("sensitivity_max"), nullptr);
   for (const auto& [name, metric] : part.metrics) EXPECT_EQ(metric.dim_names()[0], "layer") << name;

@@ -157,9 +157,9 @@ TEST(Layout, MetricsTakeTheirCellsInTheOrderThatTheyAreDeclared) {
   const CellLayout layout(
       declaring({[&](MetricRegistry& metrics) {
                    metrics.coord("size", std::vector<double>{1, 5});
-                   metrics.coord("rule", std::vector<std::string>{"a", "b", "c"});
+                   metrics.coord("normalizer", std::vector<std::string>{"a", "b", "c"});
                    first = metrics.add(metric("first"));
-                   grid = metrics.add(metric("grid", {"size", "rule"}));
+                   grid = metrics.add(metric("grid", {"size", "normalizer"}));
                  },
                  [&](MetricRegistry& metrics) {
                    metrics.coord("size", std::vector<double>{1, 5});
@@ -192,7 +192,7 @@ TEST(Layout, MetricsTakeTheirCellsInTheOrderThatTheyAreDeclared) {
   // What only hidden metrics have is not written.
   std::vector<std::string> dims;
   for (const auto& [dim, entries] : layout.written_coords()) dims.push_back(dim);
-  EXPECT_EQ(dims, (std::vector<std::string>{"size", "rule"}));
+  EXPECT_EQ(dims, (std::vector<std::string>{"size", "normalizer"}));
 }
 
 TEST(Layout, RefusesWhatDoesNotFitTogether) {

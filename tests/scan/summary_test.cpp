@@ -27,7 +27,7 @@ TEST(Summary, FiveLinesInPlainWords) {
       "At L = 1024, tested over all heads, the top 11 keys (1.07 %) carry the context vector"
       " (critical N, reading \"context\"); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
-      "At N = 20 of L = 1024, 2 of 6 heads tell their keys apart no better than with the pairing of"
+      "At N = 20 of L = 1024, 2 of 6 heads separate their keys no better than with the pairing of"
       " weights and keys permuted; head 1.0 (by 0.51) exceeds that most, head 0.0 (by -0.23) least.",
       "At L = 1024, keep at most 61 keys (N below 6 %) per query, but more for head 0.0 (462 keys"
       " for 90 % of its weight); stay above T = 0.1, where the gradient of head 1.2 is 0.60 (0.06"
@@ -133,7 +133,7 @@ TEST(Summary, CountsNoSaturatedHeadsWhereNoneWasJudged) {
   r.flags = find_flags(r);
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_EQ(texts(r)[3],
-            "At N = 20 of L = 1024, the share of keys told apart exceeds that with the pairing of "
+            "At N = 20 of L = 1024, the share of separable keys exceeds that with the pairing of "
             "weights and keys permuted most in head 1.0 (by 0.51), least in head 0.0 (by -0.23).");
 }
 

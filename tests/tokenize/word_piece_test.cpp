@@ -98,7 +98,7 @@ TEST(WordPiece, SurvivesDamage) {
   }
 }
 
-// What stands around a text is told from it, and neither truncation nor padding is part of it.
+// What stands around a text is known as such, and neither truncation nor padding is part of it.
 TEST(WordPiece, PartsOfAnEncoding) {
   const TemporaryFolder folder;
   folder.write("vocab.txt", kVocabulary);

@@ -214,7 +214,7 @@ CASES: tuple[Gpt2, ...] = (
     Gpt2("f16", "F16 weights", dtype="f16", width=20, vocab=41),
     Gpt2(
         "bf16",
-        "BF16 weights, the type told by `dtype`, not `torch_dtype`",
+        "BF16 weights, the type given by `dtype`, not `torch_dtype`",
         width=20,
         vocab=41,
         dtype="bf16",

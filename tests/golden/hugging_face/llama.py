@@ -70,7 +70,7 @@ def load(folder: Path, double: bool) -> Any:
 
 def round_embedding_scale(model: Any, folder: Path) -> None:
     """Gemma multiplies its embeddings by sqrt(width) in the type that it runs in. headgauge does so
-    in the type of the table, as it was trained; float32 and float64 runs must be told."""
+    in the type of the table, as it was trained; float32 and float64 runs must be asked for it."""
     if not model_type(folder).startswith("gemma"):
         return
     stored = AutoConfig.from_pretrained(folder).dtype or torch.float32

@@ -42,7 +42,7 @@ export function place(axis: Axis, value: number): number {
     : (value - low) / (high - low);
 }
 
-// Ticks for so many pixels; `size` tells how many pixels a label takes along the axis.
+// Ticks for so many pixels; `size` says how many pixels a label takes along the axis.
 export function chooseTicks(axis: Axis, pixels: number, size: (label: string) => number): number[] {
   const format = axis.format ?? formatTick;
   const fits = (values: readonly number[]) =>

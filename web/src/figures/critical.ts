@@ -6,7 +6,7 @@ import type { Figure } from "./figure";
 
 const PAPER_SHARE = 0.06;
 
-// The rules or patterns of `compare`, the old and new run of `diff`; one unnamed of other files.
+// The interventions of `compare`, the old and new run of `diff`; one unnamed of other files.
 export function variants(results: Results, name: string): { dim: string; labels: string[] } {
   const dims = results.info(name)?.dims ?? [];
   const dim = ["normalizer", "pattern", "run"].find((own) => dims.includes(own));
@@ -48,9 +48,9 @@ export function criticalFigure(results: Results): Figure | undefined {
     id: "critical-n",
     title: "Critical N against length",
     caption:
-      "The first N at which the heads' mean distances cannot be told from their mean expected " +
-      "distances (the reading “context”, a conjecture about the paper), beside 6 % of the length. " +
-      "A ring says that there was none up to the N searched, which is where it stands.",
+      "The first N at which the heads' mean distances do not differ significantly from their mean " +
+      "expected distances (the reading “context”, a conjecture about the paper), beside 6 % of the " +
+      "length. A ring says that there was none up to the N searched, which is where it stands.",
     x: {
       column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
       ticks: lengths,

@@ -9,7 +9,7 @@ import { formatNumber, headLabel, metricLabel } from "./format";
 import { rankFigure } from "./rank";
 
 export interface HeadOptions {
-  // Of compare and diff: the index of the rule, pattern or run; the original by default.
+  // Of compare and diff: the index of the normalizer, pattern or run; the original by default.
   normalizer?: number;
   pattern?: number;
   run?: number;
@@ -121,7 +121,7 @@ function separability(results: Results, cell: Cell, who: string): Figure | undef
     title: `Separability against N at L = ${longest(results)}: ${who}`,
     caption:
       "Share of the N selected keys that stand apart from every other key, beside what the same " +
-      "weights give when they are dealt out to the keys at random (null): near the null it tells " +
+      "weights give when they are dealt out to the keys at random (null): near the null it says " +
       "nothing of which key has which weight. Bands are ± 2 standard errors. The model bounds are " +
       "for random vectors; what lies below 0 is not drawn.",
     x: {
@@ -188,7 +188,7 @@ function sensitivity(results: Results, cell: Cell, who: string): Figure | undefi
     title: `Sensitivity against temperature: ${who}`,
     caption:
       "Change of the weights for a step of size ε in the logits, divided by ε, at the longest " +
-      "length; thin lines are the valid bounds min{1/(2T), √2/ε} (or the rule's own) in the " +
+      "length; thin lines are the valid bounds min{1/(2T), √2/ε} (or the normalizer's) in the " +
       `colour of their ε, the dashed line the bound as printed. ${metricLabel(results, "sensitivity")} has no unit.`,
     x: {
       column: "temperature", label: "temperature T (log scale)", values: temperatures, log: true,

@@ -1,4 +1,4 @@
-// What it costs to put another rule or pattern of attention in place, and what is won.
+// What an intervention, another normalizer or pattern of attention, costs and gains.
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { variants } from "./critical";
@@ -36,12 +36,12 @@ export function interventionFigures(results: Results): Figure[] {
         ]
       : [
           {
-            id: "normalizers", title: "Rules: loss against selectivity",
+            id: "normalizers", title: "Normalizers: loss against selectivity",
             metric: "entropy_normalized",
             label: "normalized entropy, mean over heads (1: spread over all keys)", cell: {},
           },
           {
-            id: "normalizers-separability", title: "Rules: loss against separability",
+            id: "normalizers-separability", title: "Normalizers: loss against separability",
             metric: "separability",
             label: `separability at N = ${results.coord("top_n")[top_n ?? 0]}, mean over heads (share)`,
             cell: top_n === undefined ? {} : { top_n },

@@ -1,4 +1,4 @@
-// Points with error bars, one a head, a rule or a scale.
+// Points with error bars, one a head, a normalizer or a scale.
 import * as Plot from "@observablehq/plot";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";

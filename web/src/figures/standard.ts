@@ -8,7 +8,7 @@ import { judgedN } from "./correlation";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
 
-// What tells most about heads, as far as it was measured.
+// What says most about heads, as far as it was measured.
 const MAPS: readonly string[] = [
   "entropy_normalized", "separability", "horizon", "rate_mean", "loss_change",
 ];

@@ -43,7 +43,7 @@ export interface ColourScale {
   at(place: number): number;
 }
 
-// Readable without telling red from green: viridis for sizes, purple to orange for differences.
+// Readable by those who confuse red and green: viridis for sizes, purple to orange for differences.
 export function colourScale(values: readonly number[], diverging: boolean): ColourScale {
   const finite = values.filter(Number.isFinite);
   let low = Math.min(...finite);

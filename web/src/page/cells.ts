@@ -84,7 +84,7 @@ const DIM_WORDS: Readonly<Record<string, string>> = {
   temperature: "temperature T",
   epsilon: "step ε",
   forecast_length: "forecast length",
-  normalizer: "normaliser",
+  normalizer: "normalizer",
   kv_head: "key-value head",
 };
 

@@ -102,7 +102,7 @@ export function tally(list: readonly Claim[]): string {
   for (const [verdict, one, many] of [
     ["holds", "holds", "hold"],
     ["does not hold", "does not hold", "do not hold"],
-    ["cannot tell", "cannot be told", "cannot be told"],
+    ["cannot tell", "is undecided", "are undecided"],
   ] as const) {
     const n = list.filter((claim) => claim.verdict === verdict).length;
     if (n > 0) parts.push(`${n} ${n === 1 ? one : many}`);

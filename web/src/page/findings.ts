@@ -22,7 +22,7 @@ export type Piece =
 
 function shownPiece(results: Results, piece: Piece): Node | string {
   if (piece.kind === "head") return headLink(piece.text);
-  // Only what was measured stands out, not the lengths and the rules that were given.
+  // Only what was measured stands out, not the lengths and the normalizers that were given.
   if (piece.kind === "fact") {
     const { kind, name = "" } = piece.fact;
     const of = { cell: "", standard_error: "standard error of " }[kind];

@@ -76,7 +76,7 @@ function section(id: string, title: string, ...content: (Node | null)[]): HTMLEl
   return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...content);
 }
 
-// The dim of compare: heads are shown under one rule (or pattern) at a time.
+// The dim of compare: heads are shown under one normalizer (or pattern) at a time.
 function interventionDim(results: Results): string | undefined {
   return ["normalizer", "pattern", "run"].find((dim) => results.coord(dim).length > 1);
 }

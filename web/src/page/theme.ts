@@ -15,7 +15,7 @@ export class Theme {
     for (const media of [this.system, this.paper]) {
       media.addEventListener("change", () => this.apply());
     }
-    // Not every browser tells of print as a medium before it draws the paper.
+    // Not every browser reports print as a medium before it draws the paper.
     for (const [event, printing] of [["beforeprint", true], ["afterprint", false]] as const) {
       addEventListener(event, () => {
         this.prints = printing;

@@ -147,7 +147,7 @@ inBrowser("the first screen", () => {
     },
   );
 
-  test("a head under the pointer tells its value, a click opens it, and back returns", async () => {
+  test("a head under the pointer shows its value, a click opens it, and back returns", async () => {
     const tab = await openKind("scan", "#overview?metric=max_weight");
     await tab.page.waitForSelector(MAP);
     await tab.page.hover(`${MAP} >> nth=2`);

@@ -93,7 +93,7 @@ describe("figures of one head", () => {
     expect(drawn(one[0]!).text).not.toContain("6 4");
   });
 
-  it("is of the rule asked for where there are several", () => {
+  it("is of the normalizer asked for where there are several", () => {
     const compared = madeResults(madeCompare("normalizer"));
     const cell = { layer: 0, head: 1, top_n: 2 };
     for (const normalizer of [0, 2]) {
@@ -128,10 +128,12 @@ describe("figures of the whole model", () => {
     modelFigures(results).forEach(expectWhole);
   });
 
-  it("sets rules and patterns beside each other", () => {
-    const rules = modelFigures(madeResults(madeCompare("normalizer")));
-    expect(ids(rules)).toEqual(["critical-n", "loss", "normalizers", "normalizers-separability"]);
-    expect(column(figure(rules, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
+  it("sets normalizers and patterns beside each other", () => {
+    const normalizers = modelFigures(madeResults(madeCompare("normalizer")));
+    expect(ids(normalizers)).toEqual(
+      ["critical-n", "loss", "normalizers", "normalizers-separability"],
+    );
+    expect(column(figure(normalizers, "normalizers"), "loss_change")).toEqual([0, 0.25, 0.5]);
     const patterns = modelFigures(madeResults(madeCompare("pattern")));
     expect(ids(patterns)).toEqual(["critical-n", "loss", "patterns"]);
     const results = madeResults(madeCompare("pattern"));
@@ -141,7 +143,7 @@ describe("figures of the whole model", () => {
     expect(column(figure(patterns, "patterns"), "kept_mass_mean")[1]).toBeCloseTo(
       kept.reduce((sum, value) => sum + value, 0) / 6, 12,
     );
-    [...rules, ...patterns].forEach(expectWhole);
+    [...normalizers, ...patterns].forEach(expectWhole);
   });
 
   it("shows synthetic experiments, alone and as parts of a file", () => {

@@ -41,7 +41,7 @@ describe("the map of a metric", () => {
     expect(cells("union_coverage")).toHaveLength(2);
   });
 
-  it("tells a critical N that was not found from a small one", () => {
+  it("distinguishes a critical N that was not found from a small one", () => {
     const map = mapFigure(results, "critical_n_head", {});
     expect(map.rows.map((row) => row[2])).toEqual([-1, 9, 9, -1, 9, 9]);
     const { text } = drawn(map);

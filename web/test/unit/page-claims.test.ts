@@ -40,7 +40,7 @@ test("a claim finds the figures that it is about", () => {
 
 test("verdicts are counted, in words", () => {
   expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
-    "2 hold, 1 cannot be told",
+    "2 hold, 1 is undecided",
   );
   expect(tally([claim("A", "", "does not hold")])).toBe("1 does not hold");
 });

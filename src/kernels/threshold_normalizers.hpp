@@ -1,4 +1,4 @@
-// Weights of rules where one number of the row, the root of an equation, settles all of them:
+// Weights of normalizers where one number of the row, the root of an equation, settles all of them:
 // alpha-entmax and Stieltjes. The root is sought in float64.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "kernels/root_rules.hpp"
+#include "kernels/threshold_normalizers.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,8 +9,8 @@
 #include "kernels/simd.hpp"
 #include "kernels/targets.hpp"
 
-#ifndef HEADGAUGE_ROOT_RULES_WORK
-#define HEADGAUGE_ROOT_RULES_WORK
+#ifndef HEADGAUGE_THRESHOLD_NORMALIZERS_WORK
+#define HEADGAUGE_THRESHOLD_NORMALIZERS_WORK
 namespace headgauge {
 
 // Scratch memory of one thread, with room for whole vectors behind the last key.
@@ -32,7 +32,7 @@ struct RootWork {
 #endif
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/root_rules.cpp"
+#define HWY_TARGET_INCLUDE "kernels/threshold_normalizers.cpp"
 #include "hwy/foreach_target.h"
 // After foreach_target.h.
 #include "hwy/contrib/math/math-inl.h"

@@ -1,7 +1,7 @@
-"""Every normaliser against the reference: whole scans of a dump, so that both see the same logits.
+"""Every normalizer against the reference: whole scans of a dump, so that both see the same logits.
 
-From a model the logits differ by the rounding of its forward pass, which a rule such as relu, whose
-weights are the logits themselves, hands on undiminished where they are near 0.
+From a model the logits differ by the rounding of its forward pass, which a normalizer such as
+relu, whose weights are the logits themselves, hands on undiminished where they are near 0.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 
 from tests.agreement.program import DEMO, comparison, headgauge, token_ids
 from tests.reference.gpt2 import Model
+from tests.reference.normalizers import NORMALIZERS, make_normalizer
 from tests.reference.safetensors_io import write_file
 from tests.reference.sources import model_documents
 from tests.results.schema import validate
 
-from tests.reference.normalizers import NORMALIZERS, make_rule
 LENGTH = 64
 LAYERS = [2, 4]  # spread and sharp heads: logits from -41 to 19
 OPTIONS = ["--lengths", "32,64", "--top-n", "1,5,20", "--temperatures", "0.1,1,10"]
@@ -29,7 +29,7 @@ COMPARED = [spec for entry in NORMALIZERS.values() for spec in entry.compared]
 MILDLY = [spec for entry in NORMALIZERS.values() for spec in entry.compared_mildly]
 
 
-class Rules(unittest.TestCase):
+class Normalizers(unittest.TestCase):
     folder: Path
 
     @classmethod
@@ -46,42 +46,42 @@ class Rules(unittest.TestCase):
         cls.dump = cls.folder / "dump.safetensors"
         write_file(cls.dump, tensors, {"format": "headgauge.dump/1", "causal": "true"})
 
-    def disagreement(self, rule: str, source: list[str | Path], options: list[str]) -> str:
+    def disagreement(self, spec: str, source: list[str | Path], options: list[str]) -> str:
         """What the comparison says; empty where everything agrees."""
-        out = self.folder / "".join(c if c.isalnum() else "_" for c in rule)
-        headgauge("scan", *source, "--out", out, "--quiet", "--normalizer", rule, *options)
+        out = self.folder / "".join(c if c.isalnum() else "_" for c in spec)
+        headgauge("scan", *source, "--out", out, "--quiet", "--normalizer", spec, *options)
         validate(out / "results.json")
         named = ["--model", *source] if "--tokens" in source else ["--dump", *source]
         # As many processes as cores, of one thread each.
         done = comparison(out / "results.json", *named, OPENBLAS_NUM_THREADS="1")
         lines = done.stdout.splitlines()
-        print(f"{rule}: {lines[-1] if lines else ''}", flush=True)
+        print(f"{spec}: {lines[-1] if lines else ''}", flush=True)
         if done.returncode == 0 and "effective_tokens" in done.stdout:
             return ""
         failed = [line for line in lines if "FAIL" in line or line.startswith("    ")]
-        return "\n".join([rule, *failed, done.stderr])
+        return "\n".join([spec, *failed, done.stderr])
 
-    def test_every_rule_on_a_dump(self) -> None:
+    def test_every_normalizer_on_a_dump(self) -> None:
         print()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            plain = [spec for spec in COMPARED if not make_rule(spec).unit_norms]
-            found = pool.map(lambda rule: self.disagreement(rule, [self.dump], OPTIONS), plain)
+            plain = [spec for spec in COMPARED if not make_normalizer(spec).unit_norms]
+            found = pool.map(lambda spec: self.disagreement(spec, [self.dump], OPTIONS), plain)
             self.assertEqual([text for text in found if text], [])
 
-    def test_rules_that_need_milder_logits_or_norms(self) -> None:
+    def test_normalizers_that_need_milder_logits_or_norms(self) -> None:
         print()
         spread = ["--layers", "0", *OPTIONS]
         for spec in MILDLY:
             self.assertEqual(self.disagreement(spec, [self.dump], spread), "")
         model: list[str | Path] = [DEMO, "--tokens", self.ids]  # with queries and keys
         for spec in COMPARED:
-            if make_rule(spec).unit_norms:
+            if make_normalizer(spec).unit_norms:
                 self.assertEqual(self.disagreement(spec, model, ["--layers", "1,4", *OPTIONS]), "")
 
-    def test_no_rule_is_left_out(self) -> None:
+    def test_no_normalizer_is_left_out(self) -> None:
         listed = json.loads(headgauge("normalizers", "--json"))
         self.assertEqual(
-            {rule["name"]: {p["key"]: p["default"] for p in rule["accepts"]} for rule in listed},
+            {entry["name"]: {p["key"]: p["default"] for p in entry["accepts"]} for entry in listed},
             {name: entry.parameters for name, entry in NORMALIZERS.items()},
         )
 

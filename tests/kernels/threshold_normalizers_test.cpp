@@ -1,4 +1,4 @@
-#include "kernels/root_rules.hpp"
+#include "kernels/threshold_normalizers.hpp"
 
 #include <limits>
 
@@ -7,8 +7,8 @@
 namespace headgauge {
 namespace {
 
-class RootRules : public EveryLevel {};
-HEADGAUGE_EVERY_LEVEL(RootRules);
+class ThresholdNormalizers : public EveryLevel {};
+HEADGAUGE_EVERY_LEVEL(ThresholdNormalizers);
 
 // The root by bisection on a function that falls from above 1 at `low` to below it at `high`, and
 // the weights there, divided by their sum.
@@ -46,12 +46,12 @@ std::vector<double> stieltjes(const std::vector<float>& row, double q) {
                       [&](double l, double gap) { return std::pow(gap + (top - l), -q); });
 }
 
-template <class Rule>
-void expect_row(const std::vector<float>& row, const std::vector<double>& exact, const Rule& rule,
+template <class Weigh>
+void expect_row(const std::vector<float>& row, const std::vector<double>& exact, const Weigh& weigh,
                 const std::string& name) {
   std::vector<float> weights(row.size() + 1, -7.0f);
   WeightSums got;
-  ASSERT_TRUE(rule(row, std::span(weights.data(), row.size()), got));
+  ASSERT_TRUE(weigh(row, std::span(weights.data(), row.size()), got));
   const std::string at = name + ", n = " + std::to_string(row.size());
   ASSERT_EQ(weights.back(), -7.0f) << "written past the end";
   const double top = *std::max_element(exact.begin(), exact.end());
@@ -64,14 +64,14 @@ void expect_row(const std::vector<float>& row, const std::vector<double>& exact,
   expect_sums(got, reference_sums(exact), 2e-6, at);
 
   WeightSums again;
-  ASSERT_TRUE(rule(row, std::span<float>(), again));
+  ASSERT_TRUE(weigh(row, std::span<float>(), again));
   EXPECT_EQ(again.square, got.square) << at;
   std::vector<float> in_place = row;
-  ASSERT_TRUE(rule(in_place, std::span(in_place), again));
+  ASSERT_TRUE(weigh(in_place, std::span(in_place), again));
   EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), weights.begin())) << at;
 }
 
-TEST_P(RootRules, EntmaxAgreesWithBisection) {
+TEST_P(ThresholdNormalizers, EntmaxAgreesWithBisection) {
   if (simd_level() == std::string("baseline")) GTEST_SKIP() << "left to float64";
   for (const auto& [alpha, scale] : {std::pair(2.0, 1.0),
                                      {1.5, 1.0},
@@ -86,28 +86,28 @@ TEST_P(RootRules, EntmaxAgreesWithBisection) {
       if (HasFailure()) return;
       // The oracle is slow.
       if (row.size() > 600 && a != 1.5 && a != 1.25) return;
-      const auto rule = [&](std::span<const float> logits, std::span<float> weights,
-                            WeightSums& sums) { return entmax_row(logits, a, s, weights, sums); };
-      expect_row(row, entmax(row, a, s), rule, "alpha = " + std::to_string(a));
+      const auto weigh = [&](std::span<const float> logits, std::span<float> weights,
+                             WeightSums& sums) { return entmax_row(logits, a, s, weights, sums); };
+      expect_row(row, entmax(row, a, s), weigh, "alpha = " + std::to_string(a));
     });
     if (HasFailure()) return;
   }
 }
 
-TEST_P(RootRules, StieltjesAgreesWithBisection) {
+TEST_P(ThresholdNormalizers, StieltjesAgreesWithBisection) {
   if (simd_level() == std::string("baseline")) GTEST_SKIP() << "left to float64";
   for (const double q : {0.5, 1.0, 2.5, 4.0, 20.0, 64.0}) {
     for_each_row([&](const std::vector<float>& row) {
       if (HasFailure() || (row.size() > 600 && q != 4.0)) return;
-      const auto rule = [&](std::span<const float> logits, std::span<float> weights,
-                            WeightSums& sums) { return stieltjes_row(logits, q, weights, sums); };
-      expect_row(row, stieltjes(row, q), rule, "q = " + std::to_string(q));
+      const auto weigh = [&](std::span<const float> logits, std::span<float> weights,
+                             WeightSums& sums) { return stieltjes_row(logits, q, weights, sums); };
+      expect_row(row, stieltjes(row, q), weigh, "q = " + std::to_string(q));
     });
     if (HasFailure()) return;
   }
 }
 
-TEST_P(RootRules, RowsThatAreNotFiniteAreLeftAlone) {
+TEST_P(ThresholdNormalizers, RowsThatAreNotFiniteAreLeftAlone) {
   for (const Index n : {1, 16, 17, 64, 100}) {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),

@@ -1,0 +1,121 @@
+#include "results/change_sentences.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "headgauge/catalogue.hpp"
+#include "headgauge/cells.hpp"
+#include "results/summary_line.hpp"
+
+namespace headgauge {
+namespace {
+
+using summary::Line;
+
+constexpr std::size_t kMostSentences = 3;
+
+// Bounds follow from other metrics, which say more.
+bool is_bound(const std::string& name) {
+  const MetricInfo* info = find_metric_info(name);
+  return info != nullptr && info->bound;
+}
+
+// The labels of a change: the intervention of a comparison, layer and head, and the rest.
+struct Subject {
+  std::string intervention;
+  std::string head;
+  std::size_t rest = 0;  // the first of the other labels
+};
+
+// Nothing where the change is not that of one head.
+std::optional<Subject> subject_of(const Results& results, const Change& change) {
+  Subject subject;
+  const std::string dim = intervention_dimension(results);
+  if (!dim.empty() && !change.labels.empty() && change.labels[0].first == dim) {
+    subject.intervention = change.labels[0].second;
+    subject.rest = 1;
+  }
+  const std::size_t k = subject.rest;
+  if (change.labels.size() < k + 2 || change.labels[k].first != "layer" ||
+      change.labels[k + 1].first != "head") {
+    return std::nullopt;
+  }
+  subject.head = change.labels[k].second + "." + change.labels[k + 1].second;
+  subject.rest = k + 2;
+  return subject;
+}
+
+// The cell of a change in a diff's old or new run, or under the original or the intervention.
+MetricCell cell_of(const Results& results, const Change& change, const Subject& subject,
+                   bool after) {
+  const LabelledArray& metric = results.require_metric(change.metric);
+  const std::string dim = subject.intervention.empty() ? "run" : intervention_dimension(results);
+  const auto axis = std::ranges::find(metric.dims(), dim, &Dimension::name);
+  const Index place = !after                         ? 0
+                      : subject.intervention.empty() ? 1
+                                                     : *axis->find(subject.intervention);
+  MetricCell cell;
+  cell.metric = change.metric;
+  cell.index = change.cell;
+  cell.index.insert(cell.index.begin() + (axis - metric.dims().begin()), place);
+  cell.value = after ? change.after : change.before;
+  return cell;
+}
+
+SummaryLine sentence(const Results& results, const Change& change, const Subject& subject,
+                     const MetricCell& before, const MetricCell& after) {
+  Line line;
+  line.say(change.metric).say(" of head ").say(subject.head);
+  if (!subject.intervention.empty()) line.say(" under ").say(subject.intervention);
+  // The labels of the intervention have no index in the cell.
+  const std::size_t first = change.labels.size() - change.cell.size();
+  const char* separator = " at ";
+  for (std::size_t k = subject.rest; k < change.labels.size(); ++k) {
+    const auto& [dim, label] = change.labels[k];
+    line.say(separator).say(dim).say(" ");
+    const Coordinate& labels = results.require_coord(dim).labels();
+    if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
+      const Index place = change.cell[k - first];
+      line.fact({label, {Line::Kind::coordinate, dim, {place}}, (*numbers)[place]});
+    } else {
+      line.say(label);
+    }
+    separator = ", ";
+  }
+  line.say(" went from ").number(before).say(" to ").number(after);
+  if (std::isfinite(change.errors)) {
+    line.say(", by ").fact({rounded(change.errors), {Line::Kind::derived}, change.errors});
+    line.say(" standard errors");
+  }
+  SummaryLine done = line.say(".").done();
+  done.heads.push_back(subject.head);
+  return done;
+}
+
+}  // namespace
+
+std::vector<SummaryLine> change_sentences(const Results& results, const ChangeList& list) {
+  std::vector<SummaryLine> lines;
+  std::set<std::string> metrics, heads;
+  for (const auto* part : {&list.measured, &list.unmeasured}) {
+    for (const Change& change : *part) {
+      if (lines.size() == kMostSentences) return lines;
+      const auto subject = subject_of(results, change);
+      if (!subject || is_bound(change.metric)) continue;
+      const MetricCell before = cell_of(results, change, *subject, false);
+      const MetricCell after = cell_of(results, change, *subject, true);
+      if (rounded(before.value) == rounded(after.value) || metrics.contains(change.metric) ||
+          heads.contains(subject->head)) {
+        continue;
+      }
+      metrics.insert(change.metric);
+      heads.insert(subject->head);
+      lines.push_back(sentence(results, change, *subject, before, after));
+    }
+  }
+  return lines;
+}
+
+}  // namespace headgauge
