@@ -33,8 +33,8 @@ struct SeparationBounds {
 // in float64, from the logits on.
 class Separator {
  public:
-  // Starts on row number `line` of the block of `sums`, which `row` and `normalizer` give the
-  // weights of. A `pairing` says to which key the weight of each key of `row` has moved
+  // Starts on row number `line` of the block of `sums`; its weights are those of `row` under
+  // `normalizer`. A `pairing` says to which key the weight of each key of `row` has moved
   // (PairedRows).
   void begin(SelectionSums& sums, Index line, const Row& row, const Normalizer& normalizer,
              std::span<const std::uint32_t> pairing = {});

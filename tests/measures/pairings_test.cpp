@@ -54,8 +54,8 @@ TEST(Pairings, LocalOnesStayAmongThirtyTwoNeighboursCountedFromTheLastKey) {
   }
 }
 
-// A permuted row ranks its ties by key, as any row: equal logits under a rule that keeps their
-// order, equal weights (many are 0) under one that does not.
+// A permuted row ranks its ties by key, as any row: equal logits under a normalizer that keeps
+// their order, equal weights (many are 0) under one that does not.
 TEST(Pairings, PermutedRowsRankTiesByKey) {
   MadeHead head = make_head({.length = 80, .dimension = 12, .sharpness = 2.0});
   for (Index q = 0; q < 80; ++q) {
@@ -63,8 +63,8 @@ TEST(Pairings, PermutedRowsRankTiesByKey) {
   }
   const HeadInput input = head.input();
   for (const std::string name : {"softmax", "poly:p=2"}) {
-    const auto rule = make_normalizer(name);
-    ASSERT_EQ(rule->traits().increasing, name == "softmax");
+    const auto normalizer = make_normalizer(name);
+    ASSERT_EQ(normalizer->traits().increasing, name == "softmax");
     for (Index q = 30; q < 80; ++q) {
       const Index n = q + 1;
       std::vector<float> weights(n), moved(n);
@@ -73,7 +73,7 @@ TEST(Pairings, PermutedRowsRankTiesByKey) {
       row.query = q;
       row.keys = {0, n};
       row.logits = head.logits.row(q).first(n);
-      row.sums = rule->weigh(row.logits, {n, q}, weights);
+      row.sums = normalizer->weigh(row.logits, {n, q}, weights);
       row.weights = weights;
       const std::span<const float> ranking = name == "softmax" ? row.logits : row.weights;
       TopWorkspace select;
@@ -81,7 +81,7 @@ TEST(Pairings, PermutedRowsRankTiesByKey) {
       row.top = top;
       const std::vector<Row> rows{row, row};
       PairedRows paired;
-      paired.begin({&input, rule.get(), rows}, 20);
+      paired.begin({&input, normalizer.get(), rows}, 20);
       paired.add(0, Pairing::any, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
       paired.add(1, Pairing::local, RandomStream(3, RandomDomain::separability_pairing, 1, 2));
       for (Index i = 0; i < 2; ++i) {

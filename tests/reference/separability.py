@@ -64,8 +64,8 @@ class Draws:
         logits[lines, to] = block.logits[rows][:, :width]
         weights[lines, to] = block.weights[rows][:, :width]
         depth = min(block.order.shape[1], width)
-        order = rank(ranking(logits, weights, block.rule), depth)
-        return RowBlock(t, n, logits, weights, order, block.rule)
+        order = rank(ranking(logits, weights, block.normalizer), depth)
+        return RowBlock(t, n, logits, weights, order, block.normalizer)
 
 
     def first_points(self, block: RowBlock, count: int) -> Array:
