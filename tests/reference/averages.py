@@ -1,7 +1,7 @@
 """Means over rows, their standard errors, and the bins of query position.
 
-design.md section 4: total sum over total count; batch means over contiguous blocks of 64 rows, or
-over documents where at least 4 contribute.
+architecture.md, "Scan": total sum over total count; batch means over contiguous blocks of 64
+rows, or over documents where at least 4 contribute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The definitions of math.md for one row, by plain loops over vectors: what the tests trust.
+"""The definitions of mathematics.md for one row, by plain loops over vectors: what the tests trust.
 
 a holds the weights of the n visible keys, x their points, chosen the index set I_N. Nothing here is
 shared with the vectorised files.

@@ -1,4 +1,4 @@
-"""Paper B's figures of one head, in float64, straight from docs/mathematics.md 5 and 5a: horizons,
+"""Paper B's figures of one head, in float64, straight from mathematics.md 5 and 5a: horizons,
 errors over subsamples, the slope of a log-log fit, key budgets, and Spearman's rank correlation
 with its bootstrap interval.
 

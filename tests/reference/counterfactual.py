@@ -1,7 +1,7 @@
 """The model with attention changed in some heads, in float64: losses, divergence of the next
 token, and what the heads would put out on the original's queries, keys and values.
 
-Straight from docs/mathematics.md 7a: every pass is computed from the beginning, every distribution
+Straight from mathematics.md 7a: every pass is computed from the beginning, every distribution
 is an array of its own.
 """
 

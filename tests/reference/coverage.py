@@ -1,4 +1,4 @@
-"""Metrics of the coverage group, by row of a layer (math.md 7a)."""
+"""Metrics of the coverage group, by row of a layer (mathematics.md 7a)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Critical N (math.md section 2, D5 and 7a): where two per-head means stop differing."""
+"""Critical N (mathematics.md section 2, D5 and 7a): where two per-head means stop differing."""
 
 from __future__ import annotations
 

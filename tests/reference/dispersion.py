@@ -1,4 +1,4 @@
-"""Slopes against log n and forecasts of effective tokens (docs/mathematics.md G6 and 7b)."""
+"""Slopes against log n and forecasts of effective tokens (mathematics.md G6 and 7b)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the distance group, by row (math.md section 2 and 7a)."""
+"""Metrics of the distance group, by row (mathematics.md section 2 and 7a)."""
 
 from __future__ import annotations
 

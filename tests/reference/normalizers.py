@@ -1,4 +1,4 @@
-"""The normalizers of docs/mathematics.md section 6, from logits to weights, in float64.
+"""The normalizers of mathematics.md section 6, from logits to weights, in float64.
 
 A normalizer weighs (B, n) logits of rows that see the same number of keys, and has its Jacobian as
 an explicit matrix. Thresholds are found by sorting or by plain bisection. Each normalizer that

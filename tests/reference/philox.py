@@ -65,7 +65,7 @@ def normals(seed: int, domain: int, a: int, b: Array, count: int) -> Array:
 
 
 def sphere_points(seed: int, dimension: int, positions: int) -> Array:
-    """(positions, dimension) points on the unit sphere for separability_sphere (math.md 7a)."""
+    """(positions, dimension) points on the unit sphere for separability_sphere (mathematics.md 7a)."""
     z = normals(seed, SPHERE_POINTS, dimension, np.arange(positions), dimension)
     return np.asarray(z / np.linalg.norm(z, axis=1, keepdims=True))
 
@@ -75,7 +75,7 @@ def pairings(
 ) -> Array:
     """Where the weight of key j goes, for the 0-based rows: (rows, max(visible)), from n on j itself.
 
-    Fisher and Yates from the last key down (math.md 7a): word s of the stream picks for key
+    Fisher and Yates from the last key down (mathematics.md 7a): word s of the stream picks for key
     last = n - 1 - s one of the keys first .. last, first + floor(word * choices / 2^32). Under a
     local pairing first is where the block of 32 keys begins that last lies in, counted from the end.
     """

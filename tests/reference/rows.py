@@ -1,7 +1,7 @@
 """Blocks of rows: weights of 64 queries over their visible keys, and their top-N order.
 
-Row conventions of math.md section 2: causal row t (1-based) sees n = t keys. A block is padded to
-the widest of its rows; padding has logit -inf and weight 0.
+Row conventions of mathematics.md section 2: causal row t (1-based) sees n = t keys. A block is
+padded to the widest of its rows; padding has logit -inf and weight 0.
 """
 
 from __future__ import annotations

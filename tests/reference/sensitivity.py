@@ -1,4 +1,4 @@
-"""Metrics of the sensitivity group, by row (math.md section 4 and 7a)."""
+"""Metrics of the sensitivity group, by row (mathematics.md section 4 and 7a)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def spectral(a: Array, steps: int = 64) -> Array:
     """||diag(a) - a a^T||_2: the root of sum a_i/(a_i - lam) = 0 in (a_(2), a_(1)), by bisection.
 
     The middle is the geometric mean, so that the small norms of near one-hot rows keep digits.
-    a_(1) if the two largest are equal, 0 with one nonzero entry (math.md 7a).
+    a_(1) if the two largest are equal, 0 with one nonzero entry (mathematics.md 7a).
     """
     if a.shape[1] < 2:
         return np.zeros(len(a))

@@ -1,4 +1,4 @@
-"""Metrics of the separability group, by row (math.md section 3 and 7a).
+"""Metrics of the separability group, by row (mathematics.md section 3 and 7a).
 
 Points are on the unit sphere (M = 1) unless stated otherwise. X_i < r is decided on
 q_j = ||a_j x_j - s||^2 - ||s||^2, in which the common term has dropped out.

@@ -1,4 +1,4 @@
-"""Golden numbers of math.md section 8, the bounds, and the vectorised forms against plain loops."""
+"""Golden numbers of mathematics.md section 8, bounds, and vectorised forms against plain loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the weights group, by row (math.md section 7, G1 and G4, and 7a)."""
+"""Metrics of the weights group, by row (mathematics.md section 7, G1 and G4, and 7a)."""
 
 from __future__ import annotations
 
