@@ -155,9 +155,9 @@ class Table(ScanTest):
         lines = done.out.splitlines()
         written = lines[-1]
         self.assertEqual(written, "Written: out/results.json, out/heads.csv")
-        summary = lines[-8:-2]
-        self.assertEqual((lines[-9], lines[-2]), ("", ""))
-        for line in lines[:-8]:
+        summary = lines[-7:-2]
+        self.assertEqual((lines[-8], lines[-2]), ("", ""))
+        for line in lines[:-7]:
             self.assertLessEqual(len(line), WIDEST, line)
         for line in summary:
             self.assertRegex(line, r"\bhead \d\.\d\b")

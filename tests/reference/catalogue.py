@@ -34,6 +34,7 @@ ELSEWHERE = {
     "convergence": "tests/agreement/test_converge.py",
     "budget": "tests/agreement/test_converge.py",
     "correlation": "tests/agreement/test_converge.py",
+    "validity": "tests/scan/validate_test.cpp",
     "synthetic": "tests/convergence",
     "cost": "tests/reproduce",
 }

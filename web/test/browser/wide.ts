@@ -9,6 +9,16 @@ export function wideResults(small: ResultsJson, layers: number, heads: number): 
     const spread = (nested: unknown) => repeated(nested, metric.dims, sizes, vary, 0);
     metrics[name] = { ...metric, values: spread(metric.values) };
     if (metric.stderr !== undefined) metrics[name]!.stderr = spread(metric.stderr);
+    if (metric.degrees_of_freedom !== undefined) {
+      const same: Vary = (n) => n;
+      metrics[name]!.degrees_of_freedom = repeated(
+        metric.degrees_of_freedom,
+        metric.dims,
+        sizes,
+        same,
+        0,
+      );
+    }
     if (metric.rows !== undefined)
       metrics[name]!.rows = repeated(metric.rows, metric.dims, sizes, (n) => n, 0);
   }
