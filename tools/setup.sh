@@ -49,7 +49,7 @@ missing_packages() {
   boost_is_there || echo libboost-dev
   node_is_there || printf '%s\n' nodejs npm
   rust_is_there || printf '%s\n' cargo-web rustc-web
-  "$(dirname "$0")/python.sh" >/dev/null || printf '%s\n' python3-numpy python3-jsonschema
+  "$(dirname "$0")/python.sh" >/dev/null 2>&1 || printf '%s\n' python3-numpy python3-jsonschema
 }
 
 if ! command -v dpkg-query >/dev/null; then

@@ -82,7 +82,7 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
   return layers;
 }
 
-const std::string& require_metadata(const Safetensors& file, const std::string& key,
+const std::string& require_metadata(const Safetensors& file, const char* key,
                                     const char* expected) {
   const auto it = file.metadata().find(key);
   if (it != file.metadata().end()) return it->second;

@@ -74,7 +74,7 @@ constexpr Index kDepth = 256;
 // Rows of A that stay in the L2 cache while all panels pass by, in floats.
 constexpr Index kBlockOfA = 256 * 1024;
 
-using D = hn::ScalableTag<float>;
+using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
 #if HWY_TARGET == HWY_AVX3
@@ -85,8 +85,10 @@ constexpr int kRows = 6;
 constexpr int kVectors = 2;
 #else
 constexpr int kRows = 4;
-constexpr int kVectors = 4;
+constexpr int kVectors = 3;
 #endif
+// The panels of B are not next to each other, so a strip of kVectors vectors lies within one.
+static_assert(kPanel % (kVectors * static_cast<Index>(hn::MaxLanes(D()))) == 0);
 
 // The lanes [lo, hi) of a vector; others must be neither read nor written.
 HWY_INLINE V load_lanes(const float* from, Index lo, Index hi) {

@@ -107,11 +107,11 @@ HWY_INLINE Found pointwise_pass(const F& f, const float* in, std::size_t n, floa
     V h, log;
   };
   const auto evaluate = [&](V l, V& more) HWY_ATTR {
-    Pending out;
-    out.log = most;
-    out.h = f.value(l, out.log, more);
-    if constexpr (F::kDips) lowest = hn::Min(lowest, out.h);
-    return out;
+    Pending p;
+    p.log = most;
+    p.h = f.value(l, p.log, more);
+    if constexpr (F::kDips) lowest = hn::Min(lowest, p.h);
+    return p;
   };
   const auto add = [&](const Pending& p, PointwiseSums& sums)
                        HWY_ATTR { sums.add(F::kLog ? p.log : log2_of(p.h), p.h, most); };
