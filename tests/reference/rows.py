@@ -31,6 +31,12 @@ def rank(values: Array, depth: int) -> Array:
     return np.argsort(-grid, axis=1, kind="stable")[:, :depth]
 
 
+def scaled_logits(logits: Array, scale: Array) -> Array:
+    """`scale` times the logits; what is padding stays so under a scale of 0 too."""
+    seen = np.isfinite(logits)
+    return np.where(seen, np.where(seen, logits, 0.0) * scale, -np.inf)
+
+
 @dataclass
 class RowBlock:
     t: Array  # (R,) 1-based rows

@@ -46,7 +46,7 @@ def sensitivity_rows(
     if block.normalizer is not SOFTMAX:
         c = _scales(block)[:, None]
         v = c * v
-        block = replace(block, logits=block.logits * c)
+        block = replace(block, logits=scaled_logits(block.logits, c))
     result = np.full((len(block.t), len(temperatures), len(epsilons)), np.nan)
     rows = block.n >= 2
     logits, direction = block.logits[rows], v[rows]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.rows import RowBlock
+from tests.reference.rows import RowBlock, scaled_logits
 
 Array = npt.NDArray[Any]
 
@@ -37,9 +37,7 @@ def entropy_without_first(block: RowBlock) -> Array:
     if rows.any():
         places = zip(n[rows], block.t[rows], strict=True)
         scale = [block.normalizer.scale(*place) for place in places]
-        seen = np.isfinite(logits[rows, 1:])  # a scale of 0 must not bring back what is padding
-        scaled = np.where(seen, logits[rows, 1:], 0.0) * np.asarray(scale)[:, None]
-        rest = np.where(seen, scaled, -np.inf)
+        rest = scaled_logits(logits[rows, 1:], np.asarray(scale)[:, None])
         exponentials = np.exp(rest - rest.max(axis=1, keepdims=True))
         result[rows] = entropy(exponentials / exponentials.sum(axis=1, keepdims=True))
     return result
