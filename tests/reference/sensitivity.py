@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.normalizers import SOFTMAX
-from tests.reference.rows import RowBlock, rank
+from tests.reference.rows import RowBlock, rank, scaled_logits
 
 Array = npt.NDArray[Any]
 
