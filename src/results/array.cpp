@@ -224,13 +224,11 @@ LabelledArray LabelledArray::sel(std::string_view dim, std::string_view label) c
 
 LabelledArray LabelledArray::take(std::string_view dim, std::span<const Index> places) const {
   const std::size_t k = require_axis(dim);
+  for (const Index place : places) check_place(dims_[k], place);
   Gather which = everything();
   which.dims[k] = dims_[k].take(places);
   const std::vector<Index> all = std::exchange(which.offsets[k], {});
-  for (const Index place : places) {
-    check_place(dims_[k], place);
-    which.offsets[k].push_back(all[place]);
-  }
+  for (const Index place : places) which.offsets[k].push_back(all[place]);
   return gathered(std::move(which));
 }
 
