@@ -188,7 +188,7 @@ class ComparisonTable {
              paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
     };
     for (const Column& column : columns) line(column.title, column.meaning);
-    if (critical) line("crit.", "paper A: N from which all heads' top sets carry their output");
+    if (critical) line("crit.", "N from which all heads' top sets are shown to carry their output");
     return out + "\n";
   }
 

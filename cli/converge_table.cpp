@@ -66,7 +66,7 @@ class ConvergenceTable {
   std::vector<Column> columns() const {
     std::vector<Column> all = {
         {"critical_fraction_head", "crit.", "% of L", 6, 5,
-         "paper A: N from which its top set carries its output, as a share of the context", 100},
+         "N from which its top set is shown to carry its output, as a share of the context", 100},
         {"separability", "sep.", "", 5, 4, "paper A: share of its top set that is separable"},
         {"entropy_slope", "slope", "", 5, 6,
          "paper A: growth of its entropy with log n; 1: spreads"},

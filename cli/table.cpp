@@ -152,7 +152,7 @@ void Table::choose_columns() {
       {"separability_null", "rand.", n, 5,
        "the same with its weights dealt out to the keys at random"},
       {"critical_n_head", "crit.", "N", 5,
-       "N at which the heaviest keys alone carry its output (reading \"context\")"},
+       "N from which its heaviest keys are shown to carry its output (reading \"context\")"},
   };
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {

@@ -2,134 +2,191 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <numeric>
 
 #include "measures/coordinates.hpp"
+#include "measures/paired_means.hpp"
+#include "results/declared.hpp"
+#include "statistics/bootstrap.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr double kStandardErrors = 2.0;
+// Of fewer heads the quantiles of a bootstrap say nothing.
+constexpr Index kFewestHeads = 8;
+constexpr std::size_t kFewestLengths = 3;  // of a power of the length
 
-struct Found {
-  double n = -1.0;
-  double d = kUndefined;
-  double p = kUndefined;
-};
+// The slope of least squares of log n on log length.
+double exponent_of(std::span<const double> lengths, std::span<const double> n) {
+  if (lengths.size() < kFewestLengths) return kUndefined;
+  const auto count = static_cast<double>(lengths.size());
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    x += std::log(lengths[i]) / count;
+    y += std::log(n[i]) / count;
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const double from_mean = std::log(lengths[i]) - x;
+    xx += from_mean * from_mean;
+    xy += from_mean * (std::log(n[i]) - y);
+  }
+  return xy / xx;
+}
 
-// The first N of 1..last at which the test does not reject; else the largest p.
-Found find_critical(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
-                    std::span<const int> heads, Index length, int last, double level) {
-  Found best;
-  for (int n = 1; n <= last; ++n) {
-    std::vector<double> distances, contexts;
-    for (const LayerStatistics* layer : layers) {
-      for (const int head : heads) {
-        const Estimate distance = layer->at(metrics.distance, head, length, n - 1);
-        if (distance.rows == 0) continue;
-        const Estimate excess = layer->at(metrics.excess, head, length, n - 1);
-        distances.push_back(distance.value);
-        contexts.push_back(distance.value - excess.value);
+// Derives critical N and the closest N at every length, and how the closest N grows with it.
+class CriticalSizes {
+ public:
+  CriticalSizes(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
+                const MeasureOptions& options, Results& results)
+      : options_(options), results_(results) {
+    const std::vector<int> numbers = coordinate_numbers(results, "head");
+    for (Index layer = 0; layer < std::ssize(layers); ++layer) {
+      for (Index head = 0; head < std::ssize(numbers); ++head) {
+        const int number = numbers[head];
+        const Index longest = std::ssize(options.lengths) - 1;
+        if (layers[layer]->at(metrics.distance, number, longest, 0).rows == 0) continue;
+        heads_.push_back({layer, head, number});
       }
     }
-    if (distances.empty()) continue;
-    const std::size_t count = distances.size();
-    const double d = ks_distance(std::move(distances), std::move(contexts));
-    const double p = ks_probability(d, count, count);
-    if (p >= level) return {static_cast<double>(n), d, p};
-    if (std::isnan(best.p) || p > best.p) best = {-1.0, d, p};
+    for (Index l = 0; l < std::ssize(options.lengths); ++l) {
+      const Index sizes = std::min<Index>(options.lengths[l] - 1, metrics.excess.count);
+      means_.push_back(paired_means(layers, metrics, heads_, l, std::max<Index>(sizes, 0)));
+    }
   }
-  if (std::isnan(best.p)) best.n = kUndefined;
-  return best;
-}
 
-// The first N at which the two means of a head meet; -1 if none, undefined without standard errors.
-double find_critical_of_head(const LayerStatistics& layer, const CriticalMetrics& metrics, int head,
-                             Index length, int last) {
-  bool known = false;
-  for (int n = 1; n <= last; ++n) {
-    const Estimate excess = layer.at(metrics.excess, head, length, n - 1);
-    if (std::isnan(excess.standard_error)) continue;
-    known = true;
-    if (std::abs(excess.value) < kStandardErrors * excess.standard_error) return n;
+  void derive() {
+    derive_equality();
+    derive_closest();
+    derive_of_paper();
+    derive_by_head();
   }
-  return known ? -1.0 : kUndefined;
-}
+
+ private:
+  LabelledArray& add(std::string_view name) { return add_declared(results_, name); }
+  Index lengths() const { return std::ssize(options_.lengths); }
+  double share(double n, Index length) const {
+    return n > 0 ? n / options_.lengths[length] : kUndefined;
+  }
+
+  void derive_equality() {
+    LabelledArray& n = add("critical_n");
+    LabelledArray& fraction = add("critical_fraction");
+    LabelledArray& p = add("critical_p");
+    for (Index l = 0; l < lengths(); ++l) {
+      SignFlipOptions flips;
+      flips.seed = options_.seed;
+      flips.stream = static_cast<std::uint32_t>(l);
+      const SizeFound found =
+          first_equal(equality_p_values(means_[l], flips), options_.critical_level);
+      n({l}) = found.n;
+      fraction({l}) = share(found.n, l);
+      p({l}) = found.value;
+    }
+  }
+
+  // What is bootstrapped together: n and ratio of each length, then the exponent.
+  void fill_closest(std::vector<ClosestSize>& closest, std::span<const Index> heads,
+                    std::span<double> figures) const {
+    std::vector<double> length, n;
+    for (Index l = 0; l < lengths(); ++l) {
+      const SizeFound found = closest[l].of(heads);
+      figures[2 * l] = found.n;
+      figures[2 * l + 1] = std::exp(found.value);
+      if (!inside_[l]) continue;
+      length.push_back(options_.lengths[l]);
+      n.push_back(found.n);
+    }
+    figures[2 * lengths()] = exponent_of(length, n);
+  }
+
+  void derive_closest() {
+    std::vector<ClosestSize> closest(means_.begin(), means_.end());
+    std::vector<Index> all(heads_.size());
+    std::iota(all.begin(), all.end(), Index{0});
+    // Where the closest N is the last that was searched, another may be closer.
+    inside_.clear();
+    for (Index l = 0; l < lengths(); ++l) {
+      inside_.push_back(closest[l].of(all).n < static_cast<double>(means_[l].sizes()));
+    }
+    const Index count = 2 * lengths() + 1;
+    std::vector<double> whole(count, kUndefined);
+    fill_closest(closest, all, whole);
+    std::vector<Interval> intervals(count);
+    if (std::ssize(heads_) >= kFewestHeads) {
+      BootstrapOptions options;
+      options.kind = BootstrapKind::percentile;
+      options.seed = options_.seed;
+      options.stream = kStream;
+      const auto figures = [&](std::span<const Index> heads, std::span<double> values) {
+        fill_closest(closest, heads, values);
+      };
+      intervals = bootstrap_intervals(std::ssize(heads_), count, figures, options);
+    }
+    // The metric's cells are every second figure from `first` on.
+    const auto put = [&](const std::string& name, Index first) {
+      LabelledArray& value = add(name);
+      LabelledArray& low = add(name + "_low");
+      LabelledArray& high = add(name + "_high");
+      for (Index i = 0; i < value.size(); ++i) {
+        value.values[i] = whole[first + 2 * i];
+        low.values[i] = intervals[first + 2 * i].low;
+        high.values[i] = intervals[first + 2 * i].high;
+      }
+    };
+    put("closest_n", 0);
+    put("closest_ratio", 1);
+    put("closest_n_exponent", 2 * lengths());
+  }
+
+  void derive_of_paper() {
+    LabelledArray& n = add("critical_n_paper");
+    LabelledArray& d = add("critical_ks_d");
+    LabelledArray& p = add("critical_ks_p");
+    for (Index l = 0; l < lengths(); ++l) {
+      const KolmogorovSmirnovFound found = first_not_rejected(means_[l], options_.critical_level);
+      n({l}) = found.n;
+      d({l}) = found.d;
+      p({l}) = found.p;
+    }
+  }
+
+  void derive_by_head() {
+    LabelledArray& n = add("critical_n_head");
+    LabelledArray& fraction = add("critical_fraction_head");
+    LabelledArray& closest_n = add("closest_n_head");
+    LabelledArray& closest_ratio = add("closest_ratio_head");
+    closest_ratio.with_standard_errors();
+    for (Index l = 0; l < lengths(); ++l) {
+      for (Index h = 0; h < std::ssize(heads_); ++h) {
+        const auto [layer, head, number] = heads_[h];
+        const SizeFound found =
+            first_equal(equality_p_values_of_head(means_[l], h), options_.critical_level);
+        n({layer, head, l}) = found.n;
+        fraction({layer, head, l}) = share(found.n, l);
+        const SizeFound closest = closest_size_of_head(means_[l], h);
+        closest_n({layer, head, l}) = closest.n;
+        const double ratio = std::exp(closest.value);
+        closest_ratio.set({layer, head, l}, {.value = ratio,
+                                             .standard_error = ratio * closest.error,
+                                             .degrees_of_freedom = closest.freedom});
+      }
+    }
+  }
+
+  static constexpr std::uint32_t kStream = 1u << 20;  // those below are of rank correlations
+
+  const MeasureOptions& options_;
+  Results& results_;
+  std::vector<HeadPlace> heads_;
+  std::vector<PairedMeans> means_;  // by length
+  std::vector<bool> inside_;        // by length
+};
 
 }  // namespace
 
-double ks_distance(std::vector<double> first, std::vector<double> second) {
-  std::ranges::sort(first);
-  std::ranges::sort(second);
-  const auto n = static_cast<double>(first.size()), m = static_cast<double>(second.size());
-  double largest = 0;
-  std::size_t i = 0, j = 0;
-  while (i < first.size() && j < second.size()) {
-    const double x = std::min(first[i], second[j]);
-    while (i < first.size() && first[i] <= x) ++i;
-    while (j < second.size() && second[j] <= x) ++j;
-    largest = std::max(largest, std::abs(static_cast<double>(i) / n - static_cast<double>(j) / m));
-  }
-  return largest;
-}
-
-double kolmogorov_tail(double x) {
-  if (x <= 0.0) return 1.0;
-  constexpr int kTerms = 20;
-  double sum = 0;
-  if (x < 1.0) {
-    // The same function by the other theta series, which converges fast here.
-    for (int k = 1; k <= kTerms; ++k) {
-      const double odd = (2 * k - 1) * std::numbers::pi / x;
-      sum += std::exp(-odd * odd / 8.0);
-    }
-    return 1.0 - std::sqrt(2.0 * std::numbers::pi) / x * sum;
-  }
-  for (int k = 1; k <= kTerms; ++k) {
-    sum += (k % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * k * k * x * x);
-  }
-  return sum;
-}
-
-double ks_probability(double d, std::size_t n, std::size_t m) {
-  const auto a = static_cast<double>(n), b = static_cast<double>(m);
-  return kolmogorov_tail(d * std::sqrt(a * b / (a + b)));
-}
-
 void derive_critical(std::span<const LayerStatistics* const> layers, const CriticalMetrics& metrics,
                      const MeasureOptions& options, Results& results) {
-  const std::vector<int> heads = coordinate_numbers(results, "head");
-  const auto add = [&](const char* name, std::vector<std::string> dims, const char* unit) {
-    results.add_metric(name, std::move(dims), unit);
-    return results.metrics.size() - 1;
-  };
-  const auto values = [&](std::size_t metric) -> std::vector<double>& {
-    return results.metrics[metric].second.values;
-  };
-  const auto n = add("critical_n", {"length"}, "keys");
-  const auto fraction = add("critical_fraction", {"length"}, "1");
-  const auto d = add("critical_ks_d", {"length"}, "1");
-  const auto p = add("critical_ks_p", {"length"}, "1");
-  const auto n_head = add("critical_n_head", {"layer", "head", "length"}, "keys");
-  const auto fraction_head = add("critical_fraction_head", {"layer", "head", "length"}, "1");
-
-  for (Index l = 0; l < std::ssize(options.lengths); ++l) {
-    const int length = options.lengths[l];
-    const auto last = static_cast<int>(std::min<Index>(length - 1, metrics.excess.count));
-    const Found found = find_critical(layers, metrics, heads, l, last, options.critical_level);
-    values(n)[l] = found.n;
-    values(fraction)[l] = found.n > 0 ? found.n / length : kUndefined;
-    values(d)[l] = found.d;
-    values(p)[l] = found.p;
-    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-      for (std::size_t h = 0; h < heads.size(); ++h) {
-        const double own = find_critical_of_head(*layers[layer], metrics, heads[h], l, last);
-        const std::size_t cell = (layer * heads.size() + h) * options.lengths.size() + l;
-        values(n_head)[cell] = own;
-        values(fraction_head)[cell] = own > 0 ? own / length : kUndefined;
-      }
-    }
-  }
+  CriticalSizes(layers, metrics, options, results).derive();
 }
 
 }  // namespace headgauge

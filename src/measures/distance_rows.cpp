@@ -30,9 +30,14 @@ void DistanceMetrics::declare(MetricRegistry& metrics, const SelectionPlan& plan
     metrics.add("expected_distance_sampled_error");
   }
   critical.distance = metrics.add("distance_at_n");
+  critical.context = metrics.add("expected_distance_context_at_n");
   critical.excess = metrics.add("context_excess_at_n");
-  for (const char* derived : {"critical_n", "critical_fraction", "critical_ks_d", "critical_ks_p",
-                              "critical_n_head", "critical_fraction_head"}) {
+  for (const char* derived :
+       {"critical_n", "critical_fraction", "critical_p", "closest_n", "closest_n_low",
+        "closest_n_high", "closest_ratio", "closest_ratio_low", "closest_ratio_high",
+        "closest_n_exponent", "closest_n_exponent_low", "closest_n_exponent_high",
+        "critical_n_paper", "critical_ks_d", "critical_ks_p", "critical_n_head",
+        "critical_fraction_head", "closest_n_head", "closest_ratio_head"}) {
     metrics.add(derived);
   }
 }
@@ -213,8 +218,10 @@ void DistanceRows::measure_critical(const SelectionSums& sums, const CriticalMet
         distance += first[lane];
         context += second[lane];
       }
+      context *= (n - (k + 1)) / n;
       sink.set(r, metrics.distance, k, distance);
-      sink.set(r, metrics.excess, k, distance - (n - (k + 1)) / n * context);
+      sink.set(r, metrics.context, k, context);
+      sink.set(r, metrics.excess, k, distance - context);
     }
   }
 }

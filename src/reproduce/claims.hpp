@@ -13,6 +13,7 @@ Claim distance_grows_linearly(const Results& results);
 Claim bound_is_safe_but_conservative(const Results& results);
 Claim returns_diminish(const Results& results);
 Claim critical_n_is_small(const Results& results);
+Claim critical_n_grows_sublinearly(const Results& results);
 Claim separability_settles(const Results& results);
 Claim sensitivity_follows_temperature(const Results& results);
 Claim sensitivity_falls_by_two_orders(const Results& results);

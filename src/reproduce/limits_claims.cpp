@@ -7,7 +7,7 @@
 #include "headgauge/cells.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
-#include "scan/summary.hpp"
+#include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
 
 namespace headgauge {
@@ -20,24 +20,9 @@ constexpr double kRounding = 1e-4;  // relative, of means of single-precision di
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
 constexpr double kLessReturn = 0.5;
-constexpr double kFewestKeys = 2;  // of a share that is worth a test
-constexpr double kCriticalShare = 0.06;
-constexpr std::size_t kFewestHeads = 16;
 constexpr double kSettledFrom = 16, kSettledTo = 100;
 constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
 constexpr double kDrift = 0.05;  // per doubling of N
-
-std::span<const double> numbers(const Results& results, std::string_view coord) {
-  return results.coord(coord) == nullptr ? std::span<const double>() : results.coord_numbers(coord);
-}
-
-std::optional<double> value_at(const Results& results, std::string_view metric,
-                               const HeadName& head, std::string_view along, Index at, Index n) {
-  const auto cell = find_cell(
-      results, metric,
-      {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, {"top_n", n}});
-  return cell ? std::optional(cell->value) : std::nullopt;
-}
 
 // Whether the layer of this head looks back no further than a window below the longest length.
 bool windowed(const Results& results, const HeadName& head) {
@@ -229,69 +214,6 @@ Claim returns_diminish(const Results& results) {
   return claim;
 }
 
-Claim critical_n_is_small(const Results& results) {
-  Claim claim = claim_of("A", "critical_n_is_small", "Fig. 2c",
-                         "Critical N is below 6 % of the context length.");
-  claim.reading =
-      "The expected distance is taken in the reading \"context\": the paper does not define its "
-      "xbar, "
-      "and this is a conjecture about it (docs/mathematics.md 2). Where the test finds no N, the "
-      "claim "
-      "fails only if all N up to 6 % were searched. The test rejects less with fewer heads.";
-  claim.test = fmt::format(
-      "At the longest L: the smallest N at which a two-sample Kolmogorov-Smirnov test over the "
-      "heads (level as in settings.critical_level) does not distinguish distance from expected "
-      "distance is below {} L. Cannot tell with fewer than {} heads, or where that is less than {} "
-      "keys.",
-      kCriticalShare, kFewestHeads, kFewestKeys);
-  const auto cell = find_cell(results, "critical_n", {});
-  const auto longest = longest_length(results);
-  const auto searched = critical_range(results);
-  const auto heads = measured_heads(results);
-  if (!cell || !longest || !searched) return without_data(claim, "Critical N was not measured.");
-  if (heads.size() < kFewestHeads || !critical_n_can_reject(results, heads.size())) {
-    return without_data(claim, fmt::format("Of {} heads the test means nothing.", heads.size()));
-  }
-  const double limit = kCriticalShare * *longest;
-  if (limit < kFewestKeys) {
-    return without_data(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
-  }
-  const bool found = cell->value > 0;
-  if (found) {
-    claim.verdict = cell->value < limit ? Verdict::holds : Verdict::does_not_hold;
-  } else {
-    claim.verdict = *searched >= limit ? Verdict::does_not_hold : Verdict::cannot_tell;
-  }
-  double own = 0;
-  for (const HeadName& head : heads) {
-    const auto of_head = find_cell(results, "critical_n_head",
-                                   {{"layer", head.layer_index}, {"head", head.head_index}});
-    if (of_head && of_head->value > 0 && of_head->value < limit) ++own;
-  }
-  const auto d = find_cell(results, "critical_ks_d", {}),
-             p = find_cell(results, "critical_ks_p", {});
-  const std::string test =
-      d && p ? fmt::format(" (D = {:.2f}, p = {:.2g}, {} heads)", d->value, p->value, heads.size())
-             : "";
-  const std::string what =
-      found ? fmt::format("Critical N is {} of L = {}, {:.1f} %{}", cell->value, *longest,
-                          100 * cell->value / *longest, test)
-            : fmt::format("No N up to {} of L = {} ({:.1f} %) is critical{}", *searched, *longest,
-                          100.0 * *searched / *longest, test);
-  claim.measured =
-      fmt::format("{}; one by one {} of {} heads get there below 6 %.", what, own, heads.size());
-  claim.facts = {{"critical_n", cell->value},
-                 {"length", static_cast<double>(*longest)},
-                 {"searched", static_cast<double>(*searched)},
-                 {"heads", static_cast<double>(heads.size())},
-                 {"heads_below", own}};
-  if (d && p) {
-    claim.facts.push_back({"ks_d", d->value});
-    claim.facts.push_back({"ks_p", p->value});
-  }
-  return claim;
-}
-
 Claim separability_settles(const Results& results) {
   Claim claim = claim_of("A", "separability_settles", "Fig. 3",
                          "From N = 16 on separability settles between 0.70 and 0.85.");
@@ -368,6 +290,7 @@ std::vector<Claim> limits_claims(const Results& results) {
           bound_is_safe_but_conservative(results),
           returns_diminish(results),
           critical_n_is_small(results),
+          critical_n_grows_sublinearly(results),
           separability_settles(results),
           sensitivity_follows_temperature(results),
           sensitivity_falls_by_two_orders(results)};

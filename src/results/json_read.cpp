@@ -320,7 +320,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   } else {
     io.optional("command", results.command);
   }
-  rename_older_null(results);
+  rename_older_metrics(results);
   return results;
 }
 

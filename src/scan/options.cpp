@@ -108,7 +108,7 @@ std::vector<Option> details(MeasureOptions& o) {
        .value = &o.critical_level,
        .form = "P",
        .group = option_group::critical,
-       .help = "Level of its Kolmogorov-Smirnov test (default {})",
+       .help = "Level of its tests (default {})",
        .below = 1},
       {.member = "MeasureOptions::unit_sphere",
        .value = &o.unit_sphere,

@@ -267,10 +267,10 @@ class Scan {
 
   void note_few_heads(Results& results) const {
     const std::size_t heads = measured_.layers.size() * measured_.heads.size();
-    if (results.metric("critical_n") == nullptr || critical_n_can_reject(results, heads)) return;
+    if (results.metric("critical_n") == nullptr || critical_n_can_be_shown(results, heads)) return;
     results.notices.push_back(
-        fmt::format("critical_n: {} heads are too few for the Kolmogorov-Smirnov test to reject "
-                    "anything at this level; read critical_n_head instead",
+        fmt::format("critical_n: {} heads are too few to show anything at this level; read "
+                    "critical_n_head instead",
                     heads));
   }
 

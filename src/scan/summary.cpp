@@ -128,7 +128,7 @@ MaybeLine Summary::outlook() const {
 }
 
 MaybeLine Summary::critical() const {
-  if (!critical_n_can_reject(results_, heads_.size())) return std::nullopt;
+  if (!critical_n_can_be_shown(results_, heads_.size())) return std::nullopt;
   const auto whole = find_cell(results_, "critical_n", {});
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;
@@ -137,38 +137,37 @@ MaybeLine Summary::critical() const {
     return line.say("N = ").whole({Line::Kind::critical_range}, *searched);
   };
   const auto share = find_cell(results_, "critical_fraction", {});
-  const bool found = whole->value >= 1 && share.has_value();
-  length(line.say("At ")).say(", tested over all heads, ");
-  if (found) {
+  length(line.say("At ")).say(", over all heads, ");
+  if (share) {
     const bool one = whole->value == 1;
     line.say("the top ").whole(*whole).say(one ? " key (" : " keys (");
-    line.number(*share, 100).say(one ? " %) carries" : " %) carry");
+    line.number(*share, 100).say(one ? " %) is" : " %) are");
   } else {
     line.say("no top-N set up to ");
-    range().say(" carries");
+    range().say(" is");
   }
-  line.say(" the context vector (critical N, reading \"context\")");
-
-  // -1 stands for none in the range searched; without standard errors no head was judged.
-  std::size_t reached = 0;
-  std::size_t judged = 0;
-  for (const HeadName& head : heads_) {
-    reached += value("critical_n_head", head) >= 1;
-    judged += cell("critical_n_head", head).has_value();
+  line.say(" shown to carry the context vector within ").constant("5");
+  line.say(" % (critical N, reading \"context\")");
+  const auto closest = find_cell(results_, "closest_n", {});
+  const auto low = find_cell(results_, "closest_n_low", {});
+  const auto high = find_cell(results_, "closest_n_high", {});
+  const auto ratio = find_cell(results_, "closest_ratio", {});
+  if (closest && low && high && ratio) {
+    line.say("; the median head comes closest at N = ").whole(*closest).say(" (");
+    line.whole(*low).say(" to ").whole(*high).say("; distance / expected ").number(*ratio).say(")");
   }
   const auto first = best([&](const HeadName& h) -> std::optional<double> {
-    const double n = value("critical_n_head", h);
-    return n >= 1 ? std::optional(-n) : std::nullopt;
+    const auto own = cell("critical_fraction_head", h);
+    return own ? std::optional(-own->value) : std::nullopt;
   });
-  if (judged > 0) {
+  if (first) {
+    std::size_t reached = 0;
+    for (const HeadName& head : heads_) reached += value("critical_n_head", head) >= 1;
     line.say("; one by one ")
         .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
-    range();
-  }
-  if (first) {
-    line.say(", first ").head(*first).say(" (");
+    range().say(", first ").head(*first).say(" (");
     line.whole(*cell("critical_n_head", *first)).say(")");
   } else if (const auto widest = largest("mass_90")) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");
@@ -239,11 +238,11 @@ MaybeLine Summary::largest_key() const {
 
 namespace headgauge {
 
-bool critical_n_can_reject(const Results& results, std::size_t heads) {
+bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
   const auto level = results.settings.find("critical_level");
   const double threshold =
       level != results.settings.end() && level->is_number() ? level->get<double>() : 0.01;
-  return 2 * std::exp(-static_cast<double>(heads)) < threshold;
+  return std::exp2(-static_cast<double>(heads)) < threshold;
 }
 
 std::vector<SummaryLine> summarize_scan(const Results& results) {

@@ -8,9 +8,9 @@
 
 namespace headgauge {
 
-// Whether the test behind critical N could reject anything with so many heads: the asymptotic p of
-// two samples of n that do not overlap at all is about 2 exp(-n), which must be below the level.
-bool critical_n_can_reject(const Results& results, std::size_t heads);
+// Whether so many heads could show critical N at all: of n heads the smallest p is about 2^-n, which
+// must be below the level.
+bool critical_n_can_be_shown(const Results& results, std::size_t heads);
 
 // Of a scan: at most six lines, fewer where the results hold too little. Results::flags must be
 // filled in.

@@ -16,10 +16,12 @@
 namespace headgauge {
 namespace {
 
-// The figures of all resamples in order.
-std::vector<double> resampled_figures(Index units, const FigureOfUnits& figure,
-                                      const BootstrapOptions& options) {
-  std::vector<double> figures;
+// The defined ones of each figure over all resamples, in order.
+std::vector<std::vector<double>> resampled_figures(Index units, Index count,
+                                                   const FiguresOfUnits& figures,
+                                                   const BootstrapOptions& options) {
+  std::vector<std::vector<double>> found(count);
+  std::vector<double> values(count);
   std::vector<Index> drawn(units);
   for (std::uint32_t resample = 0; resample < static_cast<std::uint32_t>(options.resamples);
        ++resample) {
@@ -30,11 +32,14 @@ std::vector<double> resampled_figures(Index units, const FigureOfUnits& figure,
       drawn[i] = static_cast<Index>(
           (std::uint64_t{words[i % 4]} * static_cast<std::uint64_t>(units)) >> 32);
     }
-    const double value = figure(drawn);
-    if (!std::isnan(value)) figures.push_back(value);
+    std::ranges::fill(values, kUndefined);
+    figures(drawn, values);
+    for (Index k = 0; k < count; ++k) {
+      if (!std::isnan(values[k])) found[k].push_back(values[k]);
+    }
   }
-  std::ranges::sort(figures);
-  return figures;
+  for (auto& figure : found) std::ranges::sort(figure);
+  return found;
 }
 
 struct Shares {
@@ -49,7 +54,8 @@ Shares expanded_shares(Index units, double tail) {
 }
 
 // Undefined where all resamples lie on one side of the figure.
-Shares accelerated_shares(Index units, const FigureOfUnits& figure, double whole,
+// `without` holds the figure of all units but one, for each.
+Shares accelerated_shares(std::span<const double> without, double whole,
                           std::span<const double> figures, double tail) {
   const auto below =
       static_cast<double>(std::ranges::lower_bound(figures, whole) - figures.begin());
@@ -60,14 +66,8 @@ Shares accelerated_shares(Index units, const FigureOfUnits& figure, double whole
   const boost::math::normal normal;
   const double bias = quantile(normal, share);
   // The acceleration is the skewness of the figure's jackknife.
-  std::vector<double> without(units);
-  std::vector<Index> others(units - 1);
-  for (Index left_out = 0; left_out < units; ++left_out) {
-    for (Index i = 0; i + 1 < units; ++i) others[i] = i < left_out ? i : i + 1;
-    without[left_out] = figure(others);
-  }
   const double mean =
-      std::accumulate(without.begin(), without.end(), 0.0) / static_cast<double>(units);
+      std::accumulate(without.begin(), without.end(), 0.0) / static_cast<double>(without.size());
   double squares = 0, cubes = 0;
   for (const double value : without) {
     const double deviation = mean - value;
@@ -83,31 +83,67 @@ Shares accelerated_shares(Index units, const FigureOfUnits& figure, double whole
   return {adjusted(z), adjusted(-z)};
 }
 
+// The figures of all units but one, for each: a row for each figure.
+Matrix<double> jackknife(Index units, Index count, const FiguresOfUnits& figures) {
+  Matrix<double> without(count, units);
+  std::vector<Index> others(units - 1);
+  std::vector<double> values(count);
+  for (Index left_out = 0; left_out < units; ++left_out) {
+    for (Index i = 0; i + 1 < units; ++i) others[i] = i < left_out ? i : i + 1;
+    std::ranges::fill(values, kUndefined);
+    figures(others, values);
+    for (Index k = 0; k < count; ++k) without(k, left_out) = values[k];
+  }
+  return without;
+}
+
 }  // namespace
 
 Interval bootstrap_interval(Index units, const FigureOfUnits& figure,
                             const BootstrapOptions& options) {
+  return bootstrap_intervals(
+             units, 1,
+             [&](std::span<const Index> drawn, std::span<double> figures) {
+               figures[0] = figure(drawn);
+             },
+             options)
+      .front();
+}
+
+std::vector<Interval> bootstrap_intervals(Index units, Index count, const FiguresOfUnits& figures,
+                                          const BootstrapOptions& options) {
   check_level("the level of an interval", options.level);
   if (options.resamples < 1) {
     throw UsageError(
         fault("a bootstrap", "1 resample or more", fmt::format("{}", options.resamples), ""));
   }
-  if (units < 2) return {};
+  std::vector<Interval> intervals(count);
+  if (units < 2) return intervals;
   std::vector<Index> all(units);
   std::iota(all.begin(), all.end(), Index{0});
-  const double whole = figure(all);
-  if (std::isnan(whole)) return {};
-  const std::vector<double> figures = resampled_figures(units, figure, options);
-  if (figures.empty()) return {};
+  std::vector<double> whole(count, kUndefined);
+  figures(all, whole);
+  if (std::ranges::all_of(whole, [](double value) { return std::isnan(value); })) return intervals;
+  const auto resampled = resampled_figures(units, count, figures, options);
   const double tail = options.level / 2;
-  Shares shares{tail, 1 - tail};
-  if (figures.front() == figures.back()) return {figures.front(), figures.back()};
-  if (options.kind == BootstrapKind::expanded) shares = expanded_shares(units, tail);
-  if (options.kind == BootstrapKind::bca) {
-    shares = accelerated_shares(units, figure, whole, figures, tail);
-    if (std::isnan(shares.low)) return {};
+  Matrix<double> without;
+  if (options.kind == BootstrapKind::bca) without = jackknife(units, count, figures);
+  for (Index k = 0; k < count; ++k) {
+    const std::vector<double>& drawn = resampled[k];
+    if (std::isnan(whole[k]) || drawn.empty()) continue;
+    if (drawn.front() == drawn.back()) {
+      intervals[k] = {drawn.front(), drawn.back()};
+      continue;
+    }
+    Shares shares{tail, 1 - tail};
+    if (options.kind == BootstrapKind::expanded) shares = expanded_shares(units, tail);
+    if (options.kind == BootstrapKind::bca) {
+      shares = accelerated_shares(without.row(k), whole[k], drawn, tail);
+      if (std::isnan(shares.low)) continue;
+    }
+    intervals[k] = {sorted_quantile(drawn, shares.low), sorted_quantile(drawn, shares.high)};
   }
-  return {sorted_quantile(figures, shares.low), sorted_quantile(figures, shares.high)};
+  return intervals;
 }
 
 }  // namespace headgauge

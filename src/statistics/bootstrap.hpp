@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "statistics/inference.hpp"
 
@@ -34,5 +35,10 @@ using FigureOfUnits = std::function<double(std::span<const Index> units)>;
 // figure of all units is undefined.
 Interval bootstrap_interval(Index units, const FigureOfUnits& figure,
                             const BootstrapOptions& options = {});
+
+// The same of several figures that are worked out together: fills `figures`.
+using FiguresOfUnits = std::function<void(std::span<const Index> units, std::span<double> figures)>;
+std::vector<Interval> bootstrap_intervals(Index units, Index count, const FiguresOfUnits& figures,
+                                          const BootstrapOptions& options = {});
 
 }  // namespace headgauge

@@ -2,127 +2,230 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
+#include <utility>
 
 #include "headgauge/results.hpp"
+#include "measures/paired_means.hpp"
+#include "statistics/bootstrap.hpp"
+#include "statistics/kolmogorov_smirnov.hpp"
+#include "statistics/worlds.hpp"
 
 namespace headgauge {
 namespace {
 
-TEST(KolmogorovSmirnov, DistanceOfSamples) {
-  EXPECT_NEAR(ks_distance({1, 2, 3, 4}, {1, 2, 3, 4}), 0.0, 1e-15);
-  EXPECT_NEAR(ks_distance({1, 2, 3, 4}, {5, 6, 7, 8}), 1.0, 1e-15);
-  EXPECT_NEAR(ks_distance({4, 1, 3, 2}, {2.5, 9, 8, 3.5}), 0.5, 1e-15);
-  // Ties between the samples: both steps are taken before the gap is measured.
-  EXPECT_NEAR(ks_distance({1, 1, 2, 2}, {1, 2, 2, 2}), 0.25, 1e-15);
-  EXPECT_NEAR(ks_distance({1, 2}, {1, 1, 2, 2, 2, 3}), 1.0 / 6.0, 1e-15);
-}
+constexpr Index kSizes = 20;
+constexpr CriticalMetrics kMetrics{{0, kSizes}, {kSizes, kSizes}, {2 * kSizes, kSizes}};
+constexpr int kHeads = 12;
+constexpr int kUnmeasured = 3;
 
-TEST(KolmogorovSmirnov, TailOfTheAsymptoticLaw) {
-  EXPECT_EQ(kolmogorov_tail(0.0), 1.0);
-  // Smirnov's table (1948).
-  EXPECT_NEAR(kolmogorov_tail(0.5), 0.963945, 1e-6);
-  EXPECT_NEAR(kolmogorov_tail(0.8), 0.544142, 1e-6);
-  EXPECT_NEAR(kolmogorov_tail(1.0), 0.270000, 1e-6);
-  EXPECT_NEAR(kolmogorov_tail(1.36), 0.049486, 1e-6);
-  EXPECT_NEAR(kolmogorov_tail(2.0), 0.000671, 1e-6);
-  EXPECT_NEAR(kolmogorov_tail(0.999999), kolmogorov_tail(1.000001), 1e-5);
-  EXPECT_NEAR(kolmogorov_tail(0.05), 1.0, 1e-12);
-}
-
-// The critical D for 144 heads that docs/mathematics.md section 2 names.
-TEST(KolmogorovSmirnov, CriticalDistances) {
-  EXPECT_NEAR(ks_probability(0.1918, 144, 144), 0.01, 2e-4);
-  EXPECT_NEAR(ks_probability(0.1601, 144, 144), 0.05, 2e-4);
-  EXPECT_LT(ks_probability(28.0 / 144.0, 144, 144), 0.01);
-  EXPECT_GT(ks_probability(27.0 / 144.0, 144, 144), 0.01);
-  EXPECT_GT(ks_probability(9.0 / 16.0, 16, 16), 0.01);
-  EXPECT_LT(ks_probability(10.0 / 16.0, 16, 16), 0.01);
-}
-
-constexpr CriticalMetrics kMetrics{{0, 20}, {20, 20}};  // for N up to 20
-
-// Distances fall by head and rise with N, contexts the other way; they cross at `meet`.
+// A distance of 100 for every N; the expected distance makes log(distance / expected) what
+// `log_ratio` says of a head and N.
 class FakeLayer : public LayerStatistics {
  public:
-  explicit FakeLayer(double meet, double error = 0.5) : meet_(meet), error_(error) {}
+  using LogRatio = std::function<double(Index head, Index length, double n)>;
+  explicit FakeLayer(LogRatio log_ratio, double error = 0.5)
+      : log_ratio_(std::move(log_ratio)), error_(error) {}
   Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override {
-    if (head == 3) return {};  // not measured
-    const double n = static_cast<double>(inner) + 1.0;
-    const double excess = n - meet_ + 0.001 * static_cast<double>(head);
-    if (metric.first == kMetrics.distance.first)
-      return {100.0 + n + static_cast<double>(head), 0.1, 9};
-    if (metric.first == kMetrics.excess.first) {
-      return {10.0 * excess, length == 0 ? kUndefined : error_, 9};
-    }
-    return {};
+    if (head == kUnmeasured) return {};
+    const double distance = 100.0 + static_cast<double>(head);
+    const double expected =
+        distance / std::exp(log_ratio_(head, length, static_cast<double>(inner + 1)));
+    // Independent of each other.
+    const double error = length == 0 ? kUndefined : error_;
+    if (metric.first == kMetrics.distance.first) return {distance, error, 9, 8};
+    if (metric.first == kMetrics.context.first) return {expected, error, 9, 8};
+    return {distance - expected, error * std::sqrt(2.0), 9, 8};
   }
   Estimate at_position(MetricHandle, Index, Index, Index) const override { return {}; }
-  Index heads() const override { return 12; }
+  Index heads() const override { return kHeads; }
 
  private:
-  double meet_, error_;
+  LogRatio log_ratio_;
+  double error_;
 };
 
-Results empty_results(std::vector<double> lengths) {
+Results derived(const FakeLayer& layer, const std::vector<int>& lengths) {
   Results results;
   results.set_coord("layer", std::vector<double>{0, 1});
   std::vector<double> heads;
-  for (int h = 0; h < 12; ++h) heads.push_back(h);
+  for (int h = 0; h < kHeads; ++h) heads.push_back(h);
   results.set_coord("head", heads);
-  results.set_coord("length", std::move(lengths));
+  results.set_coord("length", std::vector<double>(lengths.begin(), lengths.end()));
+  MeasureOptions options;
+  options.lengths = lengths;
+  const std::vector<const LayerStatistics*> layers{&layer, &layer};
+  derive_critical(layers, kMetrics, options, results);
   return results;
 }
 
-TEST(Critical, FirstSizeAtWhichHeadsAgree) {
-  MeasureOptions options;
-  options.lengths = {32, 64};
-  const FakeLayer layer(7.0);
-  const std::vector<const LayerStatistics*> layers{&layer, &layer};
-  Results results = empty_results({32, 64});
-  derive_critical(layers, kMetrics, options, results);
-  // Within a unit of N = 7 the excess of 10 is as wide as the spread of the heads.
-  const double n = results.at("critical_n", {1});
-  EXPECT_GE(n, 6.0);
-  EXPECT_LE(n, 7.0);
-  EXPECT_NEAR(results.at("critical_fraction", {1}), n / 64.0, 1e-15);
-  EXPECT_GE(results.at("critical_ks_p", {1}), 0.01);
-  EXPECT_NEAR(results.at("critical_ks_p", {1}),
-              ks_probability(results.at("critical_ks_d", {1}), 22, 22), 1e-12);
-  EXPECT_EQ(results.at("critical_n_head", {0, 4, 1}), 7.0);
-  EXPECT_NEAR(results.at("critical_fraction_head", {0, 4, 1}), 7.0 / 64.0, 1e-15);
-  // No standard error at the first length; head 3 was not measured.
-  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {0, 4, 0})));
-  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {1, 3, 1})));
+// The heads scatter about -0.02 |N - meet|, each by its own at every N.
+FakeLayer::LogRatio meeting_at(double meet, double scatter = 0.004) {
+  return [=](Index head, Index, double n) {
+    return -0.02 * std::abs(n - meet) + scatter * (static_cast<double>(head) - 5.5) / 5.5;
+  };
 }
 
-TEST(Critical, MinusOneWhereTheyNeverAgree) {
-  MeasureOptions options;
-  options.lengths = {4, 64};
-  const FakeLayer layer(500.0);
-  const std::vector<const LayerStatistics*> layers{&layer, &layer};
-  Results results = empty_results({4, 64});
-  derive_critical(layers, kMetrics, options, results);
+TEST(Critical, FirstSizeAtWhichHeadsAreShownToBeEqual) {
+  const Results results = derived(FakeLayer(meeting_at(7)), {32, 64});
+  // log 1.05 is .0488: -.04 of N = 5 is within, give or take .002 over the heads.
+  EXPECT_EQ(results.at("critical_n", {0}), 5.0);  // without batches the heads alone decide
+  EXPECT_EQ(results.at("critical_n", {1}), 5.0);
+  EXPECT_NEAR(results.at("critical_fraction", {1}), 5.0 / 64.0, 1e-15);
+  EXPECT_LT(results.at("critical_p", {1}), 0.01);
+  EXPECT_EQ(results.at("closest_n", {1}), 7.0);
+  EXPECT_NEAR(results.at("closest_ratio", {1}), 1.0, 0.002);
+  EXPECT_LE(results.at("closest_n_low", {1}), 7.0);
+  EXPECT_GE(results.at("closest_n_high", {1}), 7.0);
+}
+
+TEST(Critical, ErrorsOfTheTextCountBesideTheHeads) {
+  // Errors of .042 in each log ratio, all together: no N is shown to be within .0488.
+  const Results results = derived(FakeLayer(meeting_at(7), 3.0), {32, 64});
+  EXPECT_EQ(results.at("critical_n", {0}), 5.0);
+  EXPECT_EQ(results.at("critical_n", {1}), -1.0);
+  EXPECT_GT(results.at("critical_p", {1}), 0.01);
+  EXPECT_EQ(results.at("critical_n_head", {0, 4, 1}), -1.0);
+}
+
+TEST(Critical, NotRejectedIsNotEqual) {
+  // Heads that scatter widely: the paper's test does not tell the two apart, yet all heads but two
+  // are 8 % below.
+  const FakeLayer layer([](Index head, Index, double) { return head < 1 ? 0.01 : -0.08; });
+  const Results results = derived(layer, {32, 64});
   EXPECT_EQ(results.at("critical_n", {1}), -1.0);
   EXPECT_TRUE(std::isnan(results.at("critical_fraction", {1})));
-  EXPECT_EQ(results.at("critical_ks_d", {1}), 1.0);
-  EXPECT_LT(results.at("critical_ks_p", {1}), 0.01);
-  EXPECT_EQ(results.at("critical_n_head", {0, 0, 1}), -1.0);
-  EXPECT_TRUE(std::isnan(results.at("critical_fraction_head", {0, 0, 1})));
+  EXPECT_EQ(results.at("critical_n_paper", {1}), -1.0);
+  const FakeLayer wide([](Index head, Index, double) {
+    return head < 1 ? 0.01 : -0.0495 - 0.0001 * static_cast<double>(head);
+  });
+  const Results of_wide = derived(wide, {32, 64});
+  EXPECT_EQ(of_wide.at("critical_n", {1}), -1.0);
+  EXPECT_GE(of_wide.at("critical_n_paper", {1}), 1.0);
+  EXPECT_NEAR(of_wide.at("critical_ks_p", {1}),
+              ks_probability(of_wide.at("critical_ks_d", {1}), 22, 22), 1e-12);
+}
+
+TEST(Critical, OfEveryHead) {
+  const Results results = derived(FakeLayer(meeting_at(7)), {32, 64});
+  // The error of log(distance / expected) is .5 sqrt 2 / 104: N = 6 is 4 of them within the edge.
+  EXPECT_EQ(results.at("critical_n_head", {0, 4, 1}), 6.0);
+  EXPECT_NEAR(results.at("critical_fraction_head", {0, 4, 1}), 6.0 / 64.0, 1e-15);
+  EXPECT_EQ(results.at("closest_n_head", {1, 4, 1}), 7.0);
+  const double ratio = results.at("closest_ratio_head", {1, 4, 1});
+  EXPECT_NEAR(std::log(ratio), 0.004 * (4 - 5.5) / 5.5, 1e-12);
+  const LabelledArray& ratios = *results.metric("closest_ratio_head");
+  EXPECT_NEAR(ratios.at({1, 4, 1}).standard_error, ratio * 0.5 * std::sqrt(2.0) / 104, 1e-5);
+  EXPECT_EQ(ratios.at({1, 4, 1}).degrees_of_freedom, 8);
+  // No standard error at the first length; head 3 was not measured.
+  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {0, 4, 0})));
+  EXPECT_EQ(results.at("closest_n_head", {0, 4, 0}), 7.0);
+  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {1, kUnmeasured, 1})));
+  EXPECT_TRUE(std::isnan(results.at("closest_n_head", {1, kUnmeasured, 1})));
+}
+
+TEST(Critical, GrowthOfTheClosestSize) {
+  const std::vector<int> lengths{16, 64, 256, 1024};
+  // The closest N is the square root of the length, but at the last length it is beyond those
+  // searched.
+  const FakeLayer layer([&](Index head, Index length, double n) {
+    const double meet = length == 3 ? 32 : std::sqrt(lengths[length]);
+    return meeting_at(meet)(head, length, n);
+  });
+  Results results = derived(layer, lengths);
+  EXPECT_EQ(results.at("closest_n", {3}), 20.0);
+  EXPECT_NEAR(results.at("closest_n_exponent", {}), 0.5, 1e-12);
+  EXPECT_LE(results.at("closest_n_exponent_low", {}), 0.5);
+  EXPECT_GE(results.at("closest_n_exponent_high", {}), 0.5);
+  // Two lengths have no exponent.
+  results = derived(layer, {16, 64});
+  EXPECT_TRUE(std::isnan(results.at("closest_n_exponent", {})));
 }
 
 // N goes no further than L - 1: rows with n > N must exist.
 TEST(Critical, SearchesBelowTheLength) {
-  MeasureOptions options;
-  options.lengths = {4, 64};
-  const FakeLayer layer(7.0);
-  const std::vector<const LayerStatistics*> layers{&layer};
-  Results results = empty_results({4, 64});
-  results.set_coord("layer", std::vector<double>{0});
-  derive_critical(layers, kMetrics, options, results);
+  const Results results = derived(FakeLayer(meeting_at(12)), {4, 64});
   EXPECT_EQ(results.at("critical_n", {0}), -1.0);
-  EXPECT_GT(results.at("critical_n", {1}), 0.0);
+  EXPECT_EQ(results.at("closest_n", {0}), 3.0);
+  EXPECT_EQ(results.at("critical_n", {1}), 10.0);
+}
+
+// Worlds of heads whose curves over N rise to a peak; `peak` is the center over heads there.
+PairedMeans world_of_heads(World& world, double peak, Index heads = 24) {
+  PairedMeans means;
+  for (auto* matrix :
+       {&means.distance, &means.context, &means.log_ratio, &means.error, &means.freedom}) {
+    *matrix = Matrix<double>(heads, kSizes);
+    std::fill_n(matrix->data(), heads * kSizes, kUndefined);
+  }
+  for (Index head = 0; head < heads; ++head) {
+    const std::vector<double> noise = world.normals(kSizes + 1);
+    double walk = 0;
+    for (Index k = 0; k < kSizes; ++k) {
+      walk = 0.8 * walk + 0.01 * noise[k];
+      means.log_ratio(head, k) =
+          peak - 0.001 * std::abs(static_cast<double>(k) - 8) + 0.03 * noise[kSizes] + walk;
+    }
+  }
+  return means;
+}
+
+// Where no N is within 5 %, one is found in as many worlds as the level says, or fewer: the center
+// is at the edge at one N alone.
+TEST(Critical, FindsNoneWhereThereIsNoneAsOftenAsItSays) {
+  for (const double side : {-1.0, 1.0}) {
+    const double edge = side * std::log1p(kEqualityMargin);
+    expect_level(
+        [&](World& world) {
+          PairedMeans means = world_of_heads(world, -std::abs(edge));
+          for (Index i = 0; i < means.heads() * means.sizes(); ++i)
+            means.log_ratio.data()[i] *= -side;
+          SignFlipOptions options;
+          options.flips = 300;
+          return std::ranges::min(equality_p_values(means, options));
+        },
+        Level::conservative);
+  }
+}
+
+// The same of the text: all heads are at the edge, and what the text adds to one it adds to all.
+TEST(Critical, ErrorsOfTheTextThatAllHeadsShare) {
+  constexpr double kError = 0.02, kFreedom = 15;
+  expect_level(
+      [&](World& world) {
+        PairedMeans means = world_of_heads(world, 0, 12);
+        const double shift = world.normals(1, 0, kError)[0];
+        const std::vector<double> batches = world.normals(16, 0, kError * 4);
+        double square = 0, mean = 0;
+        for (const double b : batches) mean += b / 16;
+        for (const double b : batches) square += (b - mean) * (b - mean);
+        for (Index i = 0; i < means.heads() * means.sizes(); ++i) {
+          means.log_ratio.data()[i] = 1e-6 * static_cast<double>(i % 7) + shift - std::log1p(0.05);
+          means.error.data()[i] = std::sqrt(square / 15 / 16);
+          means.freedom.data()[i] = kFreedom;
+        }
+        SignFlipOptions options;
+        options.flips = 20;
+        return std::ranges::max(equality_p_values(means, options));
+      },
+      Level::conservative);
+}
+
+// The interval of the closest N holds the true one.
+TEST(Critical, IntervalOfTheClosestSize) {
+  const double held = share_of_worlds([](World& world) {
+    PairedMeans means = world_of_heads(world, -0.01, 36);
+    ClosestSize closest(means);
+    BootstrapOptions options;
+    options.kind = BootstrapKind::percentile;
+    options.resamples = 200;
+    const Interval found = bootstrap_interval(
+        means.heads(), [&](std::span<const Index> heads) { return closest.of(heads).n; }, options);
+    return found.low <= 9 && 9 <= found.high;
+  });
+  EXPECT_GE(held, 0.95 - three_errors(0.95));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,32 @@ import numpy.typing as npt
 
 from tests.reference.averages import Mean, RowIndex, row_mean, stack
 from tests.reference.catalogue import dims_of
-from tests.reference.critical import critical_n
+from tests.reference.critical import (
+    HeadRatios,
+    closest,
+    closest_sizes,
+    critical_n_paper,
+    equality_of_heads,
+    first_equal,
+)
 from tests.reference.normalizers import make_normalizer
 from tests.reference.sensitivity import envelope, envelope_paper
 from tests.reference.settings import Metric, Settings
 
 Array = npt.NDArray[Any]
 Cells = dict[str, Mean]  # means of one head or layer, leading axis length or position
-PrefixMeans = dict[str, Array]  # what critical N needs of one head
+
+
+@dataclass
+class PrefixAtLength:
+    """What critical N needs of one head at one length, for N = 1, 2, ..."""
+
+    distance: Array
+    context: Array
+    ratios: HeadRatios
+
+
+PrefixMeans = list[PrefixAtLength]  # by length
 LayerResult = tuple[dict[int, Cells], dict[int, PrefixMeans], Cells]  # by head, by head, coverage
 Grid = dict[tuple[int, ...], Mean]
 
@@ -35,38 +54,59 @@ def spread(name: str, placed: Grid, shape: tuple[int, ...]) -> Metric:
     return Metric(dims_of(name), values, stderr, rows, doubt)
 
 
-def whole_model_critical(distance: Array, context: Array, settings: Settings) -> dict[str, Metric]:
-    """critical_n and its companions from the (heads, length, N) means."""
-    rows: dict[str, list[float]] = {name: [] for name in ("n", "fraction", "ks_d", "ks_p")}
-    for place, length in enumerate(settings.lengths):
-        reach = min(length - 1, settings.critical_max)
-        if reach < 1 or np.isnan(distance[:, place, 0]).any():
-            for column in rows.values():
-                column.append(np.nan)
-            continue
-        found = critical_n(
-            distance[:, place, :reach], context[:, place, :reach], settings.critical_level
-        )
-        rows["n"].append(found.n)
-        rows["fraction"].append(found.n / length if found.n > 0 else np.nan)
-        rows["ks_d"].append(found.d)
-        rows["ks_p"].append(found.p)
-    return {f"critical_{k}": Metric(("length",), np.asarray(v)) for k, v in rows.items()}
+def critical_of_paper(means: list[PrefixMeans], settings: Settings) -> dict[str, Metric]:
+    """critical_n_paper, critical_ks_d and critical_ks_p."""
+    found = []
+    for place in range(len(settings.lengths)):
+        distance = np.stack([head[place].distance for head in means])
+        context = np.stack([head[place].context for head in means])
+        known = distance.shape[1] > 0 and not np.isnan(distance[:, 0]).any()
+        of_paper = critical_n_paper(distance, context, settings.critical_level) if known else None
+        found.append((of_paper.n, of_paper.d, of_paper.p) if of_paper else (np.nan,) * 3)
+    names = ("critical_n_paper", "critical_ks_d", "critical_ks_p")
+    columns = np.asarray(found, dtype=np.float64).T
+    return {n: Metric(("length",), v) for n, v in zip(names, columns, strict=True)}
+
+
+def share(n: Array, lengths: list[int]) -> Array:
+    return np.where(n > 0, n / np.asarray(lengths, dtype=np.float64), np.nan)
 
 
 def critical_metrics(
     prefixes: dict[tuple[int, int], PrefixMeans], shape: tuple[int, int], settings: Settings
 ) -> dict[str, Metric]:
-    distance = np.stack([means["distance"] for means in prefixes.values()])
-    context = np.stack([means["context"] for means in prefixes.values()])
-    metrics = whole_model_critical(distance, context, settings)
-    own = np.full((*shape, len(settings.lengths)), np.nan)
-    for where, means in prefixes.items():
-        own[where] = means["own"]
-    fraction = np.where(own > 0, own / np.asarray(settings.lengths, dtype=np.float64), np.nan)
+    """What is derived from the distances at N = 1, 2, ..., of all heads and of each."""
+    means, lengths = list(prefixes.values()), settings.lengths
+    metrics = critical_of_paper(means, settings)
+    equal = [
+        first_equal(
+            equality_of_heads([head[place].ratios for head in means], settings.seed, place),
+            settings.critical_level,
+        )
+        for place in range(len(lengths))
+    ]
+    n, p = np.asarray(equal).T
+    metrics["critical_n"] = Metric(("length",), n)
+    metrics["critical_p"] = Metric(("length",), p)
+    metrics["critical_fraction"] = Metric(("length",), share(n, lengths))
+    curves = [
+        np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))
+    ]
+    for name, values in closest_sizes(curves, lengths, settings.seed).items():
+        metrics[name] = Metric(dims_of(name), np.asarray(values))
+    own = {k: np.full((*shape, len(lengths)), np.nan) for k in ("n", "closest", "ratio", "error")}
+    for where, head in prefixes.items():
+        for place, at_length in enumerate(head):
+            ratios, cell = at_length.ratios, (*where, place)
+            own["n"][cell] = first_equal(ratios.p(), settings.critical_level)[0]
+            own["closest"][cell], middle = closest(ratios.log_ratio[None, :])
+            own["ratio"][cell] = np.exp(middle)
+            own["error"][cell] = np.exp(middle) * ratios.error[int(own["closest"][cell]) - 1]
     dims = dims_of("critical_n_head")
-    metrics["critical_n_head"] = Metric(dims, own)
-    metrics["critical_fraction_head"] = Metric(dims, fraction)
+    metrics["critical_n_head"] = Metric(dims, own["n"])
+    metrics["critical_fraction_head"] = Metric(dims, share(own["n"], lengths))
+    metrics["closest_n_head"] = Metric(dims, own["closest"])
+    metrics["closest_ratio_head"] = Metric(dims, own["ratio"], own["error"])
     return metrics
 
 

@@ -89,6 +89,16 @@ def row_mean(values: Array, index: RowIndex, chosen: Array) -> Mean:
     return Mean(mean, np.where(many, by_document, by_block), total)
 
 
+def batch_count(values: Array, index: RowIndex, chosen: Array) -> Array:
+    """The batches that the error of a mean of the chosen rows is made of."""
+    defined = (~np.isnan(values[chosen])).astype(np.float64)
+    document, t = index.document[chosen], index.t[chosen]
+    by_document = (_sum_by(document, defined) > 0).sum(axis=0)
+    blocks = document * (1 << 32) + (t - 1) // ROWS_PER_BATCH
+    by_block = (_sum_by(blocks, defined) > 0).sum(axis=0)
+    return np.where(by_document >= FEWEST_BATCHES, by_document, by_block)
+
+
 def stack(means: list[Mean]) -> Mean:
     """A new leading axis: the lengths, or the bins of position."""
     return Mean(

@@ -70,6 +70,15 @@ _SINGLE = {
     "logit_range": Tolerance(2e-5, 1.0),  # a difference of logits, which may be near 0
     "critical_n": EQUAL,
     "critical_fraction": Tolerance(0.0, absolute=1e-12),
+    "critical_p": Tolerance(0.0, absolute=2e-3),  # of 2001 draws
+    "critical_n_paper": EQUAL,
+    "closest_n": EQUAL,
+    "closest_n_low": Tolerance(0.0, absolute=1.0),  # quantiles of whole numbers
+    "closest_n_high": Tolerance(0.0, absolute=1.0),
+    "closest_n_head": EQUAL,
+    "closest_n_exponent": Tolerance(0.0, absolute=1e-9),
+    "closest_n_exponent_low": Tolerance(0.0, absolute=2e-2),
+    "closest_n_exponent_high": Tolerance(0.0, absolute=2e-2),
     "critical_n_head": EQUAL,
     "critical_fraction_head": Tolerance(0.0, absolute=1e-12),
     "sensitivity": Tolerance(5e-3, 1e-3),

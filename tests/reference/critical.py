@@ -1,4 +1,4 @@
-"""Critical N (mathematics.md section 2, D5 and 7a): where two per-head means stop differing."""
+"""Critical N (mathematics.md sections 2 and 7a): where two per-head means are shown to be equal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.reference.inference import p_of_t
+from tests.reference.philox import philox4x32
+
 Array = npt.NDArray[Any]
 
-STANDARD_ERRORS = 2.0
+EDGE = math.log(1.05)
+FLIPS = 2000
+RESAMPLES = 2000
+FEWEST_HEADS = 8
+BOOTSTRAP, SIGN_FLIPS = 11, 20  # domains of the random numbers
+BOOTSTRAP_STREAM = 1 << 20
 
 
 def ks_distance(first: Array, second: Array) -> float:
@@ -44,7 +52,7 @@ class Critical:
     p: float
 
 
-def critical_n(distance: Array, context: Array, level: float) -> Critical:
+def critical_n_paper(distance: Array, context: Array, level: float) -> Critical:
     """First N with p >= level from the (heads, N) means, -1 if none; D and p there.
 
     At -1, D and p are those of the first N with the largest p.
@@ -60,10 +68,124 @@ def critical_n(distance: Array, context: Array, level: float) -> Critical:
     return best
 
 
-def critical_n_head(difference: Array, stderr: Array) -> float:
-    """First N whose mean difference is below 2 standard errors; -1 if none, NaN without stderr."""
-    known = ~np.isnan(stderr)
-    if not known.any():
+def words(seed: int, domain: int, a: int, b: int, blocks: int) -> Array:
+    """The 4 * blocks words of a stream."""
+    i = np.arange(blocks, dtype=np.uint64)
+    rest = (np.full(blocks, value, dtype=np.uint64) for value in (a, b, domain))
+    parts = philox4x32((i, *rest), (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))  # type: ignore[arg-type]
+    return np.stack(parts, axis=-1).reshape(-1)
+
+
+def signs(seed: int, stream: int, flip: int, units: int) -> Array:
+    drawn = words(seed, SIGN_FLIPS, stream, flip, (units + 127) // 128)
+    bits = (drawn[:, None] >> np.arange(32, dtype=np.uint64)) & np.uint64(1)
+    return np.asarray(np.where(bits.reshape(-1)[:units] == 1, -1.0, 1.0))
+
+
+def signed_ranks(values: Array) -> Array:
+    """Midranks of the sizes of what is neither missing nor 0, with the signs of the values."""
+    size = np.where(np.isnan(values), 0.0, np.abs(values))
+    known = size[size > 0]
+    below = (known[None, :] < size[:, None]).sum(axis=1)
+    equal = (known[None, :] == size[:, None]).sum(axis=1)
+    rank = np.where(size > 0, below + (equal + 1) / 2, 0.0)
+    return np.asarray(rank * np.where(values < 0, -1.0, 1.0))
+
+
+def sign_flip_p(above: Array, seed: int, stream: int) -> Array:
+    """The p of each column that its center is not above 0, adjusted for all: (units, columns)."""
+    x = np.stack([signed_ranks(column) for column in above.T], axis=1)
+    norm = np.sqrt((x * x).sum(axis=0))
+    scaled = x / np.where(norm > 0, norm, 1.0)
+    found = scaled.sum(axis=0)
+    reached = np.ones(x.shape[1])
+    for flip in range(FLIPS):
+        drawn = signs(seed, stream, flip, len(x)) @ scaled
+        reached += drawn.max() >= found * (1 - 1e-12)
+    p = np.where(norm > 0, reached / (FLIPS + 1), 1.0)
+    return np.asarray(np.where((~np.isnan(above)).sum(axis=0) >= 2, p, np.nan))
+
+
+def upper_tail(t: float, freedom: float) -> float:
+    half = p_of_t(t, freedom) / 2
+    return half if t > 0 else 1 - half
+
+
+def equality_p(value: float, error: float, freedom: float) -> float:
+    """The larger p of two one-sided t tests of a log ratio against the edges."""
+    if math.isnan(error) or math.isnan(value):
         return math.nan
-    met = known & (np.abs(difference) < STANDARD_ERRORS * np.where(known, stderr, 0.0))
-    return float(np.argmax(met) + 1) if met.any() else -1.0
+    return max(upper_tail((value + EDGE) / error, freedom), upper_tail((EDGE - value) / error, freedom))
+
+
+@dataclass
+class HeadRatios:
+    """Of one head at one length, for N = 1, 2, ..."""
+
+    log_ratio: Array
+    error: Array
+    freedom: Array
+
+    def p(self) -> Array:
+        each = zip(self.log_ratio, self.error, self.freedom, strict=True)
+        return np.asarray([equality_p(*of_n) for of_n in each])
+
+
+def first_equal(p: Array, level: float) -> tuple[float, float]:
+    """N and p of the first N below the level, else -1 and the smallest p."""
+    if np.isnan(p).all():
+        return math.nan, math.nan
+    below = np.flatnonzero(p < level)
+    if len(below):
+        return float(below[0] + 1), float(p[below[0]])
+    return -1.0, float(np.nanmin(p))
+
+
+def equality_of_heads(heads: list[HeadRatios], seed: int, stream: int) -> Array:
+    """p of every N over the heads and over the text, whichever is larger."""
+    x = np.stack([head.log_ratio for head in heads])
+    p = np.maximum(sign_flip_p(x + EDGE, seed, stream), sign_flip_p(EDGE - x, seed, stream))
+    error = np.nanmean(np.stack([head.error for head in heads]), axis=0)
+    freedom = np.min([head.freedom for head in heads], axis=0)
+    text = [equality_p(*of_n) for of_n in zip(np.nanmedian(x, axis=0), error, freedom, strict=True)]
+    return np.asarray(np.fmax(p, text))
+
+
+def closest(log_ratio: Array) -> tuple[float, float]:
+    """N and median of the N whose median over heads (rows) is closest to 0."""
+    middle = np.nanmedian(log_ratio, axis=0)
+    best = int(np.nanargmin(np.abs(middle)))
+    return best + 1.0, float(middle[best])
+
+
+def exponent(lengths: list[float], n: list[float]) -> float:
+    return float(np.polyfit(np.log(lengths), np.log(n), 1)[0]) if len(lengths) >= 3 else math.nan
+
+
+def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool]) -> list[float]:
+    """N and ratio of every length, then the exponent."""
+    found = [closest(curve) for curve in curves]
+    kept = [i for i, good in enumerate(inside) if good]
+    slope = exponent([lengths[i] for i in kept], [found[i][0] for i in kept])
+    return [figure for n, middle in found for figure in (n, math.exp(middle))] + [slope]
+
+
+def closest_sizes(curves: list[Array], lengths: list[int], seed: int) -> dict[str, Array]:
+    """closest_n, closest_ratio and closest_n_exponent, each with its interval."""
+    units = len(curves[0])
+    inside = [closest(curve)[0] < curve.shape[1] for curve in curves]
+    whole = np.asarray(closest_figures(curves, lengths, inside))
+    low, high = np.full_like(whole, np.nan), np.full_like(whole, np.nan)
+    if units >= FEWEST_HEADS:
+        drawn = []
+        for resample in range(RESAMPLES):
+            picked = words(seed, BOOTSTRAP, BOOTSTRAP_STREAM, resample, (units + 3) // 4)[:units]
+            chosen = (picked * np.uint64(units) >> np.uint64(32)).astype(np.int64)
+            drawn.append(closest_figures([curve[chosen] for curve in curves], lengths, inside))
+        low, high = np.percentile(np.asarray(drawn), [2.5, 97.5], axis=0)
+    named: dict[str, Array] = {}
+    for suffix, figures in (("", whole), ("_low", low), ("_high", high)):
+        named[f"closest_n{suffix}"] = figures[0:-1:2]
+        named[f"closest_ratio{suffix}"] = figures[1:-1:2]
+        named[f"closest_n_exponent{suffix}"] = figures[-1]
+    return named

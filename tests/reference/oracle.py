@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference.assembly import Cells, LayerResult, PrefixMeans, assemble, loss_metric
-from tests.reference.averages import Mean, RowIndex, position_edges, row_mean, stack
+from tests.reference.assembly import Cells, LayerResult, PrefixAtLength, PrefixMeans, assemble, loss_metric
+from tests.reference.averages import Mean, RowIndex, batch_count, position_edges, row_mean, stack
 from tests.reference.catalogue import TWIN, has_twin
 from tests.reference.coverage import (
     OVERLAP,
@@ -23,7 +23,7 @@ from tests.reference.coverage import (
     union_independent,
     union_paper,
 )
-from tests.reference.critical import critical_n_head
+from tests.reference.critical import HeadRatios
 from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
@@ -139,7 +139,8 @@ class Oracle:
 
     def head_cells(self, rows: HeadRows) -> tuple[Cells, PrefixMeans]:
         """The means of a head, and what critical N needs: means for every N, and the head's own."""
-        s, cells, prefixes = self.settings, {}, {}
+        s, cells = self.settings, {}
+        prefixes: PrefixMeans = []
         for name, values in rows.values.items():
             if name in ("sensitivity", "sensitivity_top2"):
                 longest = self.by_length(values, [s.longest])
@@ -157,15 +158,22 @@ class Oracle:
             cells |= self.dispersion_cells(rows)
         if "distance_prefixes" in rows.values:
             distance, context = rows.values["distance_prefixes"], rows.values["context_prefixes"]
-            prefixes["distance"] = self.by_length(distance).value
-            prefixes["context"] = self.by_length(context).value
-            gap = self.by_length(distance - context)
-            own = np.full(len(s.lengths), np.nan)
-            for place, length in enumerate(s.lengths):
-                reach = min(length - 1, s.critical_max)
-                own[place] = critical_n_head(gap.value[place, :reach], gap.stderr[place, :reach])
-            prefixes["own"] = own
+            prefixes = [self.head_ratios(distance, context, length) for length in s.lengths]
         return cells, prefixes
+
+    def head_ratios(self, distance: Array, context: Array, length: int) -> PrefixAtLength:
+        """Means and log ratio for every N; its error is that of the mean of its linear part."""
+        reach = max(min(length - 1, self.settings.critical_max), 0)
+        chosen = self.index.up_to(length)
+        of_distance = row_mean(distance[:, :reach], self.index, chosen)
+        of_context = row_mean(context[:, :reach], self.index, chosen)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            linear = distance[:, :reach] / of_distance.value - context[:, :reach] / of_context.value
+            ratio = np.log(of_distance.value / of_context.value)
+        error = row_mean(linear, self.index, chosen).stderr
+        freedom = batch_count(linear, self.index, chosen) - 1.0
+        ratios = HeadRatios(np.where(np.isfinite(ratio), ratio, np.nan), error, freedom)
+        return PrefixAtLength(of_distance.value, of_context.value, ratios)
 
     def dispersion_cells(self, rows: HeadRows) -> Cells:
         visible = np.concatenate([d.visible for d in self.documents])

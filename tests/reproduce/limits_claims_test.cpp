@@ -152,34 +152,6 @@ TEST(ReturnsDiminish, CannotTell) {
   EXPECT_EQ(returns_with(falling).verdict, Verdict::cannot_tell) << "there are no returns";
 }
 
-Claim critical_with(double n, int heads_of_layer = 5, int searched = 128, double longest = 1024) {
-  MadeScan made(heads_of_layer);
-  made.results.settings["critical_max"] = searched;
-  made.results.set_coord("length", std::vector<double>{32, longest});
-  made.fill("distance", "length", [](int, double, double) { return 1; });
-  made.results.add_metric("critical_n", {"length"}, "keys").values = {1, n};
-  made.results.add_metric("critical_ks_d", {"length"}, "1").values = {0.1, 0.3};
-  made.results.add_metric("critical_ks_p", {"length"}, "1").values = {0.9, 0.02};
-  auto& own = made.results.add_metric("critical_n_head", {"layer", "head", "length"}, "keys");
-  for (std::size_t i = 0; i < own.values.size(); ++i) own.values[i] = i % 4 == 1 ? 60 : -1;
-  return critical_n_is_small(made.results);
-}
-
-TEST(CriticalNIsSmall, HoldsAndDoesNot) {
-  EXPECT_EQ(critical_with(61).verdict, Verdict::holds);  // 6 % of 1024: 61.44
-  EXPECT_EQ(critical_with(62).verdict, Verdict::does_not_hold);
-  EXPECT_EQ(critical_with(-1).verdict, Verdict::does_not_hold) << "searched to 12.5 %";
-  EXPECT_EQ(fact(critical_with(61), "heads_below"), 10);
-}
-
-TEST(CriticalNIsSmall, CannotTell) {
-  EXPECT_EQ(critical_with(-1, 5, 50).verdict, Verdict::cannot_tell) << "not searched so far";
-  EXPECT_EQ(critical_with(1, 5, 31, 33).verdict, Verdict::cannot_tell) << "6 % are not 2 keys";
-  EXPECT_EQ(critical_with(3, 3).verdict, Verdict::cannot_tell) << "12 heads";
-  EXPECT_EQ(critical_with(3, 4).verdict, Verdict::holds) << "16 heads";
-  EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::cannot_tell);
-}
-
 // Heads alternate about the mean.
 Claim separability_with(const std::function<double(double)>& mean, double spread = 0.02) {
   MadeScan made;

@@ -54,5 +54,28 @@ TEST(Renamed, ANullBesideTheSphereOrTheExcessKeepsItsName) {
   }
 }
 
+// As headgauge wrote it when critical N was that of an unpaired test.
+TEST(Renamed, TheOlderCriticalNIsThePapers) {
+  auto json = older();
+  json["metrics"]["critical_n"] = {{"dims", {"head"}}, {"unit", "keys"}, {"values", {4, 5}}};
+  json["metrics"]["critical_fraction"] = json["metrics"]["critical_n"];
+  json["metrics"]["critical_n_head"] = json["metrics"]["critical_n"];
+  json["metrics"]["critical_fraction_head"] = json["metrics"]["critical_n"];
+  json["summary"][0]["facts"][0]["name"] = "critical_fraction";
+  const Results r = results_from_json(json, "old.json");
+  EXPECT_EQ(r.at("critical_n_paper", {1}), 5);
+  for (const char* gone :
+       {"critical_n", "critical_fraction", "critical_n_head", "critical_fraction_head"}) {
+    EXPECT_EQ(r.metric(gone), nullptr) << gone;
+  }
+  EXPECT_EQ(r.summary.at(0).facts.at(0).source.kind, FactSource::Kind::derived);
+  EXPECT_EQ(r.notices.size(), 1u);
+  json["metrics"]["closest_n"] = json["metrics"]["critical_n"];
+  const Results newer = results_from_json(json, "new.json");
+  EXPECT_EQ(newer.at("critical_n", {1}), 5);
+  EXPECT_NE(newer.metric("critical_n_head"), nullptr);
+  EXPECT_TRUE(newer.notices.empty());
+}
+
 }  // namespace
 }  // namespace headgauge

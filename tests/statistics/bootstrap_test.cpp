@@ -58,6 +58,29 @@ TEST(Bootstrap, IsThatOfScipy) {
   EXPECT_NEAR(found.high, 2.6338, 0.02);
 }
 
+TEST(Bootstrap, FiguresTogetherAreThoseAlone) {
+  for (const BootstrapKind kind :
+       {BootstrapKind::percentile, BootstrapKind::expanded, BootstrapKind::bca}) {
+    BootstrapOptions options;
+    options.kind = kind;
+    const auto together = bootstrap_intervals(
+        std::ssize(kSkewed), 3,
+        [](std::span<const Index> units, std::span<double> figures) {
+          figures[0] = mean_of(kSkewed, units);
+          figures[2] = variance_of(kSkewed, units);
+        },
+        options);
+    ASSERT_EQ(together.size(), 3u);
+    const Interval mean = interval_of(kSkewed, mean_of, options);
+    const Interval variance = interval_of(kSkewed, variance_of, options);
+    EXPECT_EQ(together[0].low, mean.low);
+    EXPECT_EQ(together[0].high, mean.high);
+    EXPECT_TRUE(std::isnan(together[1].low));
+    EXPECT_EQ(together[2].low, variance.low);
+    EXPECT_EQ(together[2].high, variance.high);
+  }
+}
+
 TEST(Bootstrap, DrawsBySeedAndStreamAlone) {
   const Interval one = interval_of(kSkewed, mean_of, {});
   const Interval same = interval_of(kSkewed, mean_of, {});

@@ -3,6 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import { curvesFigure, metricCurve, type Curve } from "./curves";
 import type { Figure } from "./figure";
+import { csvValue } from "./format";
 
 const PAPER_SHARE = 0.06;
 
@@ -18,6 +19,10 @@ const onlyAgainstLength = (results: Results, name: string): boolean =>
     ["length", "normalizer", "pattern", "run"].includes(dim),
   );
 
+// The N that were found; NaN where there was none.
+const found = (values: readonly number[]): number[] =>
+  values.map((value) => (value > 0 ? value : NaN));
+
 export function criticalFigure(results: Results): Figure | undefined {
   if (!results.has("critical_n") || !onlyAgainstLength(results, "critical_n")) return undefined;
   const lengths = results.numbers("length");
@@ -25,22 +30,28 @@ export function criticalFigure(results: Results): Figure | undefined {
   const searched = lengths.map((length) => Math.min(length - 1, Number.isFinite(most) ? most : Infinity));
   const { dim, labels } = variants(results, "critical_n");
   const missing: { x: number; y: number; variant: number; title: string }[] = [];
+  const written: { column: string; values: number[] }[] = [];
   const curves = labels.flatMap((label, variant): Curve[] => {
-    const [curve] = metricCurve(results, "length", dim ? { [dim]: variant } : {}, {
-      name: "critical_n", label: label || "critical N", colour: variant, style: "line",
-    });
-    if (!curve) return [];
-    curve.values.forEach((value, k) => {
+    const cell = dim ? { [dim]: variant } : {};
+    const curve = (name: string, words: string, style: Curve["style"], colour: Curve["colour"]) =>
+      metricCurve(results, "length", cell, {
+        name, label: label ? `${label}: ${words}` : words, colour, style,
+      }).map((own) => {
+        const column = label ? `${name} ${label}` : name;
+        written.push({ column, values: [...own.values] });
+        return { ...own, name: column, values: found(own.values) };
+      });
+    const critical = curve("critical_n", "shown to be equal from", "dashed", variant);
+    written.at(-1)?.values.forEach((value, k) => {
       if (value !== -1) return;
       const text = `none up to N = ${searched[k]}`;
       missing.push({ x: lengths[k]!, y: searched[k]!, variant, title: `${label} L = ${lengths[k]}: ${text}` });
     });
     return [
-      {
-        ...curve,
-        name: label ? `critical_n ${label}` : "critical_n",
-        values: curve.values.map((value) => (value > 0 ? value : NaN)),
-      },
+      ...curve("closest_n", "closest", "line", variant),
+      ...critical,
+      // Beside one model alone the paper's own has room.
+      ...(labels.length === 1 ? curve("critical_n_paper", "the paper's test", "dotted", 1) : []),
     ];
   });
   if (curves.length === 0) return undefined;
@@ -48,15 +59,17 @@ export function criticalFigure(results: Results): Figure | undefined {
     id: "critical-n",
     title: "Critical N against length",
     caption:
-      "The first N at which the heads' mean distances do not differ significantly from their mean " +
-      "expected distances (the reading “context”, a conjecture about the paper), beside 6 % of the " +
-      "length. A ring says that there was none up to the N searched, which is where it stands.",
+      "Where the heads' mean distances meet their mean expected distances (the reading “context”, a " +
+      "conjecture about the paper): the N at which the median head comes closest, with its 95 % " +
+      "interval over heads; the first N at which the heads are shown to be equal within 5 %; and, " +
+      "dotted, the first N at which the paper's test finds no difference, which shows nothing of the " +
+      "kind. A ring says that none was shown up to the N searched, which is where it stands.",
     x: {
       column: "length", label: "context length L (tokens, log scale)", values: lengths, log: true,
       ticks: lengths,
     },
     y: {
-      label: "critical N (keys, log scale)", log: true,
+      label: "N (keys, log scale)", log: true,
       include: [...missing.map(({ y }) => y), ...lengths.map((length) => PAPER_SHARE * length)],
     },
     curves: [
@@ -78,19 +91,15 @@ export function criticalFigure(results: Results): Figure | undefined {
       }),
     ],
   });
+  if (!figure) return undefined;
   // The file's own numbers, -1 included.
-  const written = labels.map((_, variant) =>
-    lengths.map((__, length) => results.value("critical_n", { ...(dim ? { [dim]: variant } : {}), length })),
+  const rows = figure.rows.map((row, k) =>
+    row.map((value, column) => {
+      const own = written.find((one) => one.column === figure.columns[column])?.values[k];
+      return own === undefined ? value : csvValue(own);
+    }),
   );
-  return figure && {
-    ...figure,
-    rows: figure.rows.map((row, k) => [
-      ...row.slice(0, 2),
-      ...written
-        .filter((values) => values.some(Number.isFinite))
-        .map((values) => (Number.isFinite(values[k]) ? values[k]! : null)),
-    ]),
-  };
+  return { ...figure, rows };
 }
 
 export function lossFigure(results: Results): Figure | undefined {

@@ -1,4 +1,4 @@
-// Metrics along one coordinate: lines with bands of two standard errors, bounds and references.
+// Metrics along one coordinate: lines with bands of two standard errors or of an interval, bounds and references.
 import * as Plot from "@observablehq/plot";
 import type { Cell, Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
@@ -16,6 +16,7 @@ export interface Curve {
   style: Style;
   values: readonly number[];
   stderr?: readonly number[] | undefined;
+  interval?: { low: readonly number[]; high: readonly number[] } | undefined; // in place of stderr
   dots?: boolean;
   faint?: boolean;
 }
@@ -65,8 +66,28 @@ export function metricCurve(
   curve: Omit<Curve, "values" | "stderr">,
 ): Curve[] {
   const found = along(results, curve.name, dim, cell);
-  return found ? [{ ...curve, values: found.values, stderr: found.stderr }] : [];
+  if (!found) return [];
+  const low = along(results, `${curve.name}_low`, dim, cell)?.values;
+  const high = along(results, `${curve.name}_high`, dim, cell)?.values;
+  const interval = low && high ? { low, high } : undefined;
+  return [{ ...curve, values: found.values, stderr: found.stderr, interval }];
 }
+
+// Where the band of a curve ends at one place; NaN where there is none.
+function bandAt({ values, stderr, interval }: Curve, k: number): { low: number; high: number } {
+  if (interval) return { low: interval.low[k]!, high: interval.high[k]! };
+  const error = stderr?.[k] ?? NaN;
+  return { low: values[k]! - 2 * error, high: values[k]! + 2 * error };
+}
+
+// What the CSV has of a curve.
+const partsOf = ({ name, values, stderr, interval }: Curve): [string, readonly number[]][] => [
+  [name, values],
+  ...(stderr ? [[`${name}_stderr`, stderr] as [string, readonly number[]]] : []),
+  ...(interval
+    ? ([[`${name}_low`, interval.low], [`${name}_high`, interval.high]] as [string, readonly number[]][])
+    : []),
+];
 
 interface Point {
   x: number;
@@ -92,15 +113,10 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
     id,
     title,
     caption,
-    columns: [
-      x.column,
-      ...curves.flatMap(({ name, stderr }) => (stderr ? [name, `${name}_stderr`] : [name])),
-    ],
+    columns: [x.column, ...curves.flatMap((curve) => partsOf(curve).map(([name]) => name))],
     rows: x.values.map((value, k) => [
       value,
-      ...curves.flatMap(({ values, stderr }) =>
-        [values[k]!, ...(stderr ? [stderr[k]!] : [])].map(csvValue),
-      ),
+      ...curves.flatMap((curve) => partsOf(curve).map(([, values]) => csvValue(values[k]!))),
     ]),
     draw: (draw) => {
       const theme = themeOf(draw.dark);
@@ -121,12 +137,11 @@ export function curvesFigure(options: CurvesOptions): Figure | undefined {
   };
 }
 
-function spread({ values, stderr }: Curve, log: boolean): number[] {
-  return values.flatMap((value, k) => {
-    const error = stderr?.[k] ?? NaN;
-    const low = value - 2 * error;
+function spread(curve: Curve, log: boolean): number[] {
+  return curve.values.flatMap((value, k) => {
+    const { low, high } = bandAt(curve, k);
     // On a log axis a band that reaches below nothing ends at the axis.
-    return [value, value + 2 * error, log && low < value / 4 ? value / 4 : low];
+    return [value, high, log && low < value / 4 ? value / 4 : low];
   });
 }
 
@@ -148,17 +163,20 @@ function curveMarks(
   const colour = colourOf(theme, curve.colour);
   const points = places.map((place, k): Point => {
     const value = curve.values[k]!;
-    const error = curve.stderr?.[k] ?? NaN;
+    const { low, high } = bandAt(curve, k);
+    const text = curve.interval
+      ? `${formatNumber(value)} (${formatNumber(low)} to ${formatNumber(high)})`
+      : formatWithError(value, curve.stderr?.[k] ?? NaN);
     return {
       x: place,
       y: y.log && value <= 0 ? NaN : value,
-      low: y.log ? Math.max(value - 2 * error, y.domain[0]) : value - 2 * error,
-      high: value + 2 * error,
-      title: `${curve.label}, ${x.label} ${formatNumber(place)}: ${formatWithError(value, error)}`,
+      low: y.log ? Math.max(low, y.domain[0]) : low,
+      high,
+      title: `${curve.label}, ${x.label} ${formatNumber(place)}: ${text}`,
     };
   });
   const marks: Plot.Markish[] = [];
-  if (curve.stderr?.some(Number.isFinite)) {
+  if (points.some(({ low }) => Number.isFinite(low))) {
     marks.push(
       Plot.areaY(points, {
         x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.2, clip: true,

@@ -14,7 +14,7 @@ import {
 export { correlationFigure } from "./correlation";
 
 const NEEDS: readonly string[] = [
-  "critical_n", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
+  "critical_n", "closest_n", "closest_n_low", "closest_n_high", "critical_n_paper", "loss", "cache_bytes_by_layer", "cache_bytes", "cost_seconds",
   "cost_paper_seconds", ...CORRELATION_NEEDS, ...INTERVENTION_NEEDS, ...RATES_NEEDS,
 ];
 

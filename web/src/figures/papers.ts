@@ -13,7 +13,8 @@ import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigu
 export const LIMITS_NEEDS: readonly string[] = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
   "expected_distance_context", "separability", "separability_null", "separability_sphere",
-  "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n",
+  "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n", "closest_n",
+  "closest_n_low", "closest_n_high", "critical_n_paper",
 ];
 
 export const limitsNeeds = (results: Results): string[] =>

@@ -1,0 +1,171 @@
+// Paper A's claims on critical N (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "measures/critical.hpp"
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
+#include "reproduce/scan_values.hpp"
+#include "statistics/ranks.hpp"
+#include "statistics/wilcoxon.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kFewestKeys = 2;  // of a share that is worth a test
+constexpr double kCriticalShare = 0.06;
+constexpr std::size_t kFewestHeads = 16;
+
+// What paper A's own test finds, and what a paired one finds at the N measured nearest below.
+std::string by_the_papers_test(const Results& results, std::span<const HeadName> heads,
+                               Claim& claim) {
+  const auto n = find_cell(results, "critical_n_paper", {});
+  const auto d = find_cell(results, "critical_ks_d", {});
+  const auto p = find_cell(results, "critical_ks_p", {});
+  if (!n || !d || !p) return "The paper's test was not run.";
+  claim.facts.push_back({"critical_n_paper", n->value});
+  claim.facts.push_back({"ks_d", d->value});
+  claim.facts.push_back({"ks_p", p->value});
+  if (n->value < 1) {
+    return fmt::format("The paper's test rejects every N searched (D = {:.2f}, p = {:.2g}).",
+                       d->value, p->value);
+  }
+  std::string text = fmt::format(
+      "The paper's test no longer rejects at N = {} (D = {:.2f}, p = {:.2g}); its two samples are "
+      "the same heads, and what it does not reject is not equal",
+      n->value, d->value, p->value);
+  const auto sizes = numbers(results, "top_n");
+  const Index length = results.coord_size("length") - 1;
+  Index below = -1;
+  for (std::size_t i = 0; i < sizes.size() && sizes[i] <= n->value; ++i) {
+    below = static_cast<Index>(i);
+  }
+  if (below < 0) return text + ".";
+  std::vector<double> ratios;
+  for (const HeadName& head : heads) {
+    const auto distance = value_at(results, "distance", head, "length", length, below);
+    const auto expected =
+        value_at(results, "expected_distance_context", head, "length", length, below);
+    if (distance && expected && *distance > 0 && *expected > 0) {
+      ratios.push_back(std::log(*distance / *expected));
+    }
+  }
+  const WilcoxonTest paired = wilcoxon_test(ratios);
+  claim.facts.push_back({"paired_p_there", paired.p});
+  return fmt::format(
+      "{}: at N = {} the ratio of the median head is {:.3f} and a paired test has p = "
+      "{:.2g}.",
+      text, sizes[static_cast<std::size_t>(below)], std::exp(median(ratios)), paired.p);
+}
+
+}  // namespace
+
+Claim critical_n_is_small(const Results& results) {
+  Claim claim = claim_of("A", "critical_n_is_small", "Fig. 2c",
+                         "Critical N is below 6 % of the context length.");
+  claim.reading =
+      "Critical N is where distance and expected distance are equal. The expected distance is "
+      "taken "
+      "in the reading \"context\": the paper does not define its xbar, and this is a conjecture "
+      "about it (docs/mathematics.md 2). The paper takes the first N at which a test finds no "
+      "difference; that is stated beside it.";
+  claim.test = fmt::format(
+      "At the longest L: holds where the heads are shown to be equal within 5 % at some N below {} "
+      "L "
+      "(critical_n, paired tests over heads and over the text at settings.critical_level). Does "
+      "not "
+      "hold where the interval of closest_n is above it and no N below was shown, or where that of "
+      "closest_ratio leaves out all of 0.95 to 1.05 and {} L was searched. Cannot tell with fewer "
+      "than {} heads, or where that is less than {} keys.",
+      kCriticalShare, kCriticalShare, kFewestHeads, kFewestKeys);
+  const auto cell = find_cell(results, "critical_n", {});
+  const auto p = find_cell(results, "critical_p", {});
+  const auto longest = longest_length(results);
+  const auto searched = critical_range(results);
+  const auto heads = measured_heads(results);
+  if (!cell || !longest || !searched) return without_data(claim, "Critical N was not measured.");
+  if (heads.size() < kFewestHeads) {
+    return without_data(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
+  }
+  const double limit = kCriticalShare * *longest;
+  if (limit < kFewestKeys) {
+    return without_data(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
+  }
+  const auto value_of = [&](const char* metric) {
+    const auto found = find_cell(results, metric, {});
+    return found ? found->value : kUndefined;
+  };
+  const double closest = value_of("closest_n"), ratio = value_of("closest_ratio");
+  const double low = value_of("closest_n_low"), high = value_of("closest_n_high");
+  const double ratio_low = value_of("closest_ratio_low"),
+               ratio_high = value_of("closest_ratio_high");
+  const bool never = ratio_high < 1 / (1 + kEqualityMargin) || ratio_low > 1 + kEqualityMargin;
+  claim.verdict = Verdict::cannot_tell;
+  if (cell->value > 0 && cell->value < limit) {
+    claim.verdict = Verdict::holds;
+  } else if (low >= limit || (never && *searched >= limit)) {
+    claim.verdict = Verdict::does_not_hold;
+  }
+  double own = 0;
+  for (const HeadName& head : heads) {
+    const auto of_head = find_cell(results, "critical_fraction_head",
+                                   {{"layer", head.layer_index}, {"head", head.head_index}});
+    if (of_head && of_head->value < kCriticalShare) ++own;
+  }
+  const std::string what =
+      cell->value > 0
+          ? fmt::format("The heads are shown to be equal from N = {} of L = {} on, {:.1f} %",
+                        cell->value, *longest, 100 * cell->value / *longest)
+          : fmt::format("No N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
+                        *longest, 100.0 * *searched / *longest);
+  claim.facts = {{"critical_n", cell->value},
+                 {"critical_p", p ? p->value : kUndefined},
+                 {"closest_n", closest},
+                 {"closest_n_low", low},
+                 {"closest_n_high", high},
+                 {"closest_ratio", ratio},
+                 {"closest_ratio_low", ratio_low},
+                 {"closest_ratio_high", ratio_high},
+                 {"closest_n_exponent", value_of("closest_n_exponent")},
+                 {"closest_n_exponent_low", value_of("closest_n_exponent_low")},
+                 {"closest_n_exponent_high", value_of("closest_n_exponent_high")},
+                 {"length", static_cast<double>(*longest)},
+                 {"searched", static_cast<double>(*searched)},
+                 {"heads", static_cast<double>(heads.size())},
+                 {"heads_below", own}};
+  claim.measured = fmt::format(
+      "{}; the median head comes closest at N = {} ({} to {}), with a ratio of {:.3f} ({} to {}), "
+      "and one by one {} of {} heads get there below 6 %. {}",
+      what, shown(closest), shown(low), shown(high), ratio, shown(ratio_low), shown(ratio_high),
+      own, heads.size(), by_the_papers_test(results, heads, claim));
+  return claim;
+}
+
+Claim critical_n_grows_sublinearly(const Results& results) {
+  Claim claim = claim_of("A", "critical_n_grows_sublinearly", "Fig. 2c",
+                         "Critical N grows more slowly than the context length.");
+  claim.reading =
+      "Of closest_n, the N at which the median head's distance comes closest to its expected one: "
+      "it is there in every model, whether the two become equal or not.";
+  claim.test =
+      "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
+      "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "
+      "does "
+      "not where it is not below 1 anywhere.";
+  const auto exponent = find_cell(results, "closest_n_exponent", {});
+  const auto low = find_cell(results, "closest_n_exponent_low", {});
+  const auto high = find_cell(results, "closest_n_exponent_high", {});
+  if (!exponent || !low || !high) {
+    return without_data(claim, "Fewer than 3 lengths, or fewer than 8 heads, have a closest N.");
+  }
+  claim.verdict = high->value < 1   ? Verdict::holds
+                  : low->value >= 1 ? Verdict::does_not_hold
+                                    : Verdict::cannot_tell;
+  claim.measured = fmt::format("closest_n grows as L to the power {:.2f} ({:.2f} to {:.2f}).",
+                               exponent->value, low->value, high->value);
+  claim.facts = {{"exponent", exponent->value}, {"low", low->value}, {"high", high->value}};
+  return claim;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,106 @@
+// Paper A's claims on critical N, for inputs of which they hold, do not hold, and cannot be
+// decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+struct Found {
+  double n = -1, closest = 40, closest_low = 30, closest_high = 50;
+  double ratio = 0.97, ratio_low = 0.94, ratio_high = 1.0;
+  int heads_of_layer = 5;
+  int searched = 128;
+  double longest = 1024;
+};
+
+// The paper's test ends at N = 12; at the N below that was measured, 10, all heads are 8 % below.
+Claim critical_with(const Found& found) {
+  MadeScan made(found.heads_of_layer);
+  made.results.settings["critical_max"] = found.searched;
+  made.results.set_coord("length", std::vector<double>{32, found.longest});
+  made.fill("distance", "length",
+            [](int head, double, double n) { return (n == 10 ? 0.92 : 1) + 1e-4 * head; });
+  made.fill("expected_distance_context", "length", [](int, double, double) { return 1; });
+  const auto add = [&](const char* name, double value) {
+    made.results.add_metric(name, {"length"}, "1").values = {1, value};
+  };
+  add("critical_n", found.n);
+  add("critical_p", 0.02);
+  add("closest_n", found.closest);
+  add("closest_n_low", found.closest_low);
+  add("closest_n_high", found.closest_high);
+  add("closest_ratio", found.ratio);
+  add("closest_ratio_low", found.ratio_low);
+  add("closest_ratio_high", found.ratio_high);
+  add("critical_n_paper", 12);
+  add("critical_ks_d", 0.3);
+  add("critical_ks_p", 0.02);
+  auto& own = made.results.add_metric("critical_fraction_head", {"layer", "head", "length"}, "1");
+  for (std::size_t i = 0; i < own.values.size(); ++i) {
+    own.values[i] = i % 4 == 1 ? 60 / found.longest : kUndefined;
+  }
+  return critical_n_is_small(made.results);
+}
+
+TEST(CriticalNIsSmall, HoldsWhereEqualityIsShownBelow) {
+  EXPECT_EQ(critical_with({.n = 61}).verdict, Verdict::holds);  // 6 % of 1024: 61.44
+  EXPECT_EQ(fact(critical_with({.n = 61}), "heads_below"), 10);
+  // Not shown below is not shown to be larger.
+  EXPECT_EQ(critical_with({.n = 62}).verdict, Verdict::cannot_tell);
+}
+
+TEST(CriticalNIsSmall, DoesNotHold) {
+  EXPECT_EQ(
+      critical_with({.n = 90, .closest = 100, .closest_low = 70, .closest_high = 120}).verdict,
+      Verdict::does_not_hold);
+  const Found never{.ratio = 0.8, .ratio_low = 0.7, .ratio_high = 0.9};
+  EXPECT_EQ(critical_with(never).verdict, Verdict::does_not_hold) << "searched to 12.5 %";
+  const Found above{.ratio = 1.2, .ratio_low = 1.1, .ratio_high = 1.3};
+  EXPECT_EQ(critical_with(above).verdict, Verdict::does_not_hold);
+}
+
+TEST(CriticalNIsSmall, CannotTell) {
+  EXPECT_EQ(critical_with({}).verdict, Verdict::cannot_tell) << "neither equal nor not";
+  const Found not_searched{.ratio = 0.8, .ratio_low = 0.7, .ratio_high = 0.9, .searched = 50};
+  EXPECT_EQ(critical_with(not_searched).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, Verdict::cannot_tell)
+      << "6 % are not 2 keys";
+  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, Verdict::cannot_tell)
+      << "12 heads";
+  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 4}).verdict, Verdict::holds) << "16 heads";
+  EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::cannot_tell);
+}
+
+TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
+  const Claim claim = critical_with({.n = 61});
+  EXPECT_EQ(fact(claim, "critical_n_paper"), 12);
+  // 20 heads, all below: 2 / 2^20.
+  EXPECT_NEAR(fact(claim, "paired_p_there"), std::exp2(-19.0), 1e-12);
+  EXPECT_NE(claim.measured.find("at N = 10 the ratio of the median head is 0.921"),
+            std::string::npos)
+      << claim.measured;
+}
+
+Verdict growth_with(double exponent, double low, double high) {
+  MadeScan made;
+  made.results.add_metric("closest_n_exponent", {}, "1").values = {exponent};
+  made.results.add_metric("closest_n_exponent_low", {}, "1").values = {low};
+  made.results.add_metric("closest_n_exponent_high", {}, "1").values = {high};
+  return critical_n_grows_sublinearly(made.results).verdict;
+}
+
+TEST(CriticalNGrowsSublinearly, ByTheInterval) {
+  EXPECT_EQ(growth_with(0.7, 0.5, 0.9), Verdict::holds);
+  EXPECT_EQ(growth_with(1.2, 1.0, 1.4), Verdict::does_not_hold);
+  EXPECT_EQ(growth_with(0.9, 0.7, 1.1), Verdict::cannot_tell);
+  EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::cannot_tell);
+  EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::cannot_tell);
+}
+
+}  // namespace
+}  // namespace headgauge
