@@ -18,7 +18,7 @@ constexpr std::size_t kTime = 14;
 
 Style style_of(Verdict verdict) {
   if (verdict == Verdict::holds) return Style::bold;
-  return verdict == Verdict::cannot_tell ? Style::faint : Style::warning;
+  return verdict == Verdict::does_not_hold ? Style::warning : Style::faint;
 }
 
 // Its lines after the first below each other.
@@ -32,7 +32,9 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
   for (const Claim& claim : results.claims) {
     text += paint.left(style_of(claim.verdict), verdict_text(claim.verdict), kVerdict);
     text +=
-        column(fmt::format("{} (paper {}, {})", claim.statement, claim.paper, claim.figure), width);
+        column(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
+                           claim.theorem ? "; a theorem: this checks the code" : ""),
+               width);
     text += fmt::format("{:{}}{}\n", "", kVerdict, column(claim.measured, width));
   }
   return text;

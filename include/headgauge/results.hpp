@@ -86,9 +86,10 @@ struct SummaryLine {
   std::vector<std::string> heads;  // "layer.head" as they stand in the text
 };
 
-// What became of a claim on the numbers at hand.
-enum class Verdict { holds, does_not_hold, cannot_tell };
-// "holds", "does not hold", "cannot tell".
+// What became of a claim on the numbers at hand: cannot_tell where the test leaves it open,
+// not_tested where the numbers that the test needs are not there.
+enum class Verdict { holds, does_not_hold, cannot_tell, not_tested };
+// "holds", "does not hold", "cannot tell", "not tested".
 std::string_view verdict_text(Verdict verdict);
 
 // A claim of a paper, held against what was measured. The verdict is computed by the test that
@@ -106,6 +107,8 @@ struct Claim {
   std::string test;       // with its thresholds
   std::string measured;   // one sentence with the numbers
   Verdict verdict = Verdict::cannot_tell;
+  // Whether it is true by a theorem, so that its test checks the code and is no finding.
+  bool theorem = false;
   std::vector<Fact> facts;
 };
 

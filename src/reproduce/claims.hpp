@@ -10,13 +10,18 @@ namespace headgauge {
 
 // Paper A's claims, each a function of the results of a scan. What they need is in their `test`.
 Claim distance_grows_linearly(const Results& results);
-Claim bound_is_safe_but_conservative(const Results& results);
+Claim distance_bound_is_safe(const Results& results);
+Claim distance_bound_is_conservative(const Results& results);
 Claim returns_diminish(const Results& results);
 Claim critical_n_is_small(const Results& results);
 Claim critical_n_grows_sublinearly(const Results& results);
 Claim separability_settles(const Results& results);
 Claim sensitivity_follows_temperature(const Results& results);
 Claim sensitivity_falls_by_two_orders(const Results& results);
+Claim gradient_bound_is_safe(const Results& results);
+Claim gradient_is_within_quarter(const Results& results);
+Claim weights_vanish(const Results& results);
+Claim coverage_is_independent(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
 // Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the

@@ -84,13 +84,13 @@ Claim critical_n_is_small(const Results& results) {
   const auto longest = longest_length(results);
   const auto searched = critical_range(results);
   const auto heads = measured_heads(results);
-  if (!cell || !longest || !searched) return without_data(claim, "Critical N was not measured.");
+  if (!cell || !longest || !searched) return not_tested(claim, "Critical N was not measured.");
   if (heads.size() < kFewestHeads) {
-    return without_data(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
+    return not_tested(claim, fmt::format("Of {} heads the tests mean nothing.", heads.size()));
   }
   const double limit = kCriticalShare * *longest;
   if (limit < kFewestKeys) {
-    return without_data(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
+    return not_tested(claim, fmt::format("6 % of L = {} are {:.1f} keys.", *longest, limit));
   }
   const auto value_of = [&](const char* metric) {
     const auto found = find_cell(results, metric, {});
@@ -157,7 +157,7 @@ Claim critical_n_grows_sublinearly(const Results& results) {
   const auto low = find_cell(results, "closest_n_exponent_low", {});
   const auto high = find_cell(results, "closest_n_exponent_high", {});
   if (!exponent || !low || !high) {
-    return without_data(claim, "Fewer than 3 lengths, or fewer than 8 heads, have a closest N.");
+    return not_tested(claim, "Fewer than 3 lengths, or fewer than 8 heads, have a closest N.");
   }
   claim.verdict = high->value < 1   ? Verdict::holds
                   : low->value >= 1 ? Verdict::does_not_hold

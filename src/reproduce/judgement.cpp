@@ -5,19 +5,27 @@
 #include <cmath>
 
 #include "convergence/rate.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 
 const char* const kVotingRule =
     "Holds where 3/4 of the heads that can be judged do so; cannot tell where fewer than half of "
-    "all heads, or fewer than 4, can be judged.";
+    "all heads, or fewer than 4, can be judged. A head's interval is one of 95 % (Student's t).";
+
+MeanWithError mean_of(const Estimate& estimate) {
+  const double freedom = estimate.degrees_of_freedom;
+  return {estimate.value, estimate.standard_error, std::isnan(freedom) ? kKnownError : freedom};
+}
+
+Place place_of(const Interval& interval, double low, double high) {
+  if (std::isnan(interval.low) || std::isnan(interval.high)) return Place::open;
+  if (interval.low >= low && interval.high <= high) return Place::inside;
+  return interval.high < low || interval.low > high ? Place::outside : Place::open;
+}
 
 Place place_of(const Estimate& estimate, double low, double high) {
-  if (std::isnan(estimate.value)) return Place::open;
-  const double error = std::isnan(estimate.standard_error) ? 0 : estimate.standard_error;
-  const double from = estimate.value - kErrors * error, to = estimate.value + kErrors * error;
-  if (from >= low && to <= high) return Place::inside;
-  return to < low || from > high ? Place::outside : Place::open;
+  return place_of(t_interval(mean_of(estimate)), low, high);
 }
 
 Verdict verdict_of(Place place) {
@@ -28,7 +36,9 @@ Verdict verdict_of(Place place) {
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y) {
   const RateFit fit = fit_rate(x, y, {}, 1);
   if (std::isnan(fit.rate)) return std::nullopt;
-  return Estimate{-fit.rate, fit.standard_error};
+  return Estimate{.value = -fit.rate,
+                  .standard_error = fit.standard_error,
+                  .degrees_of_freedom = fit.degrees_of_freedom()};
 }
 
 void HeadVotes::add(Place place) {
@@ -51,8 +61,8 @@ Claim claim_of(std::string paper, std::string name, std::string figure, std::str
   return claim;
 }
 
-Claim without_data(Claim claim, std::string why) {
-  claim.verdict = Verdict::cannot_tell;
+Claim not_tested(Claim claim, std::string why) {
+  claim.verdict = Verdict::not_tested;
   claim.measured = std::move(why);
   return claim;
 }

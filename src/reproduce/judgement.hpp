@@ -9,22 +9,25 @@
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "statistics/inference.hpp"
 
 namespace headgauge {
 
-// 2 standard errors either way, as everywhere in headgauge.
-inline constexpr double kErrors = 2.0;
+// As the tests take it; an error of which nothing is known counts as known.
+MeanWithError mean_of(const Estimate& estimate);
 
-// Inside where all of value +- 2 standard errors is within [low, high], outside where nothing of it
-// is, open where it sticks out. Without a standard error the value counts as exact.
+// Inside where all of an interval is within [low, high], outside where nothing of it is, open where
+// it sticks out or is undefined.
 enum class Place { inside, outside, open };
+Place place_of(const Interval& interval, double low, double high);
+// Of the 95 % interval of an estimate, by Student's t with its degrees of freedom.
 Place place_of(const Estimate& estimate, double low, double high);
 
 // Holds inside, does not hold outside, cannot tell where it is open.
 Verdict verdict_of(Place place);
 
-// The slope of least squares of log(y) on log(x), unweighted; nothing with fewer than 4 usable
-// points.
+// The slope of least squares of log(y) on log(x), unweighted, with the error that the scatter about
+// the line gives; nothing with fewer than 4 usable points.
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y);
 
 // How many heads do as a claim says. A claim about heads holds of a model where three quarters of
@@ -45,8 +48,8 @@ extern const char* const kVotingRule;
 
 // A claim before its test.
 Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement);
-// A claim that cannot be decided, and why.
-Claim without_data(Claim claim, std::string why);
+// A claim that was not tested, and why.
+Claim not_tested(Claim claim, std::string why);
 
 // The number as people read it: 3 significant digits.
 std::string shown(double value);

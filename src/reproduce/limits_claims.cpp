@@ -9,12 +9,12 @@
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
 #include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr double kFixedN = 5;                           // of Fig. 2a
-constexpr double kShortest = 32;                        // its shortest context
 constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 give or take a quarter
 constexpr double kRounding = 1e-4;  // relative, of means of single-precision distances
 constexpr double kConservative = 1.2;
@@ -23,37 +23,6 @@ constexpr double kLessReturn = 0.5;
 constexpr double kSettledFrom = 16, kSettledTo = 100;
 constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
 constexpr double kDrift = 0.05;  // per doubling of N
-
-// Whether the layer of this head looks back no further than a window below the longest length.
-bool windowed(const Results& results, const HeadName& head) {
-  const auto windows = numbers(results, "window");
-  const auto layer = static_cast<std::size_t>(head.layer_index);
-  const auto longest = longest_length(results);
-  return layer < windows.size() && windows[layer] > 0 && longest && windows[layer] < *longest;
-}
-
-// Contexts and a head's distance at N = 5 in each. Rows of a causal head: disjoint bins of
-// positions, at their mean number of keys; the means over all rows up to L overlap. A head that
-// sees everything has a pass for each L.
-struct Growth {
-  std::vector<double> context, distance;
-};
-Growth growth_of(const Results& results, const HeadName& head, Index n) {
-  const bool causal = results.model.value("causal", true);
-  const std::string along = causal ? "position" : "length";
-  const auto labels = numbers(results, along);
-  Growth growth;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] < kShortest) continue;
-    const auto value = value_at(results, causal ? "distance_by_position" : "distance", head, along,
-                                static_cast<Index>(i), n);
-    if (!value) continue;
-    const double before = causal && i > 0 ? labels[i - 1] : 0;
-    growth.context.push_back(causal ? (before + 1 + labels[i]) / 2 : labels[i]);
-    growth.distance.push_back(*value);
-  }
-  return growth;
-}
 
 std::string at_length(const Results& results) {
   const auto longest = longest_length(results);
@@ -71,25 +40,25 @@ Claim distance_grows_linearly(const Results& results) {
       "all rows up to L overlap, and are smoother than what they average), at L = 32 and above.";
   claim.test = fmt::format(
       "Least squares of log distance on log L, head by head, at least 4 points: grows linearly "
-      "where the exponent +- 2 standard errors is within {} to {}, does not where it is outside. "
+      "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
       "Heads with a window below L are left out. {}",
       kLinearLow, kLinearHigh, kVotingRule);
   const auto n = find_label(results, "top_n", kFixedN);
-  if (!n) return without_data(claim, "N = 5 was not measured.");
+  if (!n) return not_tested(claim, "N = 5 was not measured.");
   HeadVotes votes;
   int slower = 0, faster = 0;
   std::vector<double> exponents;
   for (const HeadName& head : measured_heads(results)) {
     if (windowed(results, head)) continue;
-    const Growth growth = growth_of(results, head, *n);
-    const auto power = power_of(growth.context, growth.distance);
+    const Growth growth = growth_of(results, "distance", head, *n);
+    const auto power = power_of(growth.context, growth.value);
     votes.add(power ? place_of(*power, kLinearLow, kLinearHigh) : Place::open);
     if (!power) continue;
     exponents.push_back(power->value);
     if (place_of(*power, kLinearLow, kLinearHigh) != Place::outside) continue;
     ++(power->value < 1 ? slower : faster);
   }
-  if (exponents.empty()) return without_data(claim, "No head has 4 points from L = 32 on.");
+  if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
   claim.verdict = votes.verdict();
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.measured = fmt::format(
@@ -106,22 +75,16 @@ Claim distance_grows_linearly(const Results& results) {
   return claim;
 }
 
-Claim bound_is_safe_but_conservative(const Results& results) {
-  Claim claim = claim_of("A", "bound_is_safe_but_conservative", "Fig. 2a, 2b",
-                         "The upper bound of Theorem 1 is safe but conservative.");
-  claim.reading =
-      "Safe: never below the distance. Conservative: above it by a fifth or more as a rule. The "
-      "bound "
-      "is the paper's (distance_bound_paper); headgauge's tighter one is named beside it.";
-  claim.test = fmt::format(
-      "Over all heads, at N = 5 for every L and at every N for the longest L: no bound is below "
-      "the "
-      "distance by more than {:g} of it (rounding), and the median of bound/distance is at least "
-      "{}.",
-      kRounding, kConservative);
+namespace {
+
+// The paper's bound over the distance, and headgauge's own, at N = 5 for every L and at every N for
+// the longest L.
+struct BoundFactors {
+  std::vector<double> paper, valid;
+};
+BoundFactors bound_factors(const Results& results) {
   const auto lengths = numbers(results, "length"), sizes = numbers(results, "top_n");
-  std::vector<double> factors, tight;
-  double cells = 0, below = 0;
+  BoundFactors factors;
   for (const HeadName& head : measured_heads(results)) {
     for (std::size_t l = 0; l < lengths.size(); ++l) {
       for (std::size_t n = 0; n < sizes.size(); ++n) {
@@ -133,26 +96,64 @@ Claim bound_is_safe_but_conservative(const Results& results) {
         const auto distance = at("distance"), paper = at("distance_bound_paper");
         const auto valid = at("distance_bound");
         if (!distance || !paper || !(*distance > 0)) continue;
-        ++cells;
-        factors.push_back(*paper / *distance);
-        if (factors.back() < 1 - kRounding) ++below;
-        if (valid) tight.push_back(*valid / *distance);
+        factors.paper.push_back(*paper / *distance);
+        if (valid) factors.valid.push_back(*valid / *distance);
       }
     }
   }
-  if (factors.empty()) return without_data(claim, "No distance and bound were measured.");
-  const double factor = median(factors), least = std::ranges::min(factors);
-  const double most = std::ranges::max(factors);
-  claim.verdict = below == 0 && factor >= kConservative ? Verdict::holds : Verdict::does_not_hold;
+  return factors;
+}
+
+}  // namespace
+
+Claim distance_bound_is_safe(const Results& results) {
+  Claim claim = claim_of("A", "distance_bound_is_safe", "Fig. 2a, 2b",
+                         "The upper bound of Theorem 1 is never below the distance.");
+  claim.theorem = true;
+  claim.reading = "Both bounds: the paper's (distance_bound_paper) and headgauge's tighter one.";
+  claim.test = fmt::format(
+      "Over all heads, at N = 5 for every L and at every N for the longest L: no bound is below "
+      "the "
+      "distance by more than {:g} of it (rounding).",
+      kRounding);
+  const BoundFactors factors = bound_factors(results);
+  if (factors.paper.empty()) return not_tested(claim, "No distance and bound were measured.");
+  const auto below = [](const std::vector<double>& values) {
+    return static_cast<double>(
+        std::ranges::count_if(values, [](double factor) { return factor < 1 - kRounding; }));
+  };
+  const double of_paper = below(factors.paper), of_valid = below(factors.valid);
+  const auto cells = static_cast<double>(factors.paper.size());
+  claim.verdict = of_paper + of_valid == 0 ? Verdict::holds : Verdict::does_not_hold;
   claim.measured = fmt::format(
-      "In {} of {} cells the bound is below the distance; it is {:.2f} times as large in the "
-      "median "
-      "({:.2f} to {:.3g}), headgauge's own {} times.",
-      below, cells, factor, least, most,
-      tight.empty() ? "-" : fmt::format("{:.2f}", median(tight)));
-  claim.facts = {{"cells", cells},          {"cells_below", below},
-                 {"factor_median", factor}, {"factor_least", least},
-                 {"factor_most", most},     {"factor_valid_median", median(tight)}};
+      "In {} of {} cells the paper's bound is below the distance, in {} headgauge's own.", of_paper,
+      cells, of_valid);
+  claim.facts = {{"cells", cells}, {"cells_below", of_paper}, {"cells_below_valid", of_valid}};
+  return claim;
+}
+
+Claim distance_bound_is_conservative(const Results& results) {
+  Claim claim = claim_of("A", "distance_bound_is_conservative", "Fig. 2a, 2b",
+                         "The upper bound of Theorem 1 is conservative.");
+  claim.reading =
+      "Above the distance by a fifth or more as a rule. The bound is the paper's "
+      "(distance_bound_paper); headgauge's tighter one is named beside it.";
+  claim.test = fmt::format(
+      "The cells of distance_bound_is_safe: the median of bound/distance is at least {}.",
+      kConservative);
+  const BoundFactors factors = bound_factors(results);
+  if (factors.paper.empty()) return not_tested(claim, "No distance and bound were measured.");
+  const double factor = median(factors.paper), tight = median(factors.valid);
+  const auto [least, most] = std::ranges::minmax(factors.paper);
+  claim.verdict = factor >= kConservative ? Verdict::holds : Verdict::does_not_hold;
+  claim.measured = fmt::format(
+      "The bound is {:.2f} times the distance in the median ({:.2f} to {:.3g}), headgauge's own {} "
+      "times.",
+      factor, least, most, std::isnan(tight) ? "-" : fmt::format("{:.2f}", tight));
+  claim.facts = {{"factor_median", factor},
+                 {"factor_least", least},
+                 {"factor_most", most},
+                 {"factor_valid_median", tight}};
   return claim;
 }
 
@@ -177,9 +178,9 @@ Claim returns_diminish(const Results& results) {
     if (sizes[n] >= kMostN && 8 * sizes[n] <= *longest) last = static_cast<Index>(n);
   }
   if (!middle || first < 0 || last < 0) {
-    return without_data(claim, fmt::format("N up to 5, 20 and {:g} or more are needed, the last at "
-                                           "most L/8; the longest is {}.",
-                                           kMostN, at_length(results)));
+    return not_tested(claim, fmt::format("N up to 5, 20 and {:g} or more are needed, the last at "
+                                         "most L/8; the longest is {}.",
+                                         kMostN, at_length(results)));
   }
   const double few = sizes[static_cast<std::size_t>(first)];
   const double most = sizes[static_cast<std::size_t>(last)];
@@ -199,7 +200,7 @@ Claim returns_diminish(const Results& results) {
     shares.push_back((*c - *b) / (most - kManyN) / ((*b - *a) / (kManyN - few)));
     votes.add(shares.back() <= kLessReturn ? Place::inside : Place::outside);
   }
-  if (shares.empty()) return without_data(claim, "No head's distance grows up to N = 20.");
+  if (shares.empty()) return not_tested(claim, "No head's distance grows up to N = 20.");
   claim.verdict = votes.verdict();
   claim.measured = fmt::format(
       "A token between N = 20 and {:g} adds {:.2f} times what one between {:g} and 20 does, in the "
@@ -222,12 +223,10 @@ Claim separability_settles(const Results& results) {
       "out to the keys at random are the null: where they lie in the same band, the band says "
       "nothing of what heads select. Random vectors are the paper's assumption.";
   claim.test = fmt::format(
-      "At the longest L, at least 3 N from {:g} to {:g}: every mean over the heads is within "
-      "{:.2f} to "
-      "{:.2f}, and from first to last they change by less than {} per doubling of N. Does not hold "
-      "where a mean is "
-      "outside "
-      "by more than 2 standard errors over the heads, or they change by more; else cannot tell.",
+      "At the longest L, at least 3 N from {:g} to {:g}: the 95 % interval over the heads of every "
+      "mean is within {:.2f} to {:.2f}, and from first to last they change by less than {} per "
+      "doubling of N. Does not hold where an interval is outside, or they change by more; else "
+      "cannot tell.",
       kSettledFrom, kSettledTo, kSettledLow, kSettledHigh, kDrift);
   const auto sizes = numbers(results, "top_n");
   const auto heads = measured_heads(results);
@@ -250,20 +249,18 @@ Claim separability_settles(const Results& results) {
     }
     if (values.size() < 2) continue;
     const auto count = static_cast<double>(values.size());
-    double mean = 0, square = 0;
-    for (double v : values) mean += v / count;
-    for (double v : values) square += (v - mean) * (v - mean);
-    const double error = std::sqrt(square / (count - 1) / count);
+    const MeanWithError mean = mean_with_error(values);
     size.push_back(sizes[n]);
-    means.push_back(mean);
+    means.push_back(mean.value);
     nulls.push_back(null / count);
     spheres.push_back(sphere / count);
-    inside = inside && mean >= kSettledLow && mean <= kSettledHigh;
-    outside = outside || place_of({mean, error}, kSettledLow, kSettledHigh) == Place::outside;
+    const Place place = place_of(t_interval(mean), kSettledLow, kSettledHigh);
+    inside = inside && place == Place::inside;
+    outside = outside || place == Place::outside;
   }
   if (means.size() < 3) {
-    return without_data(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
-                                           at_length(results)));
+    return not_tested(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
+                                         at_length(results)));
   }
   const double drift = (means.back() - means.front()) / std::log2(size.back() / size.front());
   const bool moves = std::abs(drift) >= kDrift;
@@ -286,12 +283,17 @@ Claim separability_settles(const Results& results) {
 }
 
 std::vector<Claim> limits_claims(const Results& results) {
-  return {distance_grows_linearly(results),
-          bound_is_safe_but_conservative(results),
+  return {weights_vanish(results),
+          distance_grows_linearly(results),
+          distance_bound_is_safe(results),
+          distance_bound_is_conservative(results),
           returns_diminish(results),
           critical_n_is_small(results),
           critical_n_grows_sublinearly(results),
           separability_settles(results),
+          coverage_is_independent(results),
+          gradient_bound_is_safe(results),
+          gradient_is_within_quarter(results),
           sensitivity_follows_temperature(results),
           sensitivity_falls_by_two_orders(results)};
 }

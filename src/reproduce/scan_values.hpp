@@ -3,26 +3,34 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgauge/cells.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
 
-// The labels of a coordinate; empty without it.
-inline std::span<const double> numbers(const Results& results, std::string_view coord) {
-  return results.coord(coord) == nullptr ? std::span<const double>() : results.coord_numbers(coord);
-}
+inline constexpr double kShortestDrawn = 32;  // of the paper's figures
 
-// The value of a head at one place along `along` (length or position) and one top_n.
-inline std::optional<double> value_at(const Results& results, std::string_view metric,
-                                      const HeadName& head, std::string_view along, Index at,
-                                      Index n) {
-  const auto cell = find_cell(
-      results, metric,
-      {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, {"top_n", n}});
-  return cell ? std::optional(cell->value) : std::nullopt;
-}
+// The labels of a coordinate; empty without it.
+std::span<const double> numbers(const Results& results, std::string_view coord);
+
+// The value of a head at one place along `along` (length or position), and of one top_n if the
+// metric has that dim.
+std::optional<double> value_at(const Results& results, std::string_view metric,
+                               const HeadName& head, std::string_view along, Index at, Index n);
+
+// Whether the layer of this head looks back no further than a window below the longest length.
+bool windowed(const Results& results, const HeadName& head);
+
+// Contexts and a head's value in each, from kShortestDrawn on. Rows of a causal head: disjoint
+// bins of positions, at their mean number of keys; the means over all rows up to L overlap. A head
+// that sees everything has a pass for each L.
+struct Growth {
+  std::vector<double> context, value;
+};
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head, Index n);
 
 }  // namespace headgauge

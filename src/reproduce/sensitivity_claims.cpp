@@ -1,69 +1,94 @@
-// Paper A's claims on how sensitivity depends on temperature (docs/reproduce.md).
+// Paper A's claims on gradients, and how sensitivity depends on temperature (docs/reproduce.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "headgauge/cells.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
+#include "statistics/bootstrap.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr double kCold = 0.1;      // the paper's limit
 constexpr double kColdest = 0.01;  // of the temperatures that headgauge takes; the paper lists none
-constexpr double kWithout = 0.03;  // where weights have not yet become one-hot, for comparison
 constexpr double kHot = 10;
 constexpr double kSmallStep = 0.01;                        // a finite step must see a gradient
 constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // 1/T give or take a fifth
 constexpr double kTwoOrders = 1.5;                         // decades: 2 when rounded
 constexpr double kSameLabel = 1e-6;
-constexpr const char* kMetric = "sensitivity_max";
+constexpr Index kFewestHeads = 8;  // of a bootstrap
+constexpr double kRounding = 1e-4;
+constexpr double kLevel = 0.01;
 
-struct Curve {
+// g of every head (rows) at every temperature, for the smallest step.
+struct Curves {
   double epsilon = kUndefined;
-  std::vector<double> temperature, g;
-  // Interpolation is not needed: both ends are in the default list. Undefined elsewhere.
-  double at(double t) const {
-    for (std::size_t i = 0; i < g.size(); ++i) {
-      if (std::abs(temperature[i] / t - 1) < kSameLabel) return g[i];
-    }
-    return kUndefined;
+  std::vector<double> temperature;
+  std::vector<std::vector<double>> g;
+
+  Index heads() const { return std::ssize(g); }
+  // The largest of some heads at one temperature.
+  double largest(std::span<const Index> of, std::size_t t) const {
+    double most = kUndefined;
+    for (const Index head : of) most = std::fmax(most, g[head][t]);
+    return most;
   }
-  std::pair<std::vector<double>, std::vector<double>> between(double low, double high) const {
-    std::pair<std::vector<double>, std::vector<double>> part;
-    for (std::size_t i = 0; i < g.size(); ++i) {
-      if (temperature[i] < low * (1 - kSameLabel) || temperature[i] > high * (1 + kSameLabel)) {
-        continue;
-      }
-      part.first.push_back(temperature[i]);
-      part.second.push_back(g[i]);
+  // The number of the temperature, if it was measured.
+  std::optional<std::size_t> place(double t) const {
+    for (std::size_t i = 0; i < temperature.size(); ++i) {
+      if (std::abs(temperature[i] / t - 1) < kSameLabel) return i;
     }
-    return part;
+    return std::nullopt;
   }
 };
 
-// The largest g over the heads, for the smallest step; empty where no step is small enough.
-Curve smallest_step(const Results& results) {
-  Curve curve;
-  if (results.metric(kMetric) == nullptr) return curve;
+// Empty where no step is small enough.
+Curves smallest_step(const Results& results) {
+  Curves curves;
+  if (results.metric("sensitivity") == nullptr) return curves;
   const auto epsilons = results.coord_numbers("epsilon");
   const auto temperatures = results.coord_numbers("temperature");
   Index smallest = -1;
   for (std::size_t e = 0; e < epsilons.size(); ++e) {
-    if (epsilons[e] > kSmallStep || epsilons[e] >= curve.epsilon) continue;
-    curve.epsilon = epsilons[e];
+    if (epsilons[e] > kSmallStep || epsilons[e] >= curves.epsilon) continue;
+    curves.epsilon = epsilons[e];
     smallest = static_cast<Index>(e);
   }
-  if (smallest < 0) return curve;
-  for (std::size_t t = 0; t < temperatures.size(); ++t) {
-    const auto cell = find_cell(results, kMetric,
-                                {{"temperature", static_cast<Index>(t)}, {"epsilon", smallest}});
-    if (!cell) continue;
-    curve.temperature.push_back(temperatures[t]);
-    curve.g.push_back(cell->value);
+  if (smallest < 0) return curves;
+  curves.temperature.assign(temperatures.begin(), temperatures.end());
+  for (const HeadName& head : measured_heads(results)) {
+    std::vector<double> g;
+    for (Index t = 0; t < std::ssize(temperatures); ++t) {
+      const auto cell = find_cell(results, "sensitivity",
+                                  {{"layer", head.layer_index},
+                                   {"head", head.head_index},
+                                   {"temperature", t},
+                                   {"epsilon", smallest}});
+      g.push_back(cell ? cell->value : kUndefined);
+    }
+    curves.g.push_back(std::move(g));
   }
-  return curve;
+  return curves;
+}
+
+// A figure of all heads with its 95 % interval over heads.
+struct Bootstrapped {
+  double value = kUndefined;
+  Interval interval;
+};
+Bootstrapped over_heads(const Curves& curves, const FigureOfUnits& figure) {
+  std::vector<Index> all(curves.heads());
+  std::iota(all.begin(), all.end(), Index{0});
+  BootstrapOptions options;
+  options.kind = BootstrapKind::percentile;
+  return {figure(all), bootstrap_interval(curves.heads(), figure, options)};
 }
 
 constexpr const char* kReading =
@@ -80,30 +105,46 @@ Claim sensitivity_follows_temperature(const Results& results) {
       fmt::format("{} From T = 0.01 to 0.1: the paper does not list its temperatures.", kReading);
   claim.test = fmt::format(
       "Least squares of log g on log T over at least 4 temperatures from {} to {}: holds where the "
-      "exponent +- 2 standard errors is within {} to {}, does not where it is outside, else cannot "
-      "tell. Steps above {} are not looked at.",
-      kColdest, kCold, kInverseLow, kInverseHigh, kSmallStep);
-  const Curve curve = smallest_step(results);
-  const auto [temperature, g] = curve.between(kColdest, kCold);
-  const auto power = power_of(temperature, g);
-  if (!power) {
-    return without_data(claim,
-                        "Fewer than 4 temperatures up to 0.1 were measured, or no small step.");
+      "95 % interval of the exponent, by bootstrap over heads, is within {} to {}, does not where "
+      "it "
+      "is outside, else cannot tell. Not tested with fewer than {} heads or steps above {} alone.",
+      kColdest, kCold, kInverseLow, kInverseHigh, kFewestHeads, kSmallStep);
+  const Curves curves = smallest_step(results);
+  std::vector<std::size_t> places;
+  std::vector<double> temperature;
+  for (std::size_t t = 0; t < curves.temperature.size(); ++t) {
+    const double own = curves.temperature[t];
+    if (own < kColdest * (1 - kSameLabel) || own > kCold * (1 + kSameLabel)) continue;
+    places.push_back(t);
+    temperature.push_back(own);
   }
-  const auto [warmer, its_g] = curve.between(kWithout, kCold);
-  const auto upper = power_of(warmer, its_g);
-  claim.verdict = verdict_of(place_of(*power, kInverseLow, kInverseHigh));
+  if (curves.heads() < kFewestHeads) {
+    return not_tested(claim, fmt::format("{} heads have a small step.", curves.heads()));
+  }
+  const auto exponent = over_heads(curves, [&](std::span<const Index> heads) {
+    std::vector<double> g;
+    for (const std::size_t t : places) g.push_back(curves.largest(heads, t));
+    const auto power = power_of(temperature, g);
+    return power ? power->value : kUndefined;
+  });
+  if (std::isnan(exponent.value)) {
+    return not_tested(claim, "Fewer than 4 temperatures up to 0.1 were measured.");
+  }
+  std::vector<Index> all(curves.heads());
+  std::iota(all.begin(), all.end(), Index{0});
+  const double first = curves.largest(all, places.front());
+  const double last = curves.largest(all, places.back());
+  claim.verdict = verdict_of(place_of(exponent.interval, kInverseLow, kInverseHigh));
   claim.measured = fmt::format(
-      "From T = {:.3g} to {:.3g} g goes from {} to {}, as T^{:.2f} (+- {:.2f}); from {} on as "
-      "T^{}.",
-      temperature.front(), temperature.back(), shown(g.front()), shown(g.back()), power->value,
-      power->standard_error, kWithout, upper ? fmt::format("{:.2f}", upper->value) : "-");
-  claim.facts = {{"exponent", power->value},
-                 {"exponent_stderr", power->standard_error},
-                 {"exponent_upper", upper ? upper->value : kUndefined},
-                 {"epsilon", curve.epsilon},
-                 {"g_first", g.front()},
-                 {"g_last", g.back()}};
+      "From T = {:.3g} to {:.3g} g goes from {} to {}, as T^{:.2f} ({:.2f} to {:.2f} over heads).",
+      temperature.front(), temperature.back(), shown(first), shown(last), exponent.value,
+      exponent.interval.low, exponent.interval.high);
+  claim.facts = {{"exponent", exponent.value},
+                 {"exponent_low", exponent.interval.low},
+                 {"exponent_high", exponent.interval.high},
+                 {"epsilon", curves.epsilon},
+                 {"g_first", first},
+                 {"g_last", last}};
   return claim;
 }
 
@@ -111,27 +152,114 @@ Claim sensitivity_falls_by_two_orders(const Results& results) {
   Claim claim = claim_of("A", "sensitivity_falls_by_two_orders", "Fig. 4",
                          "Above T = 0.1 the sensitivity g falls by two orders of magnitude.");
   claim.reading = fmt::format(
-      "{} Above means up to T = 10: the paper does not say how far. 1/T alone would give the two "
-      "orders over these two decades.",
+      "{} Above means up to T = 10: the paper does not say how far. 1/T alone gives the two orders "
+      "over these two decades; what is left to find is whether weights that are one-hot at T = 0.1 "
+      "take some of them away.",
       kReading);
-  claim.test =
-      fmt::format("log10 of g(0.1)/g(10) is at least {}: two orders when rounded.", kTwoOrders);
-  const Curve curve = smallest_step(results);
-  const double cold = curve.at(kCold), hot = curve.at(kHot);
-  if (!(cold > 0) || !(hot > 0)) {
-    return without_data(claim, "T = 0.1 and T = 10 were not both measured, or no small step.");
+  claim.test = fmt::format(
+      "log10 of g(0.1)/g(10): holds where its 95 % interval, by bootstrap over heads, is above {} "
+      "(two orders when rounded), does not where it is below, else cannot tell. Not tested with "
+      "fewer than {} heads.",
+      kTwoOrders, kFewestHeads);
+  const Curves curves = smallest_step(results);
+  const auto cold = curves.place(kCold), hot = curves.place(kHot), warm = curves.place(1);
+  if (!cold || !hot || curves.heads() < kFewestHeads) {
+    return not_tested(claim,
+                      "T = 0.1 and T = 10 were not both measured, or no small step, or few heads.");
   }
-  const double orders = std::log10(cold / hot);
-  claim.verdict = orders >= kTwoOrders ? Verdict::holds : Verdict::does_not_hold;
-  const double warm = curve.at(1);
-  claim.measured =
-      fmt::format("g falls from {} at T = 0.1 to {} at T = 10, by 10^{:.2f}; at T = 1 it is {}.",
-                  shown(cold), shown(hot), orders, shown(warm));
-  claim.facts = {{"orders", orders},
-                 {"epsilon", curve.epsilon},
-                 {"g_cold", cold},
-                 {"g_hot", hot},
-                 {"g_one", warm}};
+  const auto orders = over_heads(curves, [&](std::span<const Index> heads) {
+    return std::log10(curves.largest(heads, *cold) / curves.largest(heads, *hot));
+  });
+  std::vector<Index> all(curves.heads());
+  std::iota(all.begin(), all.end(), Index{0});
+  const double g_one = warm ? curves.largest(all, *warm) : kUndefined;
+  claim.verdict = verdict_of(place_of(orders.interval, kTwoOrders, HUGE_VAL));
+  claim.measured = fmt::format(
+      "g falls from {} at T = 0.1 to {} at T = 10, by 10^{:.2f} ({:.2f} to {:.2f} over heads), of "
+      "which 1/T itself is 10^2; at T = 1 it is {}.",
+      shown(curves.largest(all, *cold)), shown(curves.largest(all, *hot)), orders.value,
+      orders.interval.low, orders.interval.high, shown(g_one));
+  claim.facts = {{"orders", orders.value},
+                 {"orders_low", orders.interval.low},
+                 {"orders_high", orders.interval.high},
+                 {"epsilon", curves.epsilon},
+                 {"g_cold", curves.largest(all, *cold)},
+                 {"g_hot", curves.largest(all, *hot)},
+                 {"g_one", g_one}};
+  return claim;
+}
+
+Claim gradient_bound_is_safe(const Results& results) {
+  Claim claim = claim_of("A", "gradient_bound_is_safe", "Lemma 2",
+                         "The norm of the Jacobian is never above its bound.");
+  claim.theorem = true;
+  claim.reading =
+      "The paper's formula is lost in print; the bound is headgauge's valid one "
+      "(docs/mathematics.md "
+      "4), for softmax at most 1/(2T).";
+  claim.test = fmt::format(
+      "At the longest L the mean spectral norm of no head is above its mean bound by more than "
+      "{:g} "
+      "of it (rounding).",
+      kRounding);
+  std::vector<double> tightness;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto at = [&](const char* metric) {
+      return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
+    };
+    const auto norm = at("jacobian_spectral"), bound = at("jacobian_bound");
+    if (norm && bound && bound->value > 0) tightness.push_back(norm->value / bound->value);
+  }
+  if (tightness.empty()) return not_tested(claim, "No Jacobian was measured.");
+  const auto [least, most] = std::ranges::minmax(tightness);
+  claim.verdict = most <= 1 + kRounding ? Verdict::holds : Verdict::does_not_hold;
+  claim.measured = fmt::format(
+      "The norm is {:.2f} of its bound in the median head, {:.2f} to {:.2f}: that is how tight it "
+      "is.",
+      median(tightness), least, most);
+  claim.facts = {{"heads", static_cast<double>(tightness.size())},
+                 {"tightness_median", median(tightness)},
+                 {"tightness_least", least},
+                 {"tightness_most", most}};
+  return claim;
+}
+
+Claim gradient_is_within_quarter(const Results& results) {
+  Claim claim = claim_of("A", "gradient_is_within_quarter", "Corollary 3",
+                         "The norm of the gradient is at most 1/(4T).");
+  claim.reading =
+      "1/(4T) bounds every entry of the Jacobian of softmax, and 1/(2T) its norm: two weights of "
+      "1/2 "
+      "reach that. Here T = 1.";
+  claim.test = fmt::format(
+      "At the longest L: does not hold where the mean spectral norm of some head is significantly "
+      "above its jacobian_bound_paper (Student's t, Benjamini-Hochberg over the heads at {:g} %). "
+      "Means below it say nothing of single rows: else cannot tell.",
+      100 * kLevel);
+  std::vector<double> p, share;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto at = [&](const char* metric) {
+      return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
+    };
+    const auto norm = at("jacobian_spectral"), bound = at("jacobian_bound_paper");
+    if (!norm || !bound || std::isnan(norm->standard_error)) continue;
+    share.push_back(norm->value / bound->value);
+    p.push_back(t_test({norm->value, norm->standard_error, norm->degrees_of_freedom}, bound->value,
+                       Tail::above)
+                    .p);
+  }
+  if (share.empty()) return not_tested(claim, "No Jacobian was measured with its error.");
+  const auto above = static_cast<double>(
+      std::ranges::count_if(adjusted_p_values(p), [](double q) { return q < kLevel; }));
+  claim.verdict = above > 0 ? Verdict::does_not_hold : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "The mean norm of {} of {} heads is above; the largest is {:.2f} times 1/(4T), the median "
+      "{:.2f}.",
+      above, share.size(), std::ranges::max(share), median(share));
+  claim.facts = {{"heads", static_cast<double>(share.size())},
+                 {"heads_above", above},
+                 {"share_most", std::ranges::max(share)},
+                 {"share_median", median(share)}};
   return claim;
 }
 

@@ -54,6 +54,7 @@ void fields(Io& io, Claim& claim) {
   io("test", claim.test);
   io("measured", claim.measured);
   io("verdict", claim.verdict);
+  io.optional("theorem", claim.theorem);
   io("facts", claim.facts);
 }
 

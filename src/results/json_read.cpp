@@ -94,8 +94,8 @@ void read_enum(const Place& place, Enum& value, Enum last, std::string_view (*te
 }
 
 void read(const Place& place, Verdict& verdict) {
-  read_enum(place, verdict, Verdict::cannot_tell, verdict_text,
-            "holds, does not hold or cannot tell");
+  read_enum(place, verdict, Verdict::not_tested, verdict_text,
+            "holds, does not hold, cannot tell or not tested");
 }
 
 void read(const Place& place, FactSource::Kind& kind) {

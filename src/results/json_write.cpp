@@ -98,12 +98,16 @@ class Writer {
   void optional(const char* key, double value) {
     if (!std::isnan(value)) (*this)(key, value);
   }
+  void optional(const char* key, bool value) {
+    if (value) (*this)(key, value);
+  }
   void optional(const char* key, const std::optional<int>& value) {
     if (value) (*this)(key, *value);
   }
 
  private:
   static Json to_json(const std::string& text) { return text; }
+  static Json to_json(bool value) { return value; }
   static Json to_json(int number) { return number; }
   static Json to_json(std::int64_t number) { return number; }
   static Json to_json(double number) { return cell(number); }

@@ -19,7 +19,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::string_view verdict_text(Verdict verdict) {
   if (verdict == Verdict::holds) return "holds";
-  return verdict == Verdict::does_not_hold ? "does not hold" : "cannot tell";
+  if (verdict == Verdict::does_not_hold) return "does not hold";
+  return verdict == Verdict::cannot_tell ? "cannot tell" : "not tested";
 }
 
 std::string_view command_text(Command command) {

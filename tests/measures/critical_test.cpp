@@ -16,10 +16,11 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kSizes = 20;
-constexpr CriticalMetrics kMetrics{{0, kSizes}, {kSizes, kSizes}, {2 * kSizes, kSizes}};
-constexpr int kHeads = 12;
-constexpr int kUnmeasured = 3;
+constexpr Index kSearchedSizes = 20;
+constexpr CriticalMetrics kCriticalMetrics{
+    {0, kSearchedSizes}, {kSearchedSizes, kSearchedSizes}, {2 * kSearchedSizes, kSearchedSizes}};
+constexpr int kHeadsOfLayer = 12;
+constexpr int kUnmeasuredHead = 3;
 
 // A distance of 100 for every N; the expected distance makes log(distance / expected) what
 // `log_ratio` says of a head and N.
@@ -29,35 +30,35 @@ class FakeLayer : public LayerStatistics {
   explicit FakeLayer(LogRatio log_ratio, double error = 0.5)
       : log_ratio_(std::move(log_ratio)), error_(error) {}
   Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override {
-    if (head == kUnmeasured) return {};
+    if (head == kUnmeasuredHead) return {};
     const double distance = 100.0 + static_cast<double>(head);
     const double expected =
         distance / std::exp(log_ratio_(head, length, static_cast<double>(inner + 1)));
     // Independent of each other.
     const double error = length == 0 ? kUndefined : error_;
-    if (metric.first == kMetrics.distance.first) return {distance, error, 9, 8};
-    if (metric.first == kMetrics.context.first) return {expected, error, 9, 8};
+    if (metric.first == kCriticalMetrics.distance.first) return {distance, error, 9, 8};
+    if (metric.first == kCriticalMetrics.context.first) return {expected, error, 9, 8};
     return {distance - expected, error * std::sqrt(2.0), 9, 8};
   }
   Estimate at_position(MetricHandle, Index, Index, Index) const override { return {}; }
-  Index heads() const override { return kHeads; }
+  Index heads() const override { return kHeadsOfLayer; }
 
  private:
   LogRatio log_ratio_;
   double error_;
 };
 
-Results derived(const FakeLayer& layer, const std::vector<int>& lengths) {
+Results derived_critical(const FakeLayer& layer, const std::vector<int>& lengths) {
   Results results;
   results.set_coord("layer", std::vector<double>{0, 1});
   std::vector<double> heads;
-  for (int h = 0; h < kHeads; ++h) heads.push_back(h);
+  for (int h = 0; h < kHeadsOfLayer; ++h) heads.push_back(h);
   results.set_coord("head", heads);
   results.set_coord("length", std::vector<double>(lengths.begin(), lengths.end()));
   MeasureOptions options;
   options.lengths = lengths;
   const std::vector<const LayerStatistics*> layers{&layer, &layer};
-  derive_critical(layers, kMetrics, options, results);
+  derive_critical(layers, kCriticalMetrics, options, results);
   return results;
 }
 
@@ -69,7 +70,7 @@ FakeLayer::LogRatio meeting_at(double meet, double scatter = 0.004) {
 }
 
 TEST(Critical, FirstSizeAtWhichHeadsAreShownToBeEqual) {
-  const Results results = derived(FakeLayer(meeting_at(7)), {32, 64});
+  const Results results = derived_critical(FakeLayer(meeting_at(7)), {32, 64});
   // log 1.05 is .0488: -.04 of N = 5 is within, give or take .002 over the heads.
   EXPECT_EQ(results.at("critical_n", {0}), 5.0);  // without batches the heads alone decide
   EXPECT_EQ(results.at("critical_n", {1}), 5.0);
@@ -83,7 +84,7 @@ TEST(Critical, FirstSizeAtWhichHeadsAreShownToBeEqual) {
 
 TEST(Critical, ErrorsOfTheTextCountBesideTheHeads) {
   // Errors of .042 in each log ratio, all together: no N is shown to be within .0488.
-  const Results results = derived(FakeLayer(meeting_at(7), 3.0), {32, 64});
+  const Results results = derived_critical(FakeLayer(meeting_at(7), 3.0), {32, 64});
   EXPECT_EQ(results.at("critical_n", {0}), 5.0);
   EXPECT_EQ(results.at("critical_n", {1}), -1.0);
   EXPECT_GT(results.at("critical_p", {1}), 0.01);
@@ -94,14 +95,14 @@ TEST(Critical, NotRejectedIsNotEqual) {
   // Heads that scatter widely: the paper's test does not tell the two apart, yet all heads but two
   // are 8 % below.
   const FakeLayer layer([](Index head, Index, double) { return head < 1 ? 0.01 : -0.08; });
-  const Results results = derived(layer, {32, 64});
+  const Results results = derived_critical(layer, {32, 64});
   EXPECT_EQ(results.at("critical_n", {1}), -1.0);
   EXPECT_TRUE(std::isnan(results.at("critical_fraction", {1})));
   EXPECT_EQ(results.at("critical_n_paper", {1}), -1.0);
   const FakeLayer wide([](Index head, Index, double) {
     return head < 1 ? 0.01 : -0.0495 - 0.0001 * static_cast<double>(head);
   });
-  const Results of_wide = derived(wide, {32, 64});
+  const Results of_wide = derived_critical(wide, {32, 64});
   EXPECT_EQ(of_wide.at("critical_n", {1}), -1.0);
   EXPECT_GE(of_wide.at("critical_n_paper", {1}), 1.0);
   EXPECT_NEAR(of_wide.at("critical_ks_p", {1}),
@@ -109,7 +110,7 @@ TEST(Critical, NotRejectedIsNotEqual) {
 }
 
 TEST(Critical, OfEveryHead) {
-  const Results results = derived(FakeLayer(meeting_at(7)), {32, 64});
+  const Results results = derived_critical(FakeLayer(meeting_at(7)), {32, 64});
   // The error of log(distance / expected) is .5 sqrt 2 / 104: N = 6 is 4 of them within the edge.
   EXPECT_EQ(results.at("critical_n_head", {0, 4, 1}), 6.0);
   EXPECT_NEAR(results.at("critical_fraction_head", {0, 4, 1}), 6.0 / 64.0, 1e-15);
@@ -122,8 +123,8 @@ TEST(Critical, OfEveryHead) {
   // No standard error at the first length; head 3 was not measured.
   EXPECT_TRUE(std::isnan(results.at("critical_n_head", {0, 4, 0})));
   EXPECT_EQ(results.at("closest_n_head", {0, 4, 0}), 7.0);
-  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {1, kUnmeasured, 1})));
-  EXPECT_TRUE(std::isnan(results.at("closest_n_head", {1, kUnmeasured, 1})));
+  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {1, kUnmeasuredHead, 1})));
+  EXPECT_TRUE(std::isnan(results.at("closest_n_head", {1, kUnmeasuredHead, 1})));
 }
 
 TEST(Critical, GrowthOfTheClosestSize) {
@@ -134,19 +135,19 @@ TEST(Critical, GrowthOfTheClosestSize) {
     const double meet = length == 3 ? 32 : std::sqrt(lengths[length]);
     return meeting_at(meet)(head, length, n);
   });
-  Results results = derived(layer, lengths);
+  Results results = derived_critical(layer, lengths);
   EXPECT_EQ(results.at("closest_n", {3}), 20.0);
   EXPECT_NEAR(results.at("closest_n_exponent", {}), 0.5, 1e-12);
   EXPECT_LE(results.at("closest_n_exponent_low", {}), 0.5);
   EXPECT_GE(results.at("closest_n_exponent_high", {}), 0.5);
   // Two lengths have no exponent.
-  results = derived(layer, {16, 64});
+  results = derived_critical(layer, {16, 64});
   EXPECT_TRUE(std::isnan(results.at("closest_n_exponent", {})));
 }
 
 // N goes no further than L - 1: rows with n > N must exist.
 TEST(Critical, SearchesBelowTheLength) {
-  const Results results = derived(FakeLayer(meeting_at(12)), {4, 64});
+  const Results results = derived_critical(FakeLayer(meeting_at(12)), {4, 64});
   EXPECT_EQ(results.at("critical_n", {0}), -1.0);
   EXPECT_EQ(results.at("closest_n", {0}), 3.0);
   EXPECT_EQ(results.at("critical_n", {1}), 10.0);
@@ -157,16 +158,16 @@ PairedMeans world_of_heads(World& world, double peak, Index heads = 24) {
   PairedMeans means;
   for (auto* matrix :
        {&means.distance, &means.context, &means.log_ratio, &means.error, &means.freedom}) {
-    *matrix = Matrix<double>(heads, kSizes);
-    std::fill_n(matrix->data(), heads * kSizes, kUndefined);
+    *matrix = Matrix<double>(heads, kSearchedSizes);
+    std::fill_n(matrix->data(), heads * kSearchedSizes, kUndefined);
   }
   for (Index head = 0; head < heads; ++head) {
-    const std::vector<double> noise = world.normals(kSizes + 1);
+    const std::vector<double> noise = world.normals(kSearchedSizes + 1);
     double walk = 0;
-    for (Index k = 0; k < kSizes; ++k) {
+    for (Index k = 0; k < kSearchedSizes; ++k) {
       walk = 0.8 * walk + 0.01 * noise[k];
       means.log_ratio(head, k) =
-          peak - 0.001 * std::abs(static_cast<double>(k) - 8) + 0.03 * noise[kSizes] + walk;
+          peak - 0.001 * std::abs(static_cast<double>(k) - 8) + 0.03 * noise[kSearchedSizes] + walk;
     }
   }
   return means;

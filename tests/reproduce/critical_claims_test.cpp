@@ -68,12 +68,12 @@ TEST(CriticalNIsSmall, CannotTell) {
   EXPECT_EQ(critical_with({}).verdict, Verdict::cannot_tell) << "neither equal nor not";
   const Found not_searched{.ratio = 0.8, .ratio_low = 0.7, .ratio_high = 0.9, .searched = 50};
   EXPECT_EQ(critical_with(not_searched).verdict, Verdict::cannot_tell);
-  EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, Verdict::cannot_tell)
+  EXPECT_EQ(critical_with({.n = 1, .searched = 31, .longest = 33}).verdict, Verdict::not_tested)
       << "6 % are not 2 keys";
-  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, Verdict::cannot_tell)
+  EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 3}).verdict, Verdict::not_tested)
       << "12 heads";
   EXPECT_EQ(critical_with({.n = 3, .heads_of_layer = 4}).verdict, Verdict::holds) << "16 heads";
-  EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(critical_n_is_small(MadeScan().results).verdict, Verdict::not_tested);
 }
 
 TEST(CriticalNIsSmall, SaysWhyThePapersTestEndsTooEarly) {
@@ -98,8 +98,8 @@ TEST(CriticalNGrowsSublinearly, ByTheInterval) {
   EXPECT_EQ(growth_with(0.7, 0.5, 0.9), Verdict::holds);
   EXPECT_EQ(growth_with(1.2, 1.0, 1.4), Verdict::does_not_hold);
   EXPECT_EQ(growth_with(0.9, 0.7, 1.1), Verdict::cannot_tell);
-  EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::cannot_tell);
-  EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(growth_with(kUndefined, kUndefined, kUndefined), Verdict::not_tested);
+  EXPECT_EQ(critical_n_grows_sublinearly(MadeScan().results).verdict, Verdict::not_tested);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ export interface Claim {
   reading: string;
   test: string;
   measured: string;
-  verdict: "holds" | "does not hold" | "cannot tell";
+  verdict: "holds" | "does not hold" | "cannot tell" | "not tested";
+  theorem?: boolean; // true by a theorem: the test checks the code
 }
 
 // The value of a metric, head and intervention that changed most.

@@ -12,6 +12,7 @@ const MARKS: Readonly<Record<string, string>> = {
   holds: "✓",
   "does not hold": "✗",
   "cannot tell": "?",
+  "not tested": "–",
 };
 
 export const claims: View = {
@@ -46,7 +47,7 @@ async function open(page: Page): Promise<Opened> {
         "p",
         { class: "facts" },
         `Of ${list.length} claims ${tally(list)}. Each verdict is computed by the test that ` +
-          `stands with it.`,
+          `stands with it; of a theorem it checks the code.`,
       ),
       overview(list),
       element(
@@ -83,12 +84,12 @@ function overview(list: readonly Claim[]): HTMLElement {
 
 const inPaper = ({ paper, figure }: Claim) => `Paper ${paper}, ${figure}`;
 
-function verdict({ verdict: found }: Claim): HTMLElement {
+function verdict({ verdict: found, theorem }: Claim): HTMLElement {
   return element(
     "span",
     { class: `verdict verdict-${found.replaceAll(" ", "-")}` },
     element("span", { "aria-hidden": "true" }, `${MARKS[found] ?? ""} `),
-    found,
+    theorem ? `${found} (theorem)` : found,
   );
 }
 
@@ -103,6 +104,7 @@ export function tally(list: readonly Claim[]): string {
     ["holds", "holds", "hold"],
     ["does not hold", "does not hold", "do not hold"],
     ["cannot tell", "is undecided", "are undecided"],
+    ["not tested", "was not tested", "were not tested"],
   ] as const) {
     const n = list.filter((claim) => claim.verdict === verdict).length;
     if (n > 0) parts.push(`${n} ${n === 1 ? one : many}`);

@@ -1,0 +1,77 @@
+#include "reproduce/rates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+
+Verdict Rates::verdict(double share) const {
+  if (slower > 0) return Verdict::does_not_hold;
+  return fast_enough >= share * fitted ? Verdict::holds : Verdict::cannot_tell;
+}
+
+double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double parameters) {
+  const double left =
+      metric.rows.empty() ? 0 : static_cast<double>(metric.rows[offset]) - parameters;
+  return left > 0 ? left : kKnownError;
+}
+
+Rates rates_of(const Results& results, const std::string& experiment, const std::string& kind) {
+  Rates rates;
+  const LabelledArray* fitted = results.metric(fmt::format("{}_rate_{}", experiment, kind));
+  const LabelledArray* predicted = results.metric(fmt::format("{}_rate_predicted", experiment));
+  if (fitted == nullptr || predicted == nullptr) return rates;
+  std::vector<double> p_of_slower;
+  for (std::size_t i = 0; i < fitted->values.size(); ++i) {
+    const Estimate cell = fitted->at_offset(i);
+    const double prediction = predicted->values[i];
+    if (std::isnan(cell.value) || !(cell.standard_error > 0) || std::isnan(prediction)) continue;
+    const MeanWithError rate{cell.value, cell.standard_error, freedom_of_fit(*fitted, i, 2)};
+    ++rates.fitted;
+    if (prediction >= kDemanding) ++rates.demanding;
+    if (t_test(rate, prediction - kRateMargin, Tail::above).p < kRateLevel) ++rates.fast_enough;
+    p_of_slower.push_back(t_test(rate, prediction, Tail::below).p);
+    rates.least_margin =
+        std::fmin(rates.least_margin, (rate.value - prediction) / rate.standard_error);
+    rates.slowest = std::fmin(rates.slowest, rate.value);
+    rates.fastest = std::fmax(rates.fastest, rate.value);
+  }
+  rates.slower = static_cast<int>(std::ranges::count_if(adjusted_p_values(p_of_slower),
+                                                        [](double p) { return p < kFamilyLevel; }));
+  return rates;
+}
+
+std::string said_of(const Rates& rates, const std::string& kind) {
+  return fmt::format(
+      "The {} is slower at {} of {} and shown to be fast enough at {}; rates from {:.3f} to "
+      "{:.3f}, "
+      "the nearest {:+.1f} standard errors from its prediction",
+      kind, rates.slower, rates.fitted, rates.fast_enough, rates.slowest, rates.fastest,
+      rates.least_margin);
+}
+
+void add_facts(const Rates& rates, const std::string& kind, Claim& claim) {
+  const auto add = [&](const char* name, double value) {
+    claim.facts.push_back({fmt::format("{}_{}", kind, name), value});
+  };
+  add("fitted", rates.fitted);
+  add("slower", rates.slower);
+  add("fast_enough", rates.fast_enough);
+  add("least_margin", rates.least_margin);
+  add("rate_slowest", rates.slowest);
+  add("rate_fastest", rates.fastest);
+}
+
+std::string not_measured(const std::string& experiment) {
+  return experiment == "model"
+             ? "There are no rates of a model: give TokensOptions::model (a dump needs values)."
+             : fmt::format("The experiment on {} tokens is not there.", experiment);
+}
+
+}  // namespace headgauge

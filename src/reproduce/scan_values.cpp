@@ -1,0 +1,41 @@
+#include "reproduce/scan_values.hpp"
+
+namespace headgauge {
+
+std::span<const double> numbers(const Results& results, std::string_view coord) {
+  return results.coord(coord) == nullptr ? std::span<const double>() : results.coord_numbers(coord);
+}
+
+std::optional<double> value_at(const Results& results, std::string_view metric,
+                               const HeadName& head, std::string_view along, Index at, Index n) {
+  const auto cell = find_cell(
+      results, metric,
+      {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, {"top_n", n}});
+  return cell ? std::optional(cell->value) : std::nullopt;
+}
+
+bool windowed(const Results& results, const HeadName& head) {
+  const auto windows = numbers(results, "window");
+  const auto layer = static_cast<std::size_t>(head.layer_index);
+  const auto longest = longest_length(results);
+  return layer < windows.size() && windows[layer] > 0 && longest && windows[layer] < *longest;
+}
+
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head, Index n) {
+  const bool causal = results.model.value("causal", true);
+  const std::string along = causal ? "position" : "length";
+  const auto labels = numbers(results, along);
+  Growth growth;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < kShortestDrawn) continue;
+    const auto value = value_at(results, causal ? metric + "_by_position" : metric, head, along,
+                                static_cast<Index>(i), n);
+    if (!value) continue;
+    const double before = causal && i > 0 ? labels[i - 1] : 0;
+    growth.context.push_back(causal ? (before + 1 + labels[i]) / 2 : labels[i]);
+    growth.value.push_back(*value);
+  }
+  return growth;
+}
+
+}  // namespace headgauge

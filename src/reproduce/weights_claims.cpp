@@ -1,0 +1,113 @@
+// Paper A's claims on weights that vanish and on heads that complement each other
+// (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
+#include "reproduce/scan_values.hpp"
+#include "statistics/ranks.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 give or take a quarter
+constexpr double kCoverageMargin = 0.05;
+constexpr double kMiddleN = 20;
+
+}  // namespace
+
+Claim weights_vanish(const Results& results) {
+  Claim claim = claim_of("A", "weights_vanish", "Lemma 1",
+                         "The weights vanish as 1/L when the context grows.");
+  claim.reading =
+      "Of the largest weight: the lemma's constants hold for logits in a fixed range, and say "
+      "nothing of how far from 1/L a head is whose logits spread with L. Causal heads in disjoint "
+      "bins of rows, at L = 32 and above.";
+  claim.test = fmt::format(
+      "Least squares of log max_weight on log L, head by head, at least 4 points: vanishes as 1/L "
+      "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
+      "Heads with a window below L are left out. {}",
+      kVanishLow, kVanishHigh, kVotingRule);
+  HeadVotes votes;
+  std::vector<double> exponents;
+  int slower = 0, falling = 0;
+  for (const HeadName& head : measured_heads(results)) {
+    if (windowed(results, head)) continue;
+    const Growth growth = growth_of(results, "max_weight", head, 0);
+    const auto power = power_of(growth.context, growth.value);
+    const Place place = power ? place_of(*power, kVanishLow, kVanishHigh) : Place::open;
+    votes.add(place);
+    if (!power) continue;
+    exponents.push_back(power->value);
+    slower += place == Place::outside && power->value > kVanishHigh ? 1 : 0;
+    falling += place_of(*power, -HUGE_VAL, 0) == Place::inside ? 1 : 0;
+  }
+  if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
+  const auto [least, most] = std::ranges::minmax(exponents);
+  claim.verdict = votes.verdict();
+  claim.measured = fmt::format(
+      "The median exponent of the largest weight is {:.2f} ({:.2f} to {:.2f}): of {} heads {} "
+      "vanish "
+      "as 1/L, {} more slowly, {} are undecided; that it falls at all is shown for {}.",
+      median(exponents), least, most, votes.all(), votes.yes, slower, votes.open, falling);
+  claim.facts = {{"exponent_median", median(exponents)},
+                 {"exponent_least", least},
+                 {"exponent_most", most},
+                 {"heads", static_cast<double>(votes.all())},
+                 {"heads_as_stated", static_cast<double>(votes.yes)},
+                 {"heads_slower", static_cast<double>(slower)},
+                 {"heads_falling", static_cast<double>(falling)}};
+  return claim;
+}
+
+Claim coverage_is_independent(const Results& results) {
+  Claim claim = claim_of("A", "coverage_is_independent", "Section 4",
+                         "H heads that separate a share p of their keys together separate "
+                         "1 - (1 - p)^H of them.");
+  claim.reading =
+      "p is the mean over the heads of a layer, the union is over the keys that any of them "
+      "selects. The formula needs heads that are independent and select the same keys.";
+  claim.test = fmt::format(
+      "At the longest L and the largest N up to {:g}, layer by layer: the 95 % interval of the "
+      "measured coverage is within {} of 1 - (1 - p)^H, or is outside. Holds where 3/4 of the "
+      "layers "
+      "that can be judged are within; cannot tell where fewer than half of all can be judged. Not "
+      "tested with fewer than {} layers.",
+      kMiddleN, kCoverageMargin, kFewestVotes);
+  const auto sizes = numbers(results, "top_n");
+  Index n = -1;
+  for (std::size_t i = 0; i < sizes.size() && sizes[i] <= kMiddleN; ++i) n = static_cast<Index>(i);
+  const Index layers = results.coord("layer") == nullptr ? 0 : results.coord_size("layer");
+  HeadVotes votes;
+  std::vector<double> measured, printed;
+  for (Index layer = 0; n >= 0 && layer < layers; ++layer) {
+    const auto own = find_cell(results, "union_coverage", {{"layer", layer}, {"top_n", n}});
+    const auto paper = find_cell(results, "union_coverage_paper", {{"layer", layer}, {"top_n", n}});
+    if (!own || !paper) continue;
+    measured.push_back(own->value);
+    printed.push_back(paper->value);
+    votes.add(place_of(Estimate{.value = own->value,
+                                .standard_error = own->standard_error,
+                                .degrees_of_freedom = own->degrees_of_freedom},
+                       paper->value - kCoverageMargin, paper->value + kCoverageMargin));
+  }
+  if (votes.all() < kFewestVotes) {
+    return not_tested(claim, fmt::format("The coverage of {} layers was measured.", votes.all()));
+  }
+  claim.verdict = votes.verdict();
+  claim.measured = fmt::format(
+      "At N = {:g} the layers cover {:.3f} of what they select in the median, the formula says "
+      "{:.3f}; {} of {} layers are within {} of it, {} are not, {} are undecided.",
+      sizes[static_cast<std::size_t>(n)], median(measured), median(printed), votes.yes, votes.all(),
+      kCoverageMargin, votes.no, votes.open);
+  claim.facts = {{"coverage_median", median(measured)},
+                 {"formula_median", median(printed)},
+                 {"layers", static_cast<double>(votes.all())},
+                 {"layers_within", static_cast<double>(votes.yes)}};
+  return claim;
+}
+
+}  // namespace headgauge

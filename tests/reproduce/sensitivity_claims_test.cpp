@@ -1,0 +1,142 @@
+// Paper A's claims on gradients and temperature, for inputs of which they hold, do not hold, and
+// cannot be decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+using OfHeadAndTemperature = std::function<double(int, double)>;
+
+// g of 20 heads for the smallest step; of the others something else.
+Results sensitivity_of(const OfHeadAndTemperature& g, std::vector<double> temperatures,
+                       std::vector<double> epsilons = {1e-3, 0.1, 10}) {
+  MadeScan made;
+  made.results.set_coord("temperature", temperatures);
+  made.results.set_coord("epsilon", epsilons);
+  LabelledArray& metric =
+      made.results.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
+    metric.values[at] = cell[3] == 0 ? g(head, temperatures[cell[2]]) : 0.1;
+  });
+  return std::move(made.results);
+}
+
+std::vector<double> default_temperatures() {
+  std::vector<double> list;
+  for (int i = 0; i < 31; ++i) list.push_back(std::pow(10.0, -2 + 0.1 * i));
+  return list;
+}
+
+// Heads of one shape, each a little below the one before.
+OfHeadAndTemperature alike(const std::function<double(double)>& g) {
+  return [=](int head, double t) { return g(t) * (1 - 0.001 * head); };
+}
+
+Claim cold_with(const OfHeadAndTemperature& g) {
+  return sensitivity_follows_temperature(sensitivity_of(g, default_temperatures()));
+}
+Claim cold_as(const std::function<double(double)>& g) {
+  return cold_with(alike(g));
+}
+
+TEST(SensitivityFollowsTemperature, HoldsAndDoesNot) {
+  // What happens above T = 0.1 is not its business.
+  EXPECT_EQ(cold_as([](double t) { return t < 0.11 ? 0.02 / t : 5; }).verdict, Verdict::holds);
+  EXPECT_EQ(cold_as([](double t) { return std::pow(t, -0.5); }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(cold_as([](double t) { return std::pow(t, -1.5); }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(cold_as([](double) { return 3.0; }).verdict, Verdict::does_not_hold);
+  // Of several small steps the smallest is taken, wherever it stands: here g does not move.
+  const Results two =
+      sensitivity_of(alike([](double t) { return 1 / t; }), default_temperatures(), {5e-3, 1e-3});
+  EXPECT_EQ(sensitivity_follows_temperature(two).verdict, Verdict::does_not_hold);
+  const Claim claim = cold_as([](double t) { return std::pow(t, -0.9); });
+  EXPECT_EQ(claim.verdict, Verdict::holds);
+  EXPECT_NEAR(fact(claim, "exponent"), -0.9, 1e-9);
+}
+
+// One head is far above all others, and goes as T^-0.5 where they go as 1/T.
+double one_leads(int head, double t) {
+  return head == 7 ? 1000 * std::pow(t, -0.5) : 1 / t;
+}
+
+TEST(SensitivityFollowsTemperature, CannotTell) {
+  const Claim claim = cold_with(one_leads);
+  EXPECT_EQ(claim.verdict, Verdict::cannot_tell) << claim.measured;
+  EXPECT_NEAR(fact(claim, "exponent"), -0.5, 1e-9);
+  EXPECT_NEAR(fact(claim, "exponent_low"), -1, 1e-9);
+}
+
+TEST(SensitivityFollowsTemperature, NotTested) {
+  const auto inverse = alike([](double t) { return 1 / t; });
+  EXPECT_EQ(sensitivity_follows_temperature(sensitivity_of(inverse, {0.05, 0.1, 1})).verdict,
+            Verdict::not_tested);
+  const Results coarse = sensitivity_of(inverse, default_temperatures(), {0.1, 10});
+  EXPECT_EQ(sensitivity_follows_temperature(coarse).verdict, Verdict::not_tested);
+  EXPECT_EQ(sensitivity_follows_temperature(Results()).verdict, Verdict::not_tested);
+}
+
+TEST(SensitivityFallsByTwoOrders, EveryVerdict) {
+  const auto with = [](const OfHeadAndTemperature& g) {
+    return sensitivity_falls_by_two_orders(sensitivity_of(g, default_temperatures()));
+  };
+  const auto power = [&](double exponent) {
+    return with(alike([=](double t) { return std::pow(t, exponent); }));
+  };
+  EXPECT_EQ(power(-1).verdict, Verdict::holds);
+  EXPECT_EQ(power(-0.76).verdict, Verdict::holds) << "rounded";
+  EXPECT_EQ(power(-0.74).verdict, Verdict::does_not_hold);
+  EXPECT_NEAR(fact(power(-1.5), "orders"), 3, 1e-9);
+  EXPECT_EQ(with(one_leads).verdict, Verdict::cannot_tell);
+  const auto inverse = alike([](double t) { return 1 / t; });
+  EXPECT_EQ(sensitivity_falls_by_two_orders(sensitivity_of(inverse, {0.01, 0.1, 1, 5})).verdict,
+            Verdict::not_tested);
+  EXPECT_EQ(sensitivity_falls_by_two_orders(Results()).verdict, Verdict::not_tested);
+}
+
+// Norms of 20 heads beside their bounds; `error` is that of the norms.
+Results jacobians_of(const std::function<double(int)>& norm, double error) {
+  MadeScan made;
+  const std::vector<std::string> dims{"layer", "head", "length"};
+  LabelledArray& metric = made.results.add_metric("jacobian_spectral", dims, "1");
+  metric.with_standard_errors();
+  LabelledArray& bound = made.results.add_metric("jacobian_bound", dims, "1");
+  LabelledArray& paper = made.results.add_metric("jacobian_bound_paper", dims, "1");
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
+    metric.set(cell, {.value = norm(head), .standard_error = error, .degrees_of_freedom = 15});
+    bound.values[at] = 0.5;
+    paper.values[at] = 0.25;
+  });
+  return std::move(made.results);
+}
+
+TEST(GradientBoundIsSafe, EveryVerdict) {
+  const Claim claim = gradient_bound_is_safe(jacobians_of([](int h) { return 0.02 * h; }, 0.01));
+  EXPECT_EQ(claim.verdict, Verdict::holds);
+  EXPECT_TRUE(claim.theorem);
+  EXPECT_NEAR(fact(claim, "tightness_most"), 0.76, 1e-12);
+  const auto above = [](int h) { return h == 3 ? 0.51 : 0.1; };
+  EXPECT_EQ(gradient_bound_is_safe(jacobians_of(above, 0.01)).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(gradient_bound_is_safe(Results()).verdict, Verdict::not_tested);
+}
+
+TEST(GradientIsWithinQuarter, EveryVerdict) {
+  const auto one_above = [](int h) { return h == 3 ? 0.3 : 0.1; };
+  EXPECT_EQ(gradient_is_within_quarter(jacobians_of(one_above, 0.005)).verdict,
+            Verdict::does_not_hold);
+  EXPECT_EQ(gradient_is_within_quarter(jacobians_of(one_above, 0.05)).verdict,
+            Verdict::cannot_tell);
+  const Claim below = gradient_is_within_quarter(jacobians_of([](int) { return 0.1; }, 0.005));
+  EXPECT_EQ(below.verdict, Verdict::cannot_tell) << "means say nothing of rows";
+  EXPECT_NEAR(fact(below, "share_most"), 0.4, 1e-12);
+  EXPECT_EQ(gradient_is_within_quarter(Results()).verdict, Verdict::not_tested);
+}
+
+}  // namespace
+}  // namespace headgauge

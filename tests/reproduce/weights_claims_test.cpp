@@ -1,0 +1,72 @@
+// Paper A's claims on weights and coverage, for inputs of which they hold, do not hold, and cannot
+// be decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+// The largest weight of 20 heads against the mean number of keys of a bin.
+Claim vanishing(const std::function<double(int, double)>& weight) {
+  MadeScan made;
+  LabelledArray& metric =
+      made.results.add_metric("max_weight_by_position", {"layer", "head", "position"}, "1");
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
+    const double label = made.positions[cell[2]];
+    metric.values[at] = weight(head, (label / 2 + 1 + label) / 2);
+  });
+  return weights_vanish(made.results);
+}
+
+TEST(WeightsVanish, EveryVerdict) {
+  const auto power = [](double exponent) {
+    return vanishing([=](int, double n) { return std::pow(n, exponent); });
+  };
+  EXPECT_EQ(power(-1).verdict, Verdict::holds);
+  EXPECT_EQ(power(-0.3).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(fact(power(-0.3), "heads_slower"), 20);
+  EXPECT_EQ(fact(power(-0.3), "heads_falling"), 20);
+  EXPECT_EQ(fact(power(0), "heads_falling"), 0);
+  const Claim noisy = vanishing([](int, double n) {
+    return std::pow(n, -0.8) * (static_cast<int>(std::log2(n)) % 2 == 1 ? 2 : 1);
+  });
+  EXPECT_EQ(noisy.verdict, Verdict::cannot_tell) << noisy.measured;
+  EXPECT_EQ(weights_vanish(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+// Layers whose measured coverage is `off` from the formula.
+Claim covering(const std::function<double(Index)>& off, double error, int layers = 4) {
+  MadeScan made;
+  std::vector<double> names(layers);
+  for (int l = 0; l < layers; ++l) names[l] = l;
+  made.results.set_coord("layer", names);
+  const std::vector<std::string> dims{"layer", "length", "top_n"};
+  LabelledArray& own = made.results.add_metric("union_coverage", dims, "1");
+  own.with_standard_errors();
+  LabelledArray& paper = made.results.add_metric("union_coverage_paper", dims, "1");
+  own.each([&](std::span<const Index> cell, std::size_t at) {
+    // N = 20 is what is looked at.
+    paper.values[at] = cell[2] == 3 ? 0.9 : 0.1;
+    own.set(cell, {.value = 0.9 + off(cell[0]), .standard_error = error, .degrees_of_freedom = 15});
+  });
+  return coverage_is_independent(made.results);
+}
+
+TEST(CoverageIsIndependent, EveryVerdict) {
+  EXPECT_EQ(covering([](Index) { return 0.01; }, 0.01).verdict, Verdict::holds);
+  EXPECT_EQ(covering([](Index) { return -0.2; }, 0.01).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(covering([](Index) { return 0.01; }, 0.05).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(covering([](Index) { return 0.01; }, 0.01, 3).verdict, Verdict::not_tested);
+  EXPECT_EQ(coverage_is_independent(Results()).verdict, Verdict::not_tested);
+  const Claim one = covering([](Index layer) { return layer == 0 ? 0.2 : 0.0; }, 0.01);
+  EXPECT_EQ(one.verdict, Verdict::holds) << "three quarters";
+  EXPECT_EQ(fact(one, "layers_within"), 3);
+}
+
+}  // namespace
+}  // namespace headgauge
