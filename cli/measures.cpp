@@ -22,7 +22,8 @@ namespace {
 
 void print_metric(const MetricInfo& metric, const MetricGroup& group) {
   cli::print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
-             fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
+             fmt::join(metric.all_dims(), ", "),
+             metric.by_position ? " + " + twin_by_position(metric.name) : "",
              metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
              metric.meaning, metric.formula, metric.source);
 }

@@ -19,6 +19,7 @@ struct MetricCell {
   double value = kUndefined;
   double standard_error = kUndefined;
   double degrees_of_freedom = kUndefined;
+  bool is_none = false;  // the value stands for "none was found"
 };
 
 // The index to take along one dim.
@@ -63,9 +64,6 @@ std::optional<Index> judged_top_n(const Results& results);
 
 // "normalizer" or "pattern" in the results of a comparison, else empty.
 std::string intervention_dimension(const Results& results);
-
-// A critical N as people read it: ">128" where none was found up to there.
-std::string critical_text(const Results& results, double value);
 
 // A change as people read it: "-0.0116 ± 0.0036", the error only where there is one.
 std::string with_error(const MetricCell& change);

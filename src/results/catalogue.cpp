@@ -104,6 +104,16 @@ MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number
   return info;
 }
 
+Experiment read_experiment(json object, const MetricGroup& group) {
+  Keys keys(std::move(object), fmt::format("experiments of {}", group.name));
+  Experiment experiment;
+  experiment.name = keys.text("name");
+  experiment.title = keys.text("title");
+  experiment.random_tokens = keys.find<bool>("random_tokens").value_or(false);
+  keys.done();
+  return experiment;
+}
+
 void read_group(json file, std::size_t number, Catalogue& catalogue) {
   Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
@@ -115,7 +125,11 @@ void read_group(json file, std::size_t number, Catalogue& catalogue) {
         keys.one_of<MetricGroup::Needs>("needs", {{"x", x}, {"loss", loss}, {"pattern", pattern}});
   }
   auto metrics = keys.take<json::array_t>("metrics");
+  auto experiments = keys.find<json::array_t>("experiments").value_or(json::array_t());
   keys.done();
+  for (json& experiment : experiments) {
+    catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
+  }
   std::size_t number_of_metric = 0;
   for (json& metric : metrics) {
     catalogue.metrics.push_back(read_metric(std::move(metric), group, ++number_of_metric));
@@ -188,6 +202,10 @@ const std::vector<MetricInfo>& all_metrics() {
   return catalogue().metrics;
 }
 
+const std::vector<Experiment>& experiments() {
+  return catalogue().experiments;
+}
+
 const std::vector<std::string>& measure_groups() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
@@ -208,6 +226,19 @@ const MetricInfo& metric_info(std::string_view name) {
   const MetricInfo* info = find_metric_info(name);
   if (info == nullptr) refuse(std::string(name), "the metric is not declared");
   return *info;
+}
+
+const Experiment* find_experiment(std::string_view metric) {
+  for (const Experiment& experiment : experiments()) {
+    const std::string prefix = experiment.name + "_";
+    if (!metric.starts_with(prefix)) continue;
+    if (find_metric_info(metric.substr(prefix.size())) != nullptr) return &experiment;
+  }
+  return nullptr;
+}
+
+std::string twin_by_position(std::string_view metric) {
+  return std::string(metric) + "_by_position";
 }
 
 nlohmann::ordered_json catalogue_to_json() {

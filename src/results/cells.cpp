@@ -53,6 +53,7 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
   cell.value = estimate.value;
   cell.standard_error = estimate.standard_error;
   cell.degrees_of_freedom = estimate.degrees_of_freedom;
+  cell.is_none = array->is_none(estimate.value);
   return cell;
 }
 
@@ -135,13 +136,6 @@ std::string intervention_dimension(const Results& results) {
     if (results.coord(dim) != nullptr) return dim;
   }
   return "";
-}
-
-std::string critical_text(const Results& results, double value) {
-  if (value >= 0) return fmt::format("{:.0f}", value);
-  // -1: none among those that were tried.
-  const auto limit = critical_range(results);
-  return limit ? fmt::format(">{}", *limit) : "none";
 }
 
 std::string with_error(const MetricCell& change) {

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "results/text.hpp"
 
@@ -19,14 +21,11 @@ constexpr Index kFewestBatches = 4;  // documents: see BatchMeans
 // "a, b and 3 more". Twins by position go without saying where their metric is named.
 std::string named(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
-  constexpr std::string_view kTwin = "_by_position";
-  const std::set<std::string> all(names.begin(), names.end());
+  std::set<std::string> twins;
+  for (const std::string& name : names) twins.insert(twin_by_position(name));
   std::vector<std::string> kept;
-  for (const std::string& name : names) {
-    const bool twin =
-        name.ends_with(kTwin) && all.contains(name.substr(0, name.size() - kTwin.size()));
-    if (!twin) kept.push_back(name);
-  }
+  std::ranges::remove_copy_if(names, std::back_inserter(kept),
+                              [&](const std::string& name) { return twins.contains(name); });
   if (kept.size() <= kShown + 1) return legible(fmt::format("{}", fmt::join(kept, ", ")));
   const std::size_t more = kept.size() - kShown;
   kept.resize(kShown);

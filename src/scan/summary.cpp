@@ -137,7 +137,7 @@ MaybeLine Summary::critical() const {
     return line.say("N = ").whole({Line::Kind::critical_range}, *searched);
   };
   const auto share = find_cell(results_, "critical_fraction", {});
-  const bool found = whole->value >= 1 && share.has_value();
+  const bool found = !whole->is_none && share.has_value();
   length(line.say("At ")).say(", tested over all heads, ");
   if (found) {
     const bool one = whole->value == 1;
@@ -149,16 +149,17 @@ MaybeLine Summary::critical() const {
   }
   line.say(" the context vector (critical N, reading \"context\")");
 
-  // -1 stands for none in the range searched; without standard errors no head was judged.
+  // Without standard errors no head was judged.
   std::size_t reached = 0;
   std::size_t judged = 0;
   for (const HeadName& head : heads_) {
-    reached += value("critical_n_head", head) >= 1;
-    judged += cell("critical_n_head", head).has_value();
+    const auto n = cell("critical_n_head", head);
+    judged += n.has_value();
+    reached += n.has_value() && !n->is_none;
   }
   const auto first = best([&](const HeadName& h) -> std::optional<double> {
-    const double n = value("critical_n_head", h);
-    return n >= 1 ? std::optional(-n) : std::nullopt;
+    const auto n = cell("critical_n_head", h);
+    return n && !n->is_none ? std::optional(-n->value) : std::nullopt;
   });
   if (judged > 0) {
     line.say("; one by one ")

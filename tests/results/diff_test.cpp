@@ -87,11 +87,13 @@ TEST(Diff, RandomTokensAreComparedWhateverTheLengths) {
     r.set_coord("gaussian_scale", Numbers{1, 2});
     r.add_metric("gaussian_horizon", {"gaussian_scale"}, "1").values = {0.1, longest};
     r.add_metric("slope", {"layer", "head"}, "1").values = {longest};
+    r.add_metric("model_horizon", {"layer", "head"}, "1").values = {longest};
     return r;
   };
   const Results d = diff(sweep(64), sweep(128));
   EXPECT_NE(d.metric("gaussian_horizon_change"), nullptr);
   EXPECT_EQ(d.metric("slope"), nullptr);
+  EXPECT_EQ(d.metric("model_horizon"), nullptr) << "of a model, at its longest length";
 }
 
 TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {

@@ -31,7 +31,7 @@ export function criticalFigure(results: Results): Figure | undefined {
     });
     if (!curve) return [];
     curve.values.forEach((value, k) => {
-      if (value !== -1) return;
+      if (!results.isNone("critical_n", value)) return;
       const text = `none up to N = ${searched[k]}`;
       missing.push({ x: lengths[k]!, y: searched[k]!, variant, title: `${label} L = ${lengths[k]}: ${text}` });
     });
@@ -39,7 +39,7 @@ export function criticalFigure(results: Results): Figure | undefined {
       {
         ...curve,
         name: label ? `critical_n ${label}` : "critical_n",
-        values: curve.values.map((value) => (value > 0 ? value : NaN)),
+        values: curve.values.map((value) => (results.isNone("critical_n", value) ? NaN : value)),
       },
     ];
   });
@@ -78,7 +78,7 @@ export function criticalFigure(results: Results): Figure | undefined {
       }),
     ],
   });
-  // The file's own numbers, -1 included.
+  // The file's own numbers, those that say none included.
   const written = labels.map((_, variant) =>
     lengths.map((__, length) => results.value("critical_n", { ...(dim ? { [dim]: variant } : {}), length })),
   );
