@@ -17,11 +17,11 @@ namespace headgauge {
 
 // Another way of attending, set against the model's own.
 struct Intervention {
-  std::string label;           // the normalizer or pattern as the user named it
-  HeadInterventions heads;     // per head: layer * heads + head
-  std::vector<double> fitted;  // per head, the parameter chosen by fit_interventions(); empty: none
-  std::vector<std::string> notices;  // what fit_interventions() has to say
+  std::string label;  // the normalizer or pattern as the user named it
+  HeadInterventions heads;
+  PerHead<double> fitted;            // the parameter that fit_interventions() chose; empty: none
   std::string fitted_key;            // and its name
+  std::vector<std::string> notices;  // what fit_interventions() has to say
 };
 
 // What is changed at a time.

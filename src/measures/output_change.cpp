@@ -83,8 +83,8 @@ class PackedHead {
 class OutputChange final : public Measure {
  public:
   explicit OutputChange(int slots) : work_(slots) {}
-  OutputChange(TriedInterventions tried, const SourceInfo& source, int slots, std::uint64_t seed)
-      : tried_(std::move(tried)), heads_(source.heads), seed_(seed), work_(slots) {}
+  OutputChange(TriedInterventions tried, int slots, std::uint64_t seed)
+      : tried_(std::move(tried)), seed_(seed), work_(slots) {}
 
   void declare(MetricRegistry& metrics) override {
     if (tried_) metrics.coord(tried_->dimension, tried_->labels);
@@ -157,7 +157,7 @@ class OutputChange final : public Measure {
   };
 
   const HeadIntervention& of_head(Index k, const HeadInput& head) const {
-    return (*tried_->interventions[k])[head.layer * heads_ + head.head];
+    return (*tried_->interventions[k])(head.layer, head.head);
   }
 
   void apply_interventions(const HeadInput& head) {
@@ -297,7 +297,6 @@ class OutputChange final : public Measure {
 
   // Absent: the heads of the scan are under a pattern already, and Row::unmasked is the original.
   std::optional<TriedInterventions> tried_;
-  int heads_ = 0;
   std::uint64_t seed_ = 0;
   MetricHandle kept_mass_, output_change_, entropy_deficit_, entropy_deficit_random_;
   std::vector<std::optional<HeadInput>> changed_heads_;  // the present head under each intervention
@@ -307,9 +306,9 @@ class OutputChange final : public Measure {
 
 }  // namespace
 
-std::unique_ptr<Measure> make_output_change(TriedInterventions tried, const SourceInfo& source,
-                                            int slots, std::uint64_t seed) {
-  return std::make_unique<OutputChange>(std::move(tried), source, slots, seed);
+std::unique_ptr<Measure> make_output_change(TriedInterventions tried, int slots,
+                                            std::uint64_t seed) {
+  return std::make_unique<OutputChange>(std::move(tried), slots, seed);
 }
 
 std::unique_ptr<Measure> make_pattern_change(int slots) {

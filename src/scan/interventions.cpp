@@ -57,14 +57,10 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
     } else {
       of_head.normalizer = make_normalizer(spec, source);
     }
-    Intervention intervention;
-    intervention.label = spec;
-    for (int layer = 0; layer < source.layers; ++layer) {
-      for (int head = 0; head < source.heads; ++head) {
-        intervention.heads.push_back(selection.contains(layer, head) ? of_head
-                                                                     : HeadIntervention{});
-      }
-    }
+    Intervention intervention{.label = spec, .heads = {source.layers, source.heads}};
+    intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
+      if (selection.contains(layer, head)) here = of_head;
+    });
     interventions.push_back(std::move(intervention));
   }
   return interventions;

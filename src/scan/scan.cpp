@@ -11,6 +11,7 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/parallel.hpp"
 #include "kernels/simd.hpp"
+#include "results/declared.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
@@ -259,9 +260,9 @@ class Scan {
     for (std::size_t d = 0; d < rows().documents().size(); ++d) {
       losses.push_back(source_.token_losses(static_cast<int>(d)));
     }
-    LabelledArray& loss = add_means(results, "loss", {"length"}, "nats");
-    for (std::size_t l = 0; l < rows().lengths().size(); ++l) {
-      put_mean(loss, l, series_statistics(losses, rows().lengths()[l] - 1));
+    LabelledArray& loss = add_declared(results, "loss").with_standard_errors().with_rows();
+    for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
+      loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
   }
 

@@ -341,6 +341,23 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
   }
 }
 
+// The keys that a pattern would choose of those that another mask leaves are not its keys of the
+// whole range, so that neither mask may replace the other.
+TEST(ScanPattern, AHeadThatHidesKeysTakesNoPattern) {
+  PatternSource source;
+  HeadInput& head = source.heads()[1];
+  head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
+  try {
+    scan(source, options_with("window:size=8"));
+    FAIL();
+  } catch (const UnsupportedError& error) {
+    const std::string what = error.what();
+    for (const char* part : {"window", "head 0.1", "the mask hides"}) {
+      EXPECT_NE(what.find(part), std::string::npos) << what;
+    }
+  }
+}
+
 // compare changes the normalizer of single heads: theirs counts, not the scan's.
 TEST(ScanNormalizer, AHeadsOwnNormalizerIsObeyed) {
   for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
