@@ -48,7 +48,7 @@ struct MetricInfo {
 
 // A group of metrics that are measured together.
 struct MetricGroup {
-  enum class Needs { nothing, x, loss, pattern };
+  enum class Needs { nothing, x, loss, intervention };
   std::string name;
   std::string command;           // of its metrics, where they name no other
   Needs needs = Needs::nothing;  // what a source must have, or a scan be asked for

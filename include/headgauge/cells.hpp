@@ -54,8 +54,8 @@ std::optional<Index> find_label(const Results& results, std::string_view coord, 
 // The number of a layer or head ("layer", "head"); -1 for a label that is none.
 int head_label(const Results& results, const char* coord, Index place);
 
-// The heads of a pattern as HeadSelection has it. Throws UsageError if a part of it between commas
-// names no head of these results.
+// The heads of a pattern as HeadSelection has it, for a diff. Throws UsageError, which names
+// DiffOptions::heads, if a part of it between commas names no head of these results.
 HeadSelection select_heads(const Results& results, const std::string& pattern);
 
 // The index of the top_n that separability is judged at: 20, or the largest below, but not 1, where

@@ -87,7 +87,7 @@ class Lsh final : public Pattern {
   const PatternInfo& info() const override { return info_; }
   std::shared_ptr<const KeyMask> mask(const HeadInput& head) const override {
     if (head.queries.empty() || head.keys.empty()) {
-      throw UsageError(fault("ScanOptions::pattern lsh", "queries and keys",
+      throw UsageError(fault("pattern lsh", "queries and keys",
                              "a source that holds scores alone",
                              "this pattern hashes queries and keys: give a dump with them"));
     }

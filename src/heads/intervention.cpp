@@ -4,20 +4,24 @@
 
 #include "headgauge/heads.hpp"
 #include "headgauge/patterns.hpp"
+#include "heads/masked_row.hpp"
 
 namespace headgauge {
 
 void HeadIntervention::apply(HeadInput& head) const {
   if (normalizer != nullptr) head.normalizer = normalizer.get();
   if (pattern == nullptr) return;
-  if (const KeyMask* mask = head.visibility.mask()) {
-    throw UnsupportedError(
-        fault(fmt::format("{} in head {}.{}", pattern->info().name, head.layer, head.head),
-              "a head that shows every key of its range",
-              fmt::format("one in which {} hides keys", mask->name()),
-              "leave one of the two out, or write a pattern that does both"));
-  }
+  require_all_keys(head, pattern->info().name);
   head.visibility = head.visibility.masked(pattern->mask(head));
+}
+
+void require_all_keys(const HeadInput& head, const std::string& changed_by) {
+  const KeyMask* mask = head.visibility.mask();
+  if (mask == nullptr) return;
+  throw UnsupportedError(fault(fmt::format("{} in head {}.{}", changed_by, head.layer, head.head),
+                               "a head that shows every key of its range",
+                               fmt::format("one in which {} hides keys", mask->name()),
+                               "leave one of the two out, or write a pattern that does both"));
 }
 
 std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Index longest) const {

@@ -26,8 +26,8 @@ struct TriedInterventions {
 std::unique_ptr<Measure> make_output_change(TriedInterventions tried, int slots,
                                             std::uint64_t seed);
 
-// Measures kept_mass and output_change of heads that are measured under a pattern, against the same
-// heads without it; without values kept_mass alone.
-std::unique_ptr<Measure> make_pattern_change(int slots);
+// Measures output_change of heads that are measured under what the scan changes, against the same
+// heads without it, and under a pattern kept_mass; without values kept_mass alone.
+std::unique_ptr<Measure> make_scan_change(MeasureOptions::Changed changed, int slots);
 
 }  // namespace headgauge

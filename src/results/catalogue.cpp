@@ -121,8 +121,8 @@ void read_group(json file, std::size_t number, Catalogue& catalogue) {
   group.command = keys.text("command");
   if (keys.has("needs")) {
     using enum MetricGroup::Needs;
-    group.needs =
-        keys.one_of<MetricGroup::Needs>("needs", {{"x", x}, {"loss", loss}, {"pattern", pattern}});
+    group.needs = keys.one_of<MetricGroup::Needs>(
+        "needs", {{"x", x}, {"loss", loss}, {"intervention", intervention}});
   }
   auto metrics = keys.take<json::array_t>("metrics");
   auto experiments = keys.find<json::array_t>("experiments").value_or(json::array_t());
@@ -188,8 +188,8 @@ std::string_view in_words(MetricGroup::Needs needs) {
       return "the vectors x";
     case MetricGroup::Needs::loss:
       return "a prediction of the next token";
-    case MetricGroup::Needs::pattern:
-      return "a ScanOptions::pattern";
+    case MetricGroup::Needs::intervention:
+      return "a ScanOptions::normalizer or a ScanOptions::pattern";
   }
   return "";
 }

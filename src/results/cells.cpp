@@ -106,12 +106,12 @@ int head_label(const Results& results, const char* coord, Index place) {
 
 HeadSelection select_heads(const Results& results, const std::string& pattern) {
   const int layers = count(results, "layer"), heads = count(results, "head");
-  HeadSelection all("", pattern, layers, heads);
+  HeadSelection all("", pattern, layers, heads, "DiffOptions");
   std::string_view rest = pattern;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    if (names_a_head(results, HeadSelection("", part, layers, heads))) continue;
+    if (names_a_head(results, HeadSelection("", part, layers, heads, "DiffOptions"))) continue;
     throw UsageError(fault("DiffOptions::heads", "heads of both files",
                            "\"" + std::string(part) + "\"",
                            "both have the layers " + labels_text(results.coord("layer")->labels()) +

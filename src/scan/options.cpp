@@ -59,7 +59,7 @@ std::vector<Option> measured(ScanOptions& o) {
        .form = "GROUP,GROUP...",
        .group = option_group::measured,
        .help = "Groups of metrics: {groups} (default: all there can be)",
-       .details = "`counterfactual` is there only with `--pattern`"},
+       .details = "`counterfactual` is there only with `--pattern` or `--normalizer`"},
       {.member = "ScanOptions::queries",
        .value = &o.queries,
        .form = "K|all",

@@ -287,7 +287,7 @@ TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
   const auto fault_of = [&](const DiffOptions& options) {
     return thrown<UsageError>([&] { diff(run, run, options); });
   };
-  expect_part(fault_of({.heads = "2.0"}), "from 0 to 1");
+  expect_part(fault_of({.heads = "2.0"}), "DiffOptions::heads: expected numbers from 0 to 1");
   expect_part(fault_of({.metrics = {"loss"}, .heads = "1.0"}), "metrics of single heads");
   expect_part(fault_of({.metrics = {"lost"}}), "they share measured, loss");
   // A head within the range that is not there.
