@@ -3,7 +3,6 @@
 // sources, from which the program, the report page, the docs and the tests read them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,9 +84,5 @@ std::string twin_by_position(std::string_view metric);
 
 // The metric that a flag is judged by; null for an unknown flag.
 const MetricInfo* metric_of_flag(std::string_view flag);
-
-// The metrics that are written, as a list of objects: the fields of MetricInfo, with all dims as
-// one text.
-nlohmann::ordered_json catalogue_to_json();
 
 }  // namespace headgauge

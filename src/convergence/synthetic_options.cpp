@@ -11,9 +11,8 @@ std::vector<Option> options_of(SyntheticOptions& o) {
        .group = option_group::synthetic,
        .help = "Random tokens in place of a model and a text, against the limit of attention over "
                "them, which is known",
-       .details = "`--grid` (here FIRST:LAST:COUNT is a geometric range), `--points`, "
-                  "`--replicates`, `--normalizer`, `--seed`, `--threads`, `--out`, `--json` and "
-                  "`--quiet` go with it",
+       .details = "`--grid`, `--points`, `--replicates`, `--normalizer`, `--seed`, `--threads`, "
+                  "`--out`, `--json` and `--quiet` go with it",
        .named = "synthetic"},
       {.member = "SyntheticOptions::dimension",
        .value = &o.dimension,

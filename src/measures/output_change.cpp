@@ -289,9 +289,8 @@ class OutputChange final : public Measure {
   double random_deficit(const HeadInput& head, const Row& row, Index count,
                         std::vector<float>& drawn) const {
     drawn.assign(row.weights.begin(), row.weights.end());
-    const RandomStream random(seed_, RandomDomain::random_keys,
-                              static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-                              static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)));
+    const RandomStream random(seed_, RandomDomain::random_keys, head_word(head.layer, head.head),
+                              row_word(row.query, head.document));
     std::array<std::uint32_t, 4> words{};
     for (Index i = 0; i < count; ++i) {
       if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));

@@ -241,28 +241,6 @@ std::string twin_by_position(std::string_view metric) {
   return std::string(metric) + "_by_position";
 }
 
-nlohmann::ordered_json catalogue_to_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const MetricInfo& metric : all_metrics()) {
-    if (metric.kind == MetricKind::hidden) continue;
-    list.push_back({{"name", metric.name},
-                    {"title", metric.title},
-                    {"group", metric.group},
-                    {"command", metric.command},
-                    {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
-                    {"unit", metric.unit},
-                    {"formula", metric.formula},
-                    {"tex", metric.tex},
-                    {"source", metric.source},
-                    {"meaning", metric.meaning},
-                    {"by_position", metric.by_position},
-                    {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
-                    {"identifier", metric.identifier},
-                    {"flags", metric.flags}});
-  }
-  return list;
-}
-
 LabelledArray& add_declared(Results& results, std::string_view name) {
   return add_declared(results, name, metric_info(name).all_dims());
 }

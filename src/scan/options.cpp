@@ -206,10 +206,10 @@ std::vector<Option> options_of(ConvergeOptions& o) {
       std::vector<Option>{
           {.member = "ConvergeOptions::grid",
            .value = &o.grid,
-           .form = "N,N...",
+           .form = "N,N...|FIRST:LAST:COUNT",
            .group = option_group::drawn,
-           .help = "Numbers of tokens that are drawn, such as 64,128,256 (default: --points "
-                   "geometric ones from L/8 to 3L/4, L the longest length)",
+           .help = "Numbers of tokens that are drawn, such as 64,128,256, or geometric ones "
+                   "(default: --points geometric ones from L/8 to 3L/4, L the longest length)",
            .details = "Ascending, and at most the context. With fewer than 4 that can be used "
                       "there is no rate"},
           {.member = "ConvergeOptions::points",
@@ -217,7 +217,8 @@ std::vector<Option> options_of(ConvergeOptions& o) {
            .form = "P",
            .group = option_group::drawn,
            .help = "How many points the default grid has (default {})",
-           .least = 1},
+           .least = 1,
+           .excludes = "grid"},
           {.member = "ConvergeOptions::replicates",
            .value = &o.replicates,
            .form = "K",

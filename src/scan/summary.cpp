@@ -1,10 +1,13 @@
 #include "scan/summary.hpp"
 
+#include <fmt/format.h>
+
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
+#include "scan/flag_thresholds.hpp"
 #include "scan/summary_lines.hpp"
 
 namespace headgauge::summary {
@@ -20,7 +23,10 @@ MaybeLine Summary::dispersion() const {
   Line line;
   length(line.say("At ")).say(", ");
   flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
-  line.constant("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
+  line.constant(fmt::format("{}", kDispersed))
+      .say(" of its maximum); the flattest is ")
+      .head(flattest->head)
+      .say(" (");
   line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
   return line.number(sharpest->cell).say(").").done();
 }
