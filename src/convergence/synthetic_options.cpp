@@ -1,9 +1,14 @@
 // The options of simulate(), each declared once.
 #include "headgauge/synthetic.hpp"
 
-namespace headgauge {
+#include <algorithm>
+#include <iterator>
 
-std::vector<Option> options_of(SyntheticOptions& o) {
+namespace headgauge {
+namespace {
+
+// The law of the tokens, and the matrices that they meet.
+std::vector<Option> law(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::tokens",
        .value = &o.tokens,
@@ -44,6 +49,12 @@ std::vector<Option> options_of(SyntheticOptions& o) {
        .group = option_group::synthetic,
        .help = "The matrix V: identity (the default), or random as in the paper's code"},
       seed_option("SyntheticOptions", o.seed),
+  };
+}
+
+// What is simulated of them.
+std::vector<Option> simulated(SyntheticOptions& o) {
+  return {
       {.member = "SyntheticOptions::scales",
        .value = &o.scales,
        .form = "S,S...|FIRST:LAST:COUNT",
@@ -102,6 +113,14 @@ std::vector<Option> options_of(SyntheticOptions& o) {
                "(default {})"},
       threads_option("SyntheticOptions", o.threads),
   };
+}
+
+}  // namespace
+
+std::vector<Option> options_of(SyntheticOptions& o) {
+  std::vector<Option> all = law(o);
+  std::ranges::move(simulated(o), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace headgauge

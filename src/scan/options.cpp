@@ -10,7 +10,8 @@
 namespace headgauge {
 namespace {
 
-std::vector<Option> measured(ScanOptions& o) {
+// Which heads, and over what.
+std::vector<Option> scope(ScanOptions& o) {
   return {
       {.member = "ScanOptions::x",
        .value = choice(o.x, {"embedding", "hidden", "value"}),
@@ -46,7 +47,11 @@ std::vector<Option> measured(ScanOptions& o) {
        .group = option_group::measured,
        .help = "Only these heads, as layer.head: 3.5,7.*",
        .expects = "heads such as 3.5,7.*",
-       .none = "all"},
+       .none = "all"}};
+}
+
+std::vector<Option> measured(ScanOptions& o) {
+  return {
       {.member = "MeasureOptions::top_n",
        .value = &o.measure.top_n,
        .form = "N,N...",
@@ -141,7 +146,7 @@ std::vector<Option> joined(std::vector<Option> first, Lists... rest) {
 }  // namespace
 
 std::vector<Option> options_of(ScanOptions& o) {
-  return joined(measured(o), details(o.measure), running(o));
+  return joined(scope(o), measured(o), details(o.measure), running(o));
 }
 
 std::vector<Option> options_of(CompareOptions& o) {
