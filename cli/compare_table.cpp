@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
@@ -162,7 +163,7 @@ class ComparisonTable {
       }
       if (critical) {
         const auto found = cell("critical_n", {{dim_, intervention}});
-        const std::string text = found ? critical_text(results_, found->value) : "-";
+        const std::string text = found ? value_text(results_, *found) : "-";
         out += gap + paint_.right(Style::plain, text, 5);
       }
       out += "\n";

@@ -17,24 +17,17 @@ struct ConvergeCommand {
   RunOptions run;
   ConvergeOptions converge;
   SyntheticCommand synthetic;
-  std::string grid;  // as typed, for it may be a range where tokens are synthetic
   int top = 0;
 };
 
 int run(const CLI::App& command, ConvergeCommand& options) {
   if (options.synthetic.chosen()) {
-    return options.synthetic.run(command, options.run, options.grid, options.converge);
+    return options.synthetic.run(command, options.run, options.converge);
   }
   options.synthetic.refuse(command);
   ConvergeOptions& converge = options.converge;
   options.run.input.take(converge.scan);
   options.run.input.asked_by = "converge";
-  if (command.get_option("--grid")->count() > 0) {
-    if (command.get_option("--points")->count() > 0) {
-      throw UsageError(fault("--points", "the default grid", "--grid", "leave one of the two out"));
-    }
-    converge.grid = parse_integers(options.grid, "--grid");
-  }
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return headgauge::converge(source, converge, progress, std::move(stop));
@@ -56,10 +49,8 @@ int run(const CLI::App& command, ConvergeCommand& options) {
 void add_converge(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("converge", "Measure how much context every head needs");
   auto options = std::make_shared<ConvergeCommand>();
-  std::vector<Option> own = options_of(options->converge);
-  find_option(own, "grid").value = &options->grid;
   options->run.input.add_to(*command);
-  add_options(*command, own);
+  add_options(*command, options_of(options->converge));
   add_options(*command, options_of(options->run.output));
   add_options(*command, {top_option(options->top)});
   command->footer(

@@ -144,7 +144,7 @@ class ConvergenceTable {
     const auto n = find_cell(results_, "critical_n_head",
                              {{"layer", head.layer_index}, {"head", head.head_index}});
     const auto range = critical_range(results_);
-    if (!n || n->value >= 0 || !range) return std::string(1, '-');
+    if (!n || !n->is_none || !range) return std::string(1, '-');
     return fmt::format(">{}", rounded(100.0 * *range / *longest_length(results_)));
   }
 
@@ -221,24 +221,26 @@ class ConvergenceTable {
                            "and 4 sinks within {} %",
                            percent_)) +
         "\n";
-    const auto line = [&](const std::string& name, double full, double kept) {
+    const auto line = [&](const std::string& name, double whole, double budget) {
       out += paint_.right(Style::plain, name, 8) + kConvergeGap +
-             paint_.right(Style::plain, fmt::format("{:.0f}", full), 10) + kConvergeGap;
-      const bool known = std::isfinite(kept);
+             paint_.right(Style::plain, fmt::format("{:.0f}", whole), 10) + kConvergeGap;
+      const bool known = std::isfinite(budget);
+      out += paint_.right(Style::plain, known ? fmt::format("{:.0f}", budget) : "-", 10) +
+             kConvergeGap;
       out +=
-          paint_.right(Style::plain, known ? fmt::format("{:.0f}", kept) : "-", 10) + kConvergeGap;
-      out += paint_.right(Style::plain, known ? fmt::format("{:.0f} %", 100 * kept / full) : "", 6);
+          paint_.right(Style::plain, known ? fmt::format("{:.0f} %", 100 * budget / whole) : "", 6);
       out += "\n";
     };
     out += paint_.right(Style::faint, "layer", 8) + kConvergeGap +
            paint_.right(Style::faint, "full", 10) + kConvergeGap +
            paint_.right(Style::faint, "budget", 10) + "\n";
+    const LabelledArray full = bytes->sel("cache", "full"), kept = bytes->sel("cache", "budget");
     const auto layers = results_.coord_numbers("layer");
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      line(fmt::format("{:.0f}", layers[l]), bytes->values[2 * l], bytes->values[2 * l + 1]);
+    for (Index l = 0; l < std::ssize(layers); ++l) {
+      line(fmt::format("{:.0f}", layers[l]), full({l}), kept({l}));
     }
     if (const LabelledArray* all = results_.metric("cache_bytes")) {
-      line("all", all->values[0], all->values[1]);
+      line("all", all->sel("cache", "full")({}), all->sel("cache", "budget")({}));
     }
     return out + "\n";
   }

@@ -70,7 +70,7 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
   if (!summary.windows.empty()) facts["sliding_window"] = windows_text(summary.windows);
   if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
   if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
-  facts["tokenizer"] = tokenizer_kind(model.folder);
+  facts["tokenizer"] = Tokenizer::kind(model.folder);
   facts["prefix"] = summary.prefix;
   facts["files"] = model.weights.size();
   facts["tensors"] = checkpoint.names().size();

@@ -48,14 +48,8 @@ void share_one_heap_under_a_limit() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  using headgauge::ErrorKind;
-  // A file that outgrows the limit of the process is an error to report, not to die of.
-  std::signal(SIGXFSZ, SIG_IGN);
-  share_one_heap_under_a_limit();
-  CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
+// What --help of every command looks like.
+void describe(CLI::App& app) {
   app.name("headgauge");
   app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
@@ -69,7 +63,9 @@ int main(int argc, char** argv) {
   app.footer(
       "Example: headgauge scan gpt2 --text book.txt --out results\n"
       "Each command has its own --help.");
-  headgauge::cli::Action action;
+}
+
+void add_commands(CLI::App& app, headgauge::cli::Action& action) {
   headgauge::cli::add_scan(app, action);
   headgauge::cli::add_compare(app, action);
   headgauge::cli::add_converge(app, action);
@@ -83,6 +79,19 @@ int main(int argc, char** argv) {
   headgauge::cli::add_inspect(app, action);
   headgauge::cli::add_phantom(app, action);
   headgauge::cli::add_options_list(app, action);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using headgauge::ErrorKind;
+  // A file that outgrows the limit of the process is an error to report, not to die of.
+  std::signal(SIGXFSZ, SIG_IGN);
+  share_one_heap_under_a_limit();
+  CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
+  describe(app);
+  headgauge::cli::Action action;
+  add_commands(app, action);
   try {
     try {
       app.parse(argc, argv);

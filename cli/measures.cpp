@@ -22,9 +22,35 @@ namespace {
 
 void print_metric(const MetricInfo& metric, const MetricGroup& group) {
   cli::print("  {} [{}] ({}){}{}\n      {}\n      = {}\n      {}\n", metric.name, metric.unit,
-             fmt::join(metric.all_dims(), ", "), metric.by_position ? " + _by_position" : "",
+             fmt::join(metric.all_dims(), ", "),
+             metric.by_position ? " + " + twin_by_position(metric.name) : "",
              metric.command == group.command ? "" : " (headgauge " + metric.command + ")",
              metric.meaning, metric.formula, metric.source);
+}
+
+// The metrics that are written, as a list of objects: the fields of MetricInfo, with all dims as
+// one text.
+nlohmann::ordered_json as_json(const std::string& group) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const MetricInfo& metric : all_metrics()) {
+    if (metric.kind == MetricKind::hidden) continue;
+    if (!group.empty() && metric.group != group) continue;
+    list.push_back({{"name", metric.name},
+                    {"title", metric.title},
+                    {"group", metric.group},
+                    {"command", metric.command},
+                    {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
+                    {"unit", metric.unit},
+                    {"formula", metric.formula},
+                    {"tex", metric.tex},
+                    {"source", metric.source},
+                    {"meaning", metric.meaning},
+                    {"by_position", metric.by_position},
+                    {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
+                    {"identifier", metric.identifier},
+                    {"flags", metric.flags}});
+  }
+  return list;
 }
 
 int list_measures(bool json, const std::string& chosen) {
@@ -36,10 +62,7 @@ int list_measures(bool json, const std::string& chosen) {
                            "\"" + chosen + "\"", "correct the name"));
   }
   if (json) {
-    nlohmann::ordered_json list = catalogue_to_json();
-    std::erase_if(list.get_ref<nlohmann::ordered_json::array_t&>(),
-                  [&](const auto& metric) { return !chosen.empty() && metric["group"] != chosen; });
-    print("{}\n", list.dump(2));
+    print("{}\n", as_json(chosen).dump(2));
     return 0;
   }
   bool first = true;

@@ -39,6 +39,35 @@ std::vector<T> parse_list(const std::string& text, char separator, const std::st
   }
 }
 
+// "0.1,1,10", or "FIRST:LAST:COUNT" for geometric ones; `option` names it in the UsageError for
+// anything else.
+std::vector<double> parse_numbers(const std::string& text, const std::string& option) {
+  constexpr const char* kNumbers = "numbers separated by commas, or FIRST:LAST:COUNT";
+  if (text.find(':') == text.npos) return parse_list<double>(text, ',', option, kNumbers);
+  const auto range = parse_list<double>(text, ':', option, kNumbers);
+  if (range.size() != 3 || !(range[0] > 0) || !(range[1] > 0) || !std::isfinite(range[0]) ||
+      !std::isfinite(range[1]) || range[2] != std::floor(range[2]) || range[2] < 1 ||
+      range[2] > kMostPoints) {
+    throw UsageError(fault(option, "FIRST:LAST:COUNT, numbers above 0 and how many from 1 to 1000",
+                           fmt::format("\"{}\"", text), "correct the range"));
+  }
+  return geometric(range[0], range[1], static_cast<int>(range[2]));
+}
+
+// "32,64" as numbers, and a range as well where `range` says so.
+std::vector<int> parse_integers(const std::string& text, const std::string& option, bool range) {
+  if (!range || text.find(':') == text.npos) {
+    return parse_list<int>(text, ',', option, "whole numbers separated by commas");
+  }
+  std::vector<int> numbers;
+  for (const double n : parse_numbers(text, option)) {
+    // Whole numbers are meant, not what pow() leaves of them; whether they make sense is checked
+    // with the rest.
+    numbers.push_back(static_cast<int>(std::clamp(n + 1e-6, 0.0, 2e9)));
+  }
+  return numbers;
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -120,11 +149,12 @@ class Adder {
     return add(*value)->delimiter(',')->check(positive_number(option_.below));
   }
   CLI::Option* operator()(std::vector<int>* value) const {
-    return parsed([=, name = name_, none = has_none(option_) ? option_.none : std::string()](
-                      const std::string& text) {
-      value->clear();
-      if (none.empty() || text != none) *value = parse_integers(text, name);
-    });
+    return parsed(
+        [=, name = name_, range = option_.form.ends_with(kRange),
+         none = has_none(option_) ? option_.none : std::string()](const std::string& text) {
+          value->clear();
+          if (none.empty() || text != none) *value = parse_integers(text, name, range);
+        });
   }
   CLI::Option* operator()(std::optional<int>* value) const {
     return parsed([=, name = name_, none = option_.none,
@@ -241,23 +271,6 @@ std::vector<Option> without(std::vector<Option> options, const std::vector<std::
     return std::ranges::find(names, option.name()) != names.end();
   });
   return options;
-}
-
-std::vector<int> parse_integers(const std::string& list, const std::string& option) {
-  return parse_list<int>(list, ',', option, "whole numbers separated by commas");
-}
-
-std::vector<double> parse_numbers(const std::string& text, const std::string& option) {
-  constexpr const char* kNumbers = "numbers separated by commas, or FIRST:LAST:COUNT";
-  if (text.find(':') == text.npos) return parse_list<double>(text, ',', option, kNumbers);
-  const auto range = parse_list<double>(text, ':', option, kNumbers);
-  if (range.size() != 3 || !(range[0] > 0) || !(range[1] > 0) || !std::isfinite(range[0]) ||
-      !std::isfinite(range[1]) || range[2] != std::floor(range[2]) || range[2] < 1 ||
-      range[2] > kMostPoints) {
-    throw UsageError(fault(option, "FIRST:LAST:COUNT, numbers above 0 and how many from 1 to 1000",
-                           fmt::format("\"{}\"", text), "correct the range"));
-  }
-  return geometric(range[0], range[1], static_cast<int>(range[2]));
 }
 
 }  // namespace headgauge::cli

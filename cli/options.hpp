@@ -24,9 +24,4 @@ std::vector<Option> only(std::vector<Option> options, const std::vector<std::str
 // The options of all names but these.
 std::vector<Option> without(std::vector<Option> options, const std::vector<std::string>& names);
 
-// "32,64" as numbers; `option` names it in the UsageError for anything else.
-std::vector<int> parse_integers(const std::string& list, const std::string& option);
-// "0.1,1,10", or "FIRST:LAST:COUNT" for geometric ones.
-std::vector<double> parse_numbers(const std::string& text, const std::string& option);
-
 }  // namespace headgauge::cli

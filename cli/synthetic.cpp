@@ -59,7 +59,7 @@ void SyntheticCommand::refuse(const CLI::App& command) const {
   }
 }
 
-void SyntheticCommand::refuse_idle(const CLI::App& command, bool grid) const {
+void SyntheticCommand::refuse_idle(const CLI::App& command) const {
   const auto only = [&](const char* name, bool used, const char* expected,
                         const std::string& found) {
     if (used || !given(command, name)) return;
@@ -68,11 +68,9 @@ void SyntheticCommand::refuse_idle(const CLI::App& command, bool grid) const {
   only("variance", tokens != "sphere", "gaussian or mixture tokens", tokens);
   only("radius", tokens != "gaussian", "sphere or mixture tokens", tokens);
   only("components", tokens == "mixture", "mixture tokens", tokens);
-  only("points", !grid, "the default grid", "--grid");
 }
 
-int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const std::string& grid,
-                          const ConvergeOptions& shared) {
+int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared) {
   if (command.get_option("MODEL")->count() > 0) {
     throw UsageError(fault("converge", "a model or --synthetic", "both", "leave one out"));
   }
@@ -83,17 +81,9 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const std::s
     throw UsageError(
         fault(fmt::format("--{}", name), "a model", "--synthetic", "leave one of the two out"));
   }
-  const bool has_grid = given(command, "grid");
-  refuse_idle(command, has_grid);
+  refuse_idle(command);
   options.tokens = tokens;
-  if (has_grid && grid.find(':') == grid.npos) {
-    options.grid = parse_integers(grid, "--grid");
-  } else if (has_grid) {
-    for (double n : parse_numbers(grid, "--grid")) {
-      // Checked for sense with the rest; truncated as the default grid is.
-      options.grid.push_back(static_cast<int>(std::clamp(n + 1e-6, 0.0, 2e9)));
-    }
-  }
+  options.grid = shared.grid;
   if (given(command, "points")) options.points = shared.points;
   if (given(command, "replicates")) options.replicates = shared.replicates;
   options.normalizer = shared.scan.normalizer;

@@ -19,11 +19,10 @@ struct SyntheticCommand {
   bool chosen() const { return !tokens.empty(); }
   // Throws UsageError for one of them without --synthetic, or no MODEL.
   void refuse(const CLI::App& command) const;
-  // Throws UsageError for an option that these tokens, or with `grid` the default grid, do not use.
-  void refuse_idle(const CLI::App& command, bool grid) const;
-  // `grid`, as typed, and `shared` are what models have too.
-  int run(const CLI::App& command, RunOptions& run, const std::string& grid,
-          const ConvergeOptions& shared);
+  // Throws UsageError for an option that these tokens do not use.
+  void refuse_idle(const CLI::App& command) const;
+  // `shared` is what models have too.
+  int run(const CLI::App& command, RunOptions& run, const ConvergeOptions& shared);
 };
 
 }  // namespace headgauge::cli

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
@@ -193,9 +194,7 @@ std::string Table::header() const {
 
 std::string Table::cell_text(const Column& column, const HeadName& head) const {
   const auto cell = value_of(results_, column.metric, head);
-  if (!cell) return "-";
-  return column.metric == "critical_n_head" ? critical_text(results_, cell->value)
-                                            : rounded(cell->value);
+  return cell ? value_text(results_, *cell) : "-";
 }
 
 std::vector<std::string> Table::flags_of(const HeadName& head) const {

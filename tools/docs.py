@@ -56,7 +56,9 @@ def metrics(command: str) -> str:
     rows = []
     for path in sorted((ROOT / "catalogue").glob("*.json")):
         group = json.loads(path.read_text(encoding="utf-8"))
-        name = group["group"] + (" (with `--pattern`)" if group.get("needs") == "pattern" else "")
+        name = group["group"]
+        if command == "scan" and group.get("needs") == "intervention":
+            name += " (with `--normalizer` or `--pattern`)"
         for metric in group["metrics"]:
             written = metric.get("command", group["command"])
             if metric["kind"] == "hidden" or written != command:

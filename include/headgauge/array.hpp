@@ -89,6 +89,8 @@ class LabelledArray {
   bool has_dim(std::string_view name) const { return axis(name).has_value(); }
   // Whether the dims begin with layer and head.
   bool of_heads() const;
+  // Whether a value stands for "none was found".
+  bool is_none(double value) const { return none == value; }
   // UsageError where there is no such dim.
   const Dimension& dim(std::string_view name) const;
 

@@ -3,7 +3,6 @@
 // sources, from which the program, the report page, the docs and the tests read them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +35,7 @@ struct MetricInfo {
   std::optional<double> none = {};     // the value that says that none was found, such as -1
   bool identifier = false;  // numbers something (another head): a difference means nothing
   std::vector<std::string> flags = {};  // the flags that are judged by it
-  bool by_position = false;             // has a NAME_by_position twin
+  bool by_position = false;             // has a twin_by_position()
   std::string command = {};             // which command writes it: scan, compare, converge ...
   // The metric that it is a share of, or empty; undefined where that found none.
   std::string fraction_of = {};
@@ -48,10 +47,17 @@ struct MetricInfo {
 
 // A group of metrics that are measured together.
 struct MetricGroup {
-  enum class Needs { nothing, x, loss, pattern };
+  enum class Needs { nothing, x, loss, intervention };
   std::string name;
   std::string command;           // of its metrics, where they name no other
   Needs needs = Needs::nothing;  // what a source must have, or a scan be asked for
+};
+
+// An experiment of `reproduce tokens`, whose metrics are those of the catalogue as NAME_metric.
+struct Experiment {
+  std::string name;            // "gaussian"
+  std::string title;           // "Gaussian tokens"
+  bool random_tokens = false;  // no model, and so no context length
 };
 
 // What a group needs, in words: "the vectors x"; empty where it needs nothing.
@@ -60,6 +66,7 @@ std::string_view in_words(MetricGroup::Needs needs);
 // All groups, and every metric of headgauge's own, hidden ones too, in the order of the groups.
 const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();
+const std::vector<Experiment>& experiments();
 
 // The names of the groups that a scan can measure.
 const std::vector<std::string>& measure_groups();
@@ -69,11 +76,13 @@ const std::vector<std::string>& measure_groups();
 const MetricInfo* find_metric_info(std::string_view name);
 const MetricInfo& metric_info(std::string_view name);
 
+// The experiment that a metric is of, by its name ("gaussian_error_mean"); null for others.
+const Experiment* find_experiment(std::string_view metric);
+
+// The name of the twin of a metric that is kept by position too.
+std::string twin_by_position(std::string_view metric);
+
 // The metric that a flag is judged by; null for an unknown flag.
 const MetricInfo* metric_of_flag(std::string_view flag);
-
-// The metrics that are written, as a list of objects: the fields of MetricInfo, with all dims as
-// one text.
-nlohmann::ordered_json catalogue_to_json();
 
 }  // namespace headgauge

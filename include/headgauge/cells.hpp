@@ -19,6 +19,7 @@ struct MetricCell {
   double value = kUndefined;
   double standard_error = kUndefined;
   double degrees_of_freedom = kUndefined;
+  bool is_none = false;  // the value stands for "none was found"
 };
 
 // The index to take along one dim.
@@ -53,8 +54,8 @@ std::optional<Index> find_label(const Results& results, std::string_view coord, 
 // The number of a layer or head ("layer", "head"); -1 for a label that is none.
 int head_label(const Results& results, const char* coord, Index place);
 
-// The heads of a pattern as HeadSelection has it. Throws UsageError if a part of it between commas
-// names no head of these results.
+// The heads of a pattern as HeadSelection has it, for a diff. Throws UsageError, which names
+// DiffOptions::heads, if a part of it between commas names no head of these results.
 HeadSelection select_heads(const Results& results, const std::string& pattern);
 
 // The index of the top_n that separability is judged at: 20, or the largest below, but not 1, where
@@ -63,9 +64,6 @@ std::optional<Index> judged_top_n(const Results& results);
 
 // "normalizer" or "pattern" in the results of a comparison, else empty.
 std::string intervention_dimension(const Results& results);
-
-// A critical N as people read it: ">128" where none was found up to there.
-std::string critical_text(const Results& results, double value);
 
 // A change as people read it: "-0.0116 ± 0.0036", the error only where there is one.
 std::string with_error(const MetricCell& change);

@@ -2,6 +2,7 @@
 // again, the loss included.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -17,11 +18,11 @@ namespace headgauge {
 
 // Another way of attending, set against the model's own.
 struct Intervention {
-  std::string label;           // the normalizer or pattern as the user named it
-  HeadInterventions heads;     // per head: layer * heads + head
-  std::vector<double> fitted;  // per head, the parameter chosen by fit_interventions(); empty: none
-  std::vector<std::string> notices;  // what fit_interventions() has to say
+  std::string label;  // the normalizer or pattern as the user named it
+  HeadInterventions heads;
+  PerHead<double> fitted;            // the parameter that fit_interventions() chose; empty: none
   std::string fitted_key;            // and its name
+  std::vector<std::string> notices;  // what fit_interventions() has to say
 };
 
 // What is changed at a time.
@@ -38,14 +39,17 @@ struct CompareOptions {
   // followed by key= goes on with the normalizer before it.
   std::vector<std::string> normalizers = {};
   std::vector<std::string> patterns = {};
+  // Of the caller, beside those that are named; results call them by the name in their info().
+  std::vector<std::shared_ptr<const Normalizer>> own_normalizers = {};
+  std::vector<std::shared_ptr<const Pattern>> own_patterns = {};
   Each each = Each::none;
 };
 
 std::vector<Option> options_of(CompareOptions& options);
 
-// An intervention for each normalizer or each pattern that is named, for the heads chosen by
+// Makes an intervention for each normalizer or each pattern of the options, for the heads chosen by
 // options.scan.layers and .heads. Throws UsageError for what is unknown or named twice, or where
-// both normalizers and patterns are named.
+// there are both normalizers and patterns.
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source);
 

@@ -3,6 +3,7 @@
 // everything is plugged in: HeadSource and Measure.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -133,8 +134,54 @@ struct HeadIntervention {
   bool changes() const { return normalizer != nullptr || pattern != nullptr; }
 };
 
-// One for each head of a model, layer by layer: entry layer * heads + head. Empty: no intervention.
-using HeadInterventions = std::vector<HeadIntervention>;
+// A value for each head of a model; empty where it is of no model.
+template <class T>
+class PerHead {
+ public:
+  PerHead() = default;
+  PerHead(int layers, int heads, const T& value = T())
+      : layers_(layers), heads_(heads), values_(Index{layers} * heads, value) {}
+  int layers() const { return layers_; }
+  int heads() const { return heads_; }
+  bool empty() const { return values_.empty(); }
+  T& operator()(Index layer, Index head) { return values_[place(layer, head)]; }
+  const T& operator()(Index layer, Index head) const { return values_[place(layer, head)]; }
+  // Visits every head, layer by layer: visit(int layer, int head, T& value).
+  template <class Visit>
+  void each(const Visit& visit) {
+    for (int l = 0; l < layers_; ++l) {
+      for (int h = 0; h < heads_; ++h) visit(l, h, (*this)(l, h));
+    }
+  }
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (int l = 0; l < layers_; ++l) {
+      for (int h = 0; h < heads_; ++h) visit(l, h, (*this)(l, h));
+    }
+  }
+  // The values alone, layer by layer.
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  Index place(Index layer, Index head) const {
+    assert(layer >= 0 && layer < layers_ && head >= 0 && head < heads_);
+    return layer * heads_ + head;
+  }
+
+  int layers_ = 0;
+  int heads_ = 0;
+  std::vector<T> values_;
+};
+
+// Empty: no intervention.
+using HeadInterventions = PerHead<HeadIntervention>;
+
+// The first layer that has a head which is changed; the number of layers where none has.
+int first_changed_layer(const HeadInterventions& interventions);
+
+// Throws UsageError unless there is an entry for each head of the source, or none at all.
+void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source);
 
 // What a source knows before any layer is computed.
 struct SourceInfo {
@@ -171,7 +218,8 @@ class HeadSource {
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
   // Heads attend as `interventions` says from now on, and layer() begins again at layer 0. By
-  // default UnsupportedError where there are interventions.
+  // default UnsupportedError where there are interventions. A source that knows them throws
+  // UsageError unless they are those of all its heads (require_all_heads()).
   virtual void intervene(const HeadInterventions& interventions);
   // Every document is cut to a context of that length from now on, and layer() begins again at
   // layer 0; of shorter documents it gives no heads. What the vectors x are keyed by begins anew,

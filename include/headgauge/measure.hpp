@@ -34,10 +34,10 @@ struct Row {
   WeightSums sums;
   std::span<const std::uint32_t> top;  // which of the n are the min(n, top_n) largest weights,
                                        // largest first, ties by lower key; empty unless needed
-  // The weights that the row would have without its mask, over the keys `unmasked_keys`; empty
-  // unless there is a mask and some measure needs them.
-  KeyRange unmasked_keys;
-  std::span<const float> unmasked;
+  // The weights that the row has without what the scan changes (MeasureOptions::changed), over the
+  // keys `original_keys`; empty unless some measure needs them.
+  KeyRange original_keys;
+  std::span<const float> original;
   Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }
   // The position of key number `i` of the n.
   Index key(Index i) const { return positions.empty() ? keys.begin + i : positions[i]; }
@@ -105,7 +105,10 @@ struct MeasureOptions {
   bool unit_sphere = true;  // separability on x scaled to the unit sphere
   int expected_draws = 0;   // > 0: Monte-Carlo check of the expected distance
   std::uint64_t seed = 0;
-  bool masked = false;  // a pattern hides keys: the group counterfactual
+  // What the scan changes, which is what the group counterfactual is about: a normalizer in place
+  // of the model's, or a pattern that hides keys. A scan with both is set against one without the
+  // pattern.
+  enum class Changed { nothing, normalizer, pattern } changed = Changed::nothing;
   // Sensitivity and Jacobian norms on every 16th row under any normalizer, as under those that are
   // not softmax(c l); so that both can be compared.
   bool sampled_sensitivity = false;
@@ -115,7 +118,7 @@ struct MeasureOptions {
 struct MeasureNeeds {
   bool weights = false;   // Row::weights
   int top = 0;            // size of Row::top
-  bool unmasked = false;  // Row::unmasked
+  bool original = false;  // Row::original
 };
 
 // The statistics of every metric of row values of every head of a layer, known when all its rows

@@ -51,6 +51,9 @@ struct NextTokens {
   std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
 };
 
+// An intervention for each head of one layer.
+using LayerInterventions = std::vector<HeadIntervention>;
+
 // A model with a forward pass of its own, in which attention can be changed.
 class ModelSource : public HeadSource {
  public:
@@ -64,11 +67,10 @@ class ModelSource : public HeadSource {
   // Of the pass that was just finished.
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
-  // layer attended otherwise, for each entry of `variants` (an HeadIntervention per head) by
-  // itself. The pass goes on as if nothing had been asked, but for the heads that layer() gave:
-  // they are gone.
+  // layer attended otherwise, for each entry of `variants` by itself. The pass goes on as if
+  // nothing had been asked, but for the heads that layer() gave: they are gone.
   virtual std::vector<NextTokens> try_interventions(
-      int layer, int document, std::span<const HeadInterventions> variants) = 0;
+      int layer, int document, std::span<const LayerInterventions> variants) = 0;
 };
 
 // Runs a checkpoint over documents: the families are those of model_families(). Every document is

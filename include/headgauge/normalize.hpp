@@ -158,12 +158,15 @@ std::unique_ptr<Normalizer> make_pointwise(NormalizerInfo info, ScalarFunction f
 
 // Every normalizer that a spec can name, with the initial values of its parameters.
 const std::vector<NormalizerInfo>& normalizers();
-// Reads "name" or "name:key=value,..."; throws UsageError that says what is known.
-NormalizerInfo parse_normalizer(std::string_view spec);
+// Reads "name" or "name:key=value,..."; throws UsageError that says what is known, and that names
+// the `option` in which the spec was given.
+NormalizerInfo parse_normalizer(std::string_view spec,
+                                std::string_view option = "ScanOptions::normalizer");
 // Makes the normalizer of that name with the values of its parameters. To vary one of them, set it
 // in a copy of info().
 std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info);
-// make_normalizer(parse_normalizer(spec)).
-std::unique_ptr<Normalizer> make_normalizer(std::string_view spec);
+// Makes the normalizer that parse_normalizer() reads.
+std::unique_ptr<Normalizer> make_normalizer(std::string_view spec,
+                                            std::string_view option = "ScanOptions::normalizer");
 
 }  // namespace headgauge

@@ -37,8 +37,10 @@ class Pattern {
 };
 
 // Makes the pattern named by "name" or "name:key=value,..."; throws UsageError that lists what is
-// known. patterns() lists every pattern with its defaults.
-std::unique_ptr<Pattern> make_pattern(std::string_view spec);
+// known, and that names the `option` in which the spec was given. patterns() lists every pattern
+// with its defaults.
+std::unique_ptr<Pattern> make_pattern(std::string_view spec,
+                                      std::string_view option = "ScanOptions::pattern");
 const std::vector<PatternInfo>& patterns();
 
 }  // namespace headgauge

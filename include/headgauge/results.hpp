@@ -167,8 +167,10 @@ struct Results {
 class HeadSelection {
  public:
   HeadSelection() = default;
-  // Throws UsageError for a malformed pattern or one that names nothing in the model.
-  HeadSelection(std::string_view layers, std::string_view heads, int layer_count, int head_count);
+  // Throws UsageError for a malformed pattern or one that names nothing in the model; it calls the
+  // patterns the layers and heads of `options`.
+  HeadSelection(std::string_view layers, std::string_view heads, int layer_count, int head_count,
+                const std::string& options = "ScanOptions");
   bool layer(int layer) const;
   bool contains(int layer, int head) const;
 

@@ -40,7 +40,7 @@ struct ScanOptions {
   std::optional<int> queries;
   int threads = 0;  // 0: as many as there are cores
   std::uint64_t seed = 0;
-  MeasureOptions measure;  // its lengths, seed and masked are those of the scan, whatever they say
+  MeasureOptions measure;  // its lengths, seed and `changed` are the scan's, whatever they say
 };
 
 // The options that have names, as the command line, settings and documents have them.

@@ -20,6 +20,9 @@ class Tokenizer {
   // BPE as GPT-2 has it), or vocab.txt (WordPiece as BERT has it, with the switches of
   // tokenizer_config.json). Throws BadInputError if neither is there or what is there is broken.
   static Tokenizer load(const std::string& folder);
+  // Names what load() would read, without looking for faults in it: "BPE (tokenizer.json)", "BPE
+  // (vocab.json, merges.txt)", "none".
+  static std::string kind(const std::string& folder);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -53,10 +56,6 @@ class Tokenizer {
   std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around) const;
   std::unique_ptr<Impl> impl_;
 };
-
-// What Tokenizer::load() would read, for people: "BPE (tokenizer.json)", "BPE (vocab.json,
-// merges.txt)", "none". Nothing is checked.
-std::string tokenizer_kind(const std::string& folder);
 
 // The text of a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
 // that gives the offset of the first byte that is not UTF-8, or says that the file is empty.

@@ -11,16 +11,25 @@
 
 namespace headgauge {
 
-// What a stream of random numbers is for; streams of different domains never coincide.
+// The words that name the streams of a head and of a row in a document.
+constexpr std::uint32_t head_word(int layer, int head) {
+  return static_cast<std::uint32_t>(layer * 65536 + head);
+}
+constexpr std::uint32_t row_word(std::int64_t row, int document) {
+  return static_cast<std::uint32_t>(row + (std::int64_t{document} << 20));
+}
+
+// What a stream of random numbers is for; streams of different domains never coincide. Those of a
+// row of a head have a = head_word(), b = row_word().
 enum class RandomDomain : std::uint32_t {
-  sensitivity_direction = 1,  // a = layer * 65536 + head, b = row + (document << 20)
+  sensitivity_direction = 1,  // of a row of a head
   sphere_points = 2,          // a = dimension, b = key position
-  monte_carlo_subset = 3,     // a = layer * 65536 + head, b = row + (document << 20)
+  monte_carlo_subset = 3,     // of a row of a head
   query_sampling = 4,         // a = document, b = position bin
   phantom = 5,
-  lsh_rotation = 6,       // a = layer * 65536 + head, b = round
-  pattern_random = 7,     // a = layer * 65536 + head, b = row + (document << 20)
-  random_keys = 8,        // a = layer * 65536 + head, b = row + (document << 20)
+  lsh_rotation = 6,       // a = head_word(), b = round
+  pattern_random = 7,     // of a row of a head
+  random_keys = 8,        // of a row of a head
   subsample = 9,          // a = point * 2 + (keys 0, queries 1), b = replicate + (document << 20)
   budget_keys = 10,       // a = document, b = draw
   bootstrap = 11,         // a = pair of metrics, b = resample
@@ -29,8 +38,8 @@ enum class RandomDomain : std::uint32_t {
   synthetic_reference = 14,         // a = 0, or 1 + scale, b = batch
   synthetic_uniform = 15,           // a = point, b = replicate; the net: a = 2^31, b = 0
   synthetic_hardmax = 16,           // a = point, b = replicate
-  separability_pairing = 17,        // a = layer * 65536 + head, b = row + (document << 20)
-  separability_pairing_local = 18,  // a = layer * 65536 + head, b = row + (document << 20)
+  separability_pairing = 17,        // of a row of a head
+  separability_pairing_local = 18,  // of a row of a head
   permuted_heads = 19,              // a = pair of quantities, b = draw
   sign_flips = 20,                  // a = family of tests, b = flip
 };

@@ -1,9 +1,14 @@
 // The options of simulate(), each declared once.
 #include "headgauge/synthetic.hpp"
 
-namespace headgauge {
+#include <algorithm>
+#include <iterator>
 
-std::vector<Option> options_of(SyntheticOptions& o) {
+namespace headgauge {
+namespace {
+
+// The law of the tokens, and the matrices that they meet.
+std::vector<Option> law(SyntheticOptions& o) {
   return {
       {.member = "SyntheticOptions::tokens",
        .value = &o.tokens,
@@ -11,9 +16,8 @@ std::vector<Option> options_of(SyntheticOptions& o) {
        .group = option_group::synthetic,
        .help = "Random tokens in place of a model and a text, against the limit of attention over "
                "them, which is known",
-       .details = "`--grid` (here FIRST:LAST:COUNT is a geometric range), `--points`, "
-                  "`--replicates`, `--normalizer`, `--seed`, `--threads`, `--out`, `--json` and "
-                  "`--quiet` go with it",
+       .details = "`--grid`, `--points`, `--replicates`, `--normalizer`, `--seed`, `--threads`, "
+                  "`--out`, `--json` and `--quiet` go with it",
        .named = "synthetic"},
       {.member = "SyntheticOptions::dimension",
        .value = &o.dimension,
@@ -45,6 +49,12 @@ std::vector<Option> options_of(SyntheticOptions& o) {
        .group = option_group::synthetic,
        .help = "The matrix V: identity (the default), or random as in the paper's code"},
       seed_option("SyntheticOptions", o.seed),
+  };
+}
+
+// What is simulated of them.
+std::vector<Option> simulated(SyntheticOptions& o) {
+  return {
       {.member = "SyntheticOptions::scales",
        .value = &o.scales,
        .form = "S,S...|FIRST:LAST:COUNT",
@@ -103,6 +113,14 @@ std::vector<Option> options_of(SyntheticOptions& o) {
                "(default {})"},
       threads_option("SyntheticOptions", o.threads),
   };
+}
+
+}  // namespace
+
+std::vector<Option> options_of(SyntheticOptions& o) {
+  std::vector<Option> all = law(o);
+  std::ranges::move(simulated(o), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace headgauge

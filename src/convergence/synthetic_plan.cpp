@@ -94,7 +94,7 @@ void fill_in(SyntheticOptions& o) {
 // The normalizer, and whether it is softmax after all.
 void choose_normalizer(SyntheticPlan& plan) {
   SyntheticOptions& o = plan.options;
-  plan.normalizer = make_normalizer(o.normalizer);
+  plan.normalizer = make_normalizer(o.normalizer, "SyntheticOptions::normalizer");
   const NormalizerTraits traits = plan.normalizer->traits();
   if (traits.unit_norms) {
     throw UnsupportedError(

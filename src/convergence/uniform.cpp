@@ -31,62 +31,87 @@ Eigen::MatrixXd directions(const Experiment& experiment, const Eigen::MatrixXd& 
   return all;
 }
 
+// Queries on balls, ball by ball, and what attention over all tokens gives them.
+struct Balls {
+  Index each = 0;         // queries of a ball
+  Matrix<float> queries;  // z = A x
+  Matrix<double> limits;
+  std::vector<double> constant;  // by ball: the largest root of the variance, smaller ones included
+};
+
+Balls make_balls(const Experiment& experiment, double factor, const std::vector<double>& radii) {
+  const Index d = experiment.law.dimension;
+  const Eigen::MatrixXd root = square_root(experiment.law.covariance());
+  const Eigen::MatrixXd rays = factor * experiment.map * root * directions(experiment, root);
+  const Index each = rays.cols(), count = each * std::ssize(radii);
+  Balls balls{each, Matrix<float>(count, d), Matrix<double>(count, d), {}};
+  const LimitMap map(experiment.law, experiment.normalizer);
+  std::vector<double> z(static_cast<std::size_t>(d));
+  double largest = 0;
+  for (Index row = 0; row < count; ++row) {
+    const double radius = radii[row / each];
+    for (Index j = 0; j < d; ++j) {
+      balls.queries(row, j) = static_cast<float>(radius * rays(j, row % each));
+      z[j] = balls.queries(row, j);
+    }
+    map.apply(z, balls.limits.row(row));
+    largest = std::max(largest, std::sqrt(map.variance(z)));
+    if ((row + 1) % each == 0) balls.constant.push_back(largest);
+  }
+  return balls;
+}
+
+struct Workspace {
+  TokenAttention attention;
+  TokenAttention::Scratch scratch;
+  Matrix<float> outputs;
+};
+
+// Draws tokens and attends to them: the largest error in each ball, smaller ones included; nothing
+// where it was stopped.
+std::vector<double> errors_of_draw(const Experiment& experiment, const Balls& balls,
+                                   Index tokens_drawn, Index point, Index replicate,
+                                   Workspace& work, const std::stop_token& stop) {
+  Matrix<float> tokens(tokens_drawn, experiment.law.dimension);
+  draw_tokens(experiment.law,
+              {experiment.seed, RandomDomain::synthetic_uniform, static_cast<std::uint32_t>(point),
+               static_cast<std::uint32_t>(replicate)},
+              0, tokens);
+  work.attention.set_tokens(tokens);
+  if (!work.attention.attend(balls.queries, work.outputs, work.scratch, stop)) return {};
+  std::vector<double> errors;
+  double largest = 0;
+  for (Index row = 0; row < work.outputs.rows(); ++row) {
+    double square = 0;
+    for (Index j = 0; j < work.outputs.cols(); ++j) {
+      square += std::pow(work.outputs(row, j) - balls.limits(row, j), 2);
+    }
+    largest = std::max(largest, square);
+    if ((row + 1) % balls.each == 0) errors.push_back(std::sqrt(largest));
+  }
+  return errors;
+}
+
 }  // namespace
 
 bool uniform_errors(const Experiment& experiment, double factor, const std::vector<int>& grid,
                     const std::vector<double>& radii, int replicates, ThreadPool& pool,
                     const std::stop_token& stop, UniformErrors& errors) {
-  const Index d = experiment.law.dimension;
-  const Eigen::MatrixXd root = square_root(experiment.law.covariance());
-  const Eigen::MatrixXd rays = factor * experiment.map * root * directions(experiment, root);
-  const Index each = rays.cols(), count = each * std::ssize(radii);
-  Matrix<float> queries(count, d);  // z = A x, radius by radius
-  Matrix<double> limits(count, d);
-  const LimitMap map(experiment.law, experiment.normalizer);
-  std::vector<double> z(static_cast<std::size_t>(d));
+  const Balls balls = make_balls(experiment, factor, radii);
   errors = {};
-  for (std::size_t r = 0; r < radii.size(); ++r) {
-    double largest = errors.constant.empty() ? 0 : errors.constant.back();
-    for (Index k = 0; k < each; ++k) {
-      const Index row = static_cast<Index>(r) * each + k;
-      for (Index j = 0; j < d; ++j) {
-        queries(row, j) = static_cast<float>(radii[r] * rays(j, k));
-        z[j] = queries(row, j);
-      }
-      map.apply(z, limits.row(row));
-      largest = std::max(largest, std::sqrt(map.variance(z)));
-    }
-    errors.constant.push_back(largest);
-  }
-  struct Workspace {
-    TokenAttention attention;
-    TokenAttention::Scratch scratch;
-    Matrix<float> outputs;
-  };
+  errors.constant = balls.constant;
   std::vector<Workspace> workspaces;
   for (int slot = 0; slot < pool.threads(); ++slot) {
-    workspaces.push_back({TokenAttention(experiment.normalizer), {}, Matrix<float>(count, d)});
+    workspaces.push_back({TokenAttention(experiment.normalizer),
+                          {},
+                          Matrix<float>(balls.queries.rows(), balls.queries.cols())});
   }
-  for (std::size_t point = 0; point < grid.size(); ++point) {
+  for (Index point = 0; point < std::ssize(grid); ++point) {
     Matrix<double> found(std::ssize(radii), replicates);
     pool.for_each_slot(replicates, [&](Index replicate, int slot) {
-      Workspace& kept = workspaces[slot];
-      Matrix<float> tokens(grid[point], d);
-      draw_tokens(experiment.law,
-                  {experiment.seed, RandomDomain::synthetic_uniform,
-                   static_cast<std::uint32_t>(point), static_cast<std::uint32_t>(replicate)},
-                  0, tokens);
-      kept.attention.set_tokens(tokens);
-      if (!kept.attention.attend(queries, kept.outputs, kept.scratch, stop)) return;
-      double largest = 0;
-      for (Index row = 0; row < count; ++row) {
-        double square = 0;
-        for (Index j = 0; j < d; ++j) {
-          square += std::pow(kept.outputs(row, j) - limits(row, j), 2);
-        }
-        largest = std::max(largest, square);
-        if ((row + 1) % each == 0) found(row / each, replicate) = std::sqrt(largest);
-      }
+      const auto drawn =
+          errors_of_draw(experiment, balls, grid[point], point, replicate, workspaces[slot], stop);
+      for (Index ball = 0; ball < std::ssize(drawn); ++ball) found(ball, replicate) = drawn[ball];
     });
     if (stop.stop_requested()) return false;
     errors.error.emplace_back();

@@ -87,12 +87,11 @@ class Lsh final : public Pattern {
   const PatternInfo& info() const override { return info_; }
   std::shared_ptr<const KeyMask> mask(const HeadInput& head) const override {
     if (head.queries.empty() || head.keys.empty()) {
-      throw UsageError(fault("ScanOptions::pattern lsh", "queries and keys",
-                             "a source that holds scores alone",
+      throw UsageError(fault("pattern lsh", "queries and keys", "a source that holds scores alone",
                              "this pattern hashes queries and keys: give a dump with them"));
     }
     LshMask::Buckets queries, keys;
-    const auto number = static_cast<std::uint32_t>(head.layer * 65536 + head.head);
+    const auto number = head_word(head.layer, head.head);
     for (int round = 0; round < rounds_; ++round) {
       Rotation rotation(head.keys.cols(), buckets_, seed_, number, round);
       rotation.hash(head.queries,

@@ -1,13 +1,27 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "headgauge/heads.hpp"
 #include "headgauge/patterns.hpp"
+#include "heads/masked_row.hpp"
 
 namespace headgauge {
 
 void HeadIntervention::apply(HeadInput& head) const {
   if (normalizer != nullptr) head.normalizer = normalizer.get();
-  if (pattern != nullptr) head.visibility = head.visibility.masked(pattern->mask(head));
+  if (pattern == nullptr) return;
+  require_all_keys(head, pattern->info().name);
+  head.visibility = head.visibility.masked(pattern->mask(head));
+}
+
+void require_all_keys(const HeadInput& head, const std::string& changed_by) {
+  const KeyMask* mask = head.visibility.mask();
+  if (mask == nullptr) return;
+  throw UnsupportedError(fault(fmt::format("{} in head {}.{}", changed_by, head.layer, head.head),
+                               "a head that shows every key of its range",
+                               fmt::format("one in which {} hides keys", mask->name()),
+                               "leave one of the two out, or write a pattern that does both"));
 }
 
 std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Index longest) const {
@@ -16,6 +30,22 @@ std::vector<std::string> HeadIntervention::notices(const SourceInfo& source, Ind
   if (pattern != nullptr) notices.push_back(pattern->notice(source, longest));
   std::erase(notices, "");
   return notices;
+}
+
+int first_changed_layer(const HeadInterventions& interventions) {
+  int first = interventions.layers();
+  interventions.each([&](int layer, int, const HeadIntervention& of_head) {
+    if (of_head.changes()) first = std::min(first, layer);
+  });
+  return first;
+}
+
+void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source) {
+  const int layers = interventions.layers(), heads = interventions.heads();
+  if (interventions.empty() || (layers == source.layers && heads == source.heads)) return;
+  throw UsageError(fault("HeadInterventions",
+                         fmt::format("one for each of {} x {} heads", source.layers, source.heads),
+                         fmt::format("{} x {}", layers, heads), "see make_interventions()"));
 }
 
 void HeadSource::intervene(const HeadInterventions& interventions) {

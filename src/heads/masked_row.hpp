@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headgauge/heads.hpp"
@@ -21,6 +22,10 @@ struct KeptKeys {
 // BadInputError if no key is left, or if the mask gives what is not in the range, ascending.
 KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
                      std::span<const float> logits, std::vector<std::uint32_t>& positions);
+
+// Throws UnsupportedError, which names what would change the head, where a mask hides keys of it
+// already: two masks are not put together.
+void require_all_keys(const HeadInput& head, const std::string& changed_by);
 
 // Whether all logits of a row, which is not empty, are -Inf: it sees no key.
 bool sees_nothing(std::span<const float> logits);

@@ -8,15 +8,15 @@ namespace {
 using PatternRegistry = Registry<PatternInfo, Pattern>;
 
 const PatternRegistry& registry() {
-  static const PatternRegistry all({"ScanOptions::pattern", "pattern", "patterns"},
+  static const PatternRegistry all({"pattern", "patterns"},
                                    {window_patterns(), strided_patterns(), content_patterns()});
   return all;
 }
 
 }  // namespace
 
-std::unique_ptr<Pattern> make_pattern(std::string_view spec) {
-  return registry().make(registry().parse(spec));
+std::unique_ptr<Pattern> make_pattern(std::string_view spec, std::string_view option) {
+  return registry().make(registry().parse(spec, option));
 }
 
 const std::vector<PatternInfo>& patterns() {

@@ -56,7 +56,7 @@ class BigBirdMask final : public KeyMask {
       : shape_(shape),
         random_(random),
         seed_(seed),
-        head_(static_cast<std::uint32_t>(head.layer * 65536 + head.head)),
+        head_(head_word(head.layer, head.head)),
         document_(head.document) {}
   std::string name() const override { return "bigbird"; }
   void select(Index query, KeyRange range, std::span<const float>,
@@ -80,7 +80,7 @@ class BigBirdMask final : public KeyMask {
     }
     const std::size_t drawn = std::min(hidden.size(), static_cast<std::size_t>(random_));
     const RandomStream random(seed_, RandomDomain::pattern_random, head_,
-                              static_cast<std::uint32_t>(query + (Index{document_} << 20)));
+                              row_word(query, document_));
     for (std::size_t k = 0; k < drawn; ++k) {
       const double u = random.uniforms(static_cast<std::uint32_t>(k / 2))[k % 2];
       const std::size_t left = hidden.size() - k;

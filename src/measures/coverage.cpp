@@ -7,6 +7,7 @@
 #include "headgauge/results.hpp"
 #include "measures/coordinates.hpp"
 #include "measures/layer_rows.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -88,15 +89,14 @@ Index count_chunks(Index rows) {
   return (rows + kChunk - 1) / kChunk;
 }
 
-// For every head the largest of its means over pairs, and the other head of that pair.
+// For every head the largest of its means over pairs, and the other head of that pair. `means` has
+// those of a head with each after it; it may be empty.
 std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> heads,
-                                                       std::span<const double> means) {
+                                                       const Matrix<double>& means) {
   std::map<int, std::pair<double, int>> largest;
-  if (means.empty()) return largest;
-  Index pair = 0;
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    for (std::size_t j = i + 1; j < heads.size(); ++j) {
-      const double mean = means[pair++];
+  for (Index i = 0; i < means.rows(); ++i) {
+    for (Index j = i + 1; j < means.cols(); ++j) {
+      const double mean = means(i, j);
       for (const auto& [own, other] : {std::pair(i, j), std::pair(j, i)}) {
         const auto found = largest.find(heads[own]);
         if (found == largest.end() || mean > found->second.first) {
@@ -115,16 +115,15 @@ struct Coverage::Layer {
   std::vector<TopSet> sets;
   std::vector<RowSets> rows;
   std::vector<int> heads;
-  std::vector<double> ratios;  // separability: head x length x size
+  std::vector<Matrix<double>> ratios;  // separability, by head: length x size
   std::optional<LayerRows> means;
   Index keys = 0;  // of the longest text
-  Index pairs() const { return std::ssize(heads) * (std::ssize(heads) - 1) / 2; }
 };
 
 // Values of the rows of a layer.
 struct Coverage::Unions {
-  Matrix<double> coverage;     // row x size
-  Matrix<double> independent;  // row x (length x size)
+  Matrix<double> coverage;                  // row x size
+  std::vector<Matrix<double>> independent;  // by length: row x size
 };
 
 Coverage::Coverage(std::vector<int> lengths, std::vector<int> sizes, int slots)
@@ -149,9 +148,10 @@ Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
   layer.rows = split_rows(layer.sets);
   layer.heads = heads_of(layer.sets);
   for (const int head : layer.heads) {
+    Matrix<double>& ratio = layer.ratios.emplace_back(lengths(), sizes());
     for (Index l = 0; l < lengths(); ++l) {
       for (Index s = 0; s < sizes(); ++s) {
-        layer.ratios.push_back(statistics.at(separability_, head, l, s).value);
+        ratio(l, s) = statistics.at(separability_, head, l, s).value;
       }
     }
   }
@@ -168,12 +168,13 @@ Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
 
 Coverage::Unions Coverage::unite(const Layer& layer, ThreadPool& pool) const {
   const Index rows = std::ssize(layer.rows);
-  Unions unions{Matrix<double>(rows, sizes()), Matrix<double>(rows, lengths() * sizes())};
+  Unions unions{Matrix<double>(rows, sizes()),
+                std::vector<Matrix<double>>(lengths(), Matrix<double>(rows, sizes()))};
   const auto unite_row = [&](Index r, Index length, int size, KeyUnion& keys) {
     keys.clear();
     for (const TopSet& set : layer.rows[r]) {
       const Index head = std::ranges::lower_bound(layer.heads, set.head) - layer.heads.begin();
-      const double p = layer.ratios[head * lengths() * sizes() + cell(length, size)];
+      const double p = layer.ratios[head](length, size);
       const auto members = sets_.members(set, sizes_[size]);
       for (Index k = 0; k < std::ssize(members); ++k) {
         KeyUnion::Entry& key = keys.add(members[k]);
@@ -182,7 +183,7 @@ Coverage::Unions Coverage::unite(const Layer& layer, ThreadPool& pool) const {
       }
     }
     unions.coverage(r, size) = keys.distinguishable();
-    unions.independent(r, cell(length, size)) = keys.independent();
+    unions.independent[length](r, size) = keys.independent();
   };
   pool.for_each(count_chunks(rows), [&](Index c) {
     KeyUnion keys(layer.keys);
@@ -201,35 +202,32 @@ Coverage::Unions Coverage::unite(const Layer& layer, ThreadPool& pool) const {
 
 void Coverage::average(const Layer& layer, const Unions& unions, LayerResult& result) const {
   const auto heads = static_cast<double>(layer.heads.size());
+  result.coverage = result.independent = result.paper = Matrix<Estimate>(lengths(), sizes());
   for (Index l = 0; l < lengths(); ++l) {
     for (Index s = 0; s < sizes(); ++s) {
-      result.coverage.push_back(
-          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.coverage(r, s); }));
+      result.coverage(l, s) =
+          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.coverage(r, s); });
       double sum = 0;
-      for (Index h = 0; h < std::ssize(layer.heads); ++h) {
-        sum += layer.ratios[h * lengths() * sizes() + cell(l, s)];
-      }
-      Estimate alone;
-      if (!std::isnan(sum)) {
-        alone = layer.means->mean(l, sizes_[s],
-                                  [&](Index r) { return unions.independent(r, cell(l, s)); });
-      }
-      result.independent.push_back(alone);
-      result.paper.push_back(alone.rows > 0 ? 1.0 - std::pow(1.0 - sum / heads, heads)
-                                            : kUndefined);
+      for (const Matrix<double>& ratio : layer.ratios) sum += ratio(l, s);
+      if (std::isnan(sum)) continue;
+      const Estimate alone =
+          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.independent[l](r, s); });
+      result.independent(l, s) = alone;
+      if (alone.rows == 0) continue;
+      result.paper(l, s).value = 1.0 - std::pow(1.0 - sum / heads, heads);
+      result.paper(l, s).rows = alone.rows;
     }
   }
 }
 
-// The mean Jaccard overlap of the clear top keys for every pair of heads, at the longest length;
-// empty where no row counts.
-std::vector<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) const {
-  const Index rows = std::ssize(layer.rows), pairs = layer.pairs();
-  if (pairs == 0) return {};
-  Matrix<double> sums(count_chunks(rows), pairs + 1);  // the last column adds up weights
-  pool.for_each(sums.rows(), [&](Index c) {
+// The mean Jaccard overlap of the clear top keys of every head with each after it, at the longest
+// length; empty where no row counts.
+Matrix<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) const {
+  const Index rows = std::ssize(layer.rows), heads = std::ssize(layer.heads);
+  std::vector<Matrix<double>> sums(count_chunks(rows), Matrix<double>(heads, heads));
+  std::vector<double> weights(sums.size(), 0.0);
+  pool.for_each(std::ssize(sums), [&](Index c) {
     KeyUnion keys(layer.keys);
-    const std::span<double> sum = sums.row(c);
     for (Index r = c * kChunk; r < std::min(rows, (c + 1) * kChunk); ++r) {
       const RowSets& row = layer.rows[r];
       const double weight = layer.means->weight(r, lengths() - 1);
@@ -237,32 +235,33 @@ std::vector<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) cons
           row.size() != layer.heads.size()) {
         continue;
       }
-      Index pair = 0;
-      for (std::size_t i = 0; i < row.size(); ++i) {
+      for (Index i = 0; i < heads; ++i) {
         keys.clear();
         for (const std::uint32_t key : sets_.members(row[i], row[i].clear)) keys.add(key);
-        for (std::size_t j = i + 1; j < row.size(); ++j) {
+        for (Index j = i + 1; j < heads; ++j) {
           double both = 0;
           for (const std::uint32_t key : sets_.members(row[j], row[j].clear)) {
             both += keys.has(key);
           }
           const double either = row[i].clear + row[j].clear - both;
           // Heads that put no key above the rest agree on none.
-          sum[pair++] += weight * (either > 0 ? both / either : 0.0);
+          sums[c](i, j) += weight * (either > 0 ? both / either : 0.0);
         }
       }
-      sum[pairs] += weight;
+      weights[c] += weight;
     }
   });
-  std::vector<double> total(pairs + 1, 0.0);
-  for (Index c = 0; c < sums.rows(); ++c) {
-    for (Index p = 0; p <= pairs; ++p) total[p] += sums(c, p);
-  }
-  const double weight = total.back();
-  total.pop_back();
+  double weight = 0;
+  for (const double of_chunk : weights) weight += of_chunk;
   if (weight == 0) return {};
-  for (double& mean : total) mean /= weight;
-  return total;
+  Matrix<double> means(heads, heads);
+  for (Index i = 0; i < heads; ++i) {
+    for (Index j = i + 1; j < heads; ++j) {
+      for (const Matrix<double>& sum : sums) means(i, j) += sum(i, j);
+      means(i, j) /= weight;
+    }
+  }
+  return means;
 }
 
 void Coverage::end_layer(int number, const LayerStatistics& statistics, ThreadPool& pool) {
@@ -282,24 +281,21 @@ void Coverage::derive(Results& results) const {
   const auto place_of = [&](const LayerResult& result) {
     return std::ranges::find(layers, result.layer) - layers.begin();
   };
-  const auto each_cell = [&](const char* name, auto value_of) {
-    LabelledArray& metric = results.add_metric(name, {"layer", "length", "top_n"}, "1");
-    metric.with_standard_errors().with_rows();
+  const auto write = [&](const char* name, Matrix<Estimate> LayerResult::*values) {
+    LabelledArray& metric = add_declared(results, name).with_standard_errors().with_rows();
     for (const LayerResult& result : results_) {
-      for (Index c = 0; c < lengths() * sizes(); ++c) {
-        metric.set({place_of(result), c / sizes(), c % sizes()}, value_of(result, c));
+      for (Index l = 0; l < lengths(); ++l) {
+        for (Index s = 0; s < sizes(); ++s) {
+          metric.set({place_of(result), l, s}, (result.*values)(l, s));
+        }
       }
     }
   };
-  each_cell("union_coverage", [](const LayerResult& layer, Index c) { return layer.coverage[c]; });
-  each_cell("union_coverage_independent",
-            [](const LayerResult& layer, Index c) { return layer.independent[c]; });
-  each_cell("union_coverage_paper", [](const LayerResult& layer, Index c) {
-    return Estimate{layer.paper[c], kUndefined, layer.independent[c].rows};
-  });
+  write("union_coverage", &LayerResult::coverage);
+  write("union_coverage_independent", &LayerResult::independent);
+  write("union_coverage_paper", &LayerResult::paper);
   for (const bool partner : {false, true}) {
-    LabelledArray& metric = results.add_metric(partner ? "top_overlap_partner" : "top_overlap",
-                                               {"layer", "head"}, partner ? "head" : "1");
+    LabelledArray& metric = add_declared(results, partner ? "top_overlap_partner" : "top_overlap");
     for (const LayerResult& result : results_) {
       for (Index h = 0; h < std::ssize(heads); ++h) {
         const auto found = result.overlap.find(heads[h]);

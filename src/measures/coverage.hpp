@@ -30,8 +30,7 @@ class Coverage {
  private:
   struct LayerResult {
     int layer = 0;
-    std::vector<Estimate> coverage, independent;  // length x size
-    std::vector<double> paper;
+    Matrix<Estimate> coverage, independent, paper;  // length x size
     std::map<int, std::pair<double, int>> overlap;  // by head: largest overlap, partner
   };
   struct Layer;
@@ -40,11 +39,10 @@ class Coverage {
   Layer collect(const LayerStatistics& statistics) const;
   Unions unite(const Layer& layer, ThreadPool& pool) const;
   void average(const Layer& layer, const Unions& unions, LayerResult& result) const;
-  std::vector<double> overlap(const Layer& layer, ThreadPool& pool) const;
+  Matrix<double> overlap(const Layer& layer, ThreadPool& pool) const;
 
   Index lengths() const { return std::ssize(lengths_); }
   Index sizes() const { return std::ssize(sizes_); }
-  Index cell(Index length, Index size) const { return length * sizes() + size; }
 
   std::vector<int> lengths_, sizes_;
   MetricHandle separability_;

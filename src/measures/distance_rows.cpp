@@ -169,10 +169,9 @@ void DistanceRows::measure_sampled(const RowBlock& rows, const SelectionBlock& b
   for (Index r = 0; r < block.rows(); ++r) {
     const auto& line = block.line(r);
     if (line.sizes == 0) continue;
-    const RandomStream random(
-        plan.seed, RandomDomain::monte_carlo_subset,
-        static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-        static_cast<std::uint32_t>(rows.rows[r].query + (Index{head.document} << 20)));
+    const RandomStream random(plan.seed, RandomDomain::monte_carlo_subset,
+                              head_word(head.layer, head.head),
+                              row_word(rows.rows[r].query, head.document));
     const auto estimates =
         sampled_.draw(line, *block.space().gram, block.sizes_of(r), plan.draws, random);
     for (int s = 0; s < line.sizes; ++s) {

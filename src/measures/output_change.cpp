@@ -82,9 +82,13 @@ class PackedHead {
 
 class OutputChange final : public Measure {
  public:
-  explicit OutputChange(int slots) : work_(slots) {}
-  OutputChange(TriedInterventions tried, const SourceInfo& source, int slots, std::uint64_t seed)
-      : tried_(std::move(tried)), heads_(source.heads), seed_(seed), work_(slots) {}
+  OutputChange(MeasureOptions::Changed changed, int slots)
+      : by_pattern_(changed == MeasureOptions::Changed::pattern), work_(slots) {}
+  OutputChange(TriedInterventions tried, int slots, std::uint64_t seed)
+      : tried_(std::move(tried)),
+        by_pattern_(tried_->dimension == "pattern"),
+        seed_(seed),
+        work_(slots) {}
 
   void declare(MetricRegistry& metrics) override {
     if (tried_) metrics.coord(tried_->dimension, tried_->labels);
@@ -93,15 +97,14 @@ class OutputChange final : public Measure {
       if (tried_) metric.dims = {tried_->dimension};
       return metrics.add(metric);
     };
-    const bool by_pattern = !tried_ || tried_->dimension == "pattern";
-    if (by_pattern) kept_mass_ = add("kept_mass");
+    if (by_pattern_) kept_mass_ = add("kept_mass");
     output_change_ = add("output_change");
-    if (!tried_ || !by_pattern) return;
+    if (!tried_ || !by_pattern_) return;
     entropy_deficit_ = add("entropy_deficit");
     entropy_deficit_random_ = add("entropy_deficit_random");
   }
 
-  MeasureNeeds needs() const override { return {.weights = true, .unmasked = !tried_}; }
+  MeasureNeeds needs() const override { return {.weights = true, .original = !tried_}; }
 
   std::size_t bytes(const SourceInfo& source, Index longest) const override {
     const Index tile = kBlockRows * (longest + 2 * source.head_dim);
@@ -119,7 +122,7 @@ class OutputChange final : public Measure {
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
     const KeyRange keys = keys_of(block);
     if (keys.size() <= 0) return;
-    if (!tried_) measure_kept_mass(block, sink);
+    if (!tried_ && by_pattern_) measure_kept_mass(block, sink);
     if (block.head->values.empty()) return;
     Work& work = work_[slot];
     prepare(block.size(), keys, block.head->values.cols(), work);
@@ -157,23 +160,25 @@ class OutputChange final : public Measure {
   };
 
   const HeadIntervention& of_head(Index k, const HeadInput& head) const {
-    return (*tried_->interventions[k])[head.layer * heads_ + head.head];
+    return (*tried_->interventions[k])(head.layer, head.head);
   }
 
   void apply_interventions(const HeadInput& head) {
     changed_heads_.assign(tried_->interventions.size(), std::nullopt);
     for (std::size_t k = 0; k < changed_heads_.size(); ++k) {
       const HeadIntervention& intervention = of_head(static_cast<Index>(k), head);
-      if (intervention.changes()) intervention.apply(changed_heads_[k].emplace(head));
+      if (!intervention.changes()) continue;
+      require_all_keys(head, "an intervention");
+      intervention.apply(changed_heads_[k].emplace(head));
     }
   }
 
-  // The row as it is without an intervention: that of the block, or what a pattern has left of it.
+  // The row as it is without an intervention: that of the block, or what the scan has changed.
   OriginalRow original_of(const Row& row) const {
     if (tried_) return {row.keys, row.weights, row.sums.abs_mass};
     double mass = 0;
-    for (const float w : row.unmasked) mass += std::abs(static_cast<double>(w));
-    return {row.unmasked_keys, row.unmasked, mass};
+    for (const float w : row.original) mass += std::abs(static_cast<double>(w));
+    return {row.original_keys, row.original, mass};
   }
 
   // The columns of the matrix of weights: all keys that the original rows see, in a comparison from
@@ -181,7 +186,7 @@ class OutputChange final : public Measure {
   KeyRange keys_of(const RowBlock& block) const {
     KeyRange all;
     for (const Row& row : block.rows) {
-      const KeyRange keys = tried_ ? row.keys : row.unmasked_keys;
+      const KeyRange keys = tried_ ? row.keys : row.original_keys;
       if (keys.size() == 0) continue;
       all.begin = all.size() == 0 ? keys.begin : std::min(all.begin, keys.begin);
       all.end = std::max(all.end, keys.end);
@@ -240,11 +245,11 @@ class OutputChange final : public Measure {
     }
   }
 
-  // Turns the weights of the original rows into what the pattern adds to them, a' - a.
+  // Turns the weights of the original rows into what the scan adds to them, a' - a.
   static void subtract_original(const RowBlock& block, KeyRange keys, Work& work) {
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
-      if (row.unmasked.empty()) continue;
+      if (row.original.empty()) continue;
       const std::span<float> change = work.weights.row(r);
       for (float& w : change) w = -w;
       for (Index i = 0; i < row.n(); ++i) change[row.key(i) - keys.begin] += row.weights[i];
@@ -284,9 +289,8 @@ class OutputChange final : public Measure {
   double random_deficit(const HeadInput& head, const Row& row, Index count,
                         std::vector<float>& drawn) const {
     drawn.assign(row.weights.begin(), row.weights.end());
-    const RandomStream random(seed_, RandomDomain::random_keys,
-                              static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-                              static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)));
+    const RandomStream random(seed_, RandomDomain::random_keys, head_word(head.layer, head.head),
+                              row_word(row.query, head.document));
     std::array<std::uint32_t, 4> words{};
     for (Index i = 0; i < count; ++i) {
       if (i % 4 == 0) words = random.block(static_cast<std::uint32_t>(i / 4));
@@ -295,9 +299,9 @@ class OutputChange final : public Measure {
     return entropy_deficit(std::span(drawn).first(count), count);
   }
 
-  // Absent: the heads of the scan are under a pattern already, and Row::unmasked is the original.
+  // Absent: the heads of the scan are changed already, and Row::original is what they were.
   std::optional<TriedInterventions> tried_;
-  int heads_ = 0;
+  bool by_pattern_;
   std::uint64_t seed_ = 0;
   MetricHandle kept_mass_, output_change_, entropy_deficit_, entropy_deficit_random_;
   std::vector<std::optional<HeadInput>> changed_heads_;  // the present head under each intervention
@@ -307,13 +311,13 @@ class OutputChange final : public Measure {
 
 }  // namespace
 
-std::unique_ptr<Measure> make_output_change(TriedInterventions tried, const SourceInfo& source,
-                                            int slots, std::uint64_t seed) {
-  return std::make_unique<OutputChange>(std::move(tried), source, slots, seed);
+std::unique_ptr<Measure> make_output_change(TriedInterventions tried, int slots,
+                                            std::uint64_t seed) {
+  return std::make_unique<OutputChange>(std::move(tried), slots, seed);
 }
 
-std::unique_ptr<Measure> make_pattern_change(int slots) {
-  return std::make_unique<OutputChange>(slots);
+std::unique_ptr<Measure> make_scan_change(MeasureOptions::Changed changed, int slots) {
+  return std::make_unique<OutputChange>(changed, slots);
 }
 
 }  // namespace headgauge

@@ -23,11 +23,11 @@ struct TriedInterventions {
 // "pattern", kept_mass, the share of the head's weight that lies on the keys that are left, and
 // entropy_deficit, log n - entropy on these keys, beside that on as many keys drawn at random. All
 // are undefined for heads that an intervention does not change. The source must have values.
-std::unique_ptr<Measure> make_output_change(TriedInterventions tried, const SourceInfo& source,
-                                            int slots, std::uint64_t seed);
+std::unique_ptr<Measure> make_output_change(TriedInterventions tried, int slots,
+                                            std::uint64_t seed);
 
-// Measures kept_mass and output_change of heads that are measured under a pattern, against the same
-// heads without it; without values kept_mass alone.
-std::unique_ptr<Measure> make_pattern_change(int slots);
+// Measures output_change of heads that are measured under what the scan changes, against the same
+// heads without it, and under a pattern kept_mass; without values kept_mass alone.
+std::unique_ptr<Measure> make_scan_change(MeasureOptions::Changed changed, int slots);
 
 }  // namespace headgauge

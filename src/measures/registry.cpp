@@ -43,8 +43,10 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
       return source.has_x;
     case loss:
       return source.has_loss;
-    case pattern:
-      return options.masked;
+    case intervention:
+      // Under a normalizer the change of the output is all that is measured.
+      return options.changed == MeasureOptions::Changed::pattern ||
+             (options.changed == MeasureOptions::Changed::normalizer && source.has_values);
   }
   return false;
 }
@@ -71,7 +73,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
-  if (wanted("counterfactual")) measures.push_back(make_pattern_change(slots));
+  if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
   return measures;
 }
 

@@ -16,6 +16,7 @@
 #include "measures/selection_sums.hpp"
 #include "measures/separability.hpp"
 #include "measures/separability_nulls.hpp"
+#include "results/declared.hpp"
 
 namespace headgauge {
 namespace {
@@ -302,8 +303,7 @@ void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Re
 void SelectionMeasure::derive_sampled_error(std::span<const LayerStatistics* const> layers,
                                             Results& results) const {
   const std::vector<int> heads = coordinate_numbers(results, "head");
-  LabelledArray& metric = results.add_metric("expected_distance_sampled_error",
-                                             {"layer", "head", "length", "top_n"}, "1");
+  LabelledArray& metric = add_declared(results, "expected_distance_sampled_error");
   metric.each([&](std::span<const Index> cell, std::size_t at) {
     const Estimate variance =
         layers[cell[0]]->at(distance_.sampled_variance, heads[cell[1]], cell[2], cell[3]);

@@ -34,8 +34,8 @@ bool SeparabilityNulls::has(Index r, Index every) const {
 RandomStream SeparabilityNulls::random(Index r, RandomDomain domain) const {
   const HeadInput& head = *rows_->head;
   const Index query = rows_->rows[r].query;
-  return {spaces_->plan.seed, domain, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-          static_cast<std::uint32_t>(query + (Index{head.document} << 20))};
+  return {spaces_->plan.seed, domain, head_word(head.layer, head.head),
+          row_word(query, head.document)};
 }
 
 // The rows that the sphere has too come first.

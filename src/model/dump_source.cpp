@@ -94,6 +94,7 @@ class DumpSource final : public HeadSource {
   }
 
   void intervene(const HeadInterventions& interventions) override {
+    require_all_heads(interventions, info_);
     interventions_ = interventions;
   }
 
@@ -169,9 +170,7 @@ class DumpSource final : public HeadSource {
     }
     if (info_.has_values) head.values = in_context(values_.matrix(head.kv_head));
     if (info_.has_x) head.x = vectors(layer, head.kv_head);
-    if (!interventions_.empty()) {
-      interventions_[layer * info_.heads + h].apply(head);
-    }
+    if (!interventions_.empty()) interventions_(layer, h).apply(head);
     return head;
   }
 

@@ -42,6 +42,94 @@ void add_difference(std::span<const float> probability, std::span<const float> r
   sums.difference = sums.difference * std::exp(before - all) + mean * std::exp(chunk - all);
 }
 
+// The streams of some variants beside the model's own, chunk of the vocabulary by chunk.
+class NextTokenSums {
+ public:
+  NextTokenSums(MatrixView<const float> reference, std::span<const MatrixView<const float>> hidden,
+                std::span<const int> targets, float cap, Index longest_chunk, int slots)
+      : reference_(reference),
+        hidden_(hidden),
+        targets_(targets),
+        cap_(cap),
+        rows_(compares() ? reference.rows() : std::ssize(targets)),
+        sums_(hidden.size(), std::vector<RowSums>(rows_)),
+        partition_(rows_, kNothing),
+        longest_chunk_(longest_chunk),
+        buffers_(slots) {}
+
+  Index rows() const { return rows_; }
+
+  // Adds the tokens from `first` on, whose vectors are packed, to rows [row, row + count).
+  void add(const PackedMatrix& packed, Index first, Index row, Index count, int slot) {
+    ChunkBuffers& buffer = buffers_[slot];
+    if (buffer.logits.empty()) {
+      buffer.logits = Matrix<float>(kForwardRows, longest_chunk_);
+      if (compares()) buffer.reference = buffer.probability = buffer.logits;
+    }
+    const Index size = packed.cols();
+    const auto part = [&](Matrix<float>& all) { return all.view().block(0, count, 0, size); };
+    const MatrixView<float> logits = part(buffer.logits), original = part(buffer.reference);
+    const MatrixView<float> probability = part(buffer.probability);
+    double share[kForwardRows];  // log sum exp of the reference over the chunk
+    if (compares()) {
+      multiply(reference_, packed, row, original);
+      for (Index r = 0; r < count; ++r) {
+        share[r] = softmax_row(original.row(r), probability.row(r)).log_sum_exp;
+      }
+    }
+    for (std::size_t h = 0; h < hidden_.size(); ++h) {
+      multiply(hidden_[h], packed, row, logits);
+      for (Index r = 0; r < count; ++r) {
+        const Index at = row + r;
+        RowSums& sum = sums_[h][at];
+        sum.partition = log_add(sum.partition, softmax_row(logits.row(r), {}).log_sum_exp);
+        const Index local = at < std::ssize(targets_) ? targets_[at] - first : -1;
+        if (local >= 0 && local < size) sum.target = logits(r, local);
+        if (!compares()) continue;
+        add_difference(probability.row(r), original.row(r), logits.row(r), partition_[at], share[r],
+                       sum);
+      }
+    }
+    for (Index r = 0; compares() && r < count; ++r) {
+      partition_[row + r] = log_add(partition_[row + r], share[r]);
+    }
+  }
+
+  std::vector<NextTokens> found() const {
+    std::vector<NextTokens> found(hidden_.size());
+    for (std::size_t h = 0; h < hidden_.size(); ++h) {
+      for (std::size_t r = 0; r < targets_.size(); ++r) {
+        found[h].losses.push_back(sums_[h][r].partition - sums_[h][r].target);
+      }
+      for (std::size_t r = 0; compares() && r < partition_.size(); ++r) {
+        // E[l - l'] - Z + Z', which is never negative but for rounding.
+        const double divergence = sums_[h][r].difference - partition_[r] + sums_[h][r].partition;
+        found[h].divergence.push_back(std::max(0.0, divergence));
+      }
+    }
+    return found;
+  }
+
+ private:
+  bool compares() const { return !reference_.empty(); }
+  // The logits of some rows of a stream.
+  void multiply(MatrixView<const float> stream, const PackedMatrix& packed, Index row,
+                MatrixView<float> logits) const {
+    gemm(stream.block(row, logits.rows(), 0, stream.cols()), packed, logits);
+    for (Index r = 0; r < logits.rows(); ++r) soft_cap(logits.row(r), cap_);
+  }
+
+  MatrixView<const float> reference_;
+  std::span<const MatrixView<const float>> hidden_;
+  std::span<const int> targets_;
+  float cap_;
+  Index rows_;
+  std::vector<std::vector<RowSums>> sums_;  // by variant and row
+  std::vector<double> partition_;           // log sum exp of the reference, by row
+  Index longest_chunk_;
+  std::vector<ChunkBuffers> buffers_;  // by slot
+};
+
 }  // namespace
 
 std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
@@ -49,15 +137,8 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
                                             const TensorView& weight, std::span<const int> targets,
                                             float cap, ThreadPool& pool) {
   const Index vocabulary = weight.shape[0], width = weight.shape[1];
-  const bool compares = !reference.empty();
-  const auto with_target = std::ssize(targets);
-  const Index rows = compares ? reference.rows() : with_target;
-  std::vector<std::vector<RowSums>> sums(hidden.size(),
-                                         std::vector<RowSums>(static_cast<std::size_t>(rows)));
-  std::vector<double> partition(static_cast<std::size_t>(rows), kNothing);  // of the reference
-
   Matrix<float> chunk(std::min(kChunk, vocabulary), width);
-  std::vector<ChunkBuffers> buffers(static_cast<std::size_t>(pool.threads()));
+  NextTokenSums sums(reference, hidden, targets, cap, chunk.rows(), pool.threads());
   PackedMatrix packed;
   for (Index first = 0; first < vocabulary; first += kChunk) {
     const Index size = std::min(kChunk, vocabulary - first);
@@ -69,57 +150,11 @@ std::vector<NextTokens> compare_next_tokens(MatrixView<const float> reference,
       weight.widen({wide.data(), static_cast<std::size_t>(count * width)}, (first + token) * width);
       packed.put_panel(wide, panel);
     });
-    for_row_blocks(pool, rows, [&](Index row, Index count, int slot) {
-      ChunkBuffers& buffer = buffers[slot];
-      if (buffer.logits.empty()) {
-        buffer.logits = Matrix<float>(kForwardRows, chunk.rows());
-        if (compares) buffer.reference = buffer.probability = buffer.logits;
-      }
-      const MatrixView<float> logits = buffer.logits.view().block(0, count, 0, size);
-      const MatrixView<float> original = buffer.reference.view().block(0, count, 0, size);
-      const MatrixView<float> probability = buffer.probability.view().block(0, count, 0, size);
-      double share[kForwardRows];  // log sum exp of the reference over the chunk
-      if (compares) {
-        gemm(reference.block(row, count, 0, width), packed, original);
-        for (Index r = 0; r < count; ++r) {
-          soft_cap(original.row(r), cap);
-          share[r] = softmax_row(original.row(r), probability.row(r)).log_sum_exp;
-        }
-      }
-      for (std::size_t h = 0; h < hidden.size(); ++h) {
-        gemm(hidden[h].block(row, count, 0, width), packed, logits);
-        for (Index r = 0; r < count; ++r) {
-          const auto at = static_cast<std::size_t>(row + r);
-          soft_cap(logits.row(r), cap);
-          RowSums& sum = sums[h][at];
-          sum.partition = log_add(sum.partition, softmax_row(logits.row(r), {}).log_sum_exp);
-          const Index local = row + r < with_target ? targets[at] - first : -1;
-          if (local >= 0 && local < size) sum.target = logits(r, local);
-          if (compares) {
-            add_difference(probability.row(r), original.row(r), logits.row(r), partition[at],
-                           share[r], sum);
-          }
-        }
-      }
-      for (Index r = 0; compares && r < count; ++r) {
-        double& all = partition[row + r];
-        all = log_add(all, share[r]);
-      }
+    for_row_blocks(pool, sums.rows(), [&](Index row, Index count, int slot) {
+      sums.add(packed, first, row, count, slot);
     });
   }
-
-  std::vector<NextTokens> found(hidden.size());
-  for (std::size_t h = 0; h < hidden.size(); ++h) {
-    for (std::size_t r = 0; r < targets.size(); ++r) {
-      found[h].losses.push_back(sums[h][r].partition - sums[h][r].target);
-    }
-    for (std::size_t r = 0; compares && r < partition.size(); ++r) {
-      // E[l - l'] - Z + Z', which is never negative but for rounding.
-      const double divergence = sums[h][r].difference - partition[r] + sums[h][r].partition;
-      found[h].divergence.push_back(std::max(0.0, divergence));
-    }
-  }
-  return found;
+  return sums.found();
 }
 
 }  // namespace headgauge

@@ -44,25 +44,7 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   const ConfigReader scaling = given ? config.child(key) : config;
   const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
   theta_ = positive_or(theta, "rope_theta", 10000.0);
-  if (given) {
-    const char* const field = read_name(scaling, nested);
-    static constexpr std::array<std::pair<const char*, Kind>, 6> kinds{{
-        {"default", Kind::standard},
-        {"linear", Kind::linear},
-        {"dynamic", Kind::dynamic},
-        {"yarn", Kind::yarn},
-        {"longrope", Kind::longrope},
-        {"llama3", Kind::llama3},
-    }};
-    const auto known =
-        std::ranges::find_if(kinds, [&](const auto& kind) { return name_ == kind.first; });
-    if (known == kinds.end()) {
-      throw UnsupportedError(fault(scaling.where(field),
-                                   "default, linear, dynamic, yarn, longrope or llama3",
-                                   "\"" + name_ + "\"", "headgauge cannot run this RoPE scaling"));
-    }
-    kind_ = known->second;
-  }
+  if (given) read_kind(scaling, nested);
   // The families here turn whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
     if (reader.get_or("partial_rotary_factor", 1.0) != 1.0) {
@@ -73,6 +55,30 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
     }
   }
   short_ = plain(theta_);
+  read_scaling(config, scaling, nested);
+}
+
+void Rope::read_kind(const ConfigReader& scaling, bool nested) {
+  const char* const field = read_name(scaling, nested);
+  static constexpr std::array<std::pair<const char*, Kind>, 6> kinds{{
+      {"default", Kind::standard},
+      {"linear", Kind::linear},
+      {"dynamic", Kind::dynamic},
+      {"yarn", Kind::yarn},
+      {"longrope", Kind::longrope},
+      {"llama3", Kind::llama3},
+  }};
+  const auto known =
+      std::ranges::find_if(kinds, [&](const auto& kind) { return name_ == kind.first; });
+  if (known == kinds.end()) {
+    throw UnsupportedError(fault(scaling.where(field),
+                                 "default, linear, dynamic, yarn, longrope or llama3",
+                                 "\"" + name_ + "\"", "headgauge cannot run this RoPE scaling"));
+  }
+  kind_ = known->second;
+}
+
+void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
   switch (kind_) {
     case Kind::standard:
       break;

@@ -33,6 +33,10 @@ class Rope {
   enum class Kind { standard, linear, dynamic, yarn, longrope, llama3 };
   // Reads name_; the field that it stands in.
   const char* read_name(const ConfigReader& scaling, bool nested);
+  // Reads name_ and kind_.
+  void read_kind(const ConfigReader& scaling, bool nested);
+  // Reads what the scaling of that kind needs.
+  void read_scaling(const ConfigReader& config, const ConfigReader& scaling, bool nested);
   // The frequencies without scaling.
   std::vector<double> plain(double theta) const;
   void read_yarn(const ConfigReader& scaling);

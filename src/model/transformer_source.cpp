@@ -69,12 +69,11 @@ class TransformerSource final : public ModelSource {
   }
 
   void intervene(const HeadInterventions& interventions) override {
+    require_all_heads(interventions, info_);
     interventions_ = interventions;
     first_layer_ = 0;
-    const auto first = std::ranges::find_if(interventions_, &HeadIntervention::changes);
-    const auto from = static_cast<int>(first - interventions_.begin()) / info_.heads;
     const bool kept = kept_layer_ > 0 && !states_.empty() && !states_.front().kept.empty();
-    if (kept && from >= kept_layer_) {
+    if (kept && first_changed_layer(interventions_) >= kept_layer_) {
       first_layer_ = kept_layer_;
       for (DocumentState& state : states_) copy(state.kept, state.residual);
     } else if (!states_.empty()) {
@@ -110,7 +109,7 @@ class TransformerSource final : public ModelSource {
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
-                                            std::span<const HeadInterventions> variants) override {
+                                            std::span<const LayerInterventions> variants) override {
     const DocumentState& state = states_[document];
     const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
     const std::size_t at_once = std::max<std::size_t>(1, variant_bytes_ / (stream * sizeof(float)));
@@ -227,9 +226,7 @@ class TransformerSource final : public ModelSource {
                   (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
         break;
     }
-    if (!interventions_.empty()) {
-      interventions_[head.layer * info_.heads + head.head].apply(head);
-    }
+    if (!interventions_.empty()) interventions_(head.layer, head.head).apply(head);
   }
 
   // The heads of the loaded layer, from what entered it.
@@ -241,7 +238,7 @@ class TransformerSource final : public ModelSource {
 
   // Only what the variants change is computed again in the layer itself: their heads' outputs.
   std::vector<NextTokens> try_some(int layer, int document,
-                                   std::span<const HeadInterventions> variants) {
+                                   std::span<const LayerInterventions> variants) {
     const DocumentState& state = states_[document];
     std::vector<Matrix<float>> streams(variants.size());
     for (std::size_t v = 0; v < variants.size(); ++v) {

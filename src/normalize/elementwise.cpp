@@ -115,7 +115,7 @@ std::unique_ptr<Normalizer> make_relu(const NormalizerInfo& info) {
   const double power = info.parameters.number("power");
   parts.power = info.parameters.number("alpha");
   if (h != "relu" && power != 1) {
-    throw UsageError(fault("ScanOptions::normalizer relu, parameter power", "1 unless h=relu",
+    throw UsageError(fault("normalizer relu, parameter power", "1 unless h=relu",
                            fmt::format("{} with h={}", power, h), "leave one of them out"));
   }
   parts.h = h == "relu" && power != 1 ? relu_power(power) : scalar_function(h);

@@ -13,7 +13,7 @@ using NormalizerRegistry = Registry<NormalizerInfo, Normalizer>;
 
 const NormalizerRegistry& registry() {
   static const NormalizerRegistry all(
-      {"ScanOptions::normalizer", "normalizer", "normalizers"},
+      {"normalizer", "normalizers"},
       {scaled_softmax_normalizers(), adaptive_normalizers(), entmax_normalizers(),
        sink_normalizers(), elementwise_normalizers(), signed_normalizers(), top_k_normalizers(),
        pointwise_normalizers(), stieltjes_normalizers()});
@@ -111,16 +111,16 @@ void read_parameters(const SpecOption& option, std::string_view spec, Parameters
                          "\"" + values.front().key + "\"", "remove it or correct its name"));
 }
 
-NormalizerInfo parse_normalizer(std::string_view spec) {
-  return registry().parse(spec);
+NormalizerInfo parse_normalizer(std::string_view spec, std::string_view option) {
+  return registry().parse(spec, option);
 }
 
 std::unique_ptr<Normalizer> make_normalizer(const NormalizerInfo& info) {
   return registry().make(info);
 }
 
-std::unique_ptr<Normalizer> make_normalizer(std::string_view spec) {
-  return make_normalizer(parse_normalizer(spec));
+std::unique_ptr<Normalizer> make_normalizer(std::string_view spec, std::string_view option) {
+  return make_normalizer(parse_normalizer(spec, option));
 }
 
 const std::vector<NormalizerInfo>& normalizers() {

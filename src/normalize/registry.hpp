@@ -12,12 +12,12 @@
 
 namespace headgauge {
 
-// Where a spec is given, for errors: "ScanOptions::normalizer", a "normalizer", listed by
-// `headgauge normalizers`.
+// What is asked for, for errors: a "normalizer" in "ScanOptions::normalizer", listed by `headgauge
+// normalizers`.
 struct SpecOption {
-  std::string name;
   std::string what;
   std::string command;
+  std::string name = {};  // of the option
 };
 
 // Splits "name:key=value,..." and returns the index of its name among `known`; throws UsageError
@@ -51,13 +51,18 @@ class Registry {
     }
   }
   const std::vector<Info>& infos() const { return infos_; }
-  Info parse(std::string_view spec) const {
-    Info info = infos_[find_name(option_, spec, names_)];
-    read_parameters(option_, spec, info.parameters);
+  // `option`: where the spec is given.
+  Info parse(std::string_view spec, std::string_view option) const {
+    SpecOption asked = option_;
+    asked.name = option;
+    Info info = infos_[find_name(asked, spec, names_)];
+    read_parameters(asked, spec, info.parameters);
     return info;
   }
   std::unique_ptr<Made> make(const Info& info) const {
-    return makers_[find_name(option_, info.name, names_)](info);
+    SpecOption asked = option_;
+    asked.name = "the name of the " + option_.what;
+    return makers_[find_name(asked, info.name, names_)](info);
   }
 
  private:

@@ -104,41 +104,31 @@ std::optional<Lemma1Constants> ScaledSoftmax::lemma1_constants(double range) con
   return Lemma1Constants{std::exp(-spread), std::exp(spread)};
 }
 
-NormalizerEntries scaled_softmax_normalizers() {
-  using Made = std::unique_ptr<Normalizer>;
-  static const auto by_length = [](NormalizerInfo info, ScaledSoftmax::Scale scale) -> Made {
-    NormalizerTraits traits;
-    traits.length_aware = true;
-    return std::make_unique<ScaledSoftmax>(std::move(info), traits, std::move(scale));
-  };
-  static const auto fixed = [](NormalizerInfo info, double scale) -> Made {
-    NormalizerTraits traits;
-    traits.pointwise = true;
-    traits.lipschitz = scale / 2;  // attained at two equal logits (C-6)
-    return std::make_unique<ScaledSoftmax>(std::move(info), traits,
-                                           [scale](const RowContext&) { return scale; });
-  };
+namespace {
+
+using Made = std::unique_ptr<Normalizer>;
+
+Made by_length(NormalizerInfo info, ScaledSoftmax::Scale scale) {
+  NormalizerTraits traits;
+  traits.length_aware = true;
+  return std::make_unique<ScaledSoftmax>(std::move(info), traits, std::move(scale));
+}
+
+Made fixed(NormalizerInfo info, double scale) {
+  NormalizerTraits traits;
+  traits.pointwise = true;
+  traits.lipschitz = scale / 2;  // attained at two equal logits (C-6)
+  return std::make_unique<ScaledSoftmax>(std::move(info), traits,
+                                         [scale](const RowContext&) { return scale; });
+}
+
+// softmax(c l) with a c that knows the length or the position.
+NormalizerEntries scaled_by_length() {
   const Parameter train_length = {.key = "train",
                                   .initial = 512.0,
                                   .domain = NumberDomain{.lowest = 2, .whole = true},
                                   .fit = FitRange{2, 16384}};
   return {
-      {{"softmax",
-        "a_i = exp(l_i/t) / sum_j exp(l_j/t)",
-        {{.key = "t", .initial = 1.0, .domain = kPositive, .fit = FitRange{0.1, 10}}},
-        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1",
-        "1/(2t)",
-        "applies"},
-       [](const NormalizerInfo& info) -> Made {
-         return fixed(info, 1 / info.parameters.number("t"));
-       }},
-      {{"uniform",
-        "a_i = 1/n",
-        {},
-        "what is left of softmax at t = infinity; docs/mathematics.md N1",
-        "0",
-        "applies"},
-       [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},
       {{"ssmax",
         "softmax((s log n + b) l), n = visible keys (others define n otherwise)",
         {{.key = "s", .initial = 0.43, .domain = kNotNegative, .fit = FitRange{0.02, 2}},
@@ -188,6 +178,33 @@ NormalizerEntries scaled_softmax_normalizers() {
            return std::sqrt(std::log(static_cast<double>(c.visible)) / std::log(train));
          });
        }},
+  };
+}
+
+}  // namespace
+
+NormalizerEntries scaled_softmax_normalizers() {
+  NormalizerEntries all = {
+      {{"softmax",
+        "a_i = exp(l_i/t) / sum_j exp(l_j/t)",
+        {{.key = "t", .initial = 1.0, .domain = kPositive, .fit = FitRange{0.1, 10}}},
+        "Vaswani et al. 2017; paper A, section 2; docs/mathematics.md N1",
+        "1/(2t)",
+        "applies"},
+       [](const NormalizerInfo& info) -> Made {
+         return fixed(info, 1 / info.parameters.number("t"));
+       }},
+      {{"uniform",
+        "a_i = 1/n",
+        {},
+        "what is left of softmax at t = infinity; docs/mathematics.md N1",
+        "0",
+        "applies"},
+       [](const NormalizerInfo& info) -> Made { return fixed(info, 0); }},
+  };
+  const NormalizerEntries by_length = scaled_by_length();
+  all.insert(all.end(), by_length.begin(), by_length.end());
+  const NormalizerEntries others = {
       {{"yarn",
         "softmax(m^2 l), m = 0.1 ln(factor) + 1",
         {{.key = "factor", .initial = 4.0, .domain = kPositive, .fit = FitRange{1, 256}}},
@@ -214,6 +231,8 @@ NormalizerEntries scaled_softmax_normalizers() {
          return std::make_unique<ScaledSoftmax>(info, traits, [g](const RowContext&) { return g; });
        }},
   };
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 }  // namespace headgauge

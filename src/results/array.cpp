@@ -272,7 +272,7 @@ LabelledArray LabelledArray::map(const std::function<double(double)>& f) const {
   array.degrees_of_freedom.clear();
   array.rows.clear();
   for (double& value : array.values) {
-    if (array.none != value) value = f(value);
+    if (!is_none(value)) value = f(value);
   }
   return array;
 }
@@ -354,7 +354,7 @@ LabelledArray difference(const LabelledArray& before, const LabelledArray& after
   if (errors) change.with_standard_errors();
   for (std::size_t i = 0; i < change.values.size(); ++i) {
     const Estimate a = before.at_offset(i), b = after.at_offset(i);
-    if (after.none && (a.value == *after.none || b.value == *after.none)) continue;
+    if (after.is_none(a.value) || after.is_none(b.value)) continue;
     change.values[i] = b.value - a.value;
     if (!errors) continue;
     change.standard_error[i] = std::hypot(a.standard_error, b.standard_error);

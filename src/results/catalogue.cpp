@@ -104,6 +104,16 @@ MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number
   return info;
 }
 
+Experiment read_experiment(json object, const MetricGroup& group) {
+  Keys keys(std::move(object), fmt::format("experiments of {}", group.name));
+  Experiment experiment;
+  experiment.name = keys.text("name");
+  experiment.title = keys.text("title");
+  experiment.random_tokens = keys.find<bool>("random_tokens").value_or(false);
+  keys.done();
+  return experiment;
+}
+
 void read_group(json file, std::size_t number, Catalogue& catalogue) {
   Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
@@ -111,11 +121,15 @@ void read_group(json file, std::size_t number, Catalogue& catalogue) {
   group.command = keys.text("command");
   if (keys.has("needs")) {
     using enum MetricGroup::Needs;
-    group.needs =
-        keys.one_of<MetricGroup::Needs>("needs", {{"x", x}, {"loss", loss}, {"pattern", pattern}});
+    group.needs = keys.one_of<MetricGroup::Needs>(
+        "needs", {{"x", x}, {"loss", loss}, {"intervention", intervention}});
   }
   auto metrics = keys.take<json::array_t>("metrics");
+  auto experiments = keys.find<json::array_t>("experiments").value_or(json::array_t());
   keys.done();
+  for (json& experiment : experiments) {
+    catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
+  }
   std::size_t number_of_metric = 0;
   for (json& metric : metrics) {
     catalogue.metrics.push_back(read_metric(std::move(metric), group, ++number_of_metric));
@@ -174,8 +188,8 @@ std::string_view in_words(MetricGroup::Needs needs) {
       return "the vectors x";
     case MetricGroup::Needs::loss:
       return "a prediction of the next token";
-    case MetricGroup::Needs::pattern:
-      return "a ScanOptions::pattern";
+    case MetricGroup::Needs::intervention:
+      return "a ScanOptions::normalizer or a ScanOptions::pattern";
   }
   return "";
 }
@@ -186,6 +200,10 @@ const std::vector<MetricGroup>& metric_groups() {
 
 const std::vector<MetricInfo>& all_metrics() {
   return catalogue().metrics;
+}
+
+const std::vector<Experiment>& experiments() {
+  return catalogue().experiments;
 }
 
 const std::vector<std::string>& measure_groups() {
@@ -210,26 +228,17 @@ const MetricInfo& metric_info(std::string_view name) {
   return *info;
 }
 
-nlohmann::ordered_json catalogue_to_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const MetricInfo& metric : all_metrics()) {
-    if (metric.kind == MetricKind::hidden) continue;
-    list.push_back({{"name", metric.name},
-                    {"title", metric.title},
-                    {"group", metric.group},
-                    {"command", metric.command},
-                    {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
-                    {"unit", metric.unit},
-                    {"formula", metric.formula},
-                    {"tex", metric.tex},
-                    {"source", metric.source},
-                    {"meaning", metric.meaning},
-                    {"by_position", metric.by_position},
-                    {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
-                    {"identifier", metric.identifier},
-                    {"flags", metric.flags}});
+const Experiment* find_experiment(std::string_view metric) {
+  for (const Experiment& experiment : experiments()) {
+    const std::string prefix = experiment.name + "_";
+    if (!metric.starts_with(prefix)) continue;
+    if (find_metric_info(metric.substr(prefix.size())) != nullptr) return &experiment;
   }
-  return list;
+  return nullptr;
+}
+
+std::string twin_by_position(std::string_view metric) {
+  return std::string(metric) + "_by_position";
 }
 
 LabelledArray& add_declared(Results& results, std::string_view name) {

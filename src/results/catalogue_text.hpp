@@ -11,6 +11,7 @@ namespace headgauge {
 struct Catalogue {
   std::vector<MetricGroup> groups;
   std::vector<MetricInfo> metrics;
+  std::vector<Experiment> experiments;
 };
 
 // The files as a JSON list, as they are embedded in the library.

@@ -53,6 +53,7 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
   cell.value = estimate.value;
   cell.standard_error = estimate.standard_error;
   cell.degrees_of_freedom = estimate.degrees_of_freedom;
+  cell.is_none = array->is_none(estimate.value);
   return cell;
 }
 
@@ -105,12 +106,12 @@ int head_label(const Results& results, const char* coord, Index place) {
 
 HeadSelection select_heads(const Results& results, const std::string& pattern) {
   const int layers = count(results, "layer"), heads = count(results, "head");
-  HeadSelection all("", pattern, layers, heads);
+  HeadSelection all("", pattern, layers, heads, "DiffOptions");
   std::string_view rest = pattern;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    if (names_a_head(results, HeadSelection("", part, layers, heads))) continue;
+    if (names_a_head(results, HeadSelection("", part, layers, heads, "DiffOptions"))) continue;
     throw UsageError(fault("DiffOptions::heads", "heads of both files",
                            "\"" + std::string(part) + "\"",
                            "both have the layers " + labels_text(results.coord("layer")->labels()) +
@@ -135,13 +136,6 @@ std::string intervention_dimension(const Results& results) {
     if (results.coord(dim) != nullptr) return dim;
   }
   return "";
-}
-
-std::string critical_text(const Results& results, double value) {
-  if (value >= 0) return fmt::format("{:.0f}", value);
-  // -1: none among those that were tried.
-  const auto limit = critical_range(results);
-  return limit ? fmt::format(">{}", *limit) : "none";
 }
 
 std::string with_error(const MetricCell& change) {

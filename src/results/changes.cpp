@@ -29,7 +29,7 @@ std::tuple<double, double, double> rank(const Change& change) {
 double largest_of(const LabelledArray& metric) {
   double largest = 0;
   for (const double value : metric.values) {
-    if (std::abs(value) > largest && metric.none != value) largest = std::abs(value);
+    if (std::abs(value) > largest && !metric.is_none(value)) largest = std::abs(value);
   }
   return largest;
 }

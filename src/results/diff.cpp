@@ -84,13 +84,12 @@ class Difference {
     return std::ranges::find(options_.metrics, name) != options_.metrics.end();
   }
 
-  // Of the longest length alone. Random tokens, whose metrics `reproduce tokens` keeps beside those
-  // of a model, have no length.
-  static bool of_longest(const LabelledArray& metric) {
+  // Whether a metric is of the longest length alone. Random tokens, whose metrics `reproduce
+  // tokens` keeps beside those of a model, have no length.
+  static bool of_longest(const std::string& name, const LabelledArray& metric) {
+    const Experiment* experiment = find_experiment(name);
     return !metric.has_dim("length") && !metric.has_dim("position") &&
-           std::ranges::none_of(metric.dim_names(), [](const std::string& dim) {
-             return dim.starts_with("gaussian_") || dim.starts_with("sphere_");
-           });
+           !(experiment != nullptr && experiment->random_tokens);
   }
 
   void choose_metrics() {
@@ -117,7 +116,7 @@ class Difference {
         left_out_.following.push_back(name);
       } else if (metric.unit == "seconds" && !asked_for(name)) {
         left_out_.times.push_back(name);
-      } else if (!same_longest && of_longest(metric)) {
+      } else if (!same_longest && of_longest(name, metric)) {
         left_out_.of_longest.push_back(name);
       } else if (std::ranges::any_of(metric.dim_names(),
                                      [&](const auto& d) { return shared(d).empty(); })) {
@@ -208,7 +207,7 @@ class Difference {
     const bool says_why = info == nullptr || info->fraction_of.empty();
     for (std::size_t i = 0; i < after.values.size(); ++i) {
       const double a = before.values[i], b = after.values[i];
-      const bool none_before = after.none == a, none_after = after.none == b;
+      const bool none_before = after.is_none(a), none_after = after.is_none(b);
       if (std::isnan(a) != std::isnan(b) && says_why) {
         ++(std::isnan(a) ? left_out_.undefined_old : left_out_.undefined_new)[name];
       } else if (none_before != none_after) {

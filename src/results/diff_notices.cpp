@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "results/text.hpp"
 
@@ -19,14 +21,11 @@ constexpr Index kFewestBatches = 4;  // documents: see BatchMeans
 // "a, b and 3 more". Twins by position go without saying where their metric is named.
 std::string named(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
-  constexpr std::string_view kTwin = "_by_position";
-  const std::set<std::string> all(names.begin(), names.end());
+  std::set<std::string> twins;
+  for (const std::string& name : names) twins.insert(twin_by_position(name));
   std::vector<std::string> kept;
-  for (const std::string& name : names) {
-    const bool twin =
-        name.ends_with(kTwin) && all.contains(name.substr(0, name.size() - kTwin.size()));
-    if (!twin) kept.push_back(name);
-  }
+  std::ranges::remove_copy_if(names, std::back_inserter(kept),
+                              [&](const std::string& name) { return twins.contains(name); });
   if (kept.size() <= kShown + 1) return legible(fmt::format("{}", fmt::join(kept, ", ")));
   const std::size_t more = kept.size() - kShown;
   kept.resize(kShown);
@@ -119,16 +118,31 @@ void LeftOut::fail_without_overlap() const {
 
 std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   std::vector<std::string> all;
+  if (before_.partial)
+    all.push_back("the old run was interrupted: not all that was asked for is there");
+  if (after_.partial)
+    all.push_back("the new run was interrupted: not all that was asked for is there");
+  say_what_is_missing(all);
+  say_what_errors_hold(diff, all);
+  const auto inherit = [&](const Results& from, const Results& other, const char* file) {
+    for (const std::string& notice : from.notices) {
+      const bool both = std::ranges::find(other.notices, notice) != other.notices.end();
+      if (both && &from == &after_) continue;
+      all.push_back(both ? notice : fmt::format("{} file: {}", file, notice));
+    }
+  };
+  inherit(before_, after_, "old");
+  inherit(after_, before_, "new");
+  return all;
+}
+
+void LeftOut::say_what_is_missing(std::vector<std::string>& all) const {
   const auto list = [&](const std::vector<std::string>& names, const std::string& text) {
     if (!names.empty()) all.push_back(fmt::format("{}: {}", text, named(names)));
   };
   const auto count = [&](const auto& counts, const std::string& text) {
     if (!counts.empty()) all.push_back(fmt::format("{}: {}", text, counted(counts)));
   };
-  if (before_.partial)
-    all.push_back("the old run was interrupted: not all that was asked for is there");
-  if (after_.partial)
-    all.push_back("the new run was interrupted: not all that was asked for is there");
   const auto only = [&](const std::string& labels, const char* file) {
     if (labels.empty()) return;
     all.push_back(fmt::format("only in the {} file, and left out: {}", file, labels));
@@ -155,16 +169,20 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
   count(undefined_new, "undefined in the new file alone, and without a change");
   count(found, "no N was found in the old file, and one in the new");
   count(lost, "an N was found in the old file, and none in the new");
+}
+
+void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>& all) const {
   const bool errors = std::ranges::any_of(diff.metrics, [](const auto& entry) {
     return !entry.second.change_of.empty() && !entry.second.standard_error.empty();
   });
+  if (!errors) return;
   const Texts texts = compare_texts(before_, after_);
-  if (errors && texts == Texts::same) {
+  if (texts == Texts::same) {
     all.emplace_back(
         "both runs are of the same text: the errors of changes, which take the two as "
         "independent, are too large where they move together");
   }
-  if (errors && texts == Texts::different &&
+  if (texts == Texts::different &&
       !(documents_are_batches(before_) && documents_are_batches(after_))) {
     all.push_back(fmt::format(
         "the runs are of different texts, and how much values vary from text to text is not in the "
@@ -173,22 +191,12 @@ std::vector<std::string> LeftOut::sentences(const Results& diff) const {
         kFewestBatches));
   }
   for (const auto& [run, file] : {std::pair{&before_, "old"}, std::pair{&after_, "new"}}) {
-    if (!errors || !lacks_freedom(*run)) continue;
+    if (!lacks_freedom(*run)) continue;
     all.push_back(
         fmt::format("the {} file, of an earlier version, does not say how many batches its errors "
                     "come from: they count as exact, so that more is listed than the level allows",
                     file));
   }
-  const auto inherit = [&](const Results& from, const Results& other, const char* file) {
-    for (const std::string& notice : from.notices) {
-      const bool both = std::ranges::find(other.notices, notice) != other.notices.end();
-      if (both && &from == &after_) continue;
-      all.push_back(both ? notice : fmt::format("{} file: {}", file, notice));
-    }
-  };
-  inherit(before_, after_, "old");
-  inherit(after_, before_, "new");
-  return all;
 }
 
 std::string shared_names(const Results& before, const Results& after) {

@@ -38,6 +38,10 @@ class LeftOut {
   std::vector<std::string> sentences(const Results& diff) const;
 
  private:
+  void say_what_is_missing(std::vector<std::string>& all) const;
+  // How far the errors of changes can be trusted.
+  void say_what_errors_hold(const Results& diff, std::vector<std::string>& all) const;
+
   const Results& before_;
   const Results& after_;
   const DiffOptions& options_;

@@ -50,13 +50,14 @@ Range parse_range(std::string_view text, int count, std::string_view option,
 }  // namespace
 
 HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, int layer_count,
-                             int head_count) {
+                             int head_count, const std::string& options) {
   if (layers.empty() && heads.empty()) return;
   const auto l_count = static_cast<std::size_t>(layer_count);
   const auto h_count = static_cast<std::size_t>(head_count);
+  const std::string of_layers = options + "::layers", of_heads = options + "::heads";
   std::vector<bool> layer_chosen(l_count, layers.empty());
   for (std::string_view part : split(layers, ',')) {
-    const Range range = parse_range(part, layer_count, "ScanOptions::layers", layers);
+    const Range range = parse_range(part, layer_count, of_layers, layers);
     for (int l = range.first; l <= range.last; ++l)
       layer_chosen[static_cast<std::size_t>(l)] = true;
   }
@@ -64,13 +65,11 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
   for (std::string_view part : split(heads, ',')) {
     const std::size_t dot = part.find('.');
     if (dot == std::string_view::npos) {
-      throw UsageError(fault("ScanOptions::heads", "layer.head such as 3.5 or 7.*",
+      throw UsageError(fault(of_heads, "layer.head such as 3.5 or 7.*",
                              "\"" + std::string(part) + "\"", "write layer and head"));
     }
-    const Range l_range =
-        parse_range(part.substr(0, dot), layer_count, "ScanOptions::heads", heads);
-    const Range h_range =
-        parse_range(part.substr(dot + 1), head_count, "ScanOptions::heads", heads);
+    const Range l_range = parse_range(part.substr(0, dot), layer_count, of_heads, heads);
+    const Range h_range = parse_range(part.substr(dot + 1), head_count, of_heads, heads);
     for (int l = l_range.first; l <= l_range.last; ++l) {
       for (int h = h_range.first; h <= h_range.last; ++h) {
         chosen_[static_cast<std::size_t>(l)][static_cast<std::size_t>(h)] = true;
@@ -85,8 +84,8 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
     }
   }
   if (!any) {
-    throw UsageError(fault("ScanOptions::layers and ScanOptions::heads",
-                           "patterns that share a head", "none in common", "widen one of them"));
+    throw UsageError(fault(of_layers + " and " + of_heads, "patterns that share a head",
+                           "none in common", "widen one of them"));
   }
 }
 

@@ -27,14 +27,12 @@ class MetricPairs {
   // The runs of a diff.
   MetricPairs(const Results& diff, const std::string& name)
       : name_(name),
-        none_(diff.require_metric(name).none),
         before_(diff.require_metric(name).isel("run", 0)),
         after_(diff.require_metric(name).isel("run", 1)) {}
   // The original and intervention number `place` along `dim` of a comparison.
   MetricPairs(const Results& comparison, const std::string& name, const LabelledArray& change,
               const std::string& dim, Index place)
       : name_(name),
-        none_(comparison.require_metric(name).none),
         before_(comparison.require_metric(name).isel(dim, 0)),
         after_(comparison.require_metric(name).isel(dim, place)),
         change_(change.isel(dim, place)),
@@ -43,7 +41,7 @@ class MetricPairs {
   const std::vector<Dimension>& dims() const { return before_.dims(); }
   bool of_heads() const { return before_.of_heads(); }
   // Whether a value stands for "none was found".
-  bool is_none(double value) const { return none_ && value == *none_; }
+  bool is_none(double value) const { return before_.is_none(value); }
 
   // Visits every pair in order.
   template <class Visit>
@@ -59,7 +57,7 @@ class MetricPairs {
   Change described(const Pair& pair) const {
     Change change;
     change.metric = name_;
-    change.none = none_;
+    change.none = before_.none;
     if (intervention_) change.labels.push_back(*intervention_);
     for (std::size_t k = 0; k < dims().size(); ++k) {
       change.labels.emplace_back(dims()[k].name(), dims()[k].label(pair.cell[k]));
@@ -95,7 +93,6 @@ class MetricPairs {
   }
 
   std::string name_;
-  std::optional<double> none_;
   LabelledArray before_, after_;
   std::optional<LabelledArray> change_;  // has errors of its own
   std::optional<std::pair<std::string, std::string>> intervention_;

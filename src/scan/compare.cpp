@@ -47,12 +47,12 @@ void check_interventions(const CompareOptions& options, std::span<const Interven
         fault("compare", "interventions", "none",
               "make some with CompareOptions::normalizers or CompareOptions::patterns"));
   }
-  const auto heads = static_cast<std::size_t>(source.layers * source.heads);
   for (const Intervention& intervention : interventions) {
-    if (intervention.heads.size() == heads) continue;
-    throw UsageError(fault("Intervention::heads",
-                           fmt::format("one for each of the {} heads", heads),
-                           std::to_string(intervention.heads.size()), "see make_interventions()"));
+    if (intervention.heads.empty()) {
+      throw UsageError(fault(intervention.label, "an intervention for each head", "none",
+                             "see make_interventions()"));
+    }
+    require_all_heads(intervention.heads, source);
   }
 }
 
@@ -121,8 +121,8 @@ class Comparison {
       }
       tried.labels = std::move(labels);
       original.options.own_measures.push_back(
-          [=](const MeasureOptions& measure, const SourceInfo& info, int slots) {
-            return make_output_change(tried, info, slots, measure.seed);
+          [=](const MeasureOptions& measure, const SourceInfo&, int slots) {
+            return make_output_change(tried, slots, measure.seed);
           });
     }
     progress_.begin(0, "original");
@@ -137,12 +137,11 @@ class Comparison {
 
   // The first layer that any intervention changes; the layers before it stay as they are.
   int first_changed() const {
-    std::size_t first = static_cast<std::size_t>(source_.info().layers * source_.info().heads) - 1;
+    int first = source_.info().layers - 1;
     for (const Intervention& intervention : interventions_) {
-      const auto at = std::ranges::find_if(intervention.heads, &HeadIntervention::changes);
-      first = std::min(first, static_cast<std::size_t>(at - intervention.heads.begin()));
+      first = std::min(first, first_changed_layer(intervention.heads));
     }
-    return static_cast<int>(first) / source_.info().heads;
+    return first;
   }
 
   // What is of single layers, for those that `run` took over from the original.
@@ -223,15 +222,14 @@ class Comparison {
   void try_layer(int layer) {
     const int heads = source_.info().heads;
     std::vector<Variant>& variants = tried_[static_cast<std::size_t>(layer)];
-    std::vector<HeadInterventions> interventions;
+    std::vector<LayerInterventions> interventions;
     const auto add = [&](std::size_t intervention, int head) {
-      HeadInterventions some(static_cast<std::size_t>(heads));
+      LayerInterventions some(heads);
       bool any = false;
       for (int h = 0; h < heads; ++h) {
-        const HeadIntervention& of_head =
-            interventions_[intervention].heads[static_cast<std::size_t>(layer * heads + h)];
+        const HeadIntervention& of_head = interventions_[intervention].heads(layer, h);
         if (!of_head.changes() || (head >= 0 && h != head)) continue;
-        some[static_cast<std::size_t>(h)] = of_head;
+        some[h] = of_head;
         any = true;
       }
       if (!any) return;
@@ -366,9 +364,9 @@ class Comparison {
         fitted = &add_declared(results, "fitted_parameter", {"layer", "head", dimension_});
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
-      LabelledArray of_heads = fitted->isel(dimension_, 0);
-      of_heads.values = intervention.fitted;
-      fitted->put(dimension_, static_cast<Index>(place), of_heads);
+      intervention.fitted.each([&](int layer, int head, double value) {
+        (*fitted)({layer, head, static_cast<Index>(place)}) = value;
+      });
     }
   }
 

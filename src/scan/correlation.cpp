@@ -40,7 +40,7 @@ std::vector<double> over_heads(const Results& results, const std::string& metric
     if (!of.empty()) {
       // A critical N beyond those searched ranks above all that were found.
       const auto n = find_cell(results, of, {layer, column});
-      if (n && n->value == metric_info(of).none) value = 1;
+      if (n && n->is_none) value = 1;
     }
     values.push_back(value);
   }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "headgauge/compare.hpp"
 #include "measures/output_change.hpp"
@@ -67,70 +69,139 @@ std::shared_ptr<const Normalizer> normalizer_at(const Fitting& fitting, double v
   return make_normalizer(info);
 }
 
-// Values to try, head by head.
-using Candidates = std::vector<std::vector<double>>;
+// Values to try.
+using Candidates = PerHead<std::vector<double>>;
 
-// Mean output change at the longest length: [candidate][head]; undefined where there is none.
-std::vector<std::vector<double>> try_candidates(HeadSource& source, const ScanPlan& plan,
-                                                const Intervention& intervention,
-                                                const Fitting& fitting,
-                                                const Candidates& candidates, Progress* progress,
-                                                const std::stop_token& stop) {
-  std::size_t most = 0;
-  for (const auto& values : candidates) most = std::max(most, values.size());
-  std::vector<HeadInterventions> interventions(most, HeadInterventions(intervention.heads.size()));
-  std::vector<std::pair<double, std::shared_ptr<const Normalizer>>> made;
-  for (std::size_t h = 0; h < candidates.size(); ++h) {
-    for (std::size_t c = 0; c < candidates[h].size(); ++c) {
-      const double value = candidates[h][c];
-      auto known = std::ranges::find_if(made, [&](const auto& m) { return m.first == value; });
-      if (known == made.end()) {
-        made.emplace_back(value, normalizer_at(fitting, value));
-        known = made.end() - 1;
+// The interventions that try the first value of every head, the second one, and so on.
+std::vector<HeadInterventions> interventions_trying(const Candidates& candidates,
+                                                    const Fitting& fitting) {
+  std::vector<HeadInterventions> interventions;
+  std::map<double, std::shared_ptr<const Normalizer>> made;
+  candidates.each([&](int layer, int head, const std::vector<double>& values) {
+    for (Index c = 0; c < std::ssize(values); ++c) {
+      std::shared_ptr<const Normalizer>& normalizer = made[values[c]];
+      if (normalizer == nullptr) normalizer = normalizer_at(fitting, values[c]);
+      if (c == std::ssize(interventions)) {
+        interventions.emplace_back(candidates.layers(), candidates.heads());
       }
-      interventions[c][h].normalizer = known->second;
+      interventions[c](layer, head).normalizer = normalizer;
     }
-  }
-  TriedInterventions tried;
-  tried.dimension = "candidate";
-  std::vector<double> numbers = {0};
-  for (const HeadInterventions& candidate : interventions) {
-    tried.interventions.push_back(&candidate);
-    numbers.push_back(static_cast<double>(numbers.size()));
-  }
-  tried.labels = std::move(numbers);
-  ScanPlan trial = plan;
-  trial.options.own_measures = {
-      [&](const MeasureOptions& measure, const SourceInfo& info, int slots) {
-        return make_output_change(tried, info, slots, measure.seed);
-      }};
-  source.intervene({});
-  const Results results = run_scan(source, trial, {}, progress, stop);
-  if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
-  const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
-  const Index heads = changes.dim("head").size();
-  std::vector<std::vector<double>> found(most, std::vector<double>(candidates.size(), kUndefined));
-  for (std::size_t h = 0; h < candidates.size(); ++h) {
-    for (std::size_t c = 0; c < candidates[h].size(); ++c) {
-      const auto head = static_cast<Index>(h);
-      found[c][h] = changes({head / heads, head % heads, static_cast<Index>(c) + 1});
-    }
-  }
-  return found;
+  });
+  return interventions;
 }
 
-// The index of the least change, or -1.
-int best_candidate(const std::vector<std::vector<double>>& changes, std::size_t head,
-                   std::size_t count) {
-  int best = -1;
-  for (std::size_t c = 0; c < count; ++c) {
-    const double value = changes[c][head];
-    if (std::isnan(value)) continue;
-    if (best < 0 || value < changes[static_cast<std::size_t>(best)][head])
-      best = static_cast<int>(c);
+// Chooses the parameter of one intervention.
+class Fit {
+ public:
+  // `plan`: of one length, without groups.
+  Fit(HeadSource& source, const ScanPlan& plan, const Fitting& fitting, Progress* progress,
+      const std::stop_token& stop)
+      : source_(source), plan_(plan), fitting_(fitting), progress_(progress), stop_(stop) {}
+
+  void choose(Intervention& intervention) const {
+    const HeadInterventions& heads = intervention.heads;
+    const FitRange& range = fitting_.range;
+    Candidates candidates(heads.layers(), heads.heads());
+    candidates.each([&](int layer, int head, std::vector<double>& values) {
+      if (heads(layer, head).changes()) values = grid(fitting_, range.low, range.high, kCoarse);
+    });
+    intervention.fitted = {heads.layers(), heads.heads(), kUndefined};
+    intervention.fitted_key = fitting_.parameter.key;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const PerHead<std::vector<double>> changes = output_changes(candidates);
+      candidates.each([&](int layer, int head, std::vector<double>& values) {
+        const auto best = least(changes(layer, head));
+        if (!best) return;
+        intervention.fitted(layer, head) = values[*best];
+        values = closer(values, *best);
+      });
+    }
+    apply(intervention);
   }
-  return best;
-}
+
+ private:
+  // The mean change of the output of each head under each of its candidates; undefined where there
+  // is none.
+  PerHead<std::vector<double>> output_changes(const Candidates& candidates) const {
+    const std::vector<HeadInterventions> interventions = interventions_trying(candidates, fitting_);
+    TriedInterventions tried;
+    tried.dimension = "candidate";
+    std::vector<double> numbers = {0};
+    for (const HeadInterventions& candidate : interventions) {
+      tried.interventions.push_back(&candidate);
+      numbers.push_back(static_cast<double>(numbers.size()));
+    }
+    tried.labels = std::move(numbers);
+    ScanPlan trial = plan_;
+    trial.options.own_measures = {[&](const MeasureOptions& measure, const SourceInfo&, int slots) {
+      return make_output_change(tried, slots, measure.seed);
+    }};
+    source_.intervene({});
+    const Results results = run_scan(source_, trial, {}, progress_, stop_);
+    if (results.partial) throw InterruptedError("interrupted while fitting; nothing was saved");
+    const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
+    PerHead<std::vector<double>> found(candidates.layers(), candidates.heads());
+    found.each([&](int layer, int head, std::vector<double>& of_head) {
+      for (Index c = 0; c < std::ssize(candidates(layer, head)); ++c) {
+        of_head.push_back(changes({layer, head, c + 1}));
+      }
+    });
+    return found;
+  }
+
+  // The place of the least change; nothing where all are undefined.
+  static std::optional<Index> least(std::span<const double> changes) {
+    std::optional<Index> best;
+    for (Index c = 0; c < std::ssize(changes); ++c) {
+      if (std::isnan(changes[c])) continue;
+      if (!best || changes[c] < changes[*best]) best = c;
+    }
+    return best;
+  }
+
+  // The best value and a finer grid between its neighbours.
+  std::vector<double> closer(const std::vector<double>& values, Index best) const {
+    const double low = values[std::max<Index>(best - 1, 0)];
+    const double high = values[std::min<Index>(best + 1, std::ssize(values) - 1)];
+    std::vector<double> finer = grid(fitting_, low, high, kFine);
+    finer.push_back(values[best]);
+    std::ranges::sort(finer);
+    finer.erase(std::unique(finer.begin(), finer.end()), finer.end());
+    return finer;
+  }
+
+  // Gives the heads what was chosen for them, and says where that is doubtful.
+  void apply(Intervention& intervention) const {
+    const FitRange& range = fitting_.range;
+    int at_end = 0, silent = 0;
+    intervention.heads.each([&](int layer, int head, HeadIntervention& of_head) {
+      if (!of_head.changes()) return;
+      const double value = intervention.fitted(layer, head);
+      if (std::isnan(value)) {
+        ++silent;
+        return;
+      }
+      of_head.normalizer = normalizer_at(fitting_, value);
+      if (value <= range.low || value >= range.high) ++at_end;
+    });
+    if (at_end > 0) {
+      intervention.notices.push_back(
+          fmt::format("{}: in {} heads the best {} is an end of the range searched, {} to {}",
+                      intervention.label, at_end, fitting_.parameter.key, range.low, range.high));
+    }
+    if (silent > 0) {
+      intervention.notices.push_back(
+          fmt::format("{}: {} heads put nothing out, so that nothing was fitted to them",
+                      intervention.label, silent));
+    }
+  }
+
+  HeadSource& source_;
+  const ScanPlan& plan_;
+  const Fitting& fitting_;
+  Progress* progress_;
+  const std::stop_token& stop_;
+};
 
 }  // namespace
 
@@ -152,58 +223,13 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
   if (!source.info().causal) source.set_context(plan.longest());
   for (Intervention& intervention : interventions) {
     const auto fitting = fitting_of(intervention, plan.longest());
-    if (!fitting) {
+    if (fitting) {
+      Fit(source, plan, *fitting, progress, stop).choose(intervention);
+    } else {
       intervention.notices.push_back(
           fmt::format("{}: nothing is fitted, for the normalizer has no parameter to choose or it "
                       "was given",
                       intervention.label));
-      continue;
-    }
-    const FitRange& range = fitting->range;
-    const std::string& key = fitting->parameter.key;
-    Candidates candidates(intervention.heads.size());
-    for (std::size_t h = 0; h < candidates.size(); ++h) {
-      if (intervention.heads[h].changes())
-        candidates[h] = grid(*fitting, range.low, range.high, kCoarse);
-    }
-    intervention.fitted.assign(candidates.size(), kUndefined);
-    intervention.fitted_key = key;
-    for (int pass = 0; pass < kPasses; ++pass) {
-      const auto changes =
-          try_candidates(source, plan, intervention, *fitting, candidates, progress, stop);
-      for (std::size_t h = 0; h < candidates.size(); ++h) {
-        std::vector<double>& values = candidates[h];
-        const int best = best_candidate(changes, h, values.size());
-        if (best < 0) continue;
-        const auto at = static_cast<std::size_t>(best);
-        intervention.fitted[h] = values[at];
-        const double low = values[at > 0 ? at - 1 : 0];
-        const double high = values[std::min(at + 1, values.size() - 1)];
-        values = grid(*fitting, low, high, kFine);
-        values.push_back(intervention.fitted[h]);
-        std::ranges::sort(values);
-        values.erase(std::unique(values.begin(), values.end()), values.end());
-      }
-    }
-    int at_end = 0, silent = 0;
-    for (std::size_t h = 0; h < candidates.size(); ++h) {
-      if (!intervention.heads[h].changes()) continue;
-      if (std::isnan(intervention.fitted[h])) {
-        ++silent;
-        continue;
-      }
-      intervention.heads[h].normalizer = normalizer_at(*fitting, intervention.fitted[h]);
-      if (intervention.fitted[h] <= range.low || intervention.fitted[h] >= range.high) ++at_end;
-    }
-    if (at_end > 0) {
-      intervention.notices.push_back(
-          fmt::format("{}: in {} heads the best {} is an end of the range searched, {} to {}",
-                      intervention.label, at_end, key, range.low, range.high));
-    }
-    if (silent > 0) {
-      intervention.notices.push_back(
-          fmt::format("{}: {} heads put nothing out, so that nothing was fitted to them",
-                      intervention.label, silent));
     }
   }
 }

@@ -1,23 +1,18 @@
 #include "headgauge/flags.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "headgauge/cells.hpp"
+#include "scan/flag_thresholds.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr double kDispersed = 0.95;
-constexpr double kCollapsed = 0.05;
-constexpr double kSink = 0.3;
-constexpr double kOverSelected = 0.06;
-constexpr double kSensitive = 0.25;
-constexpr double kRedundant = 0.8;
-constexpr double kSlow = 0.1;
 constexpr double kNullErrors = 2.0;
-constexpr double kNoExcess = 0.02;
 
 // What a rule found; a flag is raised if `raised`.
 struct Finding {
@@ -100,29 +95,35 @@ struct Entry {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {{"dispersed", "disp", "entropy above 0.95 of its maximum",
+      {{"dispersed", "disp", fmt::format("entropy above {} of its maximum", kDispersed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        dispersed},
-      {{"collapsed", "coll", "entropy below 0.05 of its maximum",
+      {{"collapsed", "coll", fmt::format("entropy below {} of its maximum", kCollapsed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        collapsed},
-      {{"sink", "sink", "more than 0.3 of its weight on the first token",
+      {{"sink", "sink", fmt::format("more than {} of its weight on the first token", kSink),
         "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3"},
        sink},
-      {{"saturated", "sat", "separability less than 0.02 above that of its weights permuted",
+      {{"saturated", "sat",
+        fmt::format("separability less than {} above that of its weights permuted", kNoExcess),
         "arXiv 2508.17821, section on separability; the null and the cut-off are headgauge's"},
        saturated},
-      {{"over_selected", "over", "90 % of its weight on more than 6 % of its keys",
+      {{"over_selected", "over",
+        fmt::format("90 % of its weight on more than {:g} % of its keys", 100 * kOverSelected),
         "arXiv 2508.17821, critical N below 6 % of L"},
        over_selected},
       {{"sensitive", "sens",
-        "gradient norm above 0.25 when the two largest logits move apart (T = 1)",
+        fmt::format("gradient norm above {} when the two largest logits move apart (T = 1)",
+                    kSensitive),
         "arXiv 2508.17821, algorithm 5; half of the valid bound 1/(2T)"},
        sensitive},
-      {{"redundant", "dup", "its top 10 keys overlap by more than 0.8 with another head's",
+      {{"redundant", "dup",
+        fmt::format("its top 10 keys overlap by more than {} with another head's", kRedundant),
         "headgauge's cut-off; mean Jaccard overlap of the top-10 sets"},
        redundant},
-      {{"slow", "slow", "predicted rate of convergence below 0.1 (under softmax: horizon above 2)",
+      {{"slow", "slow",
+        fmt::format("predicted rate of convergence below {} (under softmax: horizon above 2)",
+                    kSlow),
         "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's"},
        slow},
   };

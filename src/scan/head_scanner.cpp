@@ -36,42 +36,52 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
-    needs_.unmasked = needs_.unmasked || measure->needs().unmasked;
+    needs_.original = needs_.original || measure->needs().original;
   }
 }
 
-std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads, bool masked) {
+std::size_t HeadScanner::bytes(Index longest, Index head_dim, int threads, bool changed) {
   const Index tile = kBlockRows * std::max<Index>(longest, 4096);
   const Index keys = (longest + 48) * head_dim;
-  const Index tiles = masked ? 4 : 2;  // unmasked weights; positions of a row's keys
-  return sizeof(float) * (keys + tiles * tile * threads);
+  // What is changed takes the original's weights, positions of a row's keys, and keys at length 1.
+  const Index packed = changed ? 2 : 1, tiles = changed ? 4 : 2;
+  return sizeof(float) * (packed * keys + tiles * tile * threads);
 }
 
 void HeadScanner::score(const HeadInput& head, const Tile& tile, Index first, Index count,
                         Index keys, Workspace& work) const {
-  const auto query = [&](Index r) { return tile.queries[first + r]; };
-  const MatrixView<float> logits = work.logits.block(first, count, 0, keys);
+  const auto queries = std::span(tile.queries).subspan(first, count);
+  score_rows(head, queries, present_.traits.unit_norms, work.logits.block(first, count, 0, keys),
+             work);
+  if (!present_.rescored()) return;
+  score_rows(head, queries, present_.original_traits.unit_norms,
+             work.original.block(first, count, 0, keys), work);
+}
+
+void HeadScanner::score_rows(const HeadInput& head, std::span<const Index> queries, bool unit,
+                             MatrixView<float> logits, Workspace& work) const {
+  const Index count = std::ssize(queries);
   if (!head.scores.empty()) {
     for (Index r = 0; r < count; ++r) {
-      const auto from = head.scores.row(query(r));
-      std::copy_n(from.begin(), keys, logits.row(r).begin());
+      const auto from = head.scores.row(queries[r]);
+      std::copy_n(from.begin(), logits.cols(), logits.row(r).begin());
     }
   } else {
     const Index d = head.queries.cols();
-    MatrixView<const float> queries;
-    if (query(count - 1) - query(0) == count - 1) {
-      queries = head.queries.block(query(0), count, 0, d);
+    MatrixView<const float> rows;
+    if (queries.back() - queries.front() == count - 1) {
+      rows = head.queries.block(queries.front(), count, 0, d);
     } else {
       if (work.queries.cols() != d) work.queries = Matrix<float>(kScoredRows, d);
       for (Index r = 0; r < count; ++r) {
-        std::ranges::copy(head.queries.row(query(r)), work.queries.row(r).begin());
+        std::ranges::copy(head.queries.row(queries[r]), work.queries.row(r).begin());
       }
-      queries = std::as_const(work.queries).view().block(0, count, 0, d);
+      rows = std::as_const(work.queries).view().block(0, count, 0, d);
     }
-    gemm(queries, packed_, logits, {.col_end = keys});
-    if (present_.traits.unit_norms) {
+    gemm(rows, packed_[unit].keys, logits, {.col_end = logits.cols()});
+    if (unit) {
       for (Index r = 0; r < count; ++r) {
-        divide_by_length(head.queries.row(query(r)), logits.row(r));
+        divide_by_length(head.queries.row(queries[r]), logits.row(r));
       }
     }
   }
@@ -103,12 +113,7 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   }
   if (head.visibility.mask() == nullptr) return;
   require_finite(head, row.query, row.keys, row.logits);
-  if (present_.unmasked) {
-    const std::span<float> weights = work.unmasked.row(r).first(row.keys.size());
-    present_.normalizer->weigh(row.logits, {row.keys.size(), row.query}, weights);
-    row.unmasked_keys = row.keys;
-    row.unmasked = weights;
-  }
+  if (present_.original != nullptr && present_.adds_mask) weigh_original(r, work);
   const KeptKeys kept = select_keys(head, row.query, row.keys, row.logits, work.positions[r]);
   row.keys = kept.keys;
   row.positions = kept.positions;
@@ -125,6 +130,7 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   if (present_.weights) weights = work.weights.row(r).subspan(row.keys.begin, row.n());
   row.sums = present_.normalizer->weigh(row.logits, {row.n(), row.query}, weights);
   row.weights = weights;
+  if (present_.original != nullptr && !present_.adds_mask) weigh_original(r, work);
   if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
     require_finite(head, row.query, row.keys, row.logits);
   }
@@ -132,6 +138,38 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
     const auto out = std::span(work.top).subspan(r * needs_.top, needs_.top);
     row.top = out.first(select_top(ranking(row, work), needs_.top, out, work.select));
   }
+}
+
+void HeadScanner::weigh_original(Index r, Workspace& work) const {
+  Row& row = work.rows[r];
+  const std::span<float> out = work.original.row(r).subspan(row.keys.begin, row.keys.size());
+  const std::span<const float> logits = present_.rescored() ? out : row.logits;
+  const RowContext context{row.n(), row.query};
+  row.original_keys = row.keys;
+  row.original = out;
+  if (row.positions.empty()) {
+    present_.original->weigh(logits, context, out);
+    return;
+  }
+  // A mask of the head's own leaves gaps: the weights of what it hides are 0.
+  work.original_row.resize(row.positions.size());
+  for (std::size_t i = 0; i < row.positions.size(); ++i) {
+    work.original_row[i] = present_.rescored() ? out[row.positions[i] - row.keys.begin] : logits[i];
+  }
+  present_.original->weigh(work.original_row, context, work.original_row);
+  std::ranges::fill(out, 0.0f);
+  for (std::size_t i = 0; i < row.positions.size(); ++i) {
+    out[row.positions[i] - row.keys.begin] = work.original_row[i];
+  }
+}
+
+void HeadScanner::pack(const HeadInput& head, bool unit) {
+  const std::array<int, 3> of{head.layer, head.document, head.kv_head};
+  PackedKeys& packed = packed_[unit];
+  if (!head.scores.empty() || packed.of == of) return;
+  const Index length = plan_.documents()[head.document].length;
+  pack_keys(head.keys.block(0, length, 0, head.keys.cols()), head.scale, unit, packed.keys);
+  packed.of = of;
 }
 
 void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
@@ -142,7 +180,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   const Index keys = head.visibility.range(tile.queries.back(), length).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
-  if (present_.unmasked) work.unmasked = tile_view(work.unmasked_memory, rows, keys);
+  if (present_.original != nullptr) work.original = tile_view(work.original_memory, rows, keys);
   if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
   work.top.resize(kBlockRows * needs_.top);
   work.rows.assign(rows, Row{});
@@ -173,27 +211,28 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   accumulator.add(head.document, tile, values);
 }
 
-void HeadScanner::scan(const HeadInput& head, HeadAccumulator& accumulator) {
+void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
+                       HeadAccumulator& accumulator) {
   for (const auto& measure : measures_) measure->begin_head(head, pool_);
   if (layout_.cells() == 0) return;
+  present_ = {};
   present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
   present_.traits = present_.normalizer->traits();
+  if (needs_.original) {
+    present_.original = original.normalizer != nullptr ? original.normalizer : softmax_.get();
+    present_.original_traits = present_.original->traits();
+    present_.adds_mask = head.visibility.mask() != original.visibility.mask();
+  }
   const NormalizerTraits& traits = present_.traits;
   present_.weights = needs_.weights || (needs_.top > 0 && (!traits.increasing || traits.is_signed));
-  present_.unmasked = needs_.unmasked && head.visibility.mask() != nullptr;
   if (traits.unit_norms && !head.scores.empty()) {
     throw UsageError(
-        fault("ScanOptions::normalizer " + present_.normalizer->info().name, "queries and keys",
+        fault("normalizer " + present_.normalizer->info().name, "queries and keys",
               "a source that holds scores alone",
               "this normalizer needs the lengths of queries and keys: give a dump with them"));
   }
-  const std::array<int, 4> keys_of{head.layer, head.document, head.kv_head, traits.unit_norms};
-  if (head.scores.empty() && packed_of_ != keys_of) {
-    const Index length = plan_.documents()[head.document].length;
-    const MatrixView<const float> keys = head.keys.block(0, length, 0, head.keys.cols());
-    pack_keys(keys, head.scale, traits.unit_norms, packed_);
-    packed_of_ = keys_of;
-  }
+  pack(head, traits.unit_norms);
+  if (present_.rescored()) pack(head, present_.original_traits.unit_norms);
   const auto& tiles = plan_.documents()[head.document].tiles;
   const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.

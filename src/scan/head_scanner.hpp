@@ -23,15 +23,16 @@ class HeadScanner {
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
   // to `accumulator`: under the head's normalizer, softmax where it has none, with the keys that
-  // its mask leaves. A row whose scores are all -Inf sees no key and is left out. Throws
-  // BadInputError where another visible score is NaN or infinite, or a mask leaves no key.
-  void scan(const HeadInput& head, HeadAccumulator& accumulator);
+  // its mask leaves. `original` is the same head without what the scan changes. A row whose scores
+  // are all -Inf sees no key and is left out. Throws BadInputError where another visible score is
+  // NaN or infinite, or a mask leaves no key.
+  void scan(const HeadInput& head, const HeadInput& original, HeadAccumulator& accumulator);
 
   // Rows left out so far.
   Index rows_without_keys() const { return rows_without_keys_; }
 
   // Memory for tiles and packed keys at this length.
-  static std::size_t bytes(Index longest, Index head_dim, int threads, bool masked = false);
+  static std::size_t bytes(Index longest, Index head_dim, int threads, bool changed = false);
 
  private:
   struct Workspace {
@@ -41,32 +42,53 @@ class HeadScanner {
     MatrixView<float> logits;  // of the present tile: rows x keys
     MatrixView<float> weights;
     Matrix<double> values;  // rows x cells
-    AlignedVector<float> unmasked_memory;
-    MatrixView<float> unmasked;
+    AlignedVector<float> original_memory;
+    MatrixView<float> original;  // weights without what the scan changes: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
     std::vector<bool> without_keys;                     // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
+    std::vector<float> original_row;  // where a mask leaves gaps
     TopWorkspace select;
   };
 
-  // The normalizer that the present head is measured under, and what follows from it.
+  // The normalizer that the present head is measured under, and what follows from it; that of the
+  // original where some measure asks for it.
   struct Present {
     const Normalizer* normalizer = nullptr;
     NormalizerTraits traits;
     bool weights = false;
-    bool unmasked = false;
+    const Normalizer* original = nullptr;
+    NormalizerTraits original_traits;
+    bool adds_mask = false;  // the original has none
+    // The original's logits are others: of these two normalizers one takes cosines.
+    bool rescored() const {
+      return original != nullptr && traits.unit_norms != original_traits.unit_norms;
+    }
   };
 
-  // Logits of rows [first, first + count) of the tile against the first `keys` keys.
+  // The keys of a head, packed once for the heads that share them.
+  struct PackedKeys {
+    std::array<int, 3> of{-1, -1, -1};  // layer, document, kv_head
+    PackedMatrix keys;
+  };
+  void pack(const HeadInput& head, bool unit);
+
+  // Logits of rows [first, first + count) of the tile against the first `keys` keys, and those of
+  // the original where they differ.
   void score(const HeadInput& head, const Tile& tile, Index first, Index count, Index keys,
              Workspace& work) const;
+  // The logits of some queries, ascending; `unit`: of queries and keys at length 1.
+  void score_rows(const HeadInput& head, std::span<const Index> queries, bool unit,
+                  MatrixView<float> logits, Workspace& work) const;
   // The logits of row r: those of its range, or of the keys that the mask leaves of it.
   void select(const HeadInput& head, Index r, Workspace& work);
   std::span<const float> ranking(const Row& row, Workspace& work) const;
   // Weights, sums and top keys of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
+  // The weights of row r without what the scan changes.
+  void weigh_original(Index r, Workspace& work) const;
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
 
   std::unique_ptr<Normalizer> softmax_;
@@ -76,8 +98,7 @@ class HeadScanner {
   ThreadPool& pool_;
   MeasureNeeds needs_;
   Present present_;
-  std::array<int, 4> packed_of_{-1, -1, -1, -1};  // layer, document, kv_head, whether unit vectors
-  PackedMatrix packed_;
+  std::array<PackedKeys, 2> packed_;  // as they are, and at length 1
   std::atomic<Index> rows_without_keys_ = 0;
   std::vector<Workspace> workspaces_;
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "headgauge/compare.hpp"
 #include "headgauge/normalize.hpp"
@@ -33,38 +34,58 @@ std::vector<std::string> split_specs(const std::vector<std::string>& lists) {
   return specs;
 }
 
+constexpr const char* kNormalizers = "CompareOptions::normalizers";
+constexpr const char* kPatterns = "CompareOptions::patterns";
+
+// What a head is changed for, by the name that results give it.
+using Named = std::pair<std::string, HeadIntervention>;
+
+// Those that are named, then the caller's own.
+std::vector<Named> normalizers_of(const CompareOptions& options, const SourceInfo& source) {
+  std::vector<Named> all;
+  for (const std::string& spec : split_specs(options.normalizers)) {
+    all.emplace_back(spec, HeadIntervention{make_normalizer(spec, kNormalizers), {}});
+  }
+  for (const auto& own : options.own_normalizers) {
+    all.emplace_back(own->info().name, HeadIntervention{own, {}});
+  }
+  for (const auto& [label, of_head] : all) require_causal(*of_head.normalizer, label, source);
+  return all;
+}
+
+std::vector<Named> patterns_of(const CompareOptions& options) {
+  std::vector<Named> all;
+  for (const std::string& spec : split_specs(options.patterns)) {
+    all.emplace_back(spec, HeadIntervention{{}, make_pattern(spec, kPatterns)});
+  }
+  for (const auto& own : options.own_patterns) {
+    all.emplace_back(own->info().name, HeadIntervention{{}, own});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source) {
-  const bool patterns = !options.patterns.empty();
-  if (patterns && !options.normalizers.empty()) {
-    throw UsageError(fault("CompareOptions::patterns", "patterns or normalizers", "both",
-                           "leave one of the two out"));
+  const bool patterns = !options.patterns.empty() || !options.own_patterns.empty();
+  if (patterns && !(options.normalizers.empty() && options.own_normalizers.empty())) {
+    throw UsageError(
+        fault(kPatterns, "patterns or normalizers", "both", "leave one of the two out"));
   }
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
                                 source.heads);
   std::vector<Intervention> interventions;
-  for (const std::string& spec : split_specs(patterns ? options.patterns : options.normalizers)) {
-    if (std::ranges::find(interventions, spec, &Intervention::label) != interventions.end()) {
-      throw UsageError(fault(patterns ? "CompareOptions::patterns" : "CompareOptions::normalizers",
-                             "every one once", fmt::format("\"{}\" twice", spec),
-                             "remove one of them"));
+  for (const auto& [label, of_head] :
+       patterns ? patterns_of(options) : normalizers_of(options, source)) {
+    if (std::ranges::find(interventions, label, &Intervention::label) != interventions.end()) {
+      throw UsageError(fault(patterns ? kPatterns : kNormalizers, "every one once",
+                             fmt::format("\"{}\" twice", label), "remove one of them"));
     }
-    HeadIntervention of_head;
-    if (patterns) {
-      of_head.pattern = make_pattern(spec);
-    } else {
-      of_head.normalizer = make_normalizer(spec, source);
-    }
-    Intervention intervention;
-    intervention.label = spec;
-    for (int layer = 0; layer < source.layers; ++layer) {
-      for (int head = 0; head < source.heads; ++head) {
-        intervention.heads.push_back(selection.contains(layer, head) ? of_head
-                                                                     : HeadIntervention{});
-      }
-    }
+    Intervention intervention{.label = label, .heads = {source.layers, source.heads}};
+    intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
+      if (selection.contains(layer, head)) here = of_head;
+    });
     interventions.push_back(std::move(intervention));
   }
   return interventions;

@@ -1,6 +1,6 @@
 #include "scan/next_token_metrics.hpp"
 
-#include "scan/output.hpp"
+#include "results/declared.hpp"
 #include "scan/statistics.hpp"
 
 namespace headgauge {
@@ -33,10 +33,13 @@ Series differences(const Series& of, const Series& from) {
 NextTokenMetrics::NextTokenMetrics(std::vector<std::string> dims, Results& results)
     : results_(results) {
   dims.emplace_back("length");
-  loss_ = &add_means(results, "loss", dims, metric_info("loss").unit);
-  change_ = &add_means(results, "loss_change", dims, metric_info("loss_change").unit);
+  const auto add = [&](const char* name) {
+    return &add_declared(results, name, dims).with_standard_errors().with_rows();
+  };
+  loss_ = add("loss");
+  change_ = add("loss_change");
   change_->change_of = "loss";
-  divergence_ = &add_means(results, "kl", dims, metric_info("kl").unit);
+  divergence_ = add("kl");
 }
 
 void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& original,
@@ -46,13 +49,12 @@ void NextTokenMetrics::put(std::span<const Index> cell, const Predictions& origi
   std::vector<Index> full(cell.begin(), cell.end());
   full.push_back(0);
   const auto lengths = results_.coord_numbers("length");
-  for (std::size_t l = 0; l < lengths.size(); ++l) {
-    full.back() = static_cast<Index>(l);
-    const auto at = static_cast<std::size_t>(loss_->offset(full));
+  for (Index l = 0; l < std::ssize(lengths); ++l) {
+    full.back() = l;
     const auto length = static_cast<Index>(lengths[l]);
-    put_mean(*loss_, at, series_statistics(own, length - 1));
-    put_mean(*change_, at, series_statistics(change, length - 1));
-    put_mean(*divergence_, at, series_statistics(divergence, length));
+    loss_->set(full, series_statistics(own, length - 1));
+    change_->set(full, series_statistics(change, length - 1));
+    divergence_->set(full, series_statistics(divergence, length));
   }
 }
 

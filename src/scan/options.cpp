@@ -10,7 +10,8 @@
 namespace headgauge {
 namespace {
 
-std::vector<Option> measured(ScanOptions& o) {
+// Which heads, and over what.
+std::vector<Option> scope(ScanOptions& o) {
   return {
       {.member = "ScanOptions::x",
        .value = choice(o.x, {"embedding", "hidden", "value"}),
@@ -46,7 +47,11 @@ std::vector<Option> measured(ScanOptions& o) {
        .group = option_group::measured,
        .help = "Only these heads, as layer.head: 3.5,7.*",
        .expects = "heads such as 3.5,7.*",
-       .none = "all"},
+       .none = "all"}};
+}
+
+std::vector<Option> measured(ScanOptions& o) {
+  return {
       {.member = "MeasureOptions::top_n",
        .value = &o.measure.top_n,
        .form = "N,N...",
@@ -59,7 +64,7 @@ std::vector<Option> measured(ScanOptions& o) {
        .form = "GROUP,GROUP...",
        .group = option_group::measured,
        .help = "Groups of metrics: {groups} (default: all there can be)",
-       .details = "`counterfactual` is there only with `--pattern`"},
+       .details = "`counterfactual` is there only with `--pattern` or `--normalizer`"},
       {.member = "ScanOptions::queries",
        .value = &o.queries,
        .form = "K|all",
@@ -141,7 +146,7 @@ std::vector<Option> joined(std::vector<Option> first, Lists... rest) {
 }  // namespace
 
 std::vector<Option> options_of(ScanOptions& o) {
-  return joined(measured(o), details(o.measure), running(o));
+  return joined(scope(o), measured(o), details(o.measure), running(o));
 }
 
 std::vector<Option> options_of(CompareOptions& o) {
@@ -206,10 +211,10 @@ std::vector<Option> options_of(ConvergeOptions& o) {
       std::vector<Option>{
           {.member = "ConvergeOptions::grid",
            .value = &o.grid,
-           .form = "N,N...",
+           .form = "N,N...|FIRST:LAST:COUNT",
            .group = option_group::drawn,
-           .help = "Numbers of tokens that are drawn, such as 64,128,256 (default: --points "
-                   "geometric ones from L/8 to 3L/4, L the longest length)",
+           .help = "Numbers of tokens that are drawn, such as 64,128,256, or geometric ones "
+                   "(default: --points geometric ones from L/8 to 3L/4, L the longest length)",
            .details = "Ascending, and at most the context. With fewer than 4 that can be used "
                       "there is no rate"},
           {.member = "ConvergeOptions::points",
@@ -217,7 +222,8 @@ std::vector<Option> options_of(ConvergeOptions& o) {
            .form = "P",
            .group = option_group::drawn,
            .help = "How many points the default grid has (default {})",
-           .least = 1},
+           .least = 1,
+           .excludes = "grid"},
           {.member = "ConvergeOptions::replicates",
            .value = &o.replicates,
            .form = "K",

@@ -16,31 +16,18 @@ std::vector<double> numbers(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-LabelledArray& add(Results& results, const std::string& name, const MetricInfo& info,
-                   const std::vector<std::string>& outer) {
+// Adds a metric of means, which may be of a measure of the user's own: no part of it is defined.
+LabelledArray& add_means(Results& results, const std::string& name, const MetricInfo& info,
+                         const std::vector<std::string>& outer) {
   std::vector<std::string> dims = outer;
   dims.insert(dims.end(), info.dims.begin(), info.dims.end());
-  LabelledArray& metric = add_means(results, name, std::move(dims), info.unit);
+  LabelledArray& metric = results.add_metric(name, dims, info.unit);
   metric.none = info.none;
   metric.identifier = info.identifier;
-  return metric;
+  return metric.with_standard_errors().with_rows();
 }
 
 }  // namespace
-
-LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
-                         const std::string& unit) {
-  LabelledArray& metric = results.add_metric(name, std::move(dims), unit);
-  metric.with_standard_errors().with_rows();
-  return metric;
-}
-
-void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell) {
-  metric.values[at] = cell.value;
-  metric.standard_error[at] = cell.standard_error;
-  metric.rows[at] = cell.rows;
-  metric.degrees_of_freedom[at] = cell.degrees_of_freedom;
-}
 
 void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,
                   const SourceInfo& source, Results& results) {
@@ -69,28 +56,32 @@ void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOp
 void write_row_metrics(const Measured& measured, const CellLayout& layout,
                        const std::vector<const LayerTable*>& tables, const HeadSelection& selection,
                        Results& results) {
-  // `of` gives the statistics of a head in a layer's table at an index along length or position.
-  const auto fill = [&](LabelledArray& metric, Index values_of_copy, const auto& of) {
-    metric.each([&](std::span<const Index> cell, std::size_t at) {
+  // `outer`: the dims before the metric's own. `of` gives the statistics of a head in a layer's
+  // table at an index along the third of them and one along the metric's own dims together.
+  const auto fill = [&](const std::string& name, const MetricInfo& info,
+                        const std::vector<std::string>& outer, const auto& of) {
+    LabelledArray& metric = add_means(results, name, info, outer);
+    const LabelledArray own(
+        std::vector(metric.dims().begin() + std::ssize(outer), metric.dims().end()));
+    metric.each([&](std::span<const Index> cell, std::size_t) {
       const int head = measured.heads[cell[1]];
       if (!selection.contains(measured.layers[cell[0]], head)) return;
-      const Index copy = cell.size() > 2 ? cell[2] : 0;
-      put_mean(metric, at,
-               of(*tables[cell[0]], head, copy, static_cast<Index>(at) % values_of_copy));
+      const Index copy = outer.size() > 2 ? cell[2] : 0;
+      const Index inner = own.offset(cell.subspan(outer.size()));
+      metric.set(cell, of(*tables[cell[0]], head, copy, inner));
     });
   };
   for (const CellRange& range : layout.ranges()) {
     const MetricInfo& info = range.metric;
     if (info.kind == MetricKind::hidden) continue;
-    fill(add(results, info.name, info,
-             range.by_length ? std::vector<std::string>{"layer", "head", "length"}
-                             : std::vector<std::string>{"layer", "head"}),
-         range.handle.count, [&](const LayerTable& table, int head, Index copy, Index inner) {
-           return table.at(range.handle, head, copy, inner);
-         });
+    std::vector<std::string> outer = {"layer", "head"};
+    if (range.by_length) outer.emplace_back("length");
+    fill(info.name, info, outer, [&](const LayerTable& table, int head, Index length, Index inner) {
+      return table.at(range.handle, head, length, inner);
+    });
     if (!info.by_position) continue;
-    fill(add(results, info.name + "_by_position", info, {"layer", "head", "position"}),
-         range.handle.count, [&](const LayerTable& table, int head, Index bin, Index inner) {
+    fill(twin_by_position(info.name), info, {"layer", "head", "position"},
+         [&](const LayerTable& table, int head, Index bin, Index inner) {
            return table.at_position(range.handle, head, bin, inner);
          });
   }

@@ -15,11 +15,6 @@ struct Measured {
   std::vector<int> heads;
 };
 
-// Adds a metric of means: all cells undefined, with standard errors and numbers of rows.
-LabelledArray& add_means(Results& results, const std::string& name, std::vector<std::string> dims,
-                         const std::string& unit);
-void put_mean(LabelledArray& metric, std::size_t at, const Estimate& cell);
-
 // Sets coords: layer, head, length, position, top_n, temperature, epsilon, and per head or layer
 // kv_head, layer_type and window.
 void write_coords(const Measured& measured, const RowPlan& plan, const MeasureOptions& options,

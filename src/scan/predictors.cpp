@@ -59,8 +59,8 @@ void add_cells(const Results& results, const LabelledArray& array, std::string n
   for (const HeadName& head : heads) {
     const double value = array({head.layer_index, head.head_index});
     // Where none was found up to the largest that was tried, it lies beyond.
-    predictor.values.push_back(array.none == value ? std::numeric_limits<double>::infinity()
-                                                   : value);
+    predictor.values.push_back(array.is_none(value) ? std::numeric_limits<double>::infinity()
+                                                    : value);
   }
   predictors.push_back(std::move(predictor));
 }

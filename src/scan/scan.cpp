@@ -11,6 +11,7 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/parallel.hpp"
 #include "kernels/simd.hpp"
+#include "results/declared.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
@@ -105,7 +106,7 @@ class Scan {
     std::size_t bytes =
         info_.bytes +
         HeadScanner::bytes(rows().longest(), info_.head_dim, pool_.threads(),
-                           plan_.options.measure.masked) +
+                           plan_.options.measure.changed != MeasureOptions::Changed::nothing) +
         static_cast<std::size_t>(info_.heads) * HeadAccumulator::bytes(rows(), layout().cells()) +
         2 * measured_.layers.size() * LayerTable::bytes(rows(), layout(), info_.heads);
     for (const auto& measure : tables_.measures) bytes += measure->bytes(info_, rows().longest());
@@ -140,7 +141,8 @@ class Scan {
         stopped_ = stop_.stop_requested();
         if (stopped_) break;
         if (plan_.selection.contains(layer, head.head)) {
-          scanner.scan(changed(head), accumulators[head.head]);
+          const HeadInput under = changed(head);
+          scanner.scan(under, original(head, under), accumulators[head.head]);
         }
       }
       measure_seconds_ += measuring.seconds();
@@ -153,6 +155,14 @@ class Scan {
     plan_.intervention.apply(head);
     if (own != nullptr) head.normalizer = own;
     return head;
+  }
+
+  // The same head without what the scan changes: its pattern or, where there is none, its
+  // normalizer.
+  HeadInput original(const HeadInput& head, const HeadInput& under) const {
+    HeadInput original = head;
+    if (plan_.intervention.pattern != nullptr) original.normalizer = under.normalizer;
+    return original;
   }
 
   void finish_layer(int layer, const std::vector<HeadAccumulator>& accumulators) {
@@ -259,9 +269,9 @@ class Scan {
     for (std::size_t d = 0; d < rows().documents().size(); ++d) {
       losses.push_back(source_.token_losses(static_cast<int>(d)));
     }
-    LabelledArray& loss = add_means(results, "loss", {"length"}, "nats");
-    for (std::size_t l = 0; l < rows().lengths().size(); ++l) {
-      put_mean(loss, l, series_statistics(losses, rows().lengths()[l] - 1));
+    LabelledArray& loss = add_declared(results, "loss").with_standard_errors().with_rows();
+    for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
+      loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
   }
 

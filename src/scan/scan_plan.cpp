@@ -72,7 +72,7 @@ void resolve_details(MeasureOptions& measure) {
 std::string needs_of_groups() {
   using enum MetricGroup::Needs;
   std::vector<std::string> needs;
-  for (const auto what : {x, loss, pattern}) {
+  for (const auto what : {x, loss, intervention}) {
     std::vector<std::string> names;
     for (const MetricGroup& group : metric_groups()) {
       if (group.needs == what) names.push_back(group.name);
@@ -132,12 +132,6 @@ void require_causal(const Normalizer& normalizer, const std::string& spec,
                          "logn-entropy is the like by the number of keys"));
 }
 
-std::unique_ptr<Normalizer> make_normalizer(const std::string& spec, const SourceInfo& source) {
-  auto normalizer = make_normalizer(spec);
-  require_causal(*normalizer, spec, source);
-  return normalizer;
-}
-
 ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   ScanPlan plan;
   plan.options = given;
@@ -148,7 +142,10 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   resolve_details(options.measure);
   options.measure.lengths = options.lengths;
   options.measure.seed = options.seed;
-  options.measure.masked = options.own_pattern != nullptr || options.pattern != "none";
+  const bool masks = options.own_pattern != nullptr || options.pattern != "none";
+  const bool weighs = options.own_normalizer != nullptr || options.normalizer != "softmax";
+  using enum MeasureOptions::Changed;
+  options.measure.changed = masks ? pattern : weighs ? normalizer : nothing;
   if (options.threads < 1) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
@@ -158,12 +155,13 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   }
   plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
   plan.intervention = {options.own_normalizer, options.own_pattern};
-  if (options.own_normalizer != nullptr) {
-    require_causal(*options.own_normalizer, options.normalizer, source);
-  } else if (options.normalizer != "softmax") {
-    plan.intervention.normalizer = make_normalizer(options.normalizer, source);
+  if (options.own_normalizer == nullptr && weighs) {
+    plan.intervention.normalizer = make_normalizer(options.normalizer);
   }
-  if (options.own_pattern == nullptr && options.measure.masked) {
+  if (plan.intervention.normalizer != nullptr) {
+    require_causal(*plan.intervention.normalizer, options.normalizer, source);
+  }
+  if (options.own_pattern == nullptr && masks) {
     plan.intervention.pattern = make_pattern(options.pattern);
   }
   return plan;

@@ -25,8 +25,8 @@ ScanPlan plan_scan(const ScanOptions& options, const SourceInfo& source);
 std::vector<std::unique_ptr<Measure>> make_measures(const ScanPlan& plan, const SourceInfo& source,
                                                     int slots);
 
-// Makes the normalizer for the heads of this source; UsageError where it is one for causal heads
-// and they are not.
-std::unique_ptr<Normalizer> make_normalizer(const std::string& spec, const SourceInfo& source);
+// Throws UsageError where the normalizer is one for causal heads and those of the source are not.
+void require_causal(const Normalizer& normalizer, const std::string& spec,
+                    const SourceInfo& source);
 
 }  // namespace headgauge

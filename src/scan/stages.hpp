@@ -1,4 +1,4 @@
-// What a comparison is made of: its stages as one progress, and heads looked at under a
+// What a comparison is made of: its stages as one progress, and heads that are measured under an
 // intervention.
 #pragma once
 
@@ -44,9 +44,7 @@ class HeadsUnder final : public HeadSource {
   std::span<const HeadInput> layer(int layer, int document) override {
     const auto heads = source_.layer(layer, document);
     heads_.assign(heads.begin(), heads.end());
-    for (HeadInput& head : heads_) {
-      interventions_[layer * info().heads + head.head].apply(head);
-    }
+    for (HeadInput& head : heads_) interventions_(layer, head.head).apply(head);
     return heads_;
   }
   void set_context(Index length) override { source_.set_context(length); }

@@ -1,10 +1,13 @@
 #include "scan/summary.hpp"
 
+#include <fmt/format.h>
+
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
+#include "scan/flag_thresholds.hpp"
 #include "scan/summary_lines.hpp"
 
 namespace headgauge::summary {
@@ -20,7 +23,10 @@ MaybeLine Summary::dispersion() const {
   Line line;
   length(line.say("At ")).say(", ");
   flag_count(line, "dispersed", "averages", "average").say(" instead of selecting (entropy above ");
-  line.constant("0.95").say(" of its maximum); the flattest is ").head(flattest->head).say(" (");
+  line.constant(fmt::format("{}", kDispersed))
+      .say(" of its maximum); the flattest is ")
+      .head(flattest->head)
+      .say(" (");
   line.number(flattest->cell).say("), the sharpest ").head(sharpest->head).say(" (");
   return line.number(sharpest->cell).say(").").done();
 }
@@ -162,7 +168,7 @@ MaybeLine Summary::critical() const {
   });
   if (first) {
     std::size_t reached = 0;
-    for (const HeadName& head : heads_) reached += value("critical_n_head", head) >= 1;
+    for (const HeadName& head : heads_) reached += cell("critical_fraction_head", head).has_value();
     line.say("; one by one ")
         .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));

@@ -12,11 +12,10 @@
 
 #include "headgauge/cells.hpp"
 #include "results/summary_line.hpp"
+#include "scan/flag_thresholds.hpp"
 #include "scan/summary.hpp"
 
 namespace headgauge::summary {
-
-inline constexpr double kSink = 0.3;  // as for the flag of that name
 
 struct HeadCell {
   HeadName head;

@@ -93,7 +93,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   return Tokenizer(std::move(impl));
 }
 
-std::string tokenizer_kind(const std::string& folder) {
+std::string Tokenizer::kind(const std::string& folder) {
   const std::filesystem::path root(folder);
   const auto json = root / "tokenizer.json";
   if (is_there(json)) {

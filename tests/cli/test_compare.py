@@ -151,8 +151,8 @@ class CompareRefuses(CompareTest):
     def test_what_makes_no_sense(self) -> None:
         base = ("compare", *self.model)
         self.refuse(USAGE, *base, says=("--normalizers", "--pattern"))
-        self.refuse(USAGE, *base, "--normalizers", "sparsmax", says="sparsemax")
-        self.refuse(USAGE, *base, "--normalizers", "ssmax:t=1", says="s=0.43")
+        self.refuse(USAGE, *base, "--normalizers", "sparsmax", says=("--normalizers:", "sparsemax"))
+        self.refuse(USAGE, *base, "--normalizers", "ssmax:t=1", says=("--normalizers ssmax:", "s=0.43"))
         self.refuse(USAGE, *base, "--normalizers", "entmax:alpha=5", says="up to 4")
         self.refuse(USAGE, *base, "--normalizers", "topk,topk", says="twice")
         self.refuse(USAGE, *base, "--normalizers", "topk,,logn")

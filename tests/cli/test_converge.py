@@ -133,7 +133,7 @@ class Checkpoint(ConvergeTest):
             self.assertEqual(set(flat(rate["rows"])), {3})
         self.present(results, *CURVES, "rate_predicted", "tokens_for_error")
         self.assertIn("16 of 16 rates are absent: fewer than 4 usable points", results["notices"])
-        table = self.succeed("converge", *self.model, *FEW, "--points", 3).out
+        table = self.succeed("converge", *self.model, *FEW, "--grid", "16:96:3").out
         self.assertNotIn("nan", table)
         self.assertNotIn("settles slowest", table)
 
@@ -222,6 +222,7 @@ class Refused(ConvergeTest):
         base = ("converge", "model", "--tokens", "ids.txt", "--out", "out")
         says = ("--grid: expected at most 100 tokens", "found 256")
         self.refuse(USAGE, *base, "--lengths", "64,100", "--grid", "64,256", says=says)
+        self.refuse(USAGE, *base, "--grid", "32,64", "--points", "3", says="--points", form=False)
         for grid in ("64,32", "64,64", "1,2,3,4", "0", "-4,8"):
             says = ("--grid", "ascending numbers of tokens of at least 2", grid.replace(",", ", "))
             self.refuse(USAGE, *base, f"--grid={grid}", says=says)

@@ -90,9 +90,9 @@ class Synthetic(CommandTest):
         self.refuse(2, *synthetic("--text", "x"), says="--text")
         for tokens, *idle in (("gaussian", "--radius", "2"), ("gaussian", "--components", "2"),
                               ("sphere", "--variance", "2"), ("sphere", "--components", "2"),
-                              ("mixture", "--grid", "50,60", "--points", "3"),
                               ("gaussian", "--reference-tokens", "900")):
             self.refuse(2, "converge", "--synthetic", tokens, *idle, says=idle[-2])
+        self.refuse(2, *synthetic("--grid", "50,60", "--points", "3"), says="--points", form=False)
         self.refuse(2, *synthetic("--lengths", "64"), says="--lengths")
         self.refuse(2, *synthetic("--draws", "3"), says="--draws")
         self.refuse(2, *synthetic("--grid", "5,4"), says="5, 4")

@@ -171,7 +171,7 @@ TEST(Lsh, IsRefusedWhereThereAreScoresAlone) {
     make_pattern("lsh")->mask(head);
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("ScanOptions::pattern lsh: expected queries and keys"),
+    EXPECT_NE(std::string(error.what()).find("pattern lsh: expected queries and keys"),
               std::string::npos);
   }
 }

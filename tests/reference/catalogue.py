@@ -14,7 +14,6 @@ from tests.places import ROOT
 
 Array = npt.NDArray[Any]
 
-TWIN = "_by_position"
 FOLDER = ROOT / "catalogue"
 FILES: list[dict[str, Any]] = [json.loads(p.read_text()) for p in sorted(FOLDER.glob("*.json"))]
 METRICS: dict[str, dict[str, Any]] = {
@@ -23,6 +22,10 @@ METRICS: dict[str, dict[str, Any]] = {
     for metric in file["metrics"]
     if metric["kind"] != "hidden"
 }
+# Metrics of the same meaning: twins by position, and those of an experiment of `reproduce tokens`.
+TWINS = {name: f"{name}_by_position" for name, m in METRICS.items() if m.get("by_position")}
+_TWIN_OF = {twin: name for name, twin in TWINS.items()}
+EXPERIMENTS = [e["name"] for file in FILES for e in file.get("experiments", [])]
 NEEDS_POINTS = {file["group"] for file in FILES if file.get("needs") == "x"}
 
 # Metrics that an option adds, and the groups of a comparison, of converge and of reproduce: other
@@ -105,7 +108,7 @@ _BY_GROUP = {
 
 
 def base_name(name: str) -> str:
-    return name.removesuffix(TWIN)
+    return _TWIN_OF.get(name, name)
 
 
 def group_of(name: str) -> str:
@@ -124,11 +127,7 @@ def dims_of(name: str) -> tuple[str, ...]:
     metric = METRICS[base_name(name)]
     implied = {"row_mean": ("layer", "head", "length"), "row_longest": ("layer", "head")}
     dims = (*implied.get(metric["kind"], ()), *metric["dims"])
-    return tuple("position" if d == "length" else d for d in dims) if name.endswith(TWIN) else dims
-
-
-def has_twin(name: str) -> bool:
-    return bool(METRICS.get(name, {}).get("by_position"))
+    return tuple("position" if d == "length" else d for d in dims) if name in _TWIN_OF else dims
 
 
 def expected_metrics(groups: list[str], points: bool, loss: bool) -> list[str]:
@@ -138,5 +137,5 @@ def expected_metrics(groups: list[str], points: bool, loss: bool) -> list[str]:
         if (group in NEEDS_POINTS and not points) or (group == "model" and not loss):
             continue
         names += GROUPS[group]
-        names += [name + TWIN for name in GROUPS[group] if has_twin(name)]
+        names += [TWINS[name] for name in GROUPS[group] if name in TWINS]
     return names

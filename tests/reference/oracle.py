@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tests.reference.assembly import Cells, LayerResult, PrefixAtLength, PrefixMeans, assemble, loss_metric
 from tests.reference.averages import Mean, RowIndex, batch_count, position_edges, row_mean, stack
-from tests.reference.catalogue import TWIN, has_twin
+from tests.reference.catalogue import TWINS
 from tests.reference.coverage import (
     OVERLAP,
     clear_top,
@@ -150,10 +150,10 @@ class Oracle:
                 cells[name] = self.by_length(values)
                 if doubt is not None:
                     cells[name].doubt = self.by_length(doubt).value
-                if has_twin(name):
-                    cells[name + TWIN] = self.by_position(values)
+                if name in TWINS:
+                    cells[TWINS[name]] = self.by_position(values)
                     if doubt is not None:
-                        cells[name + TWIN].doubt = self.by_position(doubt).value
+                        cells[TWINS[name]].doubt = self.by_position(doubt).value
         if self._wants("dispersion"):
             cells |= self.dispersion_cells(rows)
         if "distance_prefixes" in rows.values:

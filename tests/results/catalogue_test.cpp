@@ -67,6 +67,26 @@ TEST(Catalogue, ReadsEveryField) {
   EXPECT_EQ(found.groups[1].needs, MetricGroup::Needs::x);
 }
 
+TEST(Catalogue, ReadsExperiments) {
+  const Catalogue found = read_catalogue(R"([{"group": "g", "command": "c", "metrics": [],
+    "experiments": [{"name": "drawn", "title": "Drawn tokens", "random_tokens": true},
+                    {"name": "read", "title": "A model"}]}])");
+  ASSERT_EQ(found.experiments.size(), 2u);
+  EXPECT_EQ(found.experiments[0].name + found.experiments[0].title, "drawnDrawn tokens");
+  EXPECT_TRUE(found.experiments[0].random_tokens && !found.experiments[1].random_tokens);
+  EXPECT_TRUE(refuses(R"({"group": "g", "command": "c", "metrics": [],
+                          "experiments": [{"name": "drawn"}]})",
+                      "title"));
+}
+
+TEST(Catalogue, TellsTheExperimentOfAMetric) {
+  const Experiment* of = find_experiment("gaussian_error_mean");
+  ASSERT_NE(of, nullptr);
+  EXPECT_EQ(of->name, "gaussian");
+  EXPECT_EQ(find_experiment("error_mean"), nullptr);
+  EXPECT_EQ(find_experiment("gaussian_of_my_own"), nullptr) << "no metric of the catalogue";
+}
+
 TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
   EXPECT_EQ(refusal(group_of(metric("a"))), "");
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "colour": "red")")), "a: unknown key \"colour\""));

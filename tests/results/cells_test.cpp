@@ -31,6 +31,18 @@ TEST(FindCell, TakesTheLongestLengthUnlessAnotherIsPicked) {
   EXPECT_EQ(find_cell(r, "cache_bytes", {})->value, 12345);
 }
 
+TEST(FindCell, SaysWhereNoneWasFound) {
+  Results r = made_results();
+  r.add_metric("critical_n", {"length"}, "keys").values = {-1, 3};
+  EXPECT_TRUE(find_cell(r, "critical_n", {{"length", 0}})->is_none);
+  EXPECT_FALSE(find_cell(r, "critical_n", {})->is_none);
+  // A metric of a user's own says it in its own way; -1 alone means nothing.
+  r.add_metric("mine", {"length"}, "1").values = {-1, 0};
+  r.metric("mine")->none = 0;
+  EXPECT_FALSE(find_cell(r, "mine", {{"length", 0}})->is_none);
+  EXPECT_TRUE(find_cell(r, "mine", {})->is_none);
+}
+
 TEST(FindCell, IsNothingWhereThereIsNothing) {
   const Results r = made_results();
   EXPECT_FALSE(find_cell(r, "nothing", {}));

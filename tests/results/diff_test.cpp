@@ -87,11 +87,13 @@ TEST(Diff, RandomTokensAreComparedWhateverTheLengths) {
     r.set_coord("gaussian_scale", Numbers{1, 2});
     r.add_metric("gaussian_horizon", {"gaussian_scale"}, "1").values = {0.1, longest};
     r.add_metric("slope", {"layer", "head"}, "1").values = {longest};
+    r.add_metric("model_horizon", {"layer", "head"}, "1").values = {longest};
     return r;
   };
   const Results d = diff(sweep(64), sweep(128));
   EXPECT_NE(d.metric("gaussian_horizon_change"), nullptr);
   EXPECT_EQ(d.metric("slope"), nullptr);
+  EXPECT_EQ(d.metric("model_horizon"), nullptr) << "of a model, at its longest length";
 }
 
 TEST(Diff, CellsAreMatchedByTheirLabelsNotByTheirPlaces) {
@@ -285,7 +287,7 @@ TEST(Diff, HeadsChosenLeaveTheOthersUndefined) {
   const auto fault_of = [&](const DiffOptions& options) {
     return thrown<UsageError>([&] { diff(run, run, options); });
   };
-  expect_part(fault_of({.heads = "2.0"}), "from 0 to 1");
+  expect_part(fault_of({.heads = "2.0"}), "DiffOptions::heads: expected numbers from 0 to 1");
   expect_part(fault_of({.metrics = {"loss"}, .heads = "1.0"}), "metrics of single heads");
   expect_part(fault_of({.metrics = {"lost"}}), "they share measured, loss");
   // A head within the range that is not there.

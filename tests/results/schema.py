@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 
 from tests.places import ROOT
-from tests.reference.catalogue import METRICS
+from tests.reference.catalogue import EXPERIMENTS, METRICS, base_name
 
 SCHEMA = ROOT / "docs/results.schema.json"
 # The schema lets readers meet keys that they do not know; headgauge itself writes no others.
@@ -19,7 +19,6 @@ METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "std
                "degrees_of_freedom", "rows"}
 CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
 MOST_FAULTS = 10
-EXPERIMENTS = ("gaussian", "sphere", "model")  # of `reproduce tokens`
 
 
 class InvalidResults(AssertionError):
@@ -113,8 +112,7 @@ def _declaration_faults(name: str, metric: dict):
     plain = name
     if plain not in METRICS and "change_of" in metric:
         plain = metric["change_of"]
-    if any(dim.endswith("position") for dim in metric["dims"]):
-        plain = plain.removesuffix("_by_position")
+    plain = base_name(plain)
     for experiment in EXPERIMENTS:
         plain = plain.removeprefix(f"{experiment}_")
     declared = METRICS.get(plain)

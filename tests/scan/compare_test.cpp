@@ -70,12 +70,13 @@ TEST(MakeInterventions, ACommaBeforeAKeyGoesOnWithTheNormalizer) {
 TEST(MakeInterventions, OnlyTheChosenHeadsChange) {
   const auto source = open_plain();
   const auto interventions = interventions_of({"sparsemax"}, source->info(), few_measures("1.0"));
-  const int heads = source->info().heads;
-  ASSERT_EQ(interventions.front().heads.size(),
-            static_cast<std::size_t>(source->info().layers * heads));
-  for (std::size_t i = 0; i < interventions.front().heads.size(); ++i) {
-    EXPECT_EQ(interventions.front().heads[i].changes(), i == static_cast<std::size_t>(heads));
-  }
+  const HeadInterventions& made = interventions.front().heads;
+  ASSERT_EQ(made.layers(), source->info().layers);
+  ASSERT_EQ(made.heads(), source->info().heads);
+  made.each([](int layer, int head, const HeadIntervention& of_head) {
+    EXPECT_EQ(of_head.changes(), layer == 1 && head == 0) << layer << "." << head;
+  });
+  EXPECT_EQ(first_changed_layer(made), 1);
   EXPECT_THROW(interventions_of({"topk", "topk"}, source->info()), UsageError);
   EXPECT_THROW(interventions_of({"topper"}, source->info()), UsageError);
   CompareOptions both = few_measures();
@@ -88,9 +89,11 @@ TEST(Compare, RefusesWhatItCannotCompare) {
   const CompareOptions options = few_measures();
   const auto made = interventions_of({"topk"}, source->info());
   EXPECT_THROW(compare(*source, options, {}), UsageError);
-  auto short_by_one = made;
-  short_by_one[0].heads.pop_back();
-  EXPECT_THROW(compare(*source, options, short_by_one), UsageError);
+  auto of_another = made;
+  of_another[0].heads = {source->info().layers - 1, source->info().heads};
+  EXPECT_THROW(compare(*source, options, of_another), UsageError);
+  of_another[0].heads = {};
+  EXPECT_THROW(compare(*source, options, of_another), UsageError);
   CompareOptions changed = options;
   changed.scan.pattern = "window:size=8";
   EXPECT_THROW(compare(*source, changed, made), UsageError);

@@ -33,8 +33,13 @@ class Ramp final : public HeadSource {
       heads_[h].document = document;
       heads_[h].scores = scores_.view().block(0, length_, 0, length_);
       if (!info_.causal) heads_[h].visibility = Visibility::full();
+      if (!interventions_.empty()) interventions_(layer, h).apply(heads_[h]);
     }
     return heads_;
+  }
+  void intervene(const HeadInterventions& interventions) override {
+    require_all_heads(interventions, info_);
+    interventions_ = interventions;
   }
   void set_context(Index length) override { length_ = length; }
   std::vector<double> token_losses(int) override { return {}; }
@@ -43,6 +48,7 @@ class Ramp final : public HeadSource {
   SourceInfo info_;
   Index length_ = kTokens;
   Matrix<float> scores_;
+  HeadInterventions interventions_;
   std::vector<HeadInput> heads_;
 };
 
@@ -171,6 +177,41 @@ TEST(Extension, APatternOfOnesOwn) {
   EXPECT_LT(results.at("kept_mass", {0, 1, 1}), 1);
 }
 
+Results compared(const CompareOptions& options) {
+  Ramp source;
+  return compare(source, options, make_interventions(options, source.info()));
+}
+
+TEST(Extension, ComparesANormalizerOfOnesOwnWithNamedOnes) {
+  CompareOptions options{.scan = with_own_measure(), .normalizers = {"sparsemax"}};
+  options.own_normalizers = {std::make_shared<Uniform>()};
+  const Results results = compared(options);
+  const auto labels = results.coord_names("normalizer");
+  EXPECT_EQ(std::vector(labels.begin(), labels.end()),
+            (std::vector<std::string>{"original", "sparsemax", "uniform"}));
+  EXPECT_NEAR(results.at("entropy_normalized", {0, 0, 2, 1}), 1, 1e-6);
+  EXPECT_LT(results.at("entropy_normalized", {0, 0, 0, 1}), 0.9);
+  EXPECT_TRUE(says(results, "uniform looks at nothing"));
+  // Only in the head that was chosen.
+  options.scan.heads = "1.1";
+  const Results one = compared(options);
+  EXPECT_NEAR(one.at("entropy_normalized", {1, 1, 2, 1}), 1, 1e-6);
+  EXPECT_EQ(one.at("entropy_normalized", {1, 0, 2, 1}), one.at("entropy_normalized", {1, 0, 0, 1}));
+  options.own_normalizers.push_back(options.own_normalizers.front());
+  EXPECT_THROW(compared(options), UsageError) << "two of one name";
+}
+
+TEST(Extension, ComparesAPatternOfOnesOwn) {
+  CompareOptions options{.scan = with_own_measure()};
+  options.own_patterns = {std::make_shared<Pair>()};
+  const Results results = compared(options);
+  EXPECT_EQ(results.coord_names("pattern").back(), "pair");
+  EXPECT_EQ(results.at("own", {0, 1, 0, 0, 1}), 4.5);
+  EXPECT_EQ(results.at("own", {0, 1, 1, 0, 1}), (1 + 7 * 2) / 8.0);
+  options.own_normalizers = {std::make_shared<Uniform>()};
+  EXPECT_THROW(compared(options), UsageError) << "normalizers and patterns";
+}
+
 // Every length of a source that is not causal is a pass, with a measure of its own.
 TEST(Extension, AMeasureIsMadeForEveryPass) {
   Ramp source(false);
@@ -207,6 +248,25 @@ TEST(Extension, ErrorsNameTheMember) {
     EXPECT_EQ(std::string(error.what()).find("ScanOptions::lengths: expected at most 24"), 0u)
         << error.what();
   }
+}
+
+// Also where it is the member of other options.
+TEST(Extension, ErrorsNameTheOptionsThatWereGiven) {
+  const auto error_of = [](const CompareOptions& options) {
+    try {
+      make_interventions(options, Ramp().info());
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CompareOptions options{.scan = {}, .normalizers = {"softmix"}};
+  EXPECT_EQ(error_of(options).find("CompareOptions::normalizers: "), 0u) << error_of(options);
+  options.normalizers = {"ssmax:q=3"};
+  EXPECT_EQ(error_of(options).find("CompareOptions::normalizers ssmax: "), 0u) << error_of(options);
+  options.normalizers.clear();
+  options.patterns = {"windows"};
+  EXPECT_EQ(error_of(options).find("CompareOptions::patterns: "), 0u) << error_of(options);
 }
 
 }  // namespace

@@ -1,70 +1,14 @@
-// Scans under a sparse pattern, and of heads with a normalizer of their own, against sums over the
-// keys in float64.
+// Scans under a sparse pattern, against sums over the keys in float64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
-#include "headgauge/headgauge.hpp"
+#include "scan/pair_of_heads.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr Index kLength = 150, kDimension = 8;
-
-// Two heads that share keys and values.
-class PatternSource : public HeadSource {
- public:
-  explicit PatternSource(Visibility visibility = Visibility::causal())
-      : tensors_(kLength, 5 * kDimension) {
-    std::mt19937 generator(3);
-    std::normal_distribution<float> normal;
-    for (Index r = 0; r < kLength; ++r) {
-      for (float& v : tensors_.row(r)) v = normal(generator);
-    }
-    const MatrixView<const float> all = std::as_const(tensors_).view();
-    const auto part = [&](Index i) { return all.block(0, kLength, i * kDimension, kDimension); };
-    for (int h = 0; h < 2; ++h) {
-      HeadInput head;
-      head.head = h;
-      head.queries = part(h);
-      head.keys = part(2);
-      head.values = part(3);
-      head.x = {part(4), {}, 1};
-      head.scale = 0.7f;
-      head.visibility = visibility;
-      heads_.push_back(head);
-    }
-    info_.layers = info_.kv_heads = 1;
-    info_.heads = 2;
-    info_.head_dim = info_.x_dim = kDimension;
-    info_.causal = visibility.is_causal();
-    info_.has_loss = false;
-    info_.documents = {kLength};
-  }
-  const SourceInfo& info() const override { return info_; }
-  std::span<const HeadInput> layer(int, int) override { return heads_; }
-  std::vector<double> token_losses(int) override { return {}; }
-  std::vector<HeadInput>& heads() { return heads_; }
-
- private:
-  Matrix<float> tensors_;
-  std::vector<HeadInput> heads_;
-  SourceInfo info_;
-};
-
-ScanOptions options_with(const std::string& pattern, const std::string& normalizer = "softmax") {
-  ScanOptions options;
-  options.lengths = {kLength};
-  options.measure.top_n = {1, 5, 20};
-  options.measure.temperatures = {0.1, 1.0};
-  options.measure.critical_max = 20;
-  options.pattern = pattern;
-  options.normalizer = normalizer;
-  return options;
-}
 
 void expect_same_bits(const Results& a, const Results& b) {
   for (const auto& [name, metric] : a.metrics) {
@@ -183,7 +127,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
   const auto late = [](Index i, Index j) { return i / 20 == j / 20 || j % 20 >= 17; };
   for (const Visibility& visibility :
        {Visibility::causal(), Visibility::full(), Visibility::sliding_window(60)}) {
-    PatternSource source(visibility);
+    PairOfHeads source(visibility);
     const Results results = scan(source, options_with("strided:stride=9"));
     for (Index h = 0; h < 2; ++h) {
       const HeadInput& head = source.heads()[static_cast<std::size_t>(h)];
@@ -192,7 +136,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
       EXPECT_NEAR(results.at("jacobian_frobenius", {0, h, 0}), mean.frobenius, 2e-5);
     }
   }
-  PatternSource source;
+  PairOfHeads source;
   compare(scan(source, options_with("sinks:sinks=2,window=12")), 1,
           expect_of(source.heads()[1], sinks));
   // The normalizer counts the keys that are left; before, all of them.
@@ -201,7 +145,7 @@ TEST(ScanPattern, EveryRowIsThatOfItsKeptKeys) {
 }
 
 TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
-  PatternSource source;
+  PairOfHeads source;
   const Results results = scan(source, options_with("fixed:stride=10,summary=1"));
   compare(results, 0, expect_of(source.heads()[0], [](Index i, Index j) {
             return i / 10 == j / 10 || j % 10 == 9;
@@ -211,7 +155,7 @@ TEST(ScanPattern, TheFirstKeysWeightIsNothingWhereItIsHidden) {
 }
 
 TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
-  PatternSource window(Visibility::sliding_window(40)), masked;
+  PairOfHeads window(Visibility::sliding_window(40)), masked;
   ScanOptions options = options_with("none");
   options.measure.expected_draws = 3;
   const Results a = scan(window, options);
@@ -226,7 +170,7 @@ TEST(ScanPattern, AWindowHasTheBitsOfASlidingWindow) {
 }
 
 TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
-  PatternSource source;
+  PairOfHeads source;
   const Results plain = scan(source, options_with("none"));
   for (const char* all : {"window:size=150", "topk:k=150", "lsh:buckets=1", "strided:stride=1"}) {
     const Results results = scan(source, options_with(all));
@@ -247,7 +191,7 @@ TEST(ScanPattern, APatternThatKeepsAllKeysChangesNothing) {
 TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
   for (const char* pattern :
        {"bigbird:window=9,random=9,global=2,seed=5", "lsh:buckets=8", "topk"}) {
-    PatternSource source;
+    PairOfHeads source;
     ScanOptions options = options_with(pattern);
     options.threads = 1;
     const Results one = scan(source, options);
@@ -257,21 +201,21 @@ TEST(ScanPattern, SameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(ScanPattern, SampledRowsAreRowsOfTheWhole) {
-  PatternSource source;
+  PairOfHeads source;
   ScanOptions options = options_with("strided:stride=9");
   options.queries = 100000;  // more than there are: every row, by the other way
   expect_same_bits(scan(source, options_with("strided:stride=9")), scan(source, options));
 }
 
 TEST(ScanPattern, SaysOnceThatSomeRowsHaveFewerKeys) {
-  PatternSource source;
+  PairOfHeads source;
   const Results results = scan(source, options_with("topk:k=64"));
   const auto of_topk = [](const std::string& notice) { return notice.starts_with("topk: k = 64"); };
   EXPECT_EQ(std::ranges::count_if(results.notices, of_topk), 1);
 }
 
-TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
-  PatternSource source;
+TEST(ScanPattern, HasNoKeptMassWithoutOne) {
+  PairOfHeads source;
   ScanOptions options = options_with("none");
   options.measures = {"counterfactual"};
   EXPECT_THROW(scan(source, options), UnsupportedError);
@@ -283,7 +227,7 @@ TEST(ScanPattern, HasNoGroupCounterfactualWithoutOne) {
 }
 
 TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
-  PatternSource source;
+  PairOfHeads source;
   for (HeadInput& head : source.heads()) head.values = {};
   const Results results = scan(source, options_with("window:size=20"));
   EXPECT_LT(results.at("kept_mass", {0, 0, 0}), 0.9);
@@ -292,7 +236,7 @@ TEST(ScanPattern, WithoutValuesThereIsTheKeptMassAlone) {
 
 // Scores that are all -Inf hide every key of a row: it has no weights without the pattern either.
 TEST(ScanPattern, RowsWithoutKeysAreLeftOut) {
-  PatternSource source;
+  PairOfHeads source;
   Matrix<float> scores(kLength, kLength);
   for (Index i = 0; i < kLength; ++i) {
     const bool hidden = i % 3 == 0 || i >= kLength - 30;
@@ -311,7 +255,7 @@ TEST(ScanPattern, RowsWithoutKeysAreLeftOut) {
 
 // Rows whose output is 0 have no relative change.
 TEST(ScanPattern, OutputsOfZeroAreLeftOut) {
-  PatternSource source;
+  PairOfHeads source;
   const Matrix<float> zero(kLength, kDimension);
   for (HeadInput& head : source.heads()) head.values = zero;
   const Results results = scan(source, options_with("window:size=20"));
@@ -329,7 +273,7 @@ class NoKeys final : public KeyMask {
 };
 
 TEST(ScanPattern, ARowWithoutKeysIsNamed) {
-  PatternSource source;
+  PairOfHeads source;
   HeadInput& head = source.heads()[1];
   head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
   try {
@@ -341,25 +285,25 @@ TEST(ScanPattern, ARowWithoutKeysIsNamed) {
   }
 }
 
-// compare changes the normalizer of single heads: theirs counts, not the scan's.
-TEST(ScanNormalizer, AHeadsOwnNormalizerIsObeyed) {
-  for (const char* name : {"cosine:g=5", "sparsemax", "softpick", "ssmax", "sigmoid"}) {
-    const auto normalizer = make_normalizer(name);
-    PatternSource plain, mixed;
-    mixed.heads()[0].normalizer = normalizer.get();
-    const Results all = scan(plain, options_with("none", name));
-    const Results none = scan(plain, options_with("none"));
-    const Results both = scan(mixed, options_with("none"));
-    for (const char* metric : {"entropy", "max_weight", "mass", "jacobian_spectral", "mass_90"}) {
-      EXPECT_EQ(both.at(metric, {0, 0, 0}), all.at(metric, {0, 0, 0})) << name << " " << metric;
-      EXPECT_EQ(both.at(metric, {0, 1, 0}), none.at(metric, {0, 1, 0})) << name << " " << metric;
+// The keys that a pattern would choose of those that another mask leaves are not its keys of the
+// whole range, so that neither mask may replace the other.
+TEST(ScanPattern, AHeadThatHidesKeysTakesNoPattern) {
+  PairOfHeads source;
+  HeadInput& head = source.heads()[1];
+  head.visibility = head.visibility.masked(std::make_shared<NoKeys>());
+  try {
+    scan(source, options_with("window:size=8"));
+    FAIL();
+  } catch (const UnsupportedError& error) {
+    const std::string what = error.what();
+    for (const char* part : {"window", "head 0.1", "the mask hides"}) {
+      EXPECT_NE(what.find(part), std::string::npos) << what;
     }
-    for (const char* metric : {"distance", "separability", "selected_mass"}) {
-      EXPECT_EQ(both.at(metric, {0, 0, 0, 1}), all.at(metric, {0, 0, 0, 1})) << name << metric;
-      EXPECT_EQ(both.at(metric, {0, 1, 0, 1}), none.at(metric, {0, 1, 0, 1})) << name << metric;
-    }
-    EXPECT_NE(all.at("entropy", {0, 0, 0}), none.at("entropy", {0, 0, 0}));
   }
+  CompareOptions options{.scan = options_with("none"), .normalizers = {"sparsemax"}};
+  options.each = Each::head;
+  EXPECT_THROW(headgauge::compare(source, options, make_interventions(options, source.info())),
+               UnsupportedError);
 }
 
 }  // namespace

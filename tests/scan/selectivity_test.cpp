@@ -50,7 +50,7 @@ class Noise final : public HeadSource {
       head.values = tensors_[static_cast<std::size_t>(3 * h + 2)];
       head.x = {tensors_.back(), {}, 1};
       head.scale = 0.35f;
-      if (!interventions_.empty()) interventions_[static_cast<std::size_t>(h)].apply(head);
+      if (!interventions_.empty()) interventions_(layer, h).apply(head);
       heads_.push_back(head);
     }
     return heads_;

@@ -1,5 +1,6 @@
 // What catalogue/*.json says of the metrics of headgauge.
 import entries from "virtual:catalogue";
+import experiments from "virtual:experiments";
 
 export interface CatalogueEntry {
   readonly name: string;
@@ -19,12 +20,13 @@ export const CATALOGUE: ReadonlyMap<string, CatalogueEntry> = new Map(
   entries.map((entry) => [entry.name, entry]),
 );
 
-// The experiments of `reproduce tokens`: what their metrics' names begin with, and in words.
-export const EXPERIMENTS: readonly (readonly [string, string])[] = [
-  ["gaussian", "Gaussian tokens"],
-  ["sphere", "Tokens on the sphere"],
-  ["model", "The model's heads"],
-];
+// Of `reproduce tokens`: the names of its metrics begin with that of the experiment.
+export interface Experiment {
+  readonly name: string;
+  readonly title: string;
+}
+
+export const EXPERIMENTS: readonly Experiment[] = experiments;
 
 interface Declaration {
   entry: CatalogueEntry;
@@ -36,9 +38,9 @@ const DECLARED = new Map<string, Declaration>();
 for (const entry of entries) {
   const { name, title } = entry;
   DECLARED.set(name, { entry, title });
-  DECLARED.set(`${name}_by_position`, { entry, title: `${title} by position` });
-  for (const [prefix, words] of EXPERIMENTS) {
-    DECLARED.set(`${prefix}_${name}`, { entry, title: `${title}, ${words}` });
+  if (entry.by_position) DECLARED.set(`${name}_by_position`, { entry, title: `${title} by position` });
+  for (const experiment of experiments) {
+    DECLARED.set(`${experiment.name}_${name}`, { entry, title: `${title}, ${experiment.title}` });
   }
 }
 

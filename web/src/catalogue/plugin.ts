@@ -4,24 +4,33 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import katex from "katex";
 import type { Plugin } from "vite";
-import type { CatalogueEntry } from "./catalogue";
+import type { CatalogueEntry, Experiment } from "./catalogue";
 
 type Declared = CatalogueEntry & { kind: string; tex?: string };
 
-// The metrics that results files hold, in the order of the groups.
-export function declared(): Declared[] {
-  const folder = resolve(__dirname, "../../../catalogue");
-  return readdirSync(folder).sort().flatMap((file) => {
-    const { group, metrics } = JSON.parse(readFileSync(resolve(folder, file), "utf8")) as {
-      group: string;
-      metrics: Omit<Declared, "group">[];
-    };
-    return metrics.filter(({ kind }) => kind !== "hidden").map((metric) => ({ ...metric, group }));
-  });
+interface Group {
+  group: string;
+  metrics: Omit<Declared, "group">[];
+  experiments?: Experiment[];
 }
+
+// In the order of the groups.
+function groups(): Group[] {
+  const folder = resolve(__dirname, "../../../catalogue");
+  return readdirSync(folder).sort().map(
+    (file) => JSON.parse(readFileSync(resolve(folder, file), "utf8")) as Group,
+  );
+}
+
+// The metrics that results files hold.
+export const declared = (): Declared[] =>
+  groups().flatMap(({ group, metrics }) =>
+    metrics.filter(({ kind }) => kind !== "hidden").map((metric) => ({ ...metric, group })),
+  );
 
 const MODULES: Readonly<Record<string, () => unknown>> = {
   "virtual:catalogue": () => declared().map(({ tex: _, ...entry }) => entry),
+  "virtual:experiments": () => groups().flatMap(({ experiments }) => experiments ?? []),
   "virtual:formulas": () =>
     Object.fromEntries(declared().map(({ name, tex }) => [name, render(tex ?? "")])),
 };

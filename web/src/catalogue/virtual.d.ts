@@ -3,6 +3,11 @@ declare module "virtual:catalogue" {
   export default entries;
 }
 
+declare module "virtual:experiments" {
+  const experiments: import("./catalogue").Experiment[];
+  export default experiments;
+}
+
 declare module "virtual:formulas" {
   const mathml: Record<string, string>;
   export default mathml;

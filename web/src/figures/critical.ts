@@ -19,10 +19,6 @@ const onlyAgainstLength = (results: Results, name: string): boolean =>
     ["length", "normalizer", "pattern", "run"].includes(dim),
   );
 
-// The N that were found; NaN where there was none.
-const found = (values: readonly number[]): number[] =>
-  values.map((value) => (value > 0 ? value : NaN));
-
 export function criticalFigure(results: Results): Figure | undefined {
   if (!results.has("critical_n") || !onlyAgainstLength(results, "critical_n")) return undefined;
   const lengths = results.numbers("length");
@@ -39,11 +35,12 @@ export function criticalFigure(results: Results): Figure | undefined {
       }).map((own) => {
         const column = label ? `${name} ${label}` : name;
         written.push({ column, values: [...own.values] });
-        return { ...own, name: column, values: found(own.values) };
+        const values = own.values.map((value) => (results.isNone(name, value) ? NaN : value));
+        return { ...own, name: column, values };
       });
     const critical = curve("critical_n", "shown to be equal from", "dashed", variant);
-    written.at(-1)?.values.forEach((value, k) => {
-      if (value !== -1) return;
+    (critical.length > 0 ? written.at(-1)!.values : []).forEach((value, k) => {
+      if (!results.isNone("critical_n", value)) return;
       const text = `none up to N = ${searched[k]}`;
       missing.push({ x: lengths[k]!, y: searched[k]!, variant, title: `${label} L = ${lengths[k]}: ${text}` });
     });

@@ -21,8 +21,8 @@ export const limitsNeeds = (results: Results): string[] =>
   LIMITS_NEEDS.filter((name) => results.has(name));
 
 export const tokensNeeds = (results: Results): string[] =>
-  EXPERIMENTS.flatMap(([prefix]) => RATES_NEEDS.map((name) => `${prefix}_${name}`)).filter((name) =>
-    results.has(name),
+  EXPERIMENTS.flatMap((experiment) =>
+    RATES_NEEDS.map((name) => `${experiment.name}_${name}`).filter((name) => results.has(name)),
   );
 
 interface Spread {
@@ -234,8 +234,8 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
 
 // Paper B: rates and errors of each experiment in a file of `reproduce tokens`.
 export function tokensFigures(results: Results): Figure[] {
-  return EXPERIMENTS.flatMap(([prefix, words]) => {
-    const part = results.part(prefix);
+  return EXPERIMENTS.flatMap(({ name, title }) => {
+    const part = results.part(name);
     if (!part) return [];
     return [
       ratesFigure(part),
@@ -244,7 +244,7 @@ export function tokensFigures(results: Results): Figure[] {
       hardmaxFigure(part),
     ]
       .filter((figure): figure is Figure => figure !== undefined)
-      .map((figure) => renamed(figure, `${prefix}-${figure.id}`, words));
+      .map((figure) => renamed(figure, `${name}-${figure.id}`, title));
   });
 }
 

@@ -1,0 +1,15 @@
+// Where a head is flagged: the flags, their meanings and the summary use these.
+#pragma once
+
+namespace headgauge {
+
+inline constexpr double kDispersed = 0.95;     // of the largest entropy
+inline constexpr double kCollapsed = 0.05;     // likewise
+inline constexpr double kSink = 0.3;           // of the weight
+inline constexpr double kOverSelected = 0.06;  // of the keys; paper A's share of L
+inline constexpr double kSensitive = 0.25;     // half of the bound 1/(2T)
+inline constexpr double kRedundant = 0.8;      // overlap of the top keys
+inline constexpr double kSlow = 0.1;           // rate of convergence
+inline constexpr double kNoExcess = 0.02;      // of separability
+
+}  // namespace headgauge
