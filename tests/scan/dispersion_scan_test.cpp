@@ -82,7 +82,7 @@ TEST(DispersionScan, RowsWithoutWeightTakeNoPart) {
   EXPECT_NEAR(results.at("max_weight_slope", {0, 4}), 0, 1e-6);
 }
 
-TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
+TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
   const std::string model = testing::source_path("demo/model");
   if (!testing::exists(model + "/model.safetensors")) GTEST_SKIP() << "no demo model";
   const std::string text = read_text_file(testing::source_path("demo/text.txt"));
@@ -91,8 +91,12 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
     return make_model_source(resolve_model(model), {{"text.txt", ids, ""}}, {});
   };
   const Results results = scan_capacity(*source(), {128, 1024});
-  EXPECT_GE(results.at("forecast_coverage", {}), .8);
+  // Nothing is forecast beyond its 1024 positions, and so nothing is unreliable.
+  EXPECT_LT(results.at("forecast_coverage", {}), .8);
   EXPECT_TRUE(results.notices.empty());
+  for (const double value : results.metric("effective_tokens_forecast")->values) {
+    EXPECT_TRUE(std::isnan(value));
+  }
 
   // Scanned up to 512 only, the forecast of 1024 is the one that was judged.
   const Results shorter = scan_capacity(*source(), {128, 512});
@@ -112,18 +116,16 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
       EXPECT_LE(low, value);
       EXPECT_LE(value, high);
       const double found = measured.at("effective_tokens_by_position", {layer, head, last});
-      held += low <= found && found <= high;
+      const double slack = 1e-4 * found;  // of single precision
+      held += low - slack <= found && found <= high + slack;
       widths.push_back(high / low);
     }
   }
+  EXPECT_GE(shorter.at("forecast_coverage", {}), .8);
   EXPECT_NEAR(held / 36.0, results.at("forecast_coverage", {}), 1e-12);
   // The intervals say something: half of them know the value within a factor of two.
   std::ranges::nth_element(widths, widths.begin() + 18);
   EXPECT_LT(widths[18], 4);
-  // At 1024 the positions end, and with them what can be forecast.
-  for (const double value : results.metric("effective_tokens_forecast")->values) {
-    EXPECT_TRUE(std::isnan(value));
-  }
 }
 
 }  // namespace
