@@ -39,6 +39,9 @@ struct MetricInfo {
   std::string command = {};             // which command writes it: scan, compare, converge ...
   // The metric that it is a share of, or empty; undefined where that found none.
   std::string fraction_of = {};
+  // The metric that it is an end of the interval of, or empty: no quantity of its own, it is
+  // neither compared nor a predictor.
+  std::string interval_of = {};
   bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
 
   // The dims in the results of its command: `dims` after those that its kind implies.

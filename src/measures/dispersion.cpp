@@ -1,10 +1,12 @@
 #include "measures/dispersion.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "measures/coordinates.hpp"
 
@@ -85,6 +87,13 @@ std::vector<Octave> octaves_of(const LayerStatistics& layer, const OctaveHandles
   return octaves;
 }
 
+// A length that the results say of the model; infinite where they say nothing.
+double length_of_model(const Results& results, const char* fact) {
+  const auto it = results.model.find(fact);
+  return it != results.model.end() && it->is_number() ? it->get<double>()
+                                                      : std::numeric_limits<double>::infinity();
+}
+
 // A head along its octaves.
 struct Followed {
   std::vector<Octave> entropy, largest, effective;
@@ -95,14 +104,20 @@ struct Followed {
 class TrendMetrics {
  public:
   TrendMetrics(Results& results, std::vector<std::string> dims, double longest)
-      : results_(results) {
-    for (const int factor : kForecasts) lengths_.push_back(factor * longest);
+      : results_(results), longest_(longest) {
+    const double positions = length_of_model(results, "positions");
+    for (const int factor : kForecasts) {
+      lengths_.push_back(factor * longest);
+      if (lengths_.back() <= positions) ++within_;
+    }
     results.set_coord("forecast_length", lengths_);
     std::vector<std::string> interventions(dims.begin() + 2, dims.end());
     entropy_ = &add("entropy_slope", dims, "1");
     largest_ = &add("max_weight_slope", dims, "1");
     dims.emplace_back("forecast_length");
-    forecasts_ = &add("effective_tokens_forecast", dims, "keys");
+    forecasts_ = &results.add_metric("effective_tokens_forecast", dims, "keys");
+    low_ = &results.add_metric("effective_tokens_forecast_low", dims, "keys");
+    high_ = &results.add_metric("effective_tokens_forecast_high", dims, "keys");
     coverage_ = &results.add_metric("forecast_coverage", std::move(interventions), "1");
     judged_.resize(coverage_->values.size());
     held_.resize(judged_.size());
@@ -121,10 +136,11 @@ class TrendMetrics {
     ++judged_[intervention];
     held_[intervention] += *holds;
     cell.push_back(0);
-    for (const double position : positions) {
+    for (const double position : positions.first(within_)) {
       const Forecast forecast = forecast_effective_tokens(head.effective, position);
-      forecasts_->set(cell,
-                      {forecast.value, forecast.standard_error, 0, forecast.degrees_of_freedom});
+      forecasts_->set(cell, {forecast.value});
+      low_->set(cell, {forecast.low});
+      high_->set(cell, {forecast.high});
       ++cell.back();
     }
   }
@@ -132,15 +148,16 @@ class TrendMetrics {
   // `fitted` and `measured`: the ends of the last octave but one and of the last. `labels`: of the
   // interventions, the original first.
   void finish(double fitted, double measured, std::span<const std::string> labels) {
+    say_what_was_not_learnt();
     for (std::size_t intervention = 0; intervention < judged_.size(); ++intervention) {
       if (judged_[intervention] == 0) continue;
       const double share =
           static_cast<double>(held_[intervention]) / static_cast<double>(judged_[intervention]);
       coverage_->values[intervention] = share;
-      if (share >= kReliable) continue;
+      if (share >= kReliable || within_ == 0) continue;
       results_.notices.push_back(fmt::format(
-          "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its error "
-          "bars hold what was measured up to {:.0f} for only {} of {} heads",
+          "{}effective_tokens_forecast is unreliable here: fitted up to position {:.0f}, its 95 % "
+          "intervals hold what was measured up to {:.0f} for only {} of {} heads",
           intervention == 0 ? "" : labels[intervention] + ": ", fitted, measured,
           held_[intervention], judged_[intervention]));
     }
@@ -153,6 +170,18 @@ class TrendMetrics {
     return metric;
   }
 
+  // Positions without an end go on beyond those that the model was trained on.
+  void say_what_was_not_learnt() {
+    const double trained = length_of_model(results_, "trained_length");
+    const auto beyond = std::ranges::find_if(lengths_, [&](double f) { return f > trained; });
+    if (beyond == lengths_.end() || std::ranges::all_of(judged_, [](auto n) { return n == 0; }))
+      return;
+    results_.notices.push_back(fmt::format(
+        "the model was trained on contexts of {:.0f} tokens: effective_tokens_forecast at {:.0f} "
+        "says what its heads do if they go on as they do up to {:.0f}, not what they have learnt",
+        trained, fmt::join(std::span(beyond, lengths_.end()), ", "), longest_));
+  }
+
   static void put_slope(std::span<const Octave> octaves, std::span<const Index> cell,
                         LabelledArray& metric) {
     if (octaves.size() < kFewestOctaves) return;
@@ -162,8 +191,10 @@ class TrendMetrics {
   }
 
   Results& results_;
+  double longest_;
   std::vector<double> lengths_;
-  LabelledArray *entropy_, *largest_, *forecasts_, *coverage_;
+  std::size_t within_ = 0;  // how many of them the model has positions for
+  LabelledArray *entropy_, *largest_, *forecasts_, *low_, *high_, *coverage_;
   std::vector<std::size_t> judged_, held_;  // per intervention
 };
 
@@ -181,7 +212,8 @@ class DispersionMeasure final : public Measure {
       handles_[i] = metrics.add(metric);
     }
     for (const char* derived :
-         {"entropy_slope", "max_weight_slope", "effective_tokens_forecast", "forecast_coverage"}) {
+         {"entropy_slope", "max_weight_slope", "effective_tokens_forecast",
+          "effective_tokens_forecast_low", "effective_tokens_forecast_high", "forecast_coverage"}) {
       metrics.add(derived);
     }
   }

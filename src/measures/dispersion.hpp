@@ -25,10 +25,6 @@ struct Trend {
   double slope = kUndefined;
   double standard_error = kUndefined;      // undefined with fewer than 2 steps
   double degrees_of_freedom = kUndefined;  // 1/q - 1
-  // Standard deviation of the next step per unit of log position, that of the predictive
-  // distribution of Student; undefined where that has none.
-  double next_step = kUndefined;
-  double next_degrees_of_freedom = kUndefined;
 };
 Trend fit_trend(std::span<const Octave> octaves);
 
@@ -41,10 +37,14 @@ struct OctaveBins {
 };
 std::vector<OctaveBins> octave_bins(std::span<const double> edges);
 
+inline constexpr double kForecastLevel = 0.95;
+
+// A forecast and the ends of its prediction interval, which holds what is measured there with
+// probability kForecastLevel.
 struct Forecast {
   double value = kUndefined;
-  double standard_error = kUndefined;
-  double degrees_of_freedom = kUndefined;
+  double low = kUndefined;
+  double high = kUndefined;
 };
 // Effective tokens on an octave with the mean position exp(`position`), from octaves before it
 // whose values are logarithms of effective tokens; undefined with fewer than 5.
@@ -54,8 +54,8 @@ Forecast forecast_effective_tokens(std::span<const Octave> octaves, double posit
 // it is at least 1.5 times of.
 std::vector<Index> octave_lengths(std::span<const double> lengths);
 
-// Whether the forecast from all octaves but the last one holds there, within 2 standard errors;
-// nothing where there are too few.
+// Whether the interval that is forecast from all octaves but the last one holds what was measured
+// there; nothing where there are too few.
 std::optional<bool> forecast_holds(std::span<const Octave> octaves);
 
 // The measure of a source whose queries see the keys before them alone (`causal`), which derives

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "measures/dispersion.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -11,7 +12,6 @@ constexpr double kNarrowest = 1.5;         // of an octave whose bins do not end
 constexpr double kLeastGrowth = 0.1;       // of log n per unit of log position
 constexpr double kSinglePrecision = 1e-4;  // relative: what rounding may do to a mean
 constexpr std::size_t kFewestTrendOctaves = 5;
-constexpr double kTrendErrors = 2.0;
 
 struct Step {
   double position = 0, keys = 0, value = 0;  // differences
@@ -45,35 +45,78 @@ class Spread {
   double weight_ = 0, square_ = 0, deviation_ = 0;
 };
 
+// The mean of the steps per unit of log n where that grows, by their weights.
+struct Drift {
+  double value = 0, weight = 0;
+  Index steps = 0;
+};
+
+Drift drift_of(const std::vector<Step>& steps) {
+  Drift drift;
+  for (const Step& step : steps) {
+    if (!step.grows()) continue;
+    drift.weight += step.weight;
+    drift.value += step.weight * step.value / step.keys;
+    ++drift.steps;
+  }
+  if (drift.steps > 0) drift.value /= drift.weight;
+  return drift;
+}
+
+// A random walk with drift: a step of log position h has dy = b dx + s sqrt(h) z, with z normal of
+// variance 1. Late steps say more of the drift; of the scatter all say as much, about the drift
+// that fits them best, so that its squares follow a chi-square distribution.
+class Walk {
+ public:
+  explicit Walk(const std::vector<Step>& steps) : freedom_(static_cast<double>(steps.size())) {
+    const Drift drift = drift_of(steps);
+    drift_ = drift.value;
+    double product = 0, information = 0;
+    for (const Step& step : steps) {
+      if (!step.grows()) continue;
+      const double share = step.weight / drift.weight / step.keys;
+      drift_variance_ += share * share * step.position;
+      product += step.keys * step.value / step.position;
+      information += step.keys * step.keys / step.position;
+    }
+    const double best = information > 0 ? product / information : 0;
+    if (information > 0) freedom_ -= 1;
+    for (const Step& step : steps) {
+      const double error = step.value - best * (step.grows() ? step.keys : 0);
+      variance_ += error * error / step.position / freedom_;
+    }
+  }
+
+  double drift() const { return drift_; }
+  double freedom() const { return freedom_; }
+  // Standard deviation of y at `ahead` of log position and `more_keys` of log n beyond the last
+  // step: that of the walk, and that of the drift.
+  double deviation(double ahead, double more_keys) const {
+    return std::sqrt(variance_ * (ahead + more_keys * more_keys * drift_variance_));
+  }
+
+ private:
+  double drift_ = 0;
+  double drift_variance_ = 0;  // in units of s^2
+  double variance_ = 0;        // s^2
+  double freedom_;
+};
+
 }  // namespace
 
 Trend fit_trend(std::span<const Octave> octaves) {
   const std::vector<Step> steps = steps_of(octaves);
-  double weight = 0, sum = 0;
-  Index growing = 0;
-  for (const Step& step : steps) {
-    if (!step.grows()) continue;
-    weight += step.weight;
-    sum += step.weight * step.value / step.keys;
-    ++growing;
-  }
+  const Drift drift = drift_of(steps);
   Trend trend;
-  if (growing == 0) return trend;
-  trend.slope = sum / weight;
-  Spread of_slope, of_step;
+  if (drift.steps == 0) return trend;
+  trend.slope = drift.value;
+  Spread of_slope;
   for (const Step& step : steps) {
-    of_step.add(step.weight, (step.value - trend.slope * step.keys) / step.position);
     if (step.grows()) of_slope.add(step.weight, step.value / step.keys - trend.slope);
   }
-  if (growing > 1) {
+  if (drift.steps > 1) {
     trend.standard_error = std::sqrt(of_slope.variance() * of_slope.q());
     trend.degrees_of_freedom = 1 / of_slope.q() - 1;
-  }
-  if (steps.size() < 2) return trend;
-  const double freedom = 1 / of_step.q() - 1;
-  if (freedom > 2) {
-    trend.next_step = std::sqrt(of_step.variance() * (1 + of_step.q()) * freedom / (freedom - 2));
-    trend.next_degrees_of_freedom = freedom;
   }
   return trend;
 }
@@ -107,18 +150,18 @@ std::vector<Index> octave_lengths(std::span<const double> lengths) {
 Forecast forecast_effective_tokens(std::span<const Octave> octaves, double position) {
   Forecast forecast;
   if (octaves.size() < kFewestTrendOctaves) return forecast;
-  const Trend trend = fit_trend(octaves);
-  if (std::isnan(trend.slope) || std::isnan(trend.next_step)) return forecast;
+  const Walk walk(steps_of(octaves));
   const Octave &last = octaves.back(), &before = octaves[octaves.size() - 2];
   const double ahead = position - last.position;
   // A window or a pattern lets the number of keys grow more slowly than the text, or not at all.
   const double growth = (last.keys - before.keys) / (last.position - before.position);
   const double more_keys = std::clamp(growth, 0.0, 1.0) * ahead;
-  const double value = last.value + trend.slope * more_keys;
-  forecast.value = std::exp(std::clamp(value, 0.0, std::max(0.0, last.keys + more_keys)));
-  forecast.standard_error = forecast.value * std::hypot(trend.next_step * ahead, kSinglePrecision);
-  forecast.degrees_of_freedom = trend.next_degrees_of_freedom;
-  return forecast;
+  const double centre = last.value + walk.drift() * more_keys;
+  const double deviation = std::hypot(walk.deviation(ahead, more_keys), kSinglePrecision);
+  const double reach = student_quantile((1 - kForecastLevel) / 2, walk.freedom()) * deviation;
+  const double all_keys = std::max(0.0, last.keys + more_keys);
+  const auto tokens = [=](double log) { return std::exp(std::clamp(log, 0.0, all_keys)); };
+  return {tokens(centre), tokens(centre - reach), tokens(centre + reach)};
 }
 
 std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
@@ -127,7 +170,9 @@ std::optional<bool> forecast_holds(std::span<const Octave> octaves) {
   const Forecast forecast =
       forecast_effective_tokens(octaves.first(octaves.size() - 1), last.position);
   if (std::isnan(forecast.value)) return std::nullopt;
-  return std::abs(std::exp(last.value) - forecast.value) <= kTrendErrors * forecast.standard_error;
+  // The ends may be those of what is possible, where a rounded mean may lie.
+  const double measured = std::exp(last.value), slack = kSinglePrecision * measured;
+  return forecast.low - slack <= measured && measured <= forecast.high + slack;
 }
 
 }  // namespace headgauge

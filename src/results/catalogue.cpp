@@ -99,6 +99,7 @@ MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number
   info.by_position = keys.find<bool>("by_position").value_or(false);
   info.command = keys.has("command") ? keys.text("command") : group.command;
   if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
+  if (keys.has("interval_of")) info.interval_of = keys.text("interval_of");
   info.bound = keys.find<bool>("bound").value_or(false);
   keys.done();
   return info;
@@ -149,8 +150,10 @@ void require_names(const Catalogue& catalogue) {
     }
   }
   for (const MetricInfo& metric : catalogue.metrics) {
-    if (metric.fraction_of.empty() || metrics.contains(metric.fraction_of)) continue;
-    refuse(metric.name, "there is no metric \"" + metric.fraction_of + "\"");
+    for (const std::string& other : {metric.fraction_of, metric.interval_of}) {
+      if (other.empty() || metrics.contains(other)) continue;
+      refuse(metric.name, "there is no metric \"" + other + "\"");
+    }
   }
 }
 
@@ -256,6 +259,11 @@ void give_meaning(std::string_view name, LabelledArray& metric) {
   if (info == nullptr) return;
   metric.none = info->none;
   metric.identifier = info->identifier;
+}
+
+bool is_interval_end(std::string_view name) {
+  const MetricInfo* info = find_metric_info(name);
+  return info != nullptr && !info->interval_of.empty();
 }
 
 const MetricInfo* metric_of_flag(std::string_view flag) {

@@ -20,4 +20,7 @@ LabelledArray& add_declared(Results& results, std::string_view name, std::vector
 // catalogue knows.
 void give_meaning(std::string_view name, LabelledArray& metric);
 
+// Whether the catalogue declares the metric as an end of the interval of another.
+bool is_interval_end(std::string_view name);
+
 }  // namespace headgauge

@@ -11,6 +11,7 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "results/declared.hpp"
 #include "results/diff_notices.hpp"
 
 namespace headgauge {
@@ -200,7 +201,8 @@ class Difference {
     }
     const LabelledArray* const runs[] = {&before, &after};
     results_.add_metric(name, stack(runs, *results_.coord(kRun)));
-    if (after.identifier || (after.has_dim("position") && !asked_for(name))) return;
+    if (after.identifier || is_interval_end(name)) return;
+    if (after.has_dim("position") && !asked_for(name)) return;
     change.change_of = name;
     // Where a share is undefined, the metric that it is a share of says why.
     const MetricInfo* info = find_metric_info(name);

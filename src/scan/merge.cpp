@@ -1,5 +1,7 @@
 #include "scan/merge.hpp"
 
+#include "results/declared.hpp"
+
 namespace headgauge {
 
 void add_change(const std::string& name, const std::string& dim, Results& merged) {
@@ -27,7 +29,8 @@ void merge_runs(std::span<const Results* const> runs, const std::string& dim,
     for (const Results* run : runs) parts.push_back(run->metric(name));
     merged.add_metric(name, stack(parts, merged.require_coord(dim)));
     // Of the rest a difference means something.
-    if (!original.has_dim("position") && !original.identifier) add_change(name, dim, merged);
+    if (original.has_dim("position") || original.identifier || is_interval_end(name)) continue;
+    add_change(name, dim, merged);
   }
 }
 

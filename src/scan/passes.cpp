@@ -8,6 +8,7 @@
 
 #include "headgauge/cells.hpp"
 #include "measures/dispersion.hpp"
+#include "results/declared.hpp"
 #include "scan/merge.hpp"
 #include "scan/output.hpp"
 
@@ -126,7 +127,8 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
   const std::vector<std::string> derived = derive_over_lengths(merged);
   if (const std::string dim = intervention_dimension(merged); !dim.empty()) {
     for (const std::string& name : derived) {
-      if (merged.require_metric(name).has_dim(dim)) add_change(name, dim, merged);
+      if (is_interval_end(name) || !merged.require_metric(name).has_dim(dim)) continue;
+      add_change(name, dim, merged);
     }
   }
   return merged;

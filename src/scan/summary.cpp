@@ -95,6 +95,17 @@ MaybeLine Summary::growth() const {
   return line.say(".").done();
 }
 
+std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const {
+  const auto cell = [&](const char* name) {
+    return find_cell(results_, name,
+                     {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
+  };
+  const auto value = cell("effective_tokens_forecast"), low = cell("effective_tokens_forecast_low"),
+             high = cell("effective_tokens_forecast_high");
+  if (!value || !low || !high) return std::nullopt;
+  return ForecastCells{*value, *low, *high};
+}
+
 // What becomes of the heads at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
@@ -118,18 +129,19 @@ MaybeLine Summary::outlook() const {
   line.number(slope).say(" +- ").error(slope).say(")");
 
   const auto share = find_cell(results_, "forecast_coverage", {});
-  const auto forecast = [&](const HeadName& h) {
-    return find_cell(results_, "effective_tokens_forecast",
-                     {{"layer", h.layer_index}, {"head", h.head_index}, {"forecast_length", 0}});
-  };
   const auto wide = forecast(most->head), narrow = forecast(*least);
   if (!share || !wide || !narrow) return line.say(".").done();
+  const auto interval = [&](const ForecastCells& of) -> Line& {
+    line.number(of.value).say(" (").number(of.low).say(" to ").number(of.high);
+    return line.say(")");
+  };
   line.say("; at L = ");
-  line.label(results_, "forecast_length", 0);
-  line.say(" they should spread over ").number(*wide).say(" +- ").error(*wide).say(" and ");
-  line.number(*narrow).say(" +- ").error(*narrow).say(" keys (");
-  line.say(share->value < kReliable ? "unreliable: one octave before, such forecasts held for only "
-                                    : "one octave before, such forecasts held for ");
+  line.label(results_, "forecast_length", 0).say(" they should spread over ");
+  interval(*wide).say(" and ");
+  interval(*narrow).say(" keys (").constant("95");
+  line.say(share->value < kReliable
+               ? " % intervals, unreliable: one octave before, such intervals held for only "
+               : " % intervals: one octave before, such intervals held for ");
   return line.number(*share, 100).say(" % of the heads).").done();
 }
 

@@ -39,6 +39,12 @@ class Summary {
  private:
   using Score = std::function<std::optional<double>(const HeadName&)>;
 
+  // A forecast and the ends of its interval, at the nearest length.
+  struct ForecastCells {
+    MetricCell value, low, high;
+  };
+  std::optional<ForecastCells> forecast(const HeadName& head) const;
+
   std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
     return find_cell(results_, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
   }

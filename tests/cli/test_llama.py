@@ -30,7 +30,15 @@ class Stories(LlamaTest):
 
     def test_every_head_of_a_scan_is_measured(self) -> None:
         results, err = self.results("scan", STORIES, "--text", TEXT)
-        self.assertEqual(err, "")
+        notice = (
+            "the model was trained on contexts of 512 tokens: effective_tokens_forecast at 1024, "
+            "2048, 4096 says what its heads do if they go on as they do up to 512, not what they "
+            "have learnt"
+        )
+        self.assertEqual(err, f"headgauge: note: {notice}\n")
+        self.assertEqual(results["notices"], [notice])
+        forecasts = results["metrics"]["effective_tokens_forecast"]["values"]
+        self.assertNotIn("null", json.dumps(forecasts))
         self.assertEqual(results["model"]["family"], "llama")
         self.assertEqual(results["model"]["trained_length"], 512)
         self.assertEqual(results["model"]["rope"], "theta 10000")

@@ -58,7 +58,6 @@ TEST(Trend, FindsALineWithoutError) {
   const Trend trend = fit_trend(octaves);
   EXPECT_NEAR(trend.slope, -.4, 1e-12);
   EXPECT_NEAR(trend.standard_error, 0, 1e-12);
-  EXPECT_NEAR(trend.next_step, 0, 1e-12);
 }
 
 // Three steps of one octave with slopes 1, 0, 1: weights 1/2, 1/sqrt 2, 1 over their sum.
@@ -73,7 +72,6 @@ TEST(Trend, AgreesWithAWorkedExample) {
   const double q = 1.75 / (sum * sum);
   EXPECT_NEAR(trend.standard_error, std::sqrt(variance / (1 - q) * q), 1e-12);
   EXPECT_NEAR(trend.degrees_of_freedom, 1 / q - 1, 1e-12);  // 1.78
-  EXPECT_TRUE(std::isnan(trend.next_step));  // too few for a variance of Student's law
 }
 
 TEST(Trend, IsUndefinedWithoutSteps) {
@@ -94,10 +92,18 @@ TEST(Trend, TakesSlopesOnlyWhereTheNumberOfKeysGrows) {
   const Trend trend = fit_trend(octaves);
   EXPECT_NEAR(trend.slope, .5, 1e-12);
   EXPECT_NEAR(trend.standard_error, 0, 1e-12);
-  EXPECT_GT(trend.next_step, .1);
   const Forecast forecast = forecast_effective_tokens(octaves, 9);
   EXPECT_NEAR(forecast.value, std::exp(2.8), 1e-9);  // no key more than before
-  EXPECT_GT(forecast.standard_error, .1 * forecast.value);
+  EXPECT_LT(forecast.low, .9 * forecast.value);
+  EXPECT_GT(forecast.high, 1.1 * forecast.value);
+}
+
+TEST(Trend, ForecastsWithoutDriftWhereTheNumberOfKeysNeverGrows) {
+  std::vector<Octave> octaves;
+  for (int k = 0; k < 6; ++k) octaves.push_back({1.0 * k, 5 + 1e-15 * k, k % 2 == 0 ? 2.0 : 2.2});
+  const Forecast forecast = forecast_effective_tokens(octaves, 6);
+  EXPECT_NEAR(forecast.value, std::exp(2.2), 1e-9);
+  EXPECT_GT(forecast.high, 1.1 * forecast.value);
 }
 
 TEST(Forecast, IsExactForPowersOfN) {
@@ -110,8 +116,9 @@ TEST(Forecast, IsExactForPowersOfN) {
       const double value = std::exp(measured[k].value);
       const bool exact = power != .5;
       EXPECT_NEAR(forecast.value, value, (exact ? 1e-12 : 2e-2) * value) << power;
-      EXPECT_LE(std::abs(forecast.value - value), 2 * forecast.standard_error) << power;
-      EXPECT_LE(forecast.standard_error, (exact ? 2e-4 : .06) * value) << power;
+      EXPECT_LE(forecast.low, value * (1 + 1e-12)) << power;
+      EXPECT_GE(forecast.high, value * (1 - 1e-12)) << power;
+      EXPECT_LE(forecast.high, (1 + (exact ? 4e-4 : .15)) * forecast.low) << power;
     }
   }
 }
@@ -122,8 +129,43 @@ TEST(Forecast, GrowsNoBeyondTheNumberOfKeysAndNotBelowOne) {
     up.push_back({1.0 * k, 1.0 * k, 1.0 * k - .02 * (7 - k) * k});
     down.push_back({1.0 * k, 1.0 * k, .2 * (7 - k)});
   }
-  EXPECT_LE(forecast_effective_tokens(up, 10).value, std::exp(10.0) * (1 + 1e-12));
+  const double keys = std::exp(10.0) * (1 + 1e-12);
+  EXPECT_LE(forecast_effective_tokens(up, 10).value, keys);
+  EXPECT_LE(forecast_effective_tokens(up, 10).high, keys);
   EXPECT_EQ(forecast_effective_tokens(down, 10).value, 1);
+  EXPECT_EQ(forecast_effective_tokens(down, 10).low, 1);
+}
+
+// Steps of 0, 1, 1 and 0.5 in units of an octave, by hand and by tests/reference/dispersion.py.
+TEST(Forecast, AgreesWithAWorkedExample) {
+  const double o = std::log(2.0);
+  std::vector<Octave> octaves;
+  for (int k = 0; k < 5; ++k) octaves.push_back({k * o, 5 + k * o, (k > 0 ? k - 1 : 0) * o + 1});
+  octaves.back().value -= .5 * o;
+  const Forecast next = forecast_effective_tokens(octaves, 5 * o);
+  const Forecast later = forecast_effective_tokens(octaves, 7 * o);
+  EXPECT_NEAR(next.value, 24.409346, 1e-6);
+  EXPECT_NEAR(next.low, 7.3703643, 1e-6);
+  EXPECT_NEAR(next.high, 80.839443, 1e-6);
+  EXPECT_NEAR(later.value, 61.507696, 1e-6);
+  EXPECT_NEAR(later.low, 5.0841026, 1e-6);
+  EXPECT_NEAR(later.high, 744.12281, 1e-4);
+}
+
+// However wide the interval, a head that collapses is no hit, nor is one that explodes.
+TEST(Forecast, CanBeMissedDownwardsAndUpwards) {
+  std::vector<Octave> octaves;
+  for (int k = 0; k < 9; ++k) octaves.push_back({.7 * k, 20, 4 + .6 * (k % 2)});
+  EXPECT_EQ(forecast_holds(octaves), true);
+  const Forecast forecast =
+      forecast_effective_tokens(std::span(octaves).first(8), octaves.back().position);
+  EXPECT_GT(forecast.high, 1.5 * forecast.value);
+  EXPECT_NEAR(forecast.high / forecast.value, forecast.value / forecast.low, 1e-9);
+  for (const double change : {-4.0, 4.0}) {
+    auto changed = octaves;
+    changed.back().value += change;
+    EXPECT_EQ(forecast_holds(changed), false) << change;
+  }
 }
 
 TEST(Forecast, NeedsFiveOctaves) {
@@ -142,31 +184,66 @@ TEST(Forecast, DoesNotHoldWhereTheHeadChanges) {
   EXPECT_EQ(forecast_holds(octaves), false);
 }
 
-// Random walks in log n: two standard errors cover about 19 of 20 next octaves, and the slope's
-// error is its spread.
-TEST(Forecast, ErrorBarsAreHonestForRandomWalks) {
-  std::mt19937 random(11);
+// A world of the declared model on these log positions: dy = .5 dx + .15 sqrt(h) z.
+std::vector<Octave> random_walk(std::span<const double> positions, std::mt19937& random) {
   std::normal_distribution<double> normal(0, .15);
-  int covered = 0, of_slope = 0;
-  constexpr int kDraws = 4000;
-  for (int draw = 0; draw < kDraws; ++draw) {
-    std::vector<Octave> octaves = {{0, 0, 1.5}};
-    for (int k = 0; k < 9; ++k) {
-      Octave next = octaves.back();
-      next.position += std::log(2.0);
-      next.keys = next.position;
-      next.value += std::log(2.0) * (.5 + normal(random));
-      octaves.push_back(next);
-    }
-    for (Octave& octave : octaves) octave.keys += 5;  // room above
-    covered += *forecast_holds(octaves);
-    const Trend trend = fit_trend(octaves);
-    of_slope += std::abs(trend.slope - .5) <= 2 * trend.standard_error;
+  std::vector<Octave> octaves;
+  double value = 3;
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const double step = k > 0 ? positions[k] - positions[k - 1] : 0;
+    value += .5 * step + std::sqrt(step) * normal(random);
+    octaves.push_back({positions[k], positions[k] + 20, value});  // room above
   }
-  EXPECT_GT(covered, .93 * kDraws);
-  EXPECT_LT(covered, .97 * kDraws);
-  EXPECT_GT(of_slope, .86 * kDraws);
-  EXPECT_LT(of_slope, .95 * kDraws);
+  return octaves;
+}
+
+constexpr int kWorlds = 2000;
+constexpr double kMissed = 1 - kForecastLevel;
+const double kWorldError = std::sqrt(kMissed * kForecastLevel / kWorlds);
+
+// How many intervals miss the last octave, forecast from all but the last `ahead`.
+double missed(std::span<const double> positions, std::size_t ahead, std::mt19937& random) {
+  int count = 0;
+  for (int world = 0; world < kWorlds; ++world) {
+    const auto octaves = random_walk(positions, random);
+    const Forecast forecast = forecast_effective_tokens(
+        std::span(octaves).first(octaves.size() - ahead), octaves.back().position);
+    const double measured = std::exp(octaves.back().value);
+    count += measured < forecast.low || measured > forecast.high;
+  }
+  return static_cast<double>(count) / kWorlds;
+}
+
+TEST(Forecast, IntervalsHoldTheirLevelInWorldsOfTheModel) {
+  std::mt19937 random(11);
+  for (const int octaves : {6, 7, 10, 12}) {
+    std::vector<double> even, uneven;
+    for (int k = 0; k < octaves; ++k) {
+      even.push_back(k * std::log(2.0));
+      uneven.push_back((k > 0 ? uneven.back() : 0) + (k % 3 == 0 ? .45 : k % 3 == 1 ? 1.1 : .7));
+    }
+    for (const auto& positions : {even, uneven}) {
+      EXPECT_NEAR(missed(positions, 1, random), kMissed, 3 * kWorldError) << octaves;
+    }
+  }
+  // Two octaves ahead, where the drift's error is half of the variance.
+  std::vector<double> positions;
+  for (int k = 0; k < 11; ++k) positions.push_back(k * std::log(2.0));
+  EXPECT_NEAR(missed(positions, 2, random), kMissed, 3 * kWorldError);
+}
+
+// The slope's error is its spread.
+TEST(Trend, ErrorOfTheSlopeIsHonestForRandomWalks) {
+  std::mt19937 random(11);
+  std::vector<double> positions;
+  for (int k = 0; k < 10; ++k) positions.push_back(k * std::log(2.0));
+  int held = 0;
+  for (int world = 0; world < kWorlds; ++world) {
+    const Trend trend = fit_trend(random_walk(positions, random));
+    held += std::abs(trend.slope - .5) <= 2 * trend.standard_error;
+  }
+  EXPECT_GT(held, .86 * kWorlds);
+  EXPECT_LT(held, .95 * kWorlds);
 }
 
 }  // namespace

@@ -130,8 +130,11 @@ def sensitivity_bounds(
 def capacity_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
     """Slopes and forecasts, which no rows are counted for, and the share of forecasts that held."""
     bare = {}
-    for name in ("entropy_slope", "max_weight_slope", "effective_tokens_forecast"):
+    for name in ("entropy_slope", "max_weight_slope"):
         bare[name] = Metric(metrics[name].dims, metrics[name].values, metrics[name].stderr)
+    for end in ("", "_low", "_high"):
+        name = f"effective_tokens_forecast{end}"
+        bare[name] = Metric(metrics[name].dims, metrics[name].values)
     held = metrics["forecast_coverage"]
     judged = ~np.isnan(held.values)
     share = np.asarray(held.values[judged].mean() if judged.any() else np.nan)

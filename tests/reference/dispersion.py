@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.averages import RowIndex
+from tests.reference.inference import p_of_t
 from tests.reference.rows import RowBlock
 from tests.reference.weights import entropy
 
@@ -21,8 +22,9 @@ FEWEST_FOR_SLOPE = 3
 FEWEST_FOR_FORECAST = 5
 LEAST_GROWTH = 0.1
 FORECASTS = (2, 4, 8)  # times the longest length
-FLOOR = 1e-4  # of a forecast's relative error
-HAIR = 1e-3  # verdicts this near to the limit may go either way
+FLOOR = 1e-4  # of the deviation of a forecast in logs
+MISSED = 0.05  # by the interval of a forecast
+HAIR = 1e-3  # of an interval: verdicts this near to its ends may go either way
 
 
 def row_values(block: RowBlock) -> dict[str, Array]:
@@ -55,7 +57,7 @@ class Curve:
 
 @dataclass
 class Dispersion:
-    """Of one head: slopes as (value, stderr), forecasts (F, 2), whether the last octave was met."""
+    """Of one head: slopes as (value, stderr), forecasts with their ends (F, 3), coverage."""
 
     entropy: tuple[float, float]
     max_weight: tuple[float, float]
@@ -116,32 +118,51 @@ def slope(line: Curve) -> tuple[float, float]:
     return mean, math.sqrt(float(w @ (steps - mean) ** 2) * q / (1.0 - q))
 
 
-def forecast(line: Curve, position: float) -> tuple[float, float]:
-    """Effective tokens at a mean position exp(position), and the standard error."""
+def student(freedom: int) -> float:
+    """The |t| that Student's t exceeds in MISSED of the cases, by bisection."""
+    low, high = 0.0, 1e4
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if p_of_t(middle, freedom) > MISSED else (low, middle)
+    return low
+
+
+def forecast(line: Curve, position: float) -> Array:
+    """Effective tokens at a mean position exp(position), and the ends of their interval.
+
+    With z of variance 1 on every step, dy = b dx + s sqrt(h) z: b from weighted steps, s from the
+    residuals of least squares.
+    """
     if len(line) < FEWEST_FOR_FORECAST:
-        return math.nan, math.nan
-    drift = slope(line)[0]
-    w = _weights(line)
-    w = w / w.sum()
-    q = float(w @ w)
-    freedom = 1.0 / q - 1.0
-    if math.isnan(drift) or freedom <= 2.0:
-        return math.nan, math.nan
-    steps = np.diff(line.position)
-    residuals = (np.diff(line.value) - drift * np.diff(line.keys)) / steps
-    variance = float(w @ residuals**2) / (1.0 - q) * (1.0 + q) * freedom / (freedom - 2.0)
-    growth = (line.keys[-1] - line.keys[-2]) / (line.position[-1] - line.position[-2])
+        return np.full(3, np.nan)
+    h, dx, dy = np.diff(line.position), np.diff(line.keys), np.diff(line.value)
+    grows = dx >= LEAST_GROWTH * h
+    taken, w = np.zeros(len(h)), _weights(line)
+    taken[grows] = w[grows] / w[grows].sum() / dx[grows]
+    drift = float(taken @ dy)
+    design = (np.where(grows, dx, 0.0) / np.sqrt(h))[:, None]
+    target = dy / np.sqrt(h)
+    best, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
+    freedom = len(h) - int(rank)
+    variance = float(((target - design @ best) ** 2).sum()) / freedom
     ahead = position - float(line.position[-1])
-    more = min(max(float(growth), 0.0), 1.0) * ahead
+    more = min(max(float(dx[-1] / h[-1]), 0.0), 1.0) * ahead
+    deviation = math.sqrt(variance * (ahead + more**2 * float(taken**2 @ h)) + FLOOR**2)
+    reach = student(freedom) * deviation
+    centre = float(line.value[-1]) + drift * more
     ceiling = max(float(line.keys[-1]) + more, 0.0)
-    value = math.exp(min(max(float(line.value[-1]) + drift * more, 0.0), ceiling))
-    return value, value * math.sqrt(variance * ahead**2 + FLOOR**2)
+    return np.exp(np.clip([centre, centre - reach, centre + reach], 0.0, ceiling))
 
 
 def dispersion(
-    entropy: Array, max_weight: Array, n: Array, index: RowIndex, edges: list[int]
+    entropy: Array,
+    max_weight: Array,
+    n: Array,
+    index: RowIndex,
+    edges: list[int],
+    positions: int | None = None,
 ) -> Dispersion:
-    """Everything of one head, from its rows."""
+    """Everything of one head, from its rows; nothing is forecast beyond the learnt `positions`."""
     log_n = np.log(n)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_max = np.where(max_weight > 0.0, np.log(max_weight), np.nan)
@@ -152,17 +173,21 @@ def dispersion(
         return (math.nan, math.nan) if math.isnan(found[1]) else found
 
     line = curve(n.astype(np.float64), np.exp(entropy), index, edges, True)
-    none = np.full((len(FORECASTS), 2), np.nan)
+    none = np.full((len(FORECASTS), 3), np.nan)
     result = Dispersion(late_slope(entropy), late_slope(log_max), none, np.nan, False)
     if len(line) == 0:
         return result
-    value, error = forecast(line.before_last(), float(line.position[-1]))
+    value, low, high = forecast(line.before_last(), float(line.position[-1]))
     if math.isnan(value):
         return result
-    share = abs(math.exp(float(line.value[-1])) - value) / (2.0 * error)
-    result.holds, result.doubtful = float(share <= 1.0), abs(share - 1.0) < HAIR
+    measured = math.exp(float(line.value[-1]))
+    slack = FLOOR * measured
+    result.holds = float(low - slack <= measured <= high + slack)
+    gap = min(abs(measured + slack - low), abs(measured - slack - high))
+    result.doubtful = gap < HAIR * (high - low)
     for place, factor in enumerate(FORECASTS):
         length = factor * edges[-1]
-        middle = 0.5 * (length / 2 + 1 + length)
-        result.forecast[place] = forecast(line, math.log(middle))
+        if positions is None or length <= positions:
+            middle = 0.5 * (length / 2 + 1 + length)
+            result.forecast[place] = forecast(line, math.log(middle))
     return result

@@ -183,7 +183,10 @@ class Oracle:
             visible,
             self.index,
             self.edges,
+            self.documents[0].positions,
         )
+
+        none = np.full(found.forecast.shape[0], np.nan)
 
         def cell(value: Any, stderr: Any, doubt: Any = None) -> Mean:
             return Mean(np.asarray(value), np.asarray(stderr), np.zeros(np.shape(value)), doubt)
@@ -191,7 +194,10 @@ class Oracle:
         return {
             "entropy_slope": cell(*found.entropy),
             "max_weight_slope": cell(*found.max_weight),
-            "effective_tokens_forecast": cell(found.forecast[:, 0], found.forecast[:, 1]),
+            **{
+                f"effective_tokens_forecast{end}": cell(found.forecast[:, k], none)
+                for k, end in enumerate(("", "_low", "_high"))
+            },
             "forecast_coverage": cell(found.holds, np.nan, np.asarray(float(found.doubtful))),
         }
 

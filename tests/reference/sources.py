@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Document:
     next_token_loss: Array | None
     layers: list[int]
     heads: int
+    positions: int | None = field(default=None, kw_only=True)  # learnt ones: there are no others
 
     def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         """Scaled scores; the cosines of queries and keys where a normalizer asks for unit norms."""
@@ -115,6 +116,7 @@ def model_documents(
                 x=x,
                 unit_sphere=unit_sphere,
                 cap=cap_at,
+                positions=None if isinstance(model, LlamaModel) else model.config.positions,
             )
         )
     return documents

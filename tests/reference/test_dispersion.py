@@ -46,6 +46,27 @@ class Laws(unittest.TestCase):
         self.assertAlmostEqual(found[0], 1.5 / total, delta=1e-12)
         self.assertTrue(math.isnan(forecast(Curve(x, x, x), 3.0)[0]))
 
+    def test_worked_forecast(self) -> None:
+        """Steps of slope 0, 1, 1 and 0.5 with weights 1/sqrt 8, 1/2, 1/sqrt 2, 1; their mean .625."""
+        o = math.log(2.0)
+        x = np.arange(5) * o
+        value, low, high = forecast(Curve(x, 5 + x, o * np.array([0.0, 0.0, 1.0, 2.0, 2.5])), 5 * o)
+        weights = np.array([8**-0.5, 0.5, 2**-0.5, 1.0])
+        weights /= weights.sum()
+        drift = weights[1] + weights[2] + 0.5 * weights[3]
+        self.assertAlmostEqual(math.log(value), (2.5 + drift) * o, delta=1e-12)
+        variance = o * (0.625**2 + 2 * 0.375**2 + 0.125**2) / 3
+        deviation = math.sqrt(variance * (o + o * float(weights @ weights)))
+        reach = 3.182446305 * deviation  # the 97.5 % point with 3 degrees of freedom
+        self.assertAlmostEqual(math.log(high / value), reach, delta=1e-6)
+        self.assertAlmostEqual(math.log(value / low), reach, delta=1e-6)
+
+    def test_ends_with_the_positions(self) -> None:
+        t, index, edges = rows(64)
+        for positions, expected in ((None, 3), (512, 3), (511, 2), (128, 1), (64, 0)):
+            found = dispersion(np.log(t), 1.0 / t, t, index, edges, positions)
+            self.assertEqual(int((~np.isnan(found.forecast[:, 2])).sum()), expected)
+
 
 if __name__ == "__main__":
     unittest.main()

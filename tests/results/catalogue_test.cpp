@@ -1,5 +1,6 @@
 #include "headgauge/catalogue.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ TEST(Catalogue, ReadsEveryField) {
       "[" +
       group_of(metric("a", R"(, "none": -1, "flags": ["p", "q"], "by_position": true)") + "," +
                metric("b", R"(, "command": "compare", "identifier": true, "bound": true,
-                               "fraction_of": "a")")) +
+                               "fraction_of": "a", "interval_of": "a")")) +
       R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
@@ -61,6 +62,7 @@ TEST(Catalogue, ReadsEveryField) {
   EXPECT_EQ(a.command, "scan");
   EXPECT_EQ(b.command, "compare");
   EXPECT_EQ(b.fraction_of, "a");
+  EXPECT_EQ(b.interval_of, "a");
   EXPECT_TRUE(b.identifier && b.bound && !b.none && !b.by_position);
   ASSERT_EQ(found.groups.size(), 2u);
   EXPECT_EQ(found.groups[0].needs, MetricGroup::Needs::nothing);
@@ -99,8 +101,10 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
     EXPECT_TRUE(refuses(text, "is missing")) << key;
   }
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "bound": 1)")), "wrong type"));
-  EXPECT_TRUE(
-      refuses(group_of(metric("a", R"(, "fraction_of": "b")")), "a: there is no metric \"b\""));
+  for (const char* other : {"fraction_of", "interval_of"}) {
+    const std::string field = fmt::format(R"(, "{}": "b")", other);
+    EXPECT_TRUE(refuses(group_of(metric("a", field)), "a: there is no metric \"b\"")) << other;
+  }
   EXPECT_TRUE(refuses(group_of(metric("")), "\"name\" is empty"));
   EXPECT_TRUE(refuses(group_of("{\"name\": \"a\", \"kind\": \"sum\"}"), "a: \"kind\" is \"sum\""));
   EXPECT_TRUE(refuses("{\"group\": ", "expected JSON objects"));

@@ -30,7 +30,7 @@ std::unique_ptr<HeadSource> phantom_source(const testing::TemporaryFolder& folde
 TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   const testing::TemporaryFolder folder("phantom-dispersion");
   const auto source = phantom_source(folder);
-  const Results results = scan_capacity(*source, {32, 64, 128});
+  const Results results = scan_capacity(*source, {16, 32, 64});
   constexpr Index kUniform = 0, kOneHot = 4;
   EXPECT_NEAR(results.at("entropy_slope", {0, kUniform}), 1, 1e-5);
   EXPECT_NEAR(results.at("entropy_slope", {0, kOneHot}), 0, 1e-5);
@@ -39,17 +39,24 @@ TEST(DispersionScan, PhantomIsForecastRightAndReliably) {
   const LabelledArray& slope = *results.metric("entropy_slope");
   EXPECT_LT(slope.standard_error[kUniform], 1e-5);
   EXPECT_LT(slope.standard_error[kOneHot], 1e-5);
-  const std::vector<double> lengths = {256, 512, 1024};
+  const std::vector<double> lengths = {128, 256, 512};
   ASSERT_EQ(std::get<std::vector<double>>(results.coord("forecast_length")->labels()), lengths);
-  const LabelledArray& forecast = *results.metric("effective_tokens_forecast");
-  for (Index f = 0; f < 3; ++f) {
-    const double last = lengths[static_cast<std::size_t>(f)];
-    const double mean = (1.5 * last + 1) / 2;  // of the rows last/2 < t <= last, with t keys each
-    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, kUniform, f}), mean, 1e-4 * mean);
-    EXPECT_NEAR(results.at("effective_tokens_forecast", {0, kOneHot, f}), 1, 1e-4);
-    EXPECT_LT(forecast.standard_error[static_cast<std::size_t>(kUniform * 3 + f)], 2e-4 * mean);
-    EXPECT_LT(forecast.standard_error[static_cast<std::size_t>(kOneHot * 3 + f)], 2e-4);
-  }
+  const double mean = (1.5 * 128 + 1) / 2;  // of the rows 64 < t <= 128, with t keys each
+  const auto expect = [&](const char* end, double of_uniform, double of_one_hot) {
+    const std::string name = std::string("effective_tokens_forecast") + end;
+    EXPECT_NEAR(results.at(name, {0, kUniform, 0}), of_uniform, 5e-4 * of_uniform) << name;
+    EXPECT_NEAR(results.at(name, {0, kOneHot, 0}), of_one_hot, 5e-4) << name;
+    EXPECT_TRUE(results.metric(name)->standard_error.empty());
+    // The phantom has 128 positions.
+    for (Index f = 1; f < 3; ++f) {
+      for (Index head = 0; head < 5; ++head) {
+        EXPECT_TRUE(std::isnan(results.at(name, {0, head, f}))) << name;
+      }
+    }
+  };
+  expect("", mean, 1);
+  expect("_low", mean, 1);
+  expect("_high", mean, 1);
   EXPECT_EQ(results.at("forecast_coverage", {}), 1);
   EXPECT_TRUE(results.notices.empty());
 }
@@ -75,7 +82,7 @@ TEST(DispersionScan, RowsWithoutWeightTakeNoPart) {
   EXPECT_NEAR(results.at("max_weight_slope", {0, 4}), 0, 1e-6);
 }
 
-TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
+TEST(DispersionScan, ForecastsOfTheDemoModelAreJudgedByTheLastOctave) {
   const std::string model = testing::source_path("demo/model");
   if (!testing::exists(model + "/model.safetensors")) GTEST_SKIP() << "no demo model";
   const std::string text = read_text_file(testing::source_path("demo/text.txt"));
@@ -84,8 +91,12 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
     return make_model_source(resolve_model(model), {{"text.txt", ids, ""}}, {});
   };
   const Results results = scan_capacity(*source(), {128, 1024});
-  EXPECT_GE(results.at("forecast_coverage", {}), .8);
+  // Nothing is forecast beyond its 1024 positions, and so nothing is unreliable.
+  EXPECT_LT(results.at("forecast_coverage", {}), .8);
   EXPECT_TRUE(results.notices.empty());
+  for (const double value : results.metric("effective_tokens_forecast")->values) {
+    EXPECT_TRUE(std::isnan(value));
+  }
 
   // Scanned up to 512 only, the forecast of 1024 is the one that was judged.
   const Results shorter = scan_capacity(*source(), {128, 512});
@@ -93,22 +104,28 @@ TEST(DispersionScan, ForecastsOfTheDemoModelAreReliableOnItsText) {
   weights.lengths = {1024};
   weights.measures = {"weights"};
   const Results measured = scan(*source(), weights);
-  const LabelledArray& forecast = *shorter.metric("effective_tokens_forecast");
   const auto last = measured.coord_size("position") - 1;
   int held = 0;
   std::vector<double> widths;
   for (Index layer = 0; layer < 6; ++layer) {
     for (Index head = 0; head < 6; ++head) {
-      const auto cell = static_cast<std::size_t>((layer * 6 + head) * 3);
-      const double value = measured.at("effective_tokens_by_position", {layer, head, last});
-      held += std::abs(value - forecast.values[cell]) <= 2 * forecast.standard_error[cell];
-      widths.push_back(forecast.standard_error[cell] / forecast.values[cell]);
+      const auto forecast = [&](const char* end) {
+        return shorter.at(std::string("effective_tokens_forecast") + end, {layer, head, 0});
+      };
+      const double low = forecast("_low"), value = forecast(""), high = forecast("_high");
+      EXPECT_LE(low, value);
+      EXPECT_LE(value, high);
+      const double found = measured.at("effective_tokens_by_position", {layer, head, last});
+      const double slack = 1e-4 * found;  // of single precision
+      held += low - slack <= found && found <= high + slack;
+      widths.push_back(high / low);
     }
   }
+  EXPECT_GE(shorter.at("forecast_coverage", {}), .8);
   EXPECT_NEAR(held / 36.0, results.at("forecast_coverage", {}), 1e-12);
-  // The bars say something: half of them are below a quarter of the value.
+  // The intervals say something: half of them know the value within a factor of two.
   std::ranges::nth_element(widths, widths.begin() + 18);
-  EXPECT_LT(widths[18], .25);
+  EXPECT_LT(widths[18], 4);
 }
 
 }  // namespace

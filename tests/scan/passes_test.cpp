@@ -150,7 +150,7 @@ class TwoHeads final : public HeadSource {
     for (int h = 0; h < 2; ++h) {
       HeadInput& head = heads_[h];
       head.head = head.kv_head = h;
-      head.scale = h == 0 ? 0.0f : 1.0f;
+      head.scale = h == 0 || length_ <= uniform_up_to ? 0.0f : 1.0f;
       head.queries = std::as_const(queries_).view().block(0, length_, 0, 1);
       head.keys = std::as_const(keys_).view().block(0, length_, 0, 1);
       head.visibility = Visibility::full();
@@ -158,6 +158,10 @@ class TwoHeads final : public HeadSource {
     return heads_;
   }
   std::vector<double> token_losses(int) override { return {}; }
+  void describe(Results& results) const override { results.model.update(facts); }
+
+  nlohmann::ordered_json facts = nlohmann::ordered_json::object();  // of the model
+  Index uniform_up_to = 0;                                          // tokens, both heads
 
  private:
   Matrix<float> queries_, keys_;
@@ -166,12 +170,16 @@ class TwoHeads final : public HeadSource {
   Index length_ = 512;
 };
 
+Results forecasts_of(TwoHeads& source) {
+  ScanOptions options = tiny_options({8, 16, 32, 64, 128, 256, 512});
+  options.measures = {"dispersion"};
+  return scan(source, options);
+}
+
 // ... so that the slopes are 1 and 0, -1 and 0, and the forecasts F and 1.
 TEST(Passes, SlopesAndForecastsFollowTheLengths) {
   TwoHeads source;
-  ScanOptions options = tiny_options({8, 16, 32, 64, 128, 256, 512});
-  options.measures = {"dispersion"};
-  const Results results = scan(source, options);
+  const Results results = forecasts_of(source);
   EXPECT_NEAR(results.at("entropy_slope", {0, 0}), 1, 1e-6);
   EXPECT_NEAR(results.at("entropy_slope", {0, 1}), 0, 1e-6);
   EXPECT_NEAR(results.at("max_weight_slope", {0, 0}), -1, 1e-6);
@@ -182,6 +190,48 @@ TEST(Passes, SlopesAndForecastsFollowTheLengths) {
   }
   EXPECT_EQ(results.at("forecast_coverage", {}), 1);
   for (const auto& [name, metric] : results.metrics) EXPECT_FALSE(name.starts_with("octave_"));
+}
+
+TEST(Passes, ForecastsEndWithThePositionsOfTheModel) {
+  for (const int positions : {512, 1024, 2047, 4096}) {
+    TwoHeads source;
+    source.facts["positions"] = positions;
+    const Results results = forecasts_of(source);
+    for (const char* end : {"", "_low", "_high"}) {
+      const std::string name = std::string("effective_tokens_forecast") + end;
+      for (Index f = 0; f < 3; ++f) {
+        EXPECT_EQ(std::isnan(results.at(name, {0, 1, f})), (1024 << f) > positions) << name;
+      }
+    }
+    EXPECT_TRUE(results.notices.empty());
+  }
+}
+
+TEST(Passes, SaysThatForecastsAreUnreliableWhereAHeadChanged) {
+  TwoHeads source;
+  source.uniform_up_to = 256;
+  const Results results = forecasts_of(source);
+  EXPECT_EQ(results.at("forecast_coverage", {}), .5);
+  EXPECT_EQ(results.notices,
+            std::vector<std::string>{
+                "effective_tokens_forecast is unreliable here: fitted up to position 256, its 95 % "
+                "intervals hold what was measured up to 512 for only 1 of 2 heads"});
+  source.facts["positions"] = 512;
+  EXPECT_TRUE(forecasts_of(source).notices.empty());
+}
+
+TEST(Passes, SaysOnceThatForecastsGoBeyondWhatWasLearnt) {
+  TwoHeads source;
+  source.facts["trained_length"] = 1024;
+  const Results results = forecasts_of(source);
+  EXPECT_EQ(results.notices,
+            std::vector<std::string>{
+                "the model was trained on contexts of 1024 tokens: effective_tokens_forecast at "
+                "2048, 4096 says what its heads do if they go on as they do up to 512, not what "
+                "they have learnt"});
+  EXPECT_FALSE(std::isnan(results.at("effective_tokens_forecast", {0, 0, 2})));
+  source.facts["trained_length"] = 4096;
+  EXPECT_TRUE(forecasts_of(source).notices.empty());
 }
 
 // Two lengths say nothing of a slope, and lengths too near each other count once.

@@ -34,10 +34,12 @@ inline void set_outlook(Results& r, double coverage) {
   LabelledArray& slope = r.add_metric("entropy_slope", {"layer", "head"}, "1");
   slope.values = {.98, .31, .02, -.01, kUndefined, .64};
   slope.standard_error = {.004, .12, .01, .4, kUndefined, .03};
-  LabelledArray& keys =
-      r.add_metric("effective_tokens_forecast", {"layer", "head", "forecast_length"}, "keys");
-  keys.values = {1510, 20, 1.25, 3.5, kUndefined, 220};
-  keys.standard_error = {33.4, 9, .125, 2, kUndefined, 15};
+  const auto forecast = [&](const char* name, std::vector<double> values) {
+    r.add_metric(name, {"layer", "head", "forecast_length"}, "keys").values = std::move(values);
+  };
+  forecast("effective_tokens_forecast", {1510, 20, 1.25, 3.5, kUndefined, 220});
+  forecast("effective_tokens_forecast_low", {1400, 10, 1, 1.5, kUndefined, 190});
+  forecast("effective_tokens_forecast_high", {1625.5, 40, 2.5, 8, kUndefined, 250});
   r.add_metric("forecast_coverage", {}, "1").values = {coverage};
 }
 

@@ -46,20 +46,28 @@ TEST(Summary, TellsWhichHeadsDisperseAndWhatBecomesOfThem) {
   EXPECT_EQ(lines[2],
             "Up to L = 1024, head 0.0 disperses most (its entropy grows by 0.98 +- 0.00 per unit "
             "of log n), head 0.2 keeps selecting (0.02 +- 0.01); at L = 2048 they should spread "
-            "over 1510 +- 33.4 and 1.25 +- 0.12 keys (one octave before, such forecasts held for "
-            "90.0 % of the heads).");
+            "over 1510 (1400 to 1626) and 1.25 (1.00 to 2.50) keys (95 % intervals: one octave "
+            "before, such intervals held for 90.0 % of the heads).");
   EXPECT_NE(lines[3].find("critical N"), std::string::npos);
 }
 
 TEST(Summary, SaysThatForecastsAreUnreliable) {
   Results r = scanned_results();
   set_outlook(r, .79);
-  EXPECT_NE(texts(r)[2].find("unreliable: one octave before, such forecasts held for only 79.0"),
+  EXPECT_NE(texts(r)[2].find("unreliable: one octave before, such intervals held for only 79.0"),
             std::string::npos);
   for (double& slope : r.metric("entropy_slope")->values) slope += .6;
   testing::expect_every_number_is_in_the_results(r);
   EXPECT_NE(texts(r)[2].find("head 0.2 least (0.62 +- 0.01)"), std::string::npos) << texts(r)[2];
   r.metric("forecast_coverage")->values[0] = kUndefined;
+  EXPECT_EQ(texts(r)[2].find("should spread"), std::string::npos);
+  // Nothing is foreseen where the model has no positions.
+  r.metric("forecast_coverage")->values[0] = .9;
+  EXPECT_NE(texts(r)[2].find("should spread"), std::string::npos);
+  for (const char* name : {"", "_low", "_high"}) {
+    auto& values = r.metric(std::string("effective_tokens_forecast") + name)->values;
+    std::ranges::fill(values, kUndefined);
+  }
   EXPECT_EQ(texts(r)[2].find("should spread"), std::string::npos);
 }
 

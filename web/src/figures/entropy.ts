@@ -105,39 +105,47 @@ export function effectiveTokensFigure(
   who: string,
 ): Figure | undefined {
   const along_ = growth(results, cell);
-  const forecast = along(results, "effective_tokens_forecast", "forecast_length", cell);
-  if (!along_ || !forecast) return undefined;
+  if (!along_ || !results.has("effective_tokens_forecast")) return undefined;
   const { dim, suffix, values, keys } = along_;
   const name = `effective_tokens${suffix}`;
   const found = along(results, name, dim, cell);
   if (!found) return undefined;
-  // A forecast at F is of the queries F/2 < t <= F, or of a pass over F tokens.
+  // A forecast at F is of the queries F/2 < t <= F, or of a pass over F tokens. There is none
+  // beyond the positions that a model has learnt.
   const lengths = results.numbers("forecast_length");
-  const places = lengths.map((length) => (dim === "length" ? length : 0.75 * length));
-  const points = places.map((place, k) => {
-    const value = forecast.values[k]!;
-    const stderr = forecast.stderr?.[k] ?? NaN;
-    return {
-      place,
-      value,
-      stderr,
-      low: Math.max(1, value - 2 * stderr),
-      high: Math.min(lengths[k]!, value + 2 * stderr),
-      title: `forecast for ${lengths[k]} tokens: ${formatWithError(value, stderr)} keys`,
-    };
-  });
+  const points = lengths
+    .map((length, k) => {
+      const at = { ...cell, forecast_length: k };
+      const value = results.value("effective_tokens_forecast", at);
+      const low = results.value("effective_tokens_forecast_low", at);
+      const high = results.value("effective_tokens_forecast_high", at);
+      return {
+        place: dim === "length" ? length : 0.75 * length,
+        length,
+        value,
+        low,
+        high,
+        title:
+          `forecast for ${length} tokens: ${formatNumber(value)} keys` +
+          (Number.isFinite(low) ? `, 95 % interval ${formatNumber(low)} to ${formatNumber(high)}` : ""),
+      };
+    })
+    .filter(({ value }) => Number.isFinite(value));
+  const foreseen = points.length > 0;
   const figure = curvesFigure({
     id: "effective-tokens",
-    title: `Effective tokens and their forecast: ${who}`,
+    title: `Effective tokens${foreseen ? " and their forecast" : ""}: ${who}`,
     caption:
-      `exp(entropy) by ${dim === "length" ? "context length" : "query position"}, beside the number of keys, and forecast for 2, 4 and 8 ` +
-      "times the longest length; bands and bars of ± 2 standard errors (of the prediction).",
+      `exp(entropy) by ${dim === "length" ? "context length" : "query position"}, beside the number of keys; bands of ± 2 standard errors.` +
+      (foreseen
+        ? " Rings are forecasts for longer texts, their bars 95 % prediction intervals."
+        : ""),
     x: {
       column: dim,
       label: dim === "length" ? "context length L (tokens, log scale)" : "query position (tokens, log scale)",
       values,
       log: true,
-      include: places,
+      include: points.map(({ place }) => place),
     },
     y: {
       label: "effective tokens (keys, log scale)",
@@ -148,9 +156,10 @@ export function effectiveTokensFigure(
       { name: "keys", label: "number of keys", colour: "muted", style: "thin", values: keys },
       { name, label: "effective tokens", colour: 0, style: "line", ...found },
     ],
-    key: (theme) => [{ label: "forecast", colour: theme.series[1], kind: "ring" }],
+    key: (theme) =>
+      foreseen ? [{ label: "forecast", colour: theme.series[1], kind: "ring" }] : [],
     marks: (theme) => [
-      Plot.ruleX(points.filter(({ stderr }) => Number.isFinite(stderr)), {
+      Plot.ruleX(points.filter(({ low }) => Number.isFinite(low)), {
         x: "place", y1: "low", y2: "high", stroke: theme.series[1], strokeWidth: 2,
       }),
       Plot.dot(points, {
@@ -163,19 +172,22 @@ export function effectiveTokensFigure(
       }),
     ],
   });
-  if (!figure) return undefined;
+  if (!figure || !foreseen) return figure;
   const { columns, rows } = figure;
   return {
     ...figure,
-    columns: [...columns, "forecast_length", "effective_tokens_forecast", "forecast_stderr"],
+    columns: [
+      ...columns, "forecast_length", "effective_tokens_forecast", "forecast_low", "forecast_high",
+    ],
     rows: [
-      ...rows.map((row) => [...row, null, null, null]),
-      ...points.map(({ place, value, stderr }, k) => [
+      ...rows.map((row) => [...row, null, null, null, null]),
+      ...points.map(({ place, length, value, low, high }) => [
         place,
         ...columns.slice(1).map(() => null),
-        lengths[k]!,
+        length,
         csvValue(value),
-        csvValue(stderr),
+        csvValue(low),
+        csvValue(high),
       ]),
     ],
   };

@@ -61,9 +61,19 @@ describe("figures of one head", () => {
     );
     expect(column(figure(figures, "error"), "error_mean_stderr")).toEqual([0.01, 0.01, 0.01, 0.01]);
     expect(column(figure(figures, "budget"), "tokens_for_error")).toEqual([10, 11, 12, 10, 11, 12]);
-    expect(column(figure(figures, "effective-tokens"), "effective_tokens_forecast").slice(-3)).toEqual(
-      [20, 21, 22],
-    );
+    const effective = figure(figures, "effective-tokens");
+    expect(column(effective, "effective_tokens_forecast").slice(-3)).toEqual([20, 21, 22]);
+    expect(column(effective, "forecast_low").slice(-3)).toEqual([10, 11, 12]);
+    expect(column(effective, "forecast_high").slice(-3)).toEqual([40, 41, 42]);
+  });
+
+  it("leaves out forecasts that the model has no positions for", () => {
+    const made = madeScan();
+    made.metrics["effective_tokens_forecast"]!.value = () => null;
+    const found = figure(headFigures(madeResults(made), { layer: 1, head: 2 }), "effective-tokens");
+    expectWhole(found);
+    expect(found.title).not.toContain("forecast");
+    expect(found.columns).not.toContain("effective_tokens_forecast");
   });
 
   it("ranks this head among all of them", () => {

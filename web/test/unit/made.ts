@@ -118,8 +118,16 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       },
       entropy_slope: { dims: ["layer", "head"], stderr: true },
       effective_tokens_forecast: {
-        dims: ["layer", "head", "forecast_length"], unit: "keys", stderr: true,
+        dims: ["layer", "head", "forecast_length"], unit: "keys",
         value: ({ forecast_length }) => 20 + forecast_length!,
+      },
+      effective_tokens_forecast_low: {
+        dims: ["layer", "head", "forecast_length"], unit: "keys",
+        value: ({ forecast_length }) => 10 + forecast_length!,
+      },
+      effective_tokens_forecast_high: {
+        dims: ["layer", "head", "forecast_length"], unit: "keys",
+        value: ({ forecast_length }) => 40 + forecast_length!,
       },
       sensitivity: { dims: grid, stderr: true },
       sensitivity_bound: { dims: grid, value: () => 2 },
