@@ -18,7 +18,7 @@ EDGE = math.log(1.05)
 FLIPS = 2000
 RESAMPLES = 2000
 FEWEST_HEADS = 8
-BOOTSTRAP, SIGN_FLIPS = 11, 20  # domains of the random numbers
+BOOTSTRAP, SIGN_FLIPS = 11, 21  # domains of the random numbers
 BOOTSTRAP_STREAM = 1 << 20
 
 
