@@ -50,7 +50,7 @@ struct MetricInfo {
 
 // A group of metrics that are measured together.
 struct MetricGroup {
-  enum class Needs { nothing, x, loss, intervention };
+  enum class Needs { nothing, x, shares, loss, intervention };
   std::string name;
   std::string command;           // of its metrics, where they name no other
   Needs needs = Needs::nothing;  // what a source must have, or a scan be asked for

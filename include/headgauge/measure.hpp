@@ -97,6 +97,9 @@ class RowSink {
 // Options of a scan that measures depend on; defaults are paper A's.
 struct MeasureOptions {
   std::vector<int> top_n = {1, 5, 10, 20, 100};
+  // Shares of the keys of a row, between 0 and 1: what the group proportion selects. Empty: the
+  // group is left out, since half of the keys cost as much as all other groups together.
+  std::vector<double> top_share;
   std::vector<double> temperatures;  // empty: logspace(-2, 1, 31)
   std::vector<double> epsilons = {1e-3, 1e-1, 10.0};
   enum class Direction { random, top2 } direction = Direction::random;

@@ -130,12 +130,13 @@ void DistanceRows::measure_sizes(Index row, bool is_signed, const SelectionSums&
   DistanceFacts facts;
   facts.n = line.n;
   facts.is_signed = is_signed;
-  const bool has_cross = gram.has_products();
+  const bool has_cross = gram.has_products() && block.plan().bounds;
   if (has_cross) cross.begin_row(line.member_row, line.first_panel, line.panels, scratch_);
   int member = 0;
   const auto attention = block.member_weights(row, PrefixKind::attention);
   for (int s = 0; s < line.sizes; ++s) {
-    const int size = block.plan().sizes[s];
+    const int size = block.sizes_of(row)[s];
+    if (!block.plan().stands_for(s, line.n)) continue;
     for (; member < size; ++member) {
       facts.selected += attention[member];
       facts.largest_norm = std::max(facts.largest_norm, gram.row_norms()[line.member_row[member]]);

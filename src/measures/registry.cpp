@@ -41,6 +41,8 @@ bool can_measure(const MetricGroup& group, const MeasureOptions& options,
       return true;
     case x:
       return source.has_x;
+    case shares:
+      return source.has_x && !options.top_share.empty();
     case loss:
       return source.has_loss;
     case intervention:
@@ -70,6 +72,11 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   const SelectionGroups selection{wanted("distance"), wanted("separability"), wanted("coverage")};
   if (selection.distance || selection.separability || selection.coverage) {
     measures.push_back(make_selection_measure(options, source, selection, slots));
+  }
+  if (wanted("proportion")) {
+    const SelectionGroups proportion{
+        .distance = true, .separability = true, .coverage = false, .proportion = true};
+    measures.push_back(make_selection_measure(options, source, proportion, slots));
   }
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));

@@ -35,7 +35,7 @@ void SelectionBlock::begin(const RowBlock& block, const SelectionSpace& space,
   for (const Row& row : block.rows) end = std::max(end, row.keys.end);
   stride_ = whole(end, kPanel);
   depth_ = whole(plan.depth(), kPrefixLanes);
-  sizes_ = std::ssize(plan.sizes);
+  sizes_ = plan.count();
   lines_.assign(block.rows.size(), Line{});
   reserve(block.size());
   for (Index r = 0; r < block.size(); ++r) lay_out(block.rows[r], r);
@@ -52,6 +52,7 @@ void SelectionBlock::reserve(Index rows) {
   grow(members_.events, rows * depth_);
   for (auto& sums : set_sums_) grow(sums, rows * sizes_);
   grow(first_event_, rows * (stride_ / kPanel + 1));
+  if (!plan_->shares.empty()) grow(row_sizes_, rows * sizes_);
 }
 
 void SelectionBlock::lay_out(const Row& row, Index r) {
@@ -64,8 +65,7 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
   line.span = row.keys.size();
   line.positions = row.positions;
   line.mass = row.sums.mass;
-  const auto larger = std::ranges::lower_bound(plan_->sizes, line.n);
-  line.sizes = static_cast<int>(larger - plan_->sizes.begin());
+  line.sizes = count_sizes(r, line.n);
   if (gram.has_products()) {
     line.critical = static_cast<int>(std::min<Index>(plan_->critical, line.n - 1));
   }
@@ -82,10 +82,22 @@ void SelectionBlock::lay_out(const Row& row, Index r) {
     }
   }
   int members = line.critical;
-  if (line.sizes > 0) members = std::max(members, plan_->sizes[line.sizes - 1]);
+  if (line.sizes > 0) members = std::max(members, sizes_of(r).back());
   lay_out_members(row, r, members);
   sort_events(r);
   add_up_members(r);
+}
+
+// The number of sets that a row of n keys has; fills in their sizes where the plan has shares.
+int SelectionBlock::count_sizes(Index r, Index n) {
+  if (plan_->shares.empty()) {
+    return static_cast<int>(std::ranges::lower_bound(plan_->sizes, n) - plan_->sizes.begin());
+  }
+  if (n < 2) return 0;
+  for (Index s = 0; s < sizes_; ++s) {
+    row_sizes_[r * sizes_ + s] = SelectionPlan::size_of_share(plan_->shares[s], n);
+  }
+  return static_cast<int>(sizes_);
 }
 
 // The columns of a row whose keys are neighbours.

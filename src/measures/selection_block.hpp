@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,14 +18,32 @@ namespace headgauge {
 
 // What a scan wants of the prefix sums.
 struct SelectionPlan {
-  std::vector<int> sizes;  // N of top_n, ascending and distinct
-  int critical = 0;        // distances for every N up to this; 0: not wanted
+  // Every row has sets of these sizes, or of these shares of its keys where there are some.
+  std::vector<int> sizes;      // N of top_n, ascending and distinct
+  std::vector<double> shares;  // of top_share, ascending and distinct, between 0 and 1
+  Index longest = 0;           // the most keys that a row has; needed with shares
+  int critical = 0;            // distances for every N up to this; 0: not wanted
   bool distance = true;
   bool separability = true;
   bool unit_sphere = true;  // separability on x / |x|
+  bool bounds = true;       // of distance and separability
   int draws = 0;            // random sets a row to check the expected distance with
   std::uint64_t seed = 0;
-  int depth() const { return std::max(critical, sizes.empty() ? 0 : sizes.back()); }
+  Index count() const { return shares.empty() ? std::ssize(sizes) : std::ssize(shares); }
+  int depth() const {
+    if (!shares.empty()) return size_of_share(shares.back(), longest);
+    return std::max(critical, sizes.empty() ? 0 : sizes.back());
+  }
+  // N for a share of n >= 2 keys: the nearest whole number that leaves a key in and a key out.
+  static int size_of_share(double share, Index n) {
+    return static_cast<int>(
+        std::clamp<Index>(std::llround(share * static_cast<double>(n)), 1, n - 1));
+  }
+  // Whether set number `size` of a row of n keys is what was asked for: a share of less than one
+  // key has no set.
+  bool stands_for(Index size, Index n) const {
+    return shares.empty() || shares[size] * static_cast<double>(n) >= 1;
+  }
   // Whether anything is asked of the vectors as they are.
   bool scaled() const { return distance || !unit_sphere; }
 };
@@ -60,7 +79,7 @@ class SelectionBlock {
     Index lead = 0;                             // columns before the first key
     Index span = 0;                             // columns from the first key to the last
     std::span<const std::uint32_t> positions;   // of the keys, where some columns are none
-    int sizes = 0;                              // sizes N < n, a prefix of SelectionPlan::sizes
+    int sizes = 0;                              // sizes N < n, a prefix of those of the plan
     int critical = 0;                           // N < n summed for critical N
     std::span<const float> attention;           // a_j, 0 where there is no key
     std::span<const float> scaled;              // a_j |x_j|, 1 where there is no key; if asked for
@@ -91,7 +110,8 @@ class SelectionBlock {
   Index depth() const { return depth_; }
   // The sizes of the plan that a row has sets of.
   std::span<const int> sizes_of(Index row) const {
-    return std::span(plan_->sizes).first(line(row).sizes);
+    if (plan_->shares.empty()) return std::span(plan_->sizes).first(line(row).sizes);
+    return std::span(row_sizes_).subspan(row * sizes_, line(row).sizes);
   }
 
   // Where separability is measured on the vectors as they are, kind unit means kind scaled.
@@ -127,6 +147,7 @@ class SelectionBlock {
   void lay_out(const Row& row, Index r);
   void lay_out_keys(const Row& row, Line& line);
   void lay_out_gaps(const Row& row, Line& line);
+  int count_sizes(Index r, Index n);
   void lay_out_members(const Row& row, Index r, int count);
   void sort_events(Index r);
   void add_up_members(Index r);
@@ -148,6 +169,7 @@ class SelectionBlock {
   Members members_;
   std::array<std::vector<SetSums>, kKinds> set_sums_;  // rows x sizes
   std::vector<int> first_event_;                       // rows x (panels + 1)
+  std::vector<int> row_sizes_;                         // rows x sizes; of shares
   Gathered gathered_;
 };
 

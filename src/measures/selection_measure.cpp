@@ -26,12 +26,26 @@ int critical_depth(const MeasureOptions& options) {
   return std::max(0, std::min(options.critical_max, longest - 1));
 }
 
+// Ascending, each once.
+template <class T>
+std::vector<T> distinct(std::vector<T> values) {
+  std::ranges::sort(values);
+  const auto repeated = std::unique(values.begin(), values.end());
+  values.erase(repeated, values.end());
+  return values;
+}
+
 SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   SelectionPlan plan;
-  plan.sizes = options.top_n;
-  std::ranges::sort(plan.sizes);
-  const auto repeated = std::unique(plan.sizes.begin(), plan.sizes.end());
-  plan.sizes.erase(repeated, plan.sizes.end());
+  if (groups.proportion) {
+    plan.shares = distinct(options.top_share);
+    plan.longest = options.lengths.empty() ? 2 : std::max(options.lengths.back(), 2);
+    plan.bounds = false;
+    plan.unit_sphere = options.unit_sphere;
+    plan.seed = options.seed;
+    return plan;
+  }
+  plan.sizes = distinct(options.top_n);
   plan.distance = groups.distance;
   plan.critical = groups.distance ? critical_depth(options) : 0;
   plan.separability = groups.separability || groups.coverage;
@@ -135,10 +149,19 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroup
       workspaces_(std::max(slots, 1)) {
   nulls_.plan = null_plan(plan_, plan_.unit_sphere);
   nulls_.sphere_plan = null_plan(plan_, true);
+  nulls_.all = !groups_.proportion;
   if (groups_.coverage) coverage_.emplace(options_.lengths, plan_.sizes, slots);
 }
 
 void SelectionMeasure::declare(MetricRegistry& metrics) {
+  if (groups_.proportion) {
+    metrics.coord("top_share", plan_.shares);
+    distance_.selected_mass = metrics.add("selected_mass_at_share");
+    distance_.margin = metrics.add("margin_at_share");
+    separability_.separability = metrics.add("separability_at_share");
+    separability_.nulls.any.excess = metrics.add("separability_excess_at_share");
+    return;
+  }
   metrics.coord("top_n", std::vector<double>(plan_.sizes.begin(), plan_.sizes.end()));
   if (groups_.distance) {
     std::vector<double> sizes(plan_.critical);
@@ -167,9 +190,9 @@ void SelectionMeasure::begin_head(const HeadInput& head, ThreadPool& pool) {
   use_vectors(head, length, pool);
   space_ = {gram_.get(), head.x, {}};
   if (groups_.separability) {
-    use_sphere(length, pool);
     nulls_.text = space_;
-    space_.closest = closest_keys(head.visibility, pool);
+    if (nulls_.all) use_sphere(length, pool);
+    if (plan_.bounds) space_.closest = closest_keys(head.visibility, pool);
   }
   if (coverage_) coverage_->begin_head(head, length);
 }
@@ -180,7 +203,7 @@ void SelectionMeasure::use_vectors(const HeadInput& head, Index length, ThreadPo
   cross_ = {};  // not two of them at once
   gram_.reset();
   gram_ = std::make_unique<Gram>(head.x, length, gram_limit_, pool);
-  if (plan_.distance && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
+  if (plan_.distance && plan_.bounds && gram_->has_products()) cross_ = CrossDistance(*gram_, pool);
   left_out_ = left_out_ || !gram_->has_products();
   closest_.clear();
   nearest_.clear();
@@ -251,23 +274,24 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
   const bool is_signed = rows.normalizer->traits().is_signed;
   Matrix<int>& distinguishable = work.distinguishable;
   if (distinguishable.rows() < rows.size()) {
-    distinguishable = Matrix<int>(rows.size(), std::ssize(plan_.sizes));
+    distinguishable = Matrix<int>(rows.size(), plan_.count());
   }
   for (Index r = 0; r < work.block.rows(); ++r) {
     const Row& row = rows.rows[r];
     const auto& line = work.block.line(r);
     if (coverage_) coverage_->sets().add_row(slot, row);
     work.separator.begin(work.sums, r, row, *rows.normalizer);
-    const double largest = largest_norm(line);
-    double closest2 = kUndefined;
-    if (groups_.separability && line.sizes > 0) closest2 = closest_pair(rows, row, work.closest);
+    const bool bounded = groups_.separability && plan_.bounds && line.sizes > 0;
+    const double largest = bounded ? largest_norm(line) : kUndefined;
+    const double closest2 = bounded ? closest_pair(rows, row, work.closest) : kUndefined;
     for (int s = 0; s < line.sizes; ++s) {
-      const auto count = static_cast<double>(plan_.sizes[s]);
+      if (!plan_.stands_for(s, line.n)) continue;
+      const auto count = static_cast<double>(work.block.sizes_of(r)[s]);
       const Separation found = work.separator.separate(s);
       distinguishable(r, s) = found.distinguishable;
       sink.set(r, metrics.separability, s, found.distinguishable / count);
       if (coverage_) coverage_->sets().add_distinguishable(slot, s, found.members);
-      if (!groups_.separability) continue;
+      if (!bounded) continue;
       const SeparationBounds bounds = work.separator.bounds(s, found, largest, closest2, is_signed);
       sink.set(r, metrics.lower, s, bounds.lower);
       sink.set(r, metrics.model_lower, s, bounds.model_lower);
@@ -284,6 +308,7 @@ void SelectionMeasure::end_layer(int layer, const LayerStatistics& statistics, T
 }
 
 void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Results& results) {
+  if (groups_.proportion) return;
   if (groups_.distance) derive_critical(layers, distance_.critical, options_, results);
   if (groups_.distance && plan_.draws > 0) derive_sampled_error(layers, results);
   if (groups_.distance && left_out_) {
@@ -322,7 +347,7 @@ std::size_t SelectionMeasure::bytes(const SourceInfo& source, Index longest) con
 std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& source,
                             SelectionGroups groups, Index longest, Index dimension, int slots) {
   const SelectionPlan plan = make_plan(options, groups);
-  const Index sizes = std::ssize(plan.sizes);
+  const Index sizes = plan.count();
   // At worst all tokens are distinct.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
   if (groups.separability) {

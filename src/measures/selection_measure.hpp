@@ -1,6 +1,6 @@
 // The measures of how well the top-N set of a row stands apart (paper A): groups distance,
-// separability and coverage. They share the sorted set, the Gram matrix and the prefix sums over N,
-// so one Measure serves all three.
+// separability, coverage and proportion. They share the sorted set, the Gram matrix and the prefix
+// sums over N, so one Measure serves the first three, and another the last.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ struct SelectionGroups {
   bool distance = true;
   bool separability = true;
   bool coverage = true;  // unions over the heads of a layer; brings separability in, hidden
+  // By itself: distance and separability at shares of the keys of each row
+  // (MeasureOptions::top_share) in place of fixed sizes.
+  bool proportion = false;
 };
 
 // The largest matrix of products between the vectors of a text that is kept, in bytes.

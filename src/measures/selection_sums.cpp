@@ -21,7 +21,7 @@ void SelectionSums::sum(const SelectionBlock& block) {
 
 void SelectionSums::gather(const SelectionBlock& block, std::vector<PrefixSums>& prefixes) {
   block_ = &block;
-  sizes_ = std::ssize(block.plan().sizes);
+  sizes_ = block.plan().count();
   reserve();
   const SelectionPlan& plan = block.plan();
   if (!gram().has_products()) {
@@ -156,7 +156,7 @@ double SelectionSums::set_square(Index row, int size) const {
   const float* weight = block_->member_weights(row, PrefixKind::scaled).data();
   const auto first = static_cast<std::uint32_t>(line.first_column());
   const std::uint32_t* member = line.member.data();
-  const int count = block_->plan().sizes[size];
+  const int count = block_->sizes_of(row)[size];
   // Four sums, so that additions do not wait for the one before.
   double sum[4] = {};
   int k = 0;

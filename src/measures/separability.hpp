@@ -76,7 +76,7 @@ class Separator {
 
   const SelectionBlock& block() const { return sums_->block(); }
   const SelectionBlock::Line& line() const { return block().line(line_); }
-  Index members(int size) const { return block().plan().sizes[size]; }
+  Index members(int size) const { return block().sizes_of(line_)[size]; }
 
   SelectionSums* sums_ = nullptr;
   Index line_ = 0;

@@ -5,6 +5,8 @@ namespace headgauge {
 SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere) {
   SelectionPlan null;
   null.sizes = plan.sizes;
+  null.shares = plan.shares;
+  null.longest = plan.longest;
   null.distance = false;
   null.unit_sphere = unit_sphere;
   null.seed = plan.seed;
@@ -18,15 +20,19 @@ void SeparabilityNulls::begin(const RowBlock& rows, const NullSpaces& spaces) {
   place_on_sphere();
   any_.block.begin(any_rows_.block(), spaces.text, spaces.plan);
   local_.block.begin(local_rows_.block(), spaces.text, spaces.plan);
-  sphere_.block.begin({rows.head, rows.normalizer, sphere_rows_}, spaces.sphere,
-                      spaces.sphere_plan);
+  sphere_.block.begin({rows.head, rows.normalizer, sphere_rows_},
+                      spaces.all ? spaces.sphere : spaces.text, spaces.sphere_plan);
 }
 
 bool SeparabilityNulls::has(Index r, Index every) const {
   const SelectionPlan& plan = spaces_->plan;
   const Row& row = rows_->rows[r];
-  return (row.query + rows_->head->head) % every == 0 && !plan.sizes.empty() &&
-         row.n() > plan.sizes.front();
+  if ((row.query + rows_->head->head) % every != 0 || plan.count() == 0) return false;
+  return row.n() > (plan.shares.empty() ? plan.sizes.front() : 1);
+}
+
+bool SeparabilityNulls::has_others(Index r, Index every) const {
+  return spaces_->all && has(r, every);
 }
 
 // Every row of every head draws for itself, so that the noise of the draws is as independent
@@ -45,12 +51,12 @@ void SeparabilityNulls::deal() {
   local_rows_.begin(*rows_, depth);
   for (const bool on_sphere : {true, false}) {
     for (Index r = 0; r < rows_->size(); ++r) {
-      if (!has(r, kNullRows) || has(r, kSphereRows) != on_sphere) continue;
+      if (!has(r, kNullRows) || has_others(r, kSphereRows) != on_sphere) continue;
       any_rows_.add(r, Pairing::any, random(r, RandomDomain::separability_pairing));
     }
   }
   for (Index r = 0; r < rows_->size(); ++r) {
-    if (!has(r, kLocalRows)) continue;
+    if (!has_others(r, kLocalRows)) continue;
     local_rows_.add(r, Pairing::local, random(r, RandomDomain::separability_pairing_local));
   }
 }
@@ -61,7 +67,7 @@ void SeparabilityNulls::place_on_sphere() {
   constexpr Index kBlockWords = 4;
   sphere_rows_.clear();
   const std::span<const Row> rows = any_rows_.block().rows;
-  for (Index i = 0; i < std::ssize(rows) && has(any_rows_.source(i), kSphereRows); ++i) {
+  for (Index i = 0; i < std::ssize(rows) && has_others(any_rows_.source(i), kSphereRows); ++i) {
     Row row = rows[i];
     const Index n = row.n();
     // The word after those of the permutation.
@@ -95,8 +101,9 @@ void SeparabilityNulls::separate(Null& null, const PairedRows& paired, MatrixVie
     const Index r = paired.source(i);
     separator_.begin(null.sums, i, rows_->rows[r], *rows_->normalizer, paired.pairing(i));
     for (int s = 0; s < null.block.line(i).sizes; ++s) {
+      if (!plan.stands_for(s, null.block.line(i).n)) continue;
       const int count = separator_.separate(s).distinguishable;
-      const auto size = static_cast<double>(plan.sizes[s]);
+      const auto size = static_cast<double>(null.block.sizes_of(i)[s]);
       sink.set(r, metrics.value, s, count / size);
       sink.set(r, metrics.excess, s, (found(r, s) - count) / size);
     }

@@ -26,6 +26,7 @@ struct NullSpaces {
   SelectionSpace sphere;  // random points in place of x
   SelectionPlan plan;     // of separability alone
   SelectionPlan sphere_plan;
+  bool all = true;  // the local null and the sphere too
 };
 // The plan of the nulls for rows that are measured under `plan`.
 SelectionPlan null_plan(const SelectionPlan& plan, bool unit_sphere);
@@ -52,7 +53,9 @@ class SeparabilityNulls {
 
   void deal();
   void place_on_sphere();
+  // Whether a row has the null by permutation, and those that are there beside it.
   bool has(Index r, Index every) const;
+  bool has_others(Index r, Index every) const;
   RandomStream random(Index r, RandomDomain domain) const;
   void separate(Null& null, const PairedRows& paired, MatrixView<const int> found,
                 const NullMetrics& metrics, RowSink& sink);

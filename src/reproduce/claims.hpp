@@ -15,6 +15,8 @@ Claim distance_bound_is_conservative(const Results& results);
 Claim returns_diminish(const Results& results);
 Claim critical_n_is_small(const Results& results);
 Claim critical_n_grows_sublinearly(const Results& results);
+Claim proportional_margin_collapses(const Results& results);
+Claim proportional_separability_falls(const Results& results);
 Claim separability_settles(const Results& results);
 Claim sensitivity_follows_temperature(const Results& results);
 Claim sensitivity_falls_by_two_orders(const Results& results);

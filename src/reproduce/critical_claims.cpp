@@ -44,9 +44,9 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
   if (below < 0) return text + ".";
   std::vector<double> ratios;
   for (const HeadName& head : heads) {
-    const auto distance = value_at(results, "distance", head, "length", length, below);
+    const auto distance = value_at(results, "distance", head, "length", length, {"top_n", below});
     const auto expected =
-        value_at(results, "expected_distance_context", head, "length", length, below);
+        value_at(results, "expected_distance_context", head, "length", length, {"top_n", below});
     if (distance && expected && *distance > 0 && *expected > 0) {
       ratios.push_back(std::log(*distance / *expected));
     }

@@ -17,6 +17,8 @@ constexpr int kPaperLength = 1024;
 const std::vector<int> kSizes = {1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100};
 const std::vector<int> kPaperSizes = {1, 5, 10, 20, 100};
 constexpr int kFixedSize = 5;
+// Of the keys: N in proportion to L, paper A's headline.
+const std::vector<double> kShares = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5};
 constexpr double kSearched = 0.125;  // of L: twice what the claim is about
 
 // Table 1: on an Apple M1 Pro of 10 cores, GPT-2 of 124 M parameters.
@@ -38,6 +40,7 @@ ScanOptions settings_of(const LimitsOptions& options) {
   scan.threads = options.threads;
   scan.seed = options.seed;
   scan.measure.top_n = kSizes;
+  scan.measure.top_share = kShares;
   return scan;
 }
 

@@ -50,7 +50,7 @@ Claim distance_grows_linearly(const Results& results) {
   std::vector<double> exponents;
   for (const HeadName& head : measured_heads(results)) {
     if (windowed(results, head)) continue;
-    const Growth growth = growth_of(results, "distance", head, *n);
+    const Growth growth = growth_of(results, "distance", head, {"top_n", *n});
     const auto power = power_of(growth.context, growth.value);
     votes.add(power ? place_of(*power, kLinearLow, kLinearHigh) : Place::open);
     if (!power) continue;
@@ -91,7 +91,7 @@ BoundFactors bound_factors(const Results& results) {
         if (sizes[n] != kFixedN && l + 1 < lengths.size()) continue;
         const auto at = [&](const char* metric) {
           return value_at(results, metric, head, "length", static_cast<Index>(l),
-                          static_cast<Index>(n));
+                          {"top_n", static_cast<Index>(n)});
         };
         const auto distance = at("distance"), paper = at("distance_bound_paper");
         const auto valid = at("distance_bound");
@@ -189,7 +189,7 @@ Claim returns_diminish(const Results& results) {
   std::vector<double> shares;
   for (const HeadName& head : measured_heads(results)) {
     const auto at = [&](Index n) {
-      return value_at(results, "distance", head, "length", length, n);
+      return value_at(results, "distance", head, "length", length, {"top_n", n});
     };
     const auto a = at(first), b = at(*middle), c = at(last);
     const bool grows = a && b && c && *b > *a;
@@ -239,7 +239,7 @@ Claim separability_settles(const Results& results) {
     double null = 0, sphere = 0;
     for (const HeadName& head : heads) {
       const auto at = [&](const char* metric) {
-        return value_at(results, metric, head, "length", length, static_cast<Index>(n));
+        return value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)});
       };
       const auto value = at("separability");
       if (!value) continue;
@@ -290,6 +290,8 @@ std::vector<Claim> limits_claims(const Results& results) {
           returns_diminish(results),
           critical_n_is_small(results),
           critical_n_grows_sublinearly(results),
+          proportional_margin_collapses(results),
+          proportional_separability_falls(results),
           separability_settles(results),
           coverage_is_independent(results),
           gradient_bound_is_safe(results),

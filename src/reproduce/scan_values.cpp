@@ -7,10 +7,10 @@ std::span<const double> numbers(const Results& results, std::string_view coord) 
 }
 
 std::optional<double> value_at(const Results& results, std::string_view metric,
-                               const HeadName& head, std::string_view along, Index at, Index n) {
+                               const HeadName& head, std::string_view along, Index at,
+                               const Pick& size) {
   const auto cell = find_cell(
-      results, metric,
-      {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, {"top_n", n}});
+      results, metric, {{"layer", head.layer_index}, {"head", head.head_index}, {along, at}, size});
   return cell ? std::optional(cell->value) : std::nullopt;
 }
 
@@ -21,7 +21,8 @@ bool windowed(const Results& results, const HeadName& head) {
   return layer < windows.size() && windows[layer] > 0 && longest && windows[layer] < *longest;
 }
 
-Growth growth_of(const Results& results, const std::string& metric, const HeadName& head, Index n) {
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
+                 const Pick& size) {
   const bool causal = results.model.value("causal", true);
   const std::string along = causal ? "position" : "length";
   const auto labels = numbers(results, along);
@@ -29,7 +30,7 @@ Growth growth_of(const Results& results, const std::string& metric, const HeadNa
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < kShortestDrawn) continue;
     const auto value = value_at(results, causal ? metric + "_by_position" : metric, head, along,
-                                static_cast<Index>(i), n);
+                                static_cast<Index>(i), size);
     if (!value) continue;
     const double before = causal && i > 0 ? labels[i - 1] : 0;
     growth.context.push_back(causal ? (before + 1 + labels[i]) / 2 : labels[i]);

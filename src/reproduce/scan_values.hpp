@@ -17,10 +17,11 @@ inline constexpr double kShortestDrawn = 32;  // of the paper's figures
 // The labels of a coordinate; empty without it.
 std::span<const double> numbers(const Results& results, std::string_view coord);
 
-// The value of a head at one place along `along` (length or position), and of one top_n if the
-// metric has that dim.
+// The value of a head at one place along `along` (length or position) and of one set size, where
+// the metric has such a dim.
 std::optional<double> value_at(const Results& results, std::string_view metric,
-                               const HeadName& head, std::string_view along, Index at, Index n);
+                               const HeadName& head, std::string_view along, Index at,
+                               const Pick& size);
 
 // Whether the layer of this head looks back no further than a window below the longest length.
 bool windowed(const Results& results, const HeadName& head);
@@ -31,6 +32,7 @@ bool windowed(const Results& results, const HeadName& head);
 struct Growth {
   std::vector<double> context, value;
 };
-Growth growth_of(const Results& results, const std::string& metric, const HeadName& head, Index n);
+Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
+                 const Pick& size = {"top_n", 0});
 
 }  // namespace headgauge

@@ -36,7 +36,7 @@ Claim weights_vanish(const Results& results) {
   int slower = 0, falling = 0;
   for (const HeadName& head : measured_heads(results)) {
     if (windowed(results, head)) continue;
-    const Growth growth = growth_of(results, "max_weight", head, 0);
+    const Growth growth = growth_of(results, "max_weight", head);
     const auto power = power_of(growth.context, growth.value);
     const Place place = power ? place_of(*power, kVanishLow, kVanishHigh) : Place::open;
     votes.add(place);

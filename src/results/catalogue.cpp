@@ -123,7 +123,7 @@ void read_group(json file, std::size_t number, Catalogue& catalogue) {
   if (keys.has("needs")) {
     using enum MetricGroup::Needs;
     group.needs = keys.one_of<MetricGroup::Needs>(
-        "needs", {{"x", x}, {"loss", loss}, {"intervention", intervention}});
+        "needs", {{"x", x}, {"shares", shares}, {"loss", loss}, {"intervention", intervention}});
   }
   auto metrics = keys.take<json::array_t>("metrics");
   auto experiments = keys.find<json::array_t>("experiments").value_or(json::array_t());
@@ -189,6 +189,8 @@ std::string_view in_words(MetricGroup::Needs needs) {
       break;
     case MetricGroup::Needs::x:
       return "the vectors x";
+    case MetricGroup::Needs::shares:
+      return "the vectors x and MeasureOptions::top_share";
     case MetricGroup::Needs::loss:
       return "a prediction of the next token";
     case MetricGroup::Needs::intervention:

@@ -59,6 +59,13 @@ std::vector<Option> measured(ScanOptions& o) {
        .help = "Sizes of the selected sets (default {})",
        .details = "A set leaves a key out: sizes from the longest length on are null, as a notice "
                   "says"},
+      {.member = "MeasureOptions::top_share",
+       .value = &o.measure.top_share,
+       .form = "S,S...",
+       .group = option_group::measured,
+       .help = "Shares of the keys, such as 0.01,0.1, for the group `proportion` (default: none, and "
+               "no such group)",
+       .below = 1},
       {.member = "ScanOptions::measures",
        .value = &o.measures,
        .form = "GROUP,GROUP...",

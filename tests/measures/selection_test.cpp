@@ -196,6 +196,48 @@ class SelectionRows : public ::testing::TestWithParam<Case> {
   std::vector<int> sizes_ = {1, 2, 5, 20, 48};  // the values along top_n
 };
 
+// Sets of a share of the keys are those of N = round(share n), the nulls of the same rows included.
+TEST_P(SelectionRows, SharesAgreeWithTheDefinitions) {
+  options_.top_share = {0.5, 0.02, 0.1, 0.35, 0.1};  // in any order, and repeated
+  options_.lengths = {static_cast<int>(head_.length())};
+  const std::vector<double> shares = {0.02, 0.1, 0.35, 0.5};
+  SelectionDriver driver(options_, {.coverage = false, .proportion = true});
+  const RowValues values = driver.run(head_);
+  Index measured = 0;
+  for (Index q = 0; q < head_.length() && !HasFailure(); ++q) {
+    if (!looked_at(q)) continue;
+    const oracle::Row row = oracle_row(head_, q, options_.unit_sphere);
+    const auto n = static_cast<double>(row.a.size());
+    for (std::size_t s = 0; s < shares.size(); ++s) {
+      const auto at = [&](const std::string& metric) {
+        return values.find(metric + "_at_share")->second(q, static_cast<Index>(s));
+      };
+      if (n < 2 || shares[s] * n < 1) {
+        EXPECT_TRUE(std::isnan(at("margin")) && std::isnan(at("separability")));
+        EXPECT_TRUE(std::isnan(at("selected_mass")) && std::isnan(at("separability_excess")));
+        continue;
+      }
+      ++measured;
+      const auto size = static_cast<std::size_t>(std::lround(shares[s] * n));
+      auto expected = oracle::measure(row, size);
+      EXPECT_NEAR(at("selected_mass"), expected["selected_mass"], 1e-5) << q;
+      EXPECT_NEAR(at("margin"), expected["margin"], 1e-4 * std::max(expected["margin"], 1e-6)) << q;
+      EXPECT_NEAR(at("separability"), expected["separability"], 1e-9) << q << " at N = " << size;
+      if ((q + head_.head) % 2 != 0) {
+        EXPECT_TRUE(std::isnan(at("separability_excess")));
+        continue;
+      }
+      const oracle::Row permuted =
+          permuted_row(q, RandomDomain::separability_pairing, Index{1} << 20);
+      const auto apart = oracle::separate(permuted, permuted.points, size).apart;
+      const auto null = std::count(apart.begin(), apart.end(), true);
+      EXPECT_NEAR(at("separability_excess"),
+                  at("separability") - static_cast<double>(null) / static_cast<double>(size), 1e-9);
+    }
+  }
+  EXPECT_GT(measured, head_.length() / 2);
+}
+
 TEST_P(SelectionRows, AgreeWithTheDefinitions) {
   SelectionDriver driver(options_, {});
   const RowValues values = driver.run(head_, 37);

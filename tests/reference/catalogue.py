@@ -33,6 +33,7 @@ NEEDS_POINTS = {file["group"] for file in FILES if file.get("needs") == "x"}
 ELSEWHERE = {
     "expected_distance_sampled": "tests/measures/expected_test.cpp",
     "expected_distance_sampled_error": "tests/measures/expected_test.cpp",
+    "proportion": "tests/measures/selection_test.cpp",
     "counterfactual": "tests/agreement/test_compare.py",
     "convergence": "tests/agreement/test_converge.py",
     "budget": "tests/agreement/test_converge.py",

@@ -1,0 +1,145 @@
+// Paper A's claim on sets that grow with the context (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
+#include "reproduce/scan_values.hpp"
+#include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kShare = 0.1;        // that is judged; the others stand beside it
+constexpr double kCollapse = -0.1;    // an exponent below
+constexpr double kFromContext = 128;  // a tenth of fewer keys are a handful
+constexpr double kNoFall = -0.02;     // of a share of the set: nothing worth the name
+
+// Over the heads: a metric in the first bin from kFromContext on and in the last, and their paired
+// difference.
+struct FirstAndLast {
+  std::vector<double> first, last;
+  double change() const { return mean_with_error(last).value - mean_with_error(first).value; }
+};
+FirstAndLast first_and_last(const Results& results, const std::string& metric, Index share) {
+  FirstAndLast found;
+  for (const HeadName& head : measured_heads(results)) {
+    if (windowed(results, head)) continue;
+    const Growth growth = growth_of(results, metric, head, {"top_share", share});
+    const auto from = std::ranges::lower_bound(growth.context, kFromContext / 2);
+    const auto place = from - growth.context.begin();
+    if (place + 1 >= std::ssize(growth.value)) continue;
+    found.first.push_back(growth.value[place]);
+    found.last.push_back(growth.value.back());
+  }
+  return found;
+}
+
+std::string not_selected_by_share() {
+  return "No sets were selected by share: give MeasureOptions::top_share with 0.1 among it, and "
+         "contexts from 128 on.";
+}
+
+}  // namespace
+
+Claim proportional_margin_collapses(const Results& results) {
+  Claim claim = claim_of("A", "proportional_margin_collapses", "Corollary 2",
+                         "When N grows in proportion to L, the selected set and the other keys "
+                         "collapse into each other.");
+  claim.reading =
+      "Of the distance for each key that was not selected (margin_at_share): at a fixed N it stays "
+      "where the distance grows linearly. N is a tenth of the keys of the row; rows in disjoint "
+      "bins, at L = 32 and above.";
+  claim.test = fmt::format(
+      "Least squares of log margin on log L at N = {} L, head by head, at least 4 points: "
+      "collapses "
+      "where the 95 % interval of the exponent is below {}, does not where it is above. Heads with "
+      "a "
+      "window below L are left out. {}",
+      kShare, kCollapse, kVotingRule);
+  const auto shares = numbers(results, "top_share");
+  const auto judged = find_label(results, "top_share", kShare);
+  if (!judged) return not_tested(claim, not_selected_by_share());
+  HeadVotes votes;
+  for (Index s = 0; s < std::ssize(shares); ++s) {
+    std::vector<double> exponents;
+    for (const HeadName& head : measured_heads(results)) {
+      if (windowed(results, head)) continue;
+      const Growth growth = growth_of(results, "margin_at_share", head, {"top_share", s});
+      const auto power = power_of(growth.context, growth.value);
+      if (s == *judged) {
+        votes.add(power ? place_of(*power, -HUGE_VAL, kCollapse) : Place::open);
+      }
+      if (power) exponents.push_back(power->value);
+    }
+    if (exponents.empty()) continue;
+    claim.facts.push_back({fmt::format("exponent_median_{:g}", shares[s]), median(exponents)});
+    if (s == *judged) {
+      const auto [least, most] = std::ranges::minmax(exponents);
+      claim.measured = fmt::format(
+          "At N = {} L the median exponent of the margin is {:.2f} ({:.2f} to {:.2f}): it "
+          "collapses "
+          "in {} of {} heads, does not in {}, {} are undecided.",
+          kShare, median(exponents), least, most, votes.yes, votes.all(), votes.no, votes.open);
+    }
+  }
+  if (claim.measured.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
+  claim.verdict = votes.verdict();
+  claim.facts.push_back({"heads", static_cast<double>(votes.all())});
+  claim.facts.push_back({"heads_collapsing", static_cast<double>(votes.yes)});
+  return claim;
+}
+
+Claim proportional_separability_falls(const Results& results) {
+  Claim claim = claim_of("A", "proportional_separability_falls", "Corollary 2",
+                         "When N grows in proportion to L, ever fewer of the selected keys can be "
+                         "told apart.");
+  claim.reading =
+      "Of separability above that of the same weights permuted among the keys "
+      "(separability_excess_at_share): what falls with L by itself is not selection's.";
+  claim.test = fmt::format(
+      "At N = {} L, between the first bin of rows from L = {:g} on and the last, paired over the "
+      "heads (Student's t, 95 %): holds where the change of the mean excess is below 0, does not "
+      "where it is above {}, else cannot tell. Heads with a window below L are left out.",
+      kShare, kFromContext, kNoFall);
+  const auto shares = numbers(results, "top_share");
+  const auto judged = find_label(results, "top_share", kShare);
+  if (!judged) return not_tested(claim, not_selected_by_share());
+  const std::string metric = "separability_excess_at_share";
+  const FirstAndLast found = first_and_last(results, metric, *judged);
+  const auto heads = static_cast<int>(found.first.size());
+  if (heads < kFewestVotes) {
+    return not_tested(claim, fmt::format("{} heads have two bins of L from 128 on.", heads));
+  }
+  const TTest change = paired_t_test(found.last, found.first);
+  const Interval interval =
+      t_interval({change.difference, change.standard_error, change.degrees_of_freedom});
+  claim.verdict = interval.high < 0        ? Verdict::holds
+                  : interval.low > kNoFall ? Verdict::does_not_hold
+                                           : Verdict::cannot_tell;
+  claim.measured = fmt::format(
+      "At N = {} L the mean excess over {} heads goes from {:.3f} to {:.3f}, by {:+.3f} ({:+.3f} "
+      "to "
+      "{:+.3f}).",
+      kShare, heads, mean_with_error(found.first).value, mean_with_error(found.last).value,
+      change.difference, interval.low, interval.high);
+  claim.facts = {{"change", change.difference}, {"low", interval.low}, {"high", interval.high}};
+  for (Index s = 0; s < std::ssize(shares); ++s) {
+    for (const char* name : {"separability_excess", "separability", "selected_mass"}) {
+      const FirstAndLast own = first_and_last(results, fmt::format("{}_at_share", name), s);
+      if (own.first.empty()) continue;
+      const auto add = [&](const char* end, const std::vector<double>& values) {
+        claim.facts.push_back(
+            {fmt::format("{}_{}_{:g}", name, end, shares[s]), mean_with_error(values).value});
+      };
+      add("first", own.first);
+      add("last", own.last);
+    }
+  }
+  return claim;
+}
+
+}  // namespace headgauge

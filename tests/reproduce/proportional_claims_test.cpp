@@ -1,0 +1,72 @@
+// Paper A's claims on sets that grow with the context, for inputs of which they hold, do not hold,
+// and cannot be decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+using OfHeadAndContext = std::function<double(int, double)>;
+
+// A metric at shares .05 and .1; at .05 it is 1 everywhere.
+Results shares_of(const std::string& name, const OfHeadAndContext& value) {
+  MadeScan made;
+  made.results.set_coord("top_share", std::vector<double>{0.05, 0.1});
+  LabelledArray& metric =
+      made.results.add_metric(name, {"layer", "head", "position", "top_share"}, "1");
+  metric.each([&](std::span<const Index> cell, std::size_t at) {
+    const int head = static_cast<int>(cell[0]) * made.heads + static_cast<int>(cell[1]);
+    const double label = made.positions[cell[2]];
+    metric.values[at] = cell[3] == 1 ? value(head, (label / 2 + 1 + label) / 2) : 1;
+  });
+  return std::move(made.results);
+}
+
+Claim margins(const OfHeadAndContext& value) {
+  return proportional_margin_collapses(shares_of("margin_at_share_by_position", value));
+}
+
+TEST(ProportionalMarginCollapses, EveryVerdict) {
+  const Claim falls = margins([](int, double n) { return std::pow(n, -0.5); });
+  EXPECT_EQ(falls.verdict, Verdict::holds);
+  EXPECT_NEAR(fact(falls, "exponent_median_0.1"), -0.5, 1e-9);
+  EXPECT_NEAR(fact(falls, "exponent_median_0.05"), 0, 1e-9);
+  EXPECT_EQ(margins([](int, double) { return 2.0; }).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(margins([](int head, double n) { return head < 6 ? 1 : 1 / n; }).verdict,
+            Verdict::does_not_hold)
+      << "14 of 20";
+  const auto noisy = [](int, double n) {
+    return std::pow(n, -0.2) * (static_cast<int>(std::log2(n)) % 2 == 1 ? 3 : 1);
+  };
+  EXPECT_EQ(margins(noisy).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(proportional_margin_collapses(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+Claim excesses(const OfHeadAndContext& value) {
+  return proportional_separability_falls(
+      shares_of("separability_excess_at_share_by_position", value));
+}
+
+TEST(ProportionalSeparabilityFalls, EveryVerdict) {
+  // Heads differ; what each changes by is much the same.
+  const auto by = [](double change, double scatter) {
+    return excesses([=](int head, double n) {
+      const double own = change + scatter * (head % 2 == 0 ? 1 : -1);
+      return 0.1 * head + (n > 500 ? own : 0);
+    });
+  };
+  EXPECT_EQ(by(-0.1, 0.05).verdict, Verdict::holds);
+  EXPECT_NEAR(fact(by(-0.1, 0.05), "change"), -0.1, 1e-9);
+  EXPECT_EQ(by(0.1, 0.05).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(by(0, 0.01).verdict, Verdict::does_not_hold) << "no fall worth the name";
+  EXPECT_EQ(by(-0.02, 0.1).verdict, Verdict::cannot_tell);
+  EXPECT_NEAR(fact(by(-0.1, 0.05), "separability_excess_last_0.05"), 1, 1e-12);
+  EXPECT_EQ(proportional_separability_falls(MadeScan().results).verdict, Verdict::not_tested);
+}
+
+}  // namespace
+}  // namespace headgauge
