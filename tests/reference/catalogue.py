@@ -97,8 +97,8 @@ _SINGLE = {
     "entropy_slope": Tolerance(0.0, absolute=5e-5),
     "max_weight_slope": Tolerance(0.0, absolute=5e-5),
     "effective_tokens_forecast": Tolerance(2e-4, 1.0),
-    "effective_tokens_forecast_low": Tolerance(2e-3, 1.0),
-    "effective_tokens_forecast_high": Tolerance(2e-3, 1.0),
+    "effective_tokens_forecast_low": Tolerance(2e-4, 1.0),
+    "effective_tokens_forecast_high": Tolerance(2e-4, 1.0),
     "forecast_coverage": Tolerance(0.0, absolute=1e-12),
     "loss": Tolerance(1e-4, 1.0),
 }

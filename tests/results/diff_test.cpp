@@ -66,6 +66,19 @@ bool noted(const Results& r, const std::string& part) {
                              [&](const auto& n) { return n.find(part) != std::string::npos; });
 }
 
+TEST(Diff, EndsOfIntervalsAreNotCompared) {
+  Results old = run_of({0}, {0, 1}, {8}), now = run_of({0}, {0, 1}, {8}, 1);
+  for (Results* run : {&old, &now}) {
+    run->add_metric("effective_tokens_forecast", {"layer", "head"}, "keys").values = {3, 4};
+    run->add_metric("effective_tokens_forecast_low", {"layer", "head"}, "keys").values = {1, 2};
+  }
+  now.metric("effective_tokens_forecast_low")->values = {2, 3};
+  const Results found = diff(old, now, {});
+  EXPECT_NE(found.metric("effective_tokens_forecast_change"), nullptr);
+  EXPECT_NE(found.metric("effective_tokens_forecast_low"), nullptr);
+  EXPECT_EQ(found.metric("effective_tokens_forecast_low_change"), nullptr);
+}
+
 TEST(Diff, TimesAreNoChangesUnlessTheyAreAskedFor) {
   const auto timed = [](double seconds) {
     Results r = run_of({0}, {0}, {32});

@@ -20,6 +20,7 @@ Results run_with(double offset, double critical) {
   entropy.rows = {8, 16, 8, 16};
   run.add_metric("entropy_by_position", {"layer", "head", "position"}, "nats");
   run.add_metric("critical_n", {"length"}, "keys").values = {critical, 5};
+  run.add_metric("effective_tokens_forecast_low", {"layer", "head"}, "keys").values = {1, 2};
   return run;
 }
 
@@ -53,6 +54,9 @@ TEST(MergeRuns, ChangesAreAgainstTheFirstRun) {
   EXPECT_DOUBLE_EQ(change.standard_error[2], std::hypot(3.0, 3.0));
   EXPECT_TRUE(std::isnan(change.standard_error[4]) && std::isnan(change.standard_error[6]));
   EXPECT_EQ(merged.metric("entropy_by_position_change"), nullptr);
+  // An end of an interval is no quantity of its own.
+  EXPECT_NE(merged.metric("effective_tokens_forecast_low"), nullptr);
+  EXPECT_EQ(merged.metric("effective_tokens_forecast_low_change"), nullptr);
 }
 
 TEST(MergeRuns, NoneFoundHasNoChange) {

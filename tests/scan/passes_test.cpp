@@ -319,6 +319,9 @@ TEST(Passes, CompareIsAComparisonAtEachLength) {
       EXPECT_TRUE(same(change.values[1], slope.values[1] - slope.values[0]));
       // Whatever follows from the lengths has its change, as it does of a causal model.
       EXPECT_NE(whole.metric("forecast_coverage_change"), nullptr);
+      EXPECT_NE(whole.metric("effective_tokens_forecast_change"), nullptr);
+      EXPECT_NE(whole.metric("effective_tokens_forecast_high"), nullptr);
+      EXPECT_EQ(whole.metric("effective_tokens_forecast_high_change"), nullptr);
     }
   }
 }

@@ -92,10 +92,11 @@ TEST(Validate, PredictorsAreTheMetricsOfTheText) {
               cell("separability", {{"top_n", *judged_top_n(expected)}}));
     EXPECT_EQ(value({l, h, place("layer"), 1}), head.layer);
   }
-  // A metric by position, and one that numbers heads, predict nothing.
+  // A metric by position, one that numbers heads and an end of an interval predict nothing.
   for (const std::string& name : results.coord_names("predictor")) {
     EXPECT_EQ(name.find("_by_position"), std::string::npos) << name;
     EXPECT_EQ(name.find("_partner"), std::string::npos) << name;
+    EXPECT_FALSE(name.ends_with("_low") || name.ends_with("_high")) << name;
   }
 }
 
