@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "headgauge/catalogue.hpp"
+
 namespace headgauge::cli {
+namespace {
+
+constexpr std::size_t kLegend = 9;  // before the meanings
+
+}  // namespace
 
 std::string value_text(const Results& results, const MetricCell& cell) {
   if (cell.is_none) {
@@ -12,6 +21,19 @@ std::string value_text(const Results& results, const MetricCell& cell) {
   // What is searched for is a whole number.
   const bool whole = results.require_metric(cell.metric).none.has_value();
   return whole ? fmt::format("{:.0f}", cell.value) : rounded(cell.value);
+}
+
+std::string legend_line(const Painter& paint, Style style, std::string_view title,
+                        std::string_view meaning, std::size_t width) {
+  return paint.left(style, title, kLegend) +
+         paint(style == Style::warning ? Style::plain : Style::faint,
+               hanging(meaning, std::min(width, kTableWidth), kLegend)) +
+         "\n";
+}
+
+std::string metric_legend(const Painter& paint, std::string_view title, std::string_view metric,
+                          std::size_t width) {
+  return legend_line(paint, Style::bold, title, metric_info(metric).meaning, width);
 }
 
 }  // namespace headgauge::cli

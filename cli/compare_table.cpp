@@ -55,7 +55,6 @@ class ComparisonTable {
     const char* unit;
     std::size_t width;
     int rank;
-    const char* meaning;
     double scale = 1;
   };
 
@@ -91,19 +90,16 @@ class ComparisonTable {
   // first.
   std::vector<Column> fitting_columns(std::size_t taken) const {
     static const std::vector<Column> all = {
-        {"output_change", "output", "%", 6, 0,
-         "change of a head's output on the original's queries, keys and values", 100},
-        {"kept_mass", "kept", "%", 5, 0, "weight that lay on the keys that are left", 100},
-        {"visible_keys", "keys", "", 5, 1, "keys that a row sees"},
-        {"entropy_normalized", "entr.", "of max", 6, 2, "entropy over that of equal weights"},
-        {"effective_tokens", "eff.", "tokens", 6, 3, "exp(entropy): keys that a row spreads over"},
-        {"max_weight", "max", "weight", 6, 8, "the largest weight of a row"},
-        {"distance", "dist.", "", 6, 6,
-         "paper A: distance of the top set's output from the others"},
-        {"separability", "sep.", "", 5, 4, "paper A: share of the top set that is separable"},
-        {"separability_null", "rand.", "", 5, 5,
-         "the same with the weights dealt out to the keys at random"},
-        {"jacobian_spectral", "sens.", "||J||", 6, 7, "spectral norm of the weights' Jacobian"},
+        {"output_change", "output", "%", 6, 0, 100},
+        {"kept_mass", "kept", "%", 5, 0, 100},
+        {"visible_keys", "keys", "", 5, 1},
+        {"entropy_normalized", "entr.", "of max", 6, 2},
+        {"effective_tokens", "eff.", "keys", 6, 3},
+        {"max_weight", "max", "weight", 6, 8},
+        {"distance", "dist.", "", 6, 6},
+        {"separability", "sep.", "", 5, 4},
+        {"separability_null", "rand.", "", 5, 5},
+        {"jacobian_spectral", "sens.", "||J||", 6, 7},
     };
     std::vector<Column> columns;
     for (const Column& column : all) {
@@ -179,17 +175,14 @@ class ComparisonTable {
   }
 
   std::string legend(const std::vector<Column>& columns, bool critical) const {
-    constexpr std::size_t kTitle = 9;
     std::string out = "\n";
     out += paint_(Style::faint,
                   hanging("means over the heads changed, at the longest length", width_, 0));
     out += "\n";
-    const auto line = [&](const char* title, const char* meaning) {
-      out += paint_.left(Style::bold, title, kTitle) +
-             paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
-    };
-    for (const Column& column : columns) line(column.title, column.meaning);
-    if (critical) line("crit.", "N from which all heads' top sets are shown to carry their output");
+    for (const Column& column : columns) {
+      out += metric_legend(paint_, column.title, column.metric, width_);
+    }
+    if (critical) out += metric_legend(paint_, "crit.", "critical_n", width_);
     return out + "\n";
   }
 

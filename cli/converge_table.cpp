@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
@@ -43,10 +44,10 @@ class ConvergenceTable {
     std::string unit;
     std::size_t width;
     int rank;  // the largest goes first where there is no room
-    std::string meaning;
     double scale = 1;
     bool with_error = false;
     int sampler = -1;
+    const char* keys = "";  // which ones the sampler takes
   };
 
   std::optional<MetricCell> cell(const Column& column, const HeadName& head) const {
@@ -65,24 +66,18 @@ class ConvergenceTable {
 
   std::vector<Column> columns() const {
     std::vector<Column> all = {
-        {"critical_fraction_head", "crit.", "% of L", 6, 5,
-         "N from which its top set is shown to carry its output, as a share of the context", 100},
-        {"separability", "sep.", "", 5, 4, "paper A: share of its top set that is separable"},
-        {"entropy_slope", "slope", "", 5, 6,
-         "paper A: growth of its entropy with log n; 1: spreads"},
-        {"participation_ratio", "n_eff", "tokens", 6, 3,
-         "effective sample size of its rows (Kish)"},
-        {"horizon", "H", "", 5, 0, "paper B: horizon, the spread of its logits"},
-        {"rate_predicted", "pred.", "", 5, 1, "rate that the horizon predicts, 1/(2(1+H^2))"},
-        {"rate_mean", "rate", "mean", 12, 0,
-         "measured: the error of the mean of its outputs on n tokens falls as n^-rate", 1, true},
-        {"rate_covariance", "rate", "cov.", 12, 2,
-         "measured: the error of their covariance falls as n^-rate", 1, true},
-        {"tokens_for_error", "unif.", "keys", 6, 2, "drawn at random", 1, false, 0},
-        {"tokens_for_error", "recent", "keys", 6, 0,
-         bidirectional_ ? "the nearest ones and 4 sinks" : "the most recent ones and 4 sinks", 1,
-         false, 1},
-        {"tokens_for_error", "top", "keys", 5, 1, "those of the largest weights", 1, false, 2},
+        {"critical_fraction_head", "crit.", "% of L", 6, 5, 100},
+        {"separability", "sep.", "", 5, 4},
+        {"entropy_slope", "slope", "", 5, 6},
+        {"participation_ratio", "n_eff", "keys", 6, 3},
+        {"horizon", "H", "", 5, 0},
+        {"rate_predicted", "pred.", "", 5, 1},
+        {"rate_mean", "rate", "mean", 12, 0, 1, true},
+        {"rate_covariance", "rate", "cov.", 12, 2, 1, true},
+        {"tokens_for_error", "unif.", "keys", 6, 2, 1, false, 0, "drawn at random"},
+        {"tokens_for_error", "recent", "keys", 6, 0, 1, false, 1,
+         bidirectional_ ? "the nearest ones and 4 sinks" : "the most recent ones and 4 sinks"},
+        {"tokens_for_error", "top", "keys", 5, 1, 1, false, 2, "those of the largest weights"},
     };
     std::erase_if(all, [&](const Column& c) {
       return std::ranges::none_of(heads_,
@@ -149,16 +144,17 @@ class ConvergenceTable {
   }
 
   std::string legend(const std::vector<Column>& shown) const {
-    constexpr std::size_t kTitle = 9;
     std::string out = "\n";
     bool budgets = false;  // what they are is said with the first of them
     for (const Column& column : shown) {
-      std::string meaning = column.meaning;
-      if (column.sampler >= 0 && !std::exchange(budgets, true)) {
-        meaning = fmt::format("keys needed for an output within {} %: {}", percent_, meaning);
+      if (column.sampler < 0) {
+        out += metric_legend(paint_, column.title, column.metric, width_);
+        continue;
       }
-      out += paint_.left(Style::bold, column.title, kTitle) +
-             paint_(Style::faint, hanging(meaning, width_, kTitle)) + "\n";
+      const bool first = !std::exchange(budgets, true);
+      const std::string what =
+          first ? fmt::format("keys needed for an output within {} %: ", percent_) : "";
+      out += legend_line(paint_, Style::bold, column.title, what + column.keys, width_);
     }
     return out + "\n";
   }

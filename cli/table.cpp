@@ -12,6 +12,7 @@
 #include "cli/columns.hpp"
 #include "cli/table_header.hpp"
 #include "cli/table_style.hpp"
+#include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
 
@@ -20,15 +21,13 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kHeadWidth = 5;
-constexpr std::size_t kLegend = 9;  // before the meanings
 
 struct Column {
   std::string metric;
   std::string title;
   std::string unit;
   std::size_t width;
-  const char* meaning = "";  // for the legend
-  const char* flags = "";    // names of the flags that speak of this value
+  std::string judged = metric;  // flags that are judged by this speak of the value
 };
 
 std::optional<MetricCell> value_of(const Results& results, const std::string& metric,
@@ -138,22 +137,16 @@ void Table::choose_columns() {
                           results_.coord_numbers("top_n")[static_cast<std::size_t>(*top_n)])
             : "";
   const std::vector<Column> all{
-      {"entropy_normalized", "entropy", "of max", 7,
-       "entropy of the weights; 1: all keys weigh the same, 0: one key has everything",
-       "dispersed collapsed"},
-      {"effective_tokens", "eff.", "keys", 5, "as many equal keys would give this entropy"},
-      {"entropy_slope", "slope", "log n", 5,
-       "how the entropy grows with log n of late; 1: it disperses fully, 0: it keeps selecting"},
-      {"max_weight", "max", "key", 5, "largest weight of a query"},
-      {"sink_weight", "first", "key", 5, "weight on the first token", "sink"},
-      {"attention_distance", "back", "tokens", 6, "mean distance of the keys it looks at"},
-      {"mass_90", "90 %", "keys", 5, "how many keys hold 90 % of the weight", "over_selected"},
-      {"separability", "sep.", n, 5,
-       "share of its N heaviest keys that stand apart from all others", "saturated"},
-      {"separability_null", "rand.", n, 5,
-       "the same with its weights dealt out to the keys at random"},
-      {"critical_n_head", "crit.", "N", 5,
-       "N from which its heaviest keys are shown to carry its output (reading \"context\")"},
+      {"entropy_normalized", "entropy", "of max", 7},
+      {"effective_tokens", "eff.", "keys", 5},
+      {"entropy_slope", "slope", "log n", 5},
+      {"max_weight", "max", "key", 5},
+      {"sink_weight", "first", "key", 5},
+      {"attention_distance", "back", "tokens", 6},
+      {"mass_90", "90 %", "keys", 5},
+      {"separability", "sep.", n, 5, "separability_excess"},
+      {"separability_null", "rand.", n, 5},
+      {"critical_n_head", "crit.", "N", 5},
   };
   const auto defined = [&](const std::string& metric) {
     return std::any_of(heads_.begin(), heads_.end(), [&](const HeadName& head) {
@@ -247,7 +240,8 @@ std::string Table::row(const HeadName& head) const {
   for (const Column& column : columns_) {
     const std::string text = cell_text(column, head);
     const bool flagged = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return std::string_view(column.flags).find(name) != std::string_view::npos;
+      const MetricInfo* of = metric_of_flag(name);
+      return of != nullptr && of->name == column.judged;
     });
     const bool aside = text == "-" || column.metric == "separability_null";
     const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
@@ -261,9 +255,8 @@ std::string Table::row(const HeadName& head) const {
 std::string Table::column_legend() const {
   std::string out = "\n";
   for (const Column& column : columns_) {
-    if (*column.meaning == '\0') continue;
-    out += paint_.left(Style::bold, column.title, kLegend) +
-           paint_(Style::faint, hanging(column.meaning, options_.width, kLegend)) + "\n";
+    if (column.metric == options_.sort && find_metric_info(column.metric) == nullptr) continue;
+    out += metric_legend(paint_, column.title, column.metric, options_.width);
   }
   return out;
 }
@@ -276,8 +269,7 @@ std::string Table::flag_legend() const {
     if (count == 0) continue;
     const std::string meaning =
         fmt::format("{}, {} {}: {}", info.name, count, count == 1 ? "head" : "heads", info.meaning);
-    out += paint_.left(Style::warning, info.short_name, kLegend) +
-           hanging(meaning, options_.width, kLegend) + "\n";
+    out += legend_line(paint_, Style::warning, info.short_name, meaning, options_.width);
   }
   return out.empty() ? out : "\n" + out;
 }

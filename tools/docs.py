@@ -65,6 +65,8 @@ def metrics(command: str) -> str:
                 continue
             dims = implied.get(metric["kind"], []) + metric["dims"]
             meaning = metric["meaning"].replace("|", "\\|")
+            if "none" in metric:
+                meaning += f" {metric['none']} where there is none."
             row = [f"`{metric['name']}`", ", ".join(dims) or "none", metric["unit"], meaning]
             rows.append([name, *row])
             name = ""

@@ -28,7 +28,7 @@ struct ExperimentWorkspace {
   Matrix<float> tokens, queries, outputs;
 };
 
-Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
+Moments shared_moments(const Simulated& experiment, const PackedMatrix& map,
                        MatrixView<const float> tokens, ThreadPool& pool,
                        const std::stop_token& stop) {
   const Index d = tokens.cols(), chunks = (tokens.rows() + kChunk - 1) / kChunk;
@@ -49,7 +49,7 @@ Moments shared_moments(const Experiment& experiment, const PackedMatrix& map,
 
 }  // namespace
 
-bool run_cell(const Experiment& experiment, double factor, const Reference& reference, Index tokens,
+bool run_cell(const Simulated& experiment, double factor, const Reference& reference, Index tokens,
               std::uint32_t key, int replicates, ThreadPool& pool, const std::stop_token& stop,
               const std::function<void()>& done, CellErrors& errors) {
   const Index d = experiment.law.dimension;
@@ -89,7 +89,7 @@ bool run_cell(const Experiment& experiment, double factor, const Reference& refe
   return !stop.stop_requested();
 }
 
-Reference sampled_reference(const Experiment& experiment, double factor, Index tokens,
+Reference sampled_reference(const Simulated& experiment, double factor, Index tokens,
                             std::uint32_t key, ThreadPool& pool, const std::stop_token& stop) {
   const Index d = experiment.law.dimension, half = tokens / 2;
   const PackedMatrix map = packed_map(experiment.map, factor);

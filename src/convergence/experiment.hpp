@@ -17,7 +17,7 @@
 namespace headgauge {
 
 // What all cells have in common.
-struct Experiment {
+struct Simulated {
   TokenLaw law;
   Eigen::MatrixXd map;                     // A at scale 1
   Eigen::MatrixXd values;                  // V; empty: the identity
@@ -33,13 +33,13 @@ struct CellErrors {
 
 // Draws the tokens of each replicate from (seed, `key`, replicate); each replicate runs on one
 // thread. `done` hears of each that is finished, one at a time. False if stopped.
-bool run_cell(const Experiment& experiment, double factor, const Reference& reference, Index tokens,
+bool run_cell(const Simulated& experiment, double factor, const Reference& reference, Index tokens,
               std::uint32_t key, int replicates, ThreadPool& pool, const std::stop_token& stop,
               const std::function<void()>& done, CellErrors& errors);
 
 // The moments of one draw of `tokens` tokens, as the paper's code has them, with the error of half
 // as many as their error. Nothing useful if stopped.
-Reference sampled_reference(const Experiment& experiment, double factor, Index tokens,
+Reference sampled_reference(const Simulated& experiment, double factor, Index tokens,
                             std::uint32_t key, ThreadPool& pool, const std::stop_token& stop);
 
 // Bytes that one thread needs for n tokens, under softmax where there is no normalizer.

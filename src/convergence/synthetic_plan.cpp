@@ -172,7 +172,7 @@ TokenLaw law_of(const SyntheticOptions& o) {
 
 void build(SyntheticPlan& plan) {
   const SyntheticOptions& o = plan.options;
-  Experiment& experiment = plan.experiment;
+  Simulated& experiment = plan.experiment;
   const auto d = static_cast<double>(o.dimension);
   const bool sphere = o.tokens == "sphere";
   experiment.law = law_of(o);

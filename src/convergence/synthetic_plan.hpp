@@ -14,7 +14,7 @@ namespace headgauge {
 struct SyntheticPlan {
   SyntheticOptions options;  // nothing left to be filled in
   std::unique_ptr<Normalizer> normalizer;
-  Experiment experiment;
+  Simulated experiment;
   std::vector<double> factors;   // of the experiment's map, by scale
   std::vector<double> horizons;  // by scale, 1/sqrt(d) and a temperature included
   bool softmax = true;           // and the streamed path with it

@@ -14,7 +14,7 @@ constexpr Index kRandom = 32;    // directions drawn
 constexpr std::uint32_t kNetStream = 0x80000000;
 
 // Columns: unit vectors of the whitened space.
-Eigen::MatrixXd directions(const Experiment& experiment, const Eigen::MatrixXd& root) {
+Eigen::MatrixXd directions(const Simulated& experiment, const Eigen::MatrixXd& root) {
   const Index d = experiment.law.dimension, stretched = std::min(kStretched, d);
   const auto svd = singular_values(root * experiment.map * root, Eigen::ComputeFullV);
   Eigen::MatrixXd all(d, 2 * stretched + kRandom);
@@ -39,7 +39,7 @@ struct Balls {
   std::vector<double> constant;  // by ball: the largest root of the variance, smaller ones included
 };
 
-Balls make_balls(const Experiment& experiment, double factor, const std::vector<double>& radii) {
+Balls make_balls(const Simulated& experiment, double factor, const std::vector<double>& radii) {
   const Index d = experiment.law.dimension;
   const Eigen::MatrixXd root = square_root(experiment.law.covariance());
   const Eigen::MatrixXd rays = factor * experiment.map * root * directions(experiment, root);
@@ -69,7 +69,7 @@ struct Workspace {
 
 // Draws tokens and attends to them: the largest error in each ball, smaller ones included; nothing
 // where it was stopped.
-std::vector<double> errors_of_draw(const Experiment& experiment, const Balls& balls,
+std::vector<double> errors_of_draw(const Simulated& experiment, const Balls& balls,
                                    Index tokens_drawn, Index point, Index replicate,
                                    Workspace& work, const std::stop_token& stop) {
   Matrix<float> tokens(tokens_drawn, experiment.law.dimension);
@@ -94,7 +94,7 @@ std::vector<double> errors_of_draw(const Experiment& experiment, const Balls& ba
 
 }  // namespace
 
-bool uniform_errors(const Experiment& experiment, double factor, const std::vector<int>& grid,
+bool uniform_errors(const Simulated& experiment, double factor, const std::vector<int>& grid,
                     const std::vector<double>& radii, int replicates, ThreadPool& pool,
                     const std::stop_token& stop, UniformErrors& errors) {
   const Balls balls = make_balls(experiment, factor, radii);

@@ -20,7 +20,7 @@ struct UniformErrors {
 // The ball of radius R holds the x with ||Sigma^{-1/2} x|| <= R. Its net: R and every smaller
 // radius asked for, in the directions that A stretches most and in random ones; so the error is a
 // lower estimate of the supremum, and never falls with R. `radii` ascend. False if stopped.
-bool uniform_errors(const Experiment& experiment, double factor, const std::vector<int>& grid,
+bool uniform_errors(const Simulated& experiment, double factor, const std::vector<int>& grid,
                     const std::vector<double>& radii, int replicates, ThreadPool& pool,
                     const std::stop_token& stop, UniformErrors& errors);
 

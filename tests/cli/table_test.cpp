@@ -51,15 +51,19 @@ layer  entropy   eff.    max  first    back   90 %   sep.  rand.  crit.  flags
   1.1     0.00   1.00   1.00   0.00    0.10   1.00   0.40   0.50      -  coll      sat
   1.2     0.73    120   0.10   0.02     100    200   0.62   0.41     45                over sens dup
 
-entropy  entropy of the weights; 1: all keys weigh the same, 0: one key has everything
-eff.     as many equal keys would give this entropy
-max      largest weight of a query
-first    weight on the first token
-back     mean distance of the keys it looks at
-90 %     how many keys hold 90 % of the weight
-sep.     share of its N heaviest keys that stand apart from all others
-rand.    the same with its weights dealt out to the keys at random
-crit.    N at which the heaviest keys alone carry its output (reading "context")
+entropy  Entropy as a share of its largest value: at 0 one key has all the weight, at 1 every key
+         counts alike and nothing is selected.
+eff.     The number of keys that a row spreads over.
+max      The largest weight of a row.
+first    The weight on the first key of the text, where many heads put what they do not need; 0
+         where the row does not see it.
+back     How many tokens back the row looks, on average.
+90 %     How many of the largest weights hold 90 % of the whole.
+sep.     The share of the N selected keys that stand apart from every other key; the paper finds 0.7
+         to 0.85.
+rand.    What the same weights give on the same vectors when it does not matter which key has which
+         weight; from every second row.
+crit.    Critical N of one head, by its own standard errors; models can be compared by it.
 
 disp     dispersed, 1 head: entropy above 0.95 of its maximum
 coll     collapsed, 2 heads: entropy below 0.05 of its maximum
