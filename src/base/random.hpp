@@ -32,6 +32,7 @@ enum class RandomDomain : std::uint32_t {
   separability_pairing = 17,        // a = layer * 65536 + head, b = row + (document << 20)
   separability_pairing_local = 18,  // a = layer * 65536 + head, b = row + (document << 20)
   permuted_heads = 19,              // a = pair of quantities, b = draw
+  drawn_rows = 20,  // a = layer * 65536 + head, b = first row of the group + (document << 20)
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

@@ -40,7 +40,7 @@ class HeadScanner {
     AlignedVector<float> weight_memory;
     MatrixView<float> logits;  // of the present tile: rows x keys
     MatrixView<float> weights;
-    Matrix<double> values;  // rows x cells
+    Matrix<double> values, stand_for;  // rows x cells
     AlignedVector<float> unmasked_memory;
     MatrixView<float> unmasked;
     std::vector<std::uint32_t> top;
