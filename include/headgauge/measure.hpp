@@ -23,10 +23,19 @@ namespace headgauge {
 
 struct Results;
 
+// Up to 16 neighbouring rows of one position bin. A measure that is too costly for all rows draws
+// one of each group, which then stands for the group (RowSink::set).
+struct RowGroup {
+  Index first = 0;  // the query of its first row
+  Index rows = 1;
+  Index place = 0;  // of the row in its group, from 0
+};
+
 // One query row of one head.
 struct Row {
   Index query = 0;  // 0-based position of the query
-  KeyRange keys;    // from the first key that it sees to the last
+  RowGroup group;
+  KeyRange keys;  // from the first key that it sees to the last
   // The keys that it sees, ascending, where a mask hides some of `keys`; else empty.
   std::span<const std::uint32_t> positions;
   std::span<const float> logits;   // n, in key order
@@ -79,19 +88,24 @@ class MetricRegistry {
 // row and does not enter the mean.
 class RowSink {
  public:
-  // `values`: rows of the block x values of a row, all of them undefined (NaN).
-  explicit RowSink(MatrixView<double> values) : values_(values) {}
+  // `values`: rows of the block x values of a row, all of them undefined (NaN). `stand_for`, of the
+  // same shape, takes how many rows each value stands for.
+  RowSink(MatrixView<double> values, MatrixView<double> stand_for)
+      : values_(values), stand_for_(stand_for) {}
   // Sets the value of row number `row` of the block, at the flat index `inner` along the metric's
-  // own dims (row-major, as MetricInfo::dims). Does nothing for an empty handle.
-  void set(Index row, MetricHandle metric, Index inner, double value) {
+  // own dims (row-major, as MetricInfo::dims). Does nothing for an empty handle. A row that was
+  // drawn from several stands for all of them: `rows`, 1 over the probability of its draw, is its
+  // weight in the means.
+  void set(Index row, MetricHandle metric, Index inner, double value, double rows = 1) {
     if (!metric) return;
     assert(row >= 0 && row < values_.rows() && inner >= 0 && inner < metric.count);
     values_(row, metric.first + inner) = value;
+    stand_for_(row, metric.first + inner) = rows;
   }
   void set(Index row, MetricHandle metric, double value) { set(row, metric, 0, value); }
 
  private:
-  MatrixView<double> values_;
+  MatrixView<double> values_, stand_for_;
 };
 
 // Options of a scan that measures depend on; defaults are paper A's.
@@ -112,8 +126,8 @@ struct MeasureOptions {
   // of the model's, or a pattern that hides keys. A scan with both is set against one without the
   // pattern.
   enum class Changed { nothing, normalizer, pattern } changed = Changed::nothing;
-  // Sensitivity and Jacobian norms on every 16th row under any normalizer, as under those that are
-  // not softmax(c l); so that both can be compared.
+  // Sensitivity on the same drawn rows under any normalizer, as under those that are not
+  // softmax(c l), so that the draw is no difference between them.
   bool sampled_sensitivity = false;
   std::vector<int> lengths;  // resolved, ascending
 };

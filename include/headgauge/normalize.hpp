@@ -140,8 +140,8 @@ struct ScalarFunction {
   double relative = std::numeric_limits<double>::infinity();  // sup |slope / value|
   bool increasing = true;
   double lowest_at = -std::numeric_limits<double>::infinity();  // where value is smallest
-  // log value and its slope, of an increasing value > 0 that leaves the range of float64; or
-  // empty.
+  // log value, of an increasing value > 0 that leaves the range of float64; or empty. The slope of
+  // log value where value > 0; not empty where `log` is not.
   std::function<double(double)> log = {};
   std::function<double(double)> log_slope = {};
 

@@ -41,7 +41,8 @@ enum class RandomDomain : std::uint32_t {
   separability_pairing = 17,        // of a row of a head
   separability_pairing_local = 18,  // of a row of a head
   permuted_heads = 19,              // a = pair of quantities, b = draw
-  sign_flips = 21,                  // a = family of tests, b = flip
+  drawn_rows = 20,  // a = layer * 65536 + head, b = first row of the group + (document << 20)
+  sign_flips = 21,  // a = family of tests, b = flip
 };
 
 // A stream named by (seed, domain, a, b). Block i holds four 32-bit words, or two normals.

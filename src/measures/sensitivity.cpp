@@ -12,6 +12,7 @@
 #include "kernels/ridge.hpp"
 #include "kernels/sensitivity.hpp"
 #include "kernels/sensitivity_direction.hpp"
+#include "measures/drawn_rows.hpp"
 
 namespace headgauge {
 namespace {
@@ -89,61 +90,35 @@ class SensitivityMeasure final : public Measure {
     const Normalizer& normalizer = *block.normalizer;
     Envelope& envelope = work.envelopes[{block.head->layer, block.head->head}];
     envelope.simplex = normalizer.traits().simplex;
-    work.gains.resize(sensitivity_.count);
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const RowContext context{row.n(), row.query};
-      const std::optional<double> scale = normalizer.softmax_scale(context);
       envelope.lipschitz = std::max(envelope.lipschitz, normalizer.lipschitz(context));
-      const bool sampled = sampled_ || !scale;
-      if (sampled) work.sampled = true;
-      if (sampled && row.query % kSampledRow != kSampledRow - 1) continue;
       const auto norms = normalizer.jacobian_norms(row.logits, row.weights, row.sums, context);
       sink.set(r, frobenius_, norms.frobenius);
       sink.set(r, spectral_, norms.spectral);
       sink.set(r, bound_, norms.bound);
       sink.set(r, bound_paper_, norms.bound_paper);
-      if (row.n() < 2) continue;
-      const bool softmax = scale.has_value() && *scale > 0;
-      const bool plain = softmax && *scale == 1;
-      work.direction.resize(row.logits.size());
-      if (!plain || direction_ == MeasureOptions::Direction::top2) {
-        top2_direction(row.logits, work.direction);
-      }
-      double top2 = 0;
-      if (plain) {
-        top2 = top2_gain(row, kTop2Epsilon);
-      } else {
-        normalizer_sensitivity(normalizer, context, row.logits, work.direction, std::array{1.0},
-                               std::array{kTop2Epsilon}, {&top2, 1});
-      }
-      sink.set(r, sensitivity_top2_, top2);
-      if (direction_ == MeasureOptions::Direction::random) {
-        const HeadInput& head = *block.head;
-        random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
-                         static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
-                         work.direction);
-      }
-      if (softmax) {
-        // softmax(c (l + eps v)/T) is softmax at temperature T/c.
-        work.temperatures = temperatures_;
-        for (double& t : work.temperatures) t /= *scale;
-        softmax_sensitivity(row.logits, work.direction, work.temperatures, epsilons_, work.kernel,
-                            work.gains);
-      } else {
-        normalizer_sensitivity(normalizer, context, row.logits, work.direction, temperatures_,
-                               epsilons_, work.gains);
-      }
+      const std::optional<double> scale = normalizer.softmax_scale(context);
+      const bool every = (scale && !sampled_) || row.n() <= kShortRow;
+      if (!every) work.sampled = true;
+      const Index stands_for = every ? 1 : drawn(row, *block.head);
+      if (stands_for == 0 || row.n() < 2) continue;
+      take_steps(block, r, scale, work);
+      const auto rows = static_cast<double>(stands_for);
+      sink.set(r, sensitivity_top2_, 0, work.top2, rows);
       for (Index c = 0; c < sensitivity_.count; ++c) {
-        sink.set(r, sensitivity_, c, work.gains[c]);
+        sink.set(r, sensitivity_, c, work.gains[c], rows);
       }
     }
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
     if (std::ranges::any_of(work_, &Workspace::sampled)) {
-      results.notices.push_back(
-          "sensitivity and the norms of the Jacobian are those of every 16th row");
+      results.notices.push_back(fmt::format(
+          "sensitivity and sensitivity_top2 are measured on one row, drawn at random, of each 16 "
+          "neighbouring rows of more than {} keys; it stands for all of them",
+          kShortRow));
     }
     const LabelledArray& mean = *results.metric("sensitivity");
     LabelledArray& bound = results.add_metric("sensitivity_bound", mean.dim_names(), "1");
@@ -179,13 +154,59 @@ class SensitivityMeasure final : public Measure {
   struct Workspace {
     SensitivityWorkspace kernel;
     std::vector<double> direction, gains, temperatures;
+    double top2 = 0;
     std::map<std::pair<int, int>, Envelope> envelopes;  // by layer and head
     bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
-  // Normalizers without a kernel of their own, all but softmax(c l), are measured in float64, on
-  // every 16th row.
-  static constexpr Index kSampledRow = 16;
+  // The steps of normalizers without a kernel for them, all but softmax(c l), are taken in float64.
+  // All rows of so few keys together cost less than the rows that are drawn from the longer ones.
+  static constexpr Index kShortRow = 128;
+
+  // Each head has draws of its own, the same under all normalizers.
+  Index drawn(const Row& row, const HeadInput& head) const {
+    const auto document = Index{head.document} << 20;
+    return drawn_for(row.group, {seed_, RandomDomain::drawn_rows,
+                                 static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                                 static_cast<std::uint32_t>(row.group.first + document)});
+  }
+
+  // The gains of a row of at least two keys.
+  void take_steps(const RowBlock& block, Index r, std::optional<double> scale,
+                  Workspace& work) const {
+    const Normalizer& normalizer = *block.normalizer;
+    const HeadInput& head = *block.head;
+    const Row& row = block.rows[r];
+    const RowContext context{row.n(), row.query};
+    const bool softmax = scale.has_value() && *scale > 0;
+    const bool plain = softmax && *scale == 1;
+    work.gains.resize(sensitivity_.count);
+    work.direction.resize(row.logits.size());
+    if (!plain || direction_ == MeasureOptions::Direction::top2) {
+      top2_direction(row.logits, work.direction);
+    }
+    if (plain) {
+      work.top2 = top2_gain(row, kTop2Epsilon);
+    } else {
+      normalizer_sensitivity(normalizer, context, row.logits, work.direction, std::array{1.0},
+                             std::array{kTop2Epsilon}, {&work.top2, 1});
+    }
+    if (direction_ == MeasureOptions::Direction::random) {
+      random_direction(seed_, static_cast<std::uint32_t>(head.layer * 65536 + head.head),
+                       static_cast<std::uint32_t>(row.query + (Index{head.document} << 20)),
+                       work.direction);
+    }
+    if (softmax) {
+      // softmax(c (l + eps v)/T) is softmax at temperature T/c.
+      work.temperatures = temperatures_;
+      for (double& t : work.temperatures) t /= *scale;
+      softmax_sensitivity(row.logits, work.direction, work.temperatures, epsilons_, work.kernel,
+                          work.gains);
+    } else {
+      normalizer_sensitivity(normalizer, context, row.logits, work.direction, temperatures_,
+                             epsilons_, work.gains);
+    }
+  }
 
   Envelope envelope_of(int layer, int head) const {
     Envelope all;

@@ -7,6 +7,7 @@
 #include "kernels/pointwise.hpp"
 #include "kernels/softmax.hpp"
 #include "normalize/families.hpp"
+#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -80,6 +81,13 @@ class AdaptiveTemperature final : public Normalizer {
     }
     out.terms.push_back(std::move(term));
   }
+  // With a scale that does not move, the norms are those of softmax.
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
+                               const WeightSums& sums, const RowContext& context) const override {
+    const Fitted fitted = beta_of(softmax_row(logits, {}).entropy);
+    if (fitted.slope == 0) return softmax_norms(weights, sums, fitted.beta);
+    return Normalizer::jacobian_norms(logits, weights, sums, context);
+  }
 
  private:
   NormalizerInfo info_;
@@ -125,6 +133,23 @@ class SoftCap final : public Normalizer {
       out.diagonal[i] *= 1 - t * t;
     }
     subtract_term(out, a, out.diagonal);
+  }
+
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float> weights,
+                               const WeightSums& sums, const RowContext& context) const override {
+    thread_local OneTerm j;
+    thread_local AlignedVector<float> capped;
+    const std::size_t n = logits.size();
+    capped.resize(n);
+    cap_row(logits, static_cast<float>(cap_), capped);
+    j.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double a = weights[i], t = capped[i] / cap_;
+      j.left[i] = -a;
+      j.right[i] = j.diagonal[i] = a * (1 - t) * (1 + t);
+      j.entry[i] = j.diagonal[i] * rest_of(a, sums);
+    }
+    return one_term_norms(j, lipschitz(context));
   }
 
   std::optional<Lemma1Constants> lemma1_constants(double range) const override {

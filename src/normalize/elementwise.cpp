@@ -62,6 +62,25 @@ class Elementwise final : public Normalizer {
       out.diagonal[i] = factor * parts_.h.slope(logits[i] + shift);
     }
   }
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
+                               const WeightSums&, const RowContext& context) const override {
+    const double factor = factor_of(context), shift = shift_of(context);
+    double largest = 0;
+    thread_local std::vector<double> slopes;
+    slopes.resize(logits.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      slopes[i] = std::abs(parts_.h.slope(logits[i] + shift));
+      largest = std::max(largest, slopes[i]);
+    }
+    JacobianNorms norms;
+    if (std::isfinite(lipschitz(context))) norms.bound = lipschitz(context);
+    if (largest == 0) return norms;
+    double square = 0;
+    for (const double slope : slopes) square += (slope / largest) * (slope / largest);
+    norms.spectral = factor * largest;
+    norms.frobenius = norms.spectral * std::sqrt(square);
+    return norms;
+  }
   double lipschitz(const RowContext& context) const override {
     return parts_.traits.lipschitz * factor_of(context);
   }

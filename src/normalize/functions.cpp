@@ -71,15 +71,20 @@ ScalarFunction scalar_function(std::string_view name) {
     return f;
   }
   if (name == "1+l^2") {  // |2 l| / (1 + l^2) <= 1
-    return {[](double x) { return 1 + x * x; }, [](double x) { return 2 * x; }, kNone, 1, false, 0};
+    ScalarFunction f = {
+        [](double x) { return 1 + x * x; }, [](double x) { return 2 * x; }, kNone, 1, false, 0};
+    f.log_slope = [](double x) { return 2 * x / (1 + x * x); };
+    return f;
   }
   if (name == "taylor2") {  // |1 + l| / (1 + l + l^2/2) <= 1
-    return {[](double x) { return 1 + x + x * x / 2; },
-            [](double x) { return 1 + x; },
-            kNone,
-            1,
-            false,
-            -1};
+    ScalarFunction f = {[](double x) { return 1 + x + x * x / 2; },
+                        [](double x) { return 1 + x; },
+                        kNone,
+                        1,
+                        false,
+                        -1};
+    f.log_slope = [](double x) { return (1 + x) / (1 + x + x * x / 2); };
+    return f;
   }
   if (name == "relu") return relu_power(1);
   if (name == "relu6") {
@@ -111,12 +116,14 @@ ScalarFunction integer_power(int power) {
 }
 
 ScalarFunction shifted_power(int m) {
-  return {[m](double x) { return std::pow(1 + x / m, m); },
-          [m](double x) { return std::pow(1 + x / m, m - 1); },
-          std::numeric_limits<double>::infinity(),
-          std::numeric_limits<double>::infinity(),
-          false,
-          static_cast<double>(-m)};
+  ScalarFunction f = {[m](double x) { return std::pow(1 + x / m, m); },
+                      [m](double x) { return std::pow(1 + x / m, m - 1); },
+                      std::numeric_limits<double>::infinity(),
+                      std::numeric_limits<double>::infinity(),
+                      false,
+                      static_cast<double>(-m)};
+  f.log_slope = [m](double x) { return 1 / (1 + x / m); };
+  return f;
 }
 
 }  // namespace headgauge

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "normalize/families.hpp"
+#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -78,28 +80,44 @@ void PointwiseNormalizer::jacobian(std::span<const double> logits, const RowCont
   subtract_term(out, std::move(a), out.diagonal);
 }
 
+// diag(g) - a g^T with g = F' / S = a F' / F.
+void PointwiseNormalizer::one_term(std::span<const float> logits, std::span<const float> weights,
+                                   const WeightSums& sums, OneTerm& j) const {
+  const std::size_t n = logits.size();
+  j.resize(n);
+  double per_slope = 0;  // 1/S
+  if (!f_.log_slope && sums.max > 0) {
+    const auto top = std::ranges::max_element(weights) - weights.begin();
+    per_slope = weights[top] / f_.value(logits[top]);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double a = weights[i], l = logits[i];
+    const double g = !f_.log_slope ? f_.slope(l) * per_slope : a > 0 ? a * f_.log_slope(l) : 0.0;
+    j.left[i] = -a;
+    j.right[i] = j.diagonal[i] = g;
+    j.entry[i] = g * rest_of(a, sums);
+  }
+}
+
 Normalizer::JacobianNorms PointwiseNormalizer::jacobian_norms(std::span<const float> logits,
-                                                              std::span<const float>,
-                                                              const WeightSums&,
-                                                              const RowContext& context) const {
-  const std::vector<double> exact(logits.begin(), logits.end());
-  Jacobian j;
-  jacobian(exact, context, j);
-  JacobianNorms norms;
-  norms.frobenius = j.frobenius();
-  norms.spectral = j.spectral();
+                                                              std::span<const float> weights,
+                                                              const WeightSums& sums,
+                                                              const RowContext&) const {
+  thread_local OneTerm j;
+  one_term(logits, weights, sums, j);
+  JacobianNorms norms = one_term_norms(j, std::numeric_limits<double>::infinity());
   // L2v: min of (a) G/2, (c) 2 G max a(1-a), (d) G max a, (f) max|F'|/S sqrt(n) ||a||, with
   // G = max |F'/F| over the row; L2, first form: max|F'| (1/S + sqrt(n) ||F|| / S^2).
   double g = 0, steepest = 0, product = 0, largest = 0, square = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double a = -j.terms[0].left[i], slope = std::abs(j.diagonal[i]);  // |F'| / S
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double a = -j.left[i], slope = std::abs(j.diagonal[i]);  // |F'| / S
     if (a > 0) g = std::max(g, slope / a);
     steepest = std::max(steepest, slope);
-    product = std::max(product, a * (1 - a));
+    product = std::max(product, a * rest_of(a, sums));
     largest = std::max(largest, a);
     square += a * a;
   }
-  const double spread = std::sqrt(static_cast<double>(exact.size()) * square);
+  const double spread = std::sqrt(static_cast<double>(logits.size()) * square);
   norms.bound = std::min({g / 2, 2 * g * product, g * largest, steepest * spread});
   norms.bound_paper = steepest * (1 + spread);
   return norms;

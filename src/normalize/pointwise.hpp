@@ -6,6 +6,7 @@
 #include "headgauge/normalize.hpp"
 #include "kernels/pointwise.hpp"
 #include "normalize/functions.hpp"
+#include "normalize/one_term.hpp"
 
 namespace headgauge {
 
@@ -30,6 +31,8 @@ class PointwiseNormalizer final : public Normalizer {
   std::optional<Lemma1Constants> lemma1_constants(double range) const override;
 
  private:
+  void one_term(std::span<const float> logits, std::span<const float> weights,
+                const WeightSums& sums, OneTerm& j) const;
   // Whether F of these logits leaves float64, and its logarithm is known.
   bool by_logarithms(std::span<const double> logits) const;
 

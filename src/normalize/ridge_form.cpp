@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "normalize/one_term.hpp"
 #include "normalize/ridge.hpp"
 #include "normalize/scaled_softmax.hpp"
 
@@ -25,23 +26,43 @@ void RidgeNormalizer::jacobian(std::span<const double> logits, const RowContext&
   subtract_term(out, std::move(share), std::move(r));
 }
 
+void RidgeNormalizer::curvatures(std::span<const float> logits, std::span<const float>,
+                                 const RowContext& context, std::span<double> out) const {
+  thread_local std::vector<double> exact;
+  exact.assign(logits.begin(), logits.end());
+  weigh(exact, context, out);
+  for (double& x : out) x = x > 0 ? curvature(x, context) : 0.0;
+}
+
 Normalizer::JacobianNorms RidgeNormalizer::jacobian_norms(std::span<const float> logits,
-                                                          std::span<const float>, const WeightSums&,
+                                                          std::span<const float> weights,
+                                                          const WeightSums&,
                                                           const RowContext& context) const {
-  const std::vector<double> exact(logits.begin(), logits.end());
-  Jacobian j;
-  jacobian(exact, context, j);
-  std::vector<float> narrow(j.diagonal.begin(), j.diagonal.end());
-  double sum = 0, largest = 0, product = 0;
-  for (const double r : j.diagonal) {
-    sum += r;
-    largest = std::max(largest, r);
-  }
-  for (const double r : j.diagonal) product = std::max(product, r * (1 - r / sum));
+  const std::size_t n = logits.size();
+  thread_local std::vector<double> r;
+  thread_local std::vector<float> narrow;
+  thread_local OneTerm j;
+  r.resize(n);
+  curvatures(logits, weights, context, r);
+  narrow.assign(r.begin(), r.end());
+  const auto top = static_cast<std::size_t>(std::ranges::max_element(r) - r.begin());
+  double rest = 0;
+  for (std::size_t i = 0; i < n; ++i) rest += i == top ? 0.0 : r[i];
   JacobianNorms norms;
-  norms.frobenius = j.frobenius();
-  norms.spectral = sum > 0 ? ridge_spectral_norm(narrow) : 0.0;
-  norms.bound = sum > 0 ? std::min({largest, 2 * product, lipschitz(context)}) : 0.0;
+  norms.bound = 0;
+  if (n == 0 || r[top] == 0) return norms;
+  const double sum = r[top] + rest;
+  double product = 0;
+  j.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    j.diagonal[i] = j.right[i] = r[i];
+    j.left[i] = -r[i] / sum;
+    j.entry[i] = r[i] * (i == top ? rest : sum - r[i]) / sum;
+    product = std::max(product, j.entry[i]);
+  }
+  norms.frobenius = frobenius_of(j);
+  norms.spectral = ridge_spectral_norm(narrow);
+  norms.bound = std::min({r[top], 2 * product, lipschitz(context)});
   return norms;
 }
 

@@ -16,6 +16,10 @@ class RidgeNormalizer : public Normalizer {
                                const WeightSums& sums, const RowContext& context) const final;
 
  protected:
+  // r of every key, from the weights in float64: where a key is about to leave the support those in
+  // float32 cannot tell whether it has.
+  virtual void curvatures(std::span<const float> logits, std::span<const float> weights,
+                          const RowContext& context, std::span<double> out) const;
   // r of a key of weight a > 0 (r = 0 where a = 0), times the scale of the logits.
   virtual double curvature(double a, const RowContext& context) const = 0;
 };

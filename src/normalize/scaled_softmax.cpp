@@ -53,6 +53,14 @@ void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<dou
   jacobian.terms.push_back({std::move(left), std::move(right)});
 }
 
+Normalizer::JacobianNorms softmax_norms(std::span<const float> weights, const WeightSums& sums,
+                                        double scale) {
+  Normalizer::JacobianNorms norms;
+  norms.frobenius = frobenius(weights, sums) * scale;
+  norms.spectral = ridge_root(weights, two_largest(weights)) * scale;
+  return norms;
+}
+
 ScaledSoftmax::ScaledSoftmax(NormalizerInfo info, NormalizerTraits traits, Scale scale)
     : info_(std::move(info)), traits_(traits), scale_(std::move(scale)) {}
 
@@ -83,14 +91,11 @@ Normalizer::JacobianNorms ScaledSoftmax::jacobian_norms(std::span<const float>,
                                                         const WeightSums& sums,
                                                         const RowContext& context) const {
   const double scale = scale_(context);
-  JacobianNorms norms;
+  JacobianNorms norms = softmax_norms(weights, sums, scale);
   const double n = static_cast<double>(context.visible);
-  norms.frobenius = frobenius(weights, sums) * scale;
-  const TwoLargest largest = two_largest(weights);
-  norms.spectral = ridge_root(weights, largest) * scale;
   // L2v: (a) G/2, (c) 2 G max a(1-a), (d) G max a, (f) max|F'|/S sqrt(n) ||a||, with G = c and
   // F'/S = c a. a(1-a) is largest at the weight nearest to 1/2: at most max(1-max) or 1/4.
-  const double gershgorin = 2.0 * largest_product(largest, sums);
+  const double gershgorin = 2.0 * largest_product(two_largest(weights), sums);
   const double norm = std::sqrt(sums.square);
   norms.bound = std::min({0.5, gershgorin, sums.max, sums.max * std::sqrt(n) * norm}) * scale;
   // L2, first form: max|F'| (1/S + sqrt(n) ||F|| / S^2).

@@ -38,6 +38,9 @@ class ScaledSoftmax final : public Normalizer {
 
 // softmax in float64, from the largest logit down; `weights` may be the logits.
 void softmax_exact(std::span<const double> logits, double scale, std::span<double> weights);
+// The norms of scale (diag(a) - a a^T) at softmax weights, from their sums; no bounds.
+Normalizer::JacobianNorms softmax_norms(std::span<const float> weights, const WeightSums& sums,
+                                        double scale);
 // Appends -left right^T.
 void subtract_term(Jacobian& jacobian, std::vector<double> left, std::vector<double> right);
 

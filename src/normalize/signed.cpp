@@ -7,6 +7,7 @@
 #include "kernels/softmax.hpp"
 #include "kernels/weight_sums.hpp"
 #include "normalize/families.hpp"
+#include "normalize/one_term.hpp"
 #include "normalize/scaled_softmax.hpp"
 
 namespace headgauge {
@@ -125,6 +126,26 @@ class PlainSelfAdjust final : public Normalizer {
     }
     subtract_term(out, std::move(a), std::move(p));
   }
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
+                               const WeightSums&, const RowContext& context) const override {
+    thread_local std::vector<double> p;
+    thread_local OneTerm j;
+    p.assign(logits.begin(), logits.end());
+    softmax_exact(p, 1, p);
+    j.resize(p.size());
+    const auto top = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
+    double rest = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const double l = logits[i];
+      if (i != top) rest += p[i];
+      j.diagonal[i] = p[i] * (1 + l);
+      j.left[i] = -l * p[i];
+      j.right[i] = p[i];
+      j.entry[i] = p[i] * (1 + l * (1 - p[i]));
+    }
+    j.entry[top] = p[top] * (1 + logits[top] * rest);
+    return one_term_norms(j, lipschitz(context));
+  }
 
  private:
   NormalizerInfo info_;
@@ -171,6 +192,32 @@ class Softpick final : public Normalizer {
     }
     subtract_term(out, std::move(a), std::move(right));
   }
+  JacobianNorms jacobian_norms(std::span<const float> logits, std::span<const float>,
+                               const WeightSums&, const RowContext& context) const override {
+    thread_local std::vector<double> lifted;
+    thread_local OneTerm j;
+    const std::size_t n = logits.size();
+    const auto top = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
+    const double shift = std::max(0.0, static_cast<double>(logits[top]));
+    const double unit = std::exp(-shift);
+    lifted.resize(n);
+    j.resize(n);
+    double rest = kEpsilon * unit;  // of the sum, without the largest logit
+    for (std::size_t i = 0; i < n; ++i) {
+      lifted[i] = Parts::lifted(logits[i], shift);
+      if (i != top) rest += std::abs(lifted[i]);
+    }
+    const double sum = rest + std::abs(lifted[top]);
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool above = logits[i] > 0;
+      const double a = above ? lifted[i] / sum : 0.0, e = (lifted[i] + unit) / sum;
+      j.diagonal[i] = above ? e : 0.0;
+      j.left[i] = -a;
+      j.right[i] = above ? e : -e;
+      j.entry[i] = j.diagonal[i] * (i == top ? rest / sum : 1 - a);
+    }
+    return one_term_norms(j, lipschitz(context));
+  }
 
  private:
   static constexpr double kEpsilon = 1e-8;
@@ -179,8 +226,9 @@ class Softpick final : public Normalizer {
       sum = kEpsilon * std::exp(-shift);
       for (const double x : l) sum += std::abs(lifted(x));
     }
+    double lifted(double x) const { return lifted(x, shift); }
     // (e^x - 1) e^-shift; near x = 0 by expm1, which keeps its digits.
-    double lifted(double x) const {
+    static double lifted(double x, double shift) {
       return shift == 0 || std::abs(x) < 1 ? std::expm1(x) * std::exp(-shift)
                                            : std::exp(x - shift) - std::exp(-shift);
     }

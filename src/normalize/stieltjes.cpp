@@ -56,6 +56,16 @@ class Stieltjes final : public RidgeNormalizer {
   }
 
  protected:
+  // q a^(1 + 1/q) = q a / (lam - l), without a power a key.
+  void curvatures(std::span<const float> logits, std::span<const float> weights, const RowContext&,
+                  std::span<double> out) const override {
+    const double top = *std::ranges::max_element(logits);
+    const double gap =
+        std::pow(static_cast<double>(*std::ranges::max_element(weights)), -1 / q_);  // lam - max l
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = q_ * weights[i] / (gap + (top - logits[i]));
+    }
+  }
   double curvature(double a, const RowContext&) const override {
     return q_ * std::pow(a, 1 + 1 / q_);
   }

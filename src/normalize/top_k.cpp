@@ -69,6 +69,10 @@ class TopK final : public Normalizer {
     out.terms.clear();
     subtract_term(out, out.diagonal, out.diagonal);
   }
+  JacobianNorms jacobian_norms(std::span<const float>, std::span<const float> weights,
+                               const WeightSums& sums, const RowContext&) const override {
+    return softmax_norms(weights, sums, 1);
+  }
   std::string notice(Index longest) const override {
     if (k_ <= 1) return {};
     if (static_cast<std::size_t>(longest) < k_) {

@@ -181,7 +181,9 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
   if (present_.original != nullptr) work.original = tile_view(work.original_memory, rows, keys);
-  if (work.values.empty()) work.values = Matrix<double>(kBlockRows, layout_.cells());
+  if (work.values.empty()) {
+    work.values = work.stand_for = Matrix<double>(kBlockRows, layout_.cells());
+  }
   work.top.resize(kBlockRows * needs_.top);
   work.rows.assign(rows, Row{});
   work.without_keys.assign(rows, false);
@@ -189,6 +191,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 
   for (Index r = 0; r < rows; ++r) {
     work.rows[r].query = tile.queries[r];
+    work.rows[r].group = tile.groups[r];
     work.rows[r].keys = head.visibility.range(tile.queries[r], length);
   }
   for (Index first = 0; first < rows; first += kScoredRows) {
@@ -202,13 +205,14 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 
   const RowBlock block{&head, present_.normalizer, work.rows};
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
+  const MatrixView<double> stand_for = work.stand_for.view().block(0, rows, 0, layout_.cells());
   for (Index r = 0; r < rows; ++r) std::ranges::fill(values.row(r), kUndefined);
-  RowSink sink(values);
+  RowSink sink(values, stand_for);
   for (const auto& measure : measures_) measure->observe(block, slot, sink);
   for (Index r = 0; r < rows; ++r) {
     if (work.without_keys[r]) std::ranges::fill(values.row(r), kUndefined);
   }
-  accumulator.add(head.document, tile, values);
+  accumulator.add(head.document, tile, values, stand_for);
 }
 
 void HeadScanner::scan(const HeadInput& head, const HeadInput& original,

@@ -41,7 +41,7 @@ class HeadScanner {
     AlignedVector<float> weight_memory;
     MatrixView<float> logits;  // of the present tile: rows x keys
     MatrixView<float> weights;
-    Matrix<double> values;  // rows x cells
+    Matrix<double> values, stand_for;  // rows x cells
     AlignedVector<float> original_memory;
     MatrixView<float> original;  // weights without what the scan changes: rows x keys
     std::vector<std::uint32_t> top;

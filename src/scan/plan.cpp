@@ -1,12 +1,15 @@
 #include "scan/plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/random.hpp"
 
 namespace headgauge {
 namespace {
+
+constexpr Index kGroupRows = 16;
 
 // Rows of a tile: a tile's logits must stay in the second-level cache.
 Index tile_rows(Index keys) {
@@ -27,7 +30,7 @@ std::vector<Index> sample_rows(Index begin, Index end, Index count, const Random
   return rows;
 }
 
-void add_row(DocumentPlan& plan, Index query, double weight, Index bin) {
+void add_row(DocumentPlan& plan, Index query, const RowGroup& group, double weight, Index bin) {
   const Index block = query / kBlockRows;
   const bool new_tile = plan.tiles.empty() ||
                         static_cast<Index>(plan.tiles.back().queries.size()) >=
@@ -47,6 +50,7 @@ void add_row(DocumentPlan& plan, Index query, double weight, Index bin) {
   }
   ++tile.segments.back().rows;
   tile.queries.push_back(query);
+  tile.groups.push_back(group);
   tile.weights.push_back(weight);
 }
 
@@ -70,16 +74,18 @@ RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_l
     Index begin = 0;
     for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= plan.length; ++bin) {
       const Index end = edges_[bin];
-      const Index size = end - begin;
-      if (queries == 0 || size <= queries) {
-        for (Index q = begin; q < end; ++q) add_row(plan, q, 1.0, static_cast<Index>(bin));
-      } else {
+      std::vector<Index> rows(end - begin);
+      std::iota(rows.begin(), rows.end(), begin);
+      if (queries > 0 && std::ssize(rows) > queries) {
         const RandomStream random(seed, RandomDomain::query_sampling, static_cast<std::uint32_t>(d),
                                   static_cast<std::uint32_t>(bin));
-        const double weight = static_cast<double>(size) / queries;
-        for (Index q : sample_rows(begin, end, queries, random)) {
-          add_row(plan, q, weight, static_cast<Index>(bin));
-        }
+        rows = sample_rows(begin, end, queries, random);
+      }
+      const double weight = static_cast<double>(end - begin) / static_cast<double>(rows.size());
+      for (Index i = 0; i < std::ssize(rows); ++i) {
+        const Index place = i % kGroupRows, first = i - place;
+        const RowGroup group{rows[first], std::min(kGroupRows, std::ssize(rows) - first), place};
+        add_row(plan, rows[i], group, weight, static_cast<Index>(bin));
       }
       begin = end;
     }

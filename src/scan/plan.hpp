@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headgauge/base.hpp"
+#include "headgauge/measure.hpp"
 #include "heads/batch_means.hpp"
 
 namespace headgauge {
@@ -21,8 +22,9 @@ struct Segment {
 };
 
 struct Tile {
-  std::vector<Index> queries;   // 0-based positions, ascending
-  std::vector<double> weights;  // rows of the bin that each row stands for (1 when not sampled)
+  std::vector<Index> queries;    // 0-based positions, ascending
+  std::vector<RowGroup> groups;  // of each row
+  std::vector<double> weights;   // rows of the bin that each row stands for (1 when not sampled)
   std::vector<Segment> segments;
   Index first_segment = 0;  // number of the tile's first segment in the document
 };

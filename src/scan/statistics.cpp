@@ -75,14 +75,16 @@ void HeadAccumulator::clear() {
   for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), Sum{});
 }
 
-void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const double> values) {
+void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const double> values,
+                          MatrixView<const double> stand_for) {
   Sum* sums = sums_[document].data() + tile.first_segment * cells_;
   for (const Segment& segment : tile.segments) {
     for (Index row = segment.first; row < segment.first + segment.rows; ++row) {
-      const double weight = tile.weights[row];
       const double* value = values.row(row).data();
+      const double* rows = stand_for.row(row).data();
       for (Index cell = 0; cell < cells_; ++cell) {
         if (std::isnan(value[cell])) continue;
+        const double weight = tile.weights[row] * rows[cell];
         sums[cell].value += weight * value[cell];
         sums[cell].weight += weight;
         ++sums[cell].rows;

@@ -49,8 +49,10 @@ class HeadAccumulator {
  public:
   HeadAccumulator(const RowPlan& plan, Index cells);
   static std::size_t bytes(const RowPlan& plan, Index cells);
-  // `values` is rows of the tile x cells; NaN where undefined.
-  void add(Index document, const Tile& tile, MatrixView<const double> values);
+  // `values` is rows of the tile x cells, NaN where undefined; `stand_for` how many rows of the
+  // tile each of them stands for.
+  void add(Index document, const Tile& tile, MatrixView<const double> values,
+           MatrixView<const double> stand_for);
   void clear();
   // Mean and standard error of a cell over the bins [first_bin, last_bin), in documents that hold
   // all of them. The standard error is that of batch means: over blocks of 64 rows, or over

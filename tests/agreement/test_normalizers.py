@@ -23,6 +23,7 @@ from tests.reference.sources import model_documents
 from tests.results.schema import validate
 
 LENGTH = 64
+LONG = 200  # more than the keys of rows that are all measured
 LAYERS = [2, 4]  # spread and sharp heads: logits from -41 to 19
 OPTIONS = ["--lengths", "32,64", "--top-n", "1,5,20", "--temperatures", "0.1,1,10"]
 COMPARED = [spec for entry in NORMALIZERS.values() for spec in entry.compared]
@@ -31,6 +32,8 @@ MILDLY = [spec for entry in NORMALIZERS.values() for spec in entry.compared_mild
 
 class Normalizers(unittest.TestCase):
     folder: Path
+    dump: Path
+    long_dump: Path
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -38,13 +41,19 @@ class Normalizers(unittest.TestCase):
         ids = token_ids(DEMO)
         cls.ids = cls.folder / "ids"
         cls.ids.write_text("\n".join(map(str, ids[:LENGTH])) + "\n")
-        document = model_documents(DEMO, [ids[:LENGTH]], LENGTH, "hidden")[0]
-        tensors = {"x": Model(DEMO).forward(ids[:LENGTH]).embedding.astype(np.float32)}
-        for place, layer in enumerate(LAYERS):
-            scores = [document.logits(layer, head) for head in range(document.heads)]
+        cls.dump = cls.write_dump("dump", ids[:LENGTH], LAYERS, 6)
+        cls.long_dump = cls.write_dump("long", ids[:LONG], LAYERS[:1], 2)
+
+    @classmethod
+    def write_dump(cls, name: str, ids: list[int], layers: list[int], heads: int) -> Path:
+        document = model_documents(DEMO, [ids], len(ids), "hidden")[0]
+        tensors = {"x": Model(DEMO).forward(ids).embedding.astype(np.float32)}
+        for place, layer in enumerate(layers):
+            scores = [document.logits(layer, head) for head in range(heads)]
             tensors[f"layers.{place}.scores"] = np.stack(scores).astype(np.float32)
-        cls.dump = cls.folder / "dump.safetensors"
-        write_file(cls.dump, tensors, {"format": "headgauge.dump/1", "causal": "true"})
+        dump = cls.folder / f"{name}.safetensors"
+        write_file(dump, tensors, {"format": "headgauge.dump/1", "causal": "true"})
+        return dump
 
     def disagreement(self, spec: str, source: list[str | Path], options: list[str]) -> str:
         """What the comparison says; empty where everything agrees."""
@@ -77,6 +86,12 @@ class Normalizers(unittest.TestCase):
         for spec in COMPARED:
             if make_normalizer(spec).unit_norms:
                 self.assertEqual(self.disagreement(spec, model, ["--layers", "1,4", *OPTIONS]), "")
+
+    def test_rows_drawn_for_finite_steps(self) -> None:
+        print()
+        options = ["--lengths", "150,200", "--measures", "weights,sensitivity", "--seed", "5"]
+        for spec in ("relu", "entmax:alpha=1.5", "pointwise:f=softplus"):
+            self.assertEqual(self.disagreement(spec, [self.long_dump], options), "")
 
     def test_no_normalizer_is_left_out(self) -> None:
         listed = json.loads(headgauge("normalizers", "--json"))

@@ -58,8 +58,26 @@ class EveryNormalizer(CommandTest):
                 bound = flat(metrics["jacobian_bound"]["values"])
                 for norm, limit in zip(spectral, bound):
                     self.assertLessEqual(norm, limit * (1 + 1e-5) + 1e-9)
-                sampled = any("every 16th row" in notice for notice in results["notices"])
-                self.assertEqual(sampled, not entry["scaled_softmax"])
+                # Rows of so few keys are all measured.
+                self.assertFalse([n for n in results["notices"] if "drawn at random" in n])
+
+    def test_long_rows_are_drawn_for_finite_steps(self) -> None:
+        for name, drawn in (("relu", True), ("ssmax", False)):
+            self.succeed("scan", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--lengths",
+                         "64,200", "--measures", "sensitivity", "--normalizer", name, "--out", "out",
+                         "--quiet")
+            results = validate(self.folder / "out/results.json")
+            said = [n for n in results["notices"] if "each 16 neighbouring rows of more than 128" in n]
+            self.assertEqual(bool(said), drawn, name)
+            metrics = results["metrics"]
+            rows = {metric: set(flat(metrics[metric]["rows"]))
+                    for metric in ("jacobian_frobenius", "jacobian_spectral", "sensitivity",
+                                   "sensitivity_top2")}
+            self.assertEqual(rows["jacobian_frobenius"], {64, 200})
+            self.assertEqual(rows["jacobian_spectral"], {64, 200})
+            # Rows 2 to 128, and five of the other 72.
+            self.assertEqual(rows["sensitivity"], {132 if drawn else 199}, name)
+            self.assertEqual(rows["sensitivity_top2"], {132 if drawn else 199}, name)
 
     def test_the_tables_of_the_docs_are_what_is_declared(self) -> None:
         done = subprocess.run([sys.executable, ROOT / "tools/docs.py", "--check", BINARY],

@@ -120,7 +120,8 @@ class SelectionDriver {
       row.top = top;
     }
     const RowBlock block{&head, normalizer_.get(), block_rows};
-    RowSink sink(all.view().block(begin, rows, 0, all.cols()));
+    Matrix<double> stand_for(rows, all.cols());
+    RowSink sink(all.view().block(begin, rows, 0, all.cols()), stand_for);
     measure().observe(block, slot, sink);
   }
 

@@ -66,7 +66,8 @@ Values observe(const std::vector<std::unique_ptr<Measure>>& measures, const Bloc
   const CellLayout layout(measures);
   Matrix<double> all(std::ssize(block.list), layout.cells());
   for (Index r = 0; r < all.rows(); ++r) std::ranges::fill(all.row(r), kUndefined);
-  RowSink sink(all);
+  Matrix<double> stand_for(all.rows(), all.cols());
+  RowSink sink(all, stand_for);
   measures.front()->observe(block.block, 0, sink);
   Values values;
   for (const CellRange& range : layout.ranges()) {
@@ -141,6 +142,59 @@ TEST(SensitivityMeasure, FillsItsCells) {
       }
     }
   }
+}
+
+// Under a normalizer without a kernel for steps: the norms of every row, steps on the short rows
+// and on one of each group of long ones, which stands for it.
+TEST(SensitivityMeasure, DrawsOneOfEachGroupOfLongRows) {
+  constexpr Index kRows = 200, kShort = 128;
+  const auto normalizer = make_normalizer("relu");
+  const MeasureOptions options = small_grid();
+  const auto measures = measure_of(options, 1);
+  const CellLayout layout(measures);
+  Block block(kRows, *normalizer);
+  for (Index t = 0; t < kRows; ++t) {
+    const Index first = t / 16 * 16;
+    block.list[static_cast<std::size_t>(t)].group = {first, std::min<Index>(16, kRows - first),
+                                                     t - first};
+  }
+  std::vector<std::vector<Index>> drawn;
+  for (const int head : {7, 8}) {
+    block.head.head = head;
+    Matrix<double> values(kRows, layout.cells()), stand_for(kRows, layout.cells());
+    for (Index r = 0; r < kRows; ++r) std::ranges::fill(values.row(r), kUndefined);
+    RowSink sink(values, stand_for);
+    measures.front()->observe(block.block, 0, sink);
+    const auto cell = [&](const std::string& name) {
+      for (const CellRange& range : layout.ranges()) {
+        if (range.metric.name == name) return range.handle.first;
+      }
+      return Index{-1};
+    };
+    const Index grid = cell("sensitivity"), top2 = cell("sensitivity_top2");
+    std::vector<Index> rows;
+    double total = 0;
+    for (Index t = 1; t < kRows; ++t) {
+      for (const char* norm : {"jacobian_frobenius", "jacobian_spectral", "jacobian_bound"}) {
+        EXPECT_TRUE(std::isfinite(values(t, cell(norm)))) << norm << " " << t;
+        EXPECT_EQ(stand_for(t, cell(norm)), 1);
+      }
+      EXPECT_EQ(std::isnan(values(t, grid)), std::isnan(values(t, top2)));
+      if (std::isnan(values(t, grid))) continue;
+      EXPECT_EQ(stand_for(t, grid), stand_for(t, top2));
+      EXPECT_EQ(stand_for(t, grid), stand_for(t, grid + 5));
+      if (t < kShort) {
+        EXPECT_EQ(stand_for(t, grid), 1);
+      } else {
+        rows.push_back(t);
+        total += stand_for(t, grid);
+      }
+    }
+    EXPECT_EQ(rows.size(), 5u);
+    EXPECT_EQ(total, kRows - kShort);
+    drawn.push_back(rows);
+  }
+  EXPECT_NE(drawn[0], drawn[1]);  // each head has draws of its own
 }
 
 TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {

@@ -281,6 +281,97 @@ TEST_P(EveryNormalizer, ProductsAndNormsAreThoseOfTheMatrix) {
   }
 }
 
+// Rows as a scan meets them and as it does not: of one key, flat, tied, sharp, one-hot, on either
+// side of 0, and rows to which some normalizers give no weight at all.
+std::vector<std::vector<float>> rows_of_every_kind() {
+  std::vector<std::vector<float>> rows = {{0.7f}, {-3.0f}, {0.0f}, {0, 0}, {1, 1, 1}, {-4, -4, -4}};
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    std::vector<float> row = mild_row(i);
+    row.resize(std::min<std::size_t>(row.size(), 2 + i % 30), 0.25f);
+    rows.push_back(row);
+    row[row.size() / 2] = *std::ranges::max_element(row);  // a tie for the first place
+    rows.push_back(row);
+    for (const float lift : {6.0f, 14.0f, 60.0f}) {  // one-hot under exp
+      auto sharp = row;
+      sharp[0] += lift;
+      rows.push_back(sharp);
+    }
+    for (float& l : row) l = -std::abs(l) - 0.01f;  // no weight under relu and softpick
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// The matrix by central differences, to about 1e-9 of its size where there is no kink.
+Eigen::MatrixXd by_differences(const Normalizer& normalizer, const std::vector<double>& row,
+                               RowContext at) {
+  constexpr double kStep = 1e-5;
+  const auto n = static_cast<Eigen::Index>(row.size());
+  Eigen::MatrixXd out(n, n);
+  std::vector<double> moved = row, up(row.size()), down(row.size());
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    moved[c] = row[c] + kStep;
+    normalizer.weigh(moved, at, std::span(up));
+    moved[c] = row[c] - kStep;
+    normalizer.weigh(moved, at, std::span(down));
+    moved[c] = row[c];
+    for (std::size_t r = 0; r < row.size(); ++r) {
+      out(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(c)) =
+          (up[r] - down[r]) / (2 * kStep);
+    }
+  }
+  return out;
+}
+
+TEST_P(EveryNormalizer, NormsOfEveryKindOfRowAreThoseOfTheMatrix) {
+  int smooth = 0, rows = 0;
+  for (const std::vector<float>& row : rows_of_every_kind()) {
+    // Of a position far behind the keys, as under a mask too.
+    for (const RowContext at : {context(row.size()), RowContext{std::ssize(row), 700}}) {
+      std::vector<float> weights(row.size());
+      const WeightSums sums = normalizer_->weigh(row, at, std::span(weights));
+      const auto norms = normalizer_->jacobian_norms(row, weights, sums, at);
+      const auto exact = widened(row);
+      const Eigen::MatrixXd j = dense(*normalizer_, exact, at);
+      const double spectral = Eigen::JacobiSVD<Eigen::MatrixXd>(j).singularValues()[0];
+      // What float64 leaves of 1 - a in the matrix itself.
+      Jacobian parts;
+      normalizer_->jacobian(exact, at, parts);
+      double largest = 0;
+      for (const double d : parts.diagonal) largest = std::max(largest, std::abs(d));
+      const double lost = 4e-15 * largest;
+      ASSERT_NEAR(norms.frobenius, j.norm(), 2e-5 * j.norm() + lost) << rows;
+      ASSERT_NEAR(norms.spectral, spectral, 2e-5 * spectral + lost) << rows;
+      ASSERT_LE(norms.spectral, norms.frobenius * (1 + 1e-6) + lost) << rows;
+      const Eigen::MatrixXd differences = by_differences(*normalizer_, exact, at);
+      ++rows;
+      if ((differences - j).norm() > 1e-6 * (1 + j.norm())) continue;  // a kink
+      ++smooth;
+      ASSERT_NEAR(norms.frobenius, differences.norm(), 2e-5 * j.norm() + 2e-6) << rows;
+    }
+  }
+  EXPECT_GT(smooth, rows / 2);
+}
+
+// 1 - a of the largest weight has no digits left in float64, J has all of them: its norms fall with
+// the weights of the others.
+TEST_P(EveryNormalizer, NormsOfAOneHotRowKeepTheirDigits) {
+  const std::string& name = normalizer_->info().name;
+  if (name != "softmax" && name != "topk" && GetParam() != "pointwise:f=exp") return;
+  const auto norms = [&](double lift) {
+    const std::vector<float> row = {static_cast<float>(lift), 0.1f, -0.2f, 0.3f};
+    std::vector<float> weights(row.size());
+    const WeightSums sums = normalizer_->weigh(row, context(4), std::span(weights));
+    return std::pair(normalizer_->jacobian_norms(row, weights, sums, context(4)), sums.rest_mass);
+  };
+  // Both in the range where J is nearly linear in the mass of the others.
+  const auto [near, near_mass] = norms(14);
+  const auto [far, far_mass] = norms(40);
+  if (far_mass == 0 || near_mass > 1e-4) return;  // too cold, too warm, or only one key is kept
+  EXPECT_NEAR(near.frobenius / far.frobenius, near_mass / far_mass, 1e-4 * near_mass / far_mass);
+  EXPECT_NEAR(near.spectral / far.spectral, near_mass / far_mass, 1e-4 * near_mass / far_mass);
+}
+
 // Lemma 1: with logits in [-r, r] weights lie in [C1/n, C2/n], C1 and C2 the same for all n.
 TEST_P(EveryNormalizer, Lemma1HoldsWhereItApplies) {
   const bool applies = normalizer_->info().lemma1.starts_with("applies");

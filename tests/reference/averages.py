@@ -69,8 +69,12 @@ def _sum_by(labels: Array, values: Array) -> Array:
     return np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
-def row_mean(values: Array, index: RowIndex, chosen: Array) -> Mean:
-    """Averages the chosen rows where they are defined (not NaN), trailing axes kept."""
+def row_mean(
+    values: Array, index: RowIndex, chosen: Array, stand_for: Array | None = None
+) -> Mean:
+    """Averages the chosen rows where they are defined (not NaN), trailing axes kept.
+
+    `stand_for`: how many rows each row stands for, where some were drawn from several."""
     part = values[chosen]
     if len(part) == 0:
         empty = np.full(values.shape[1:], np.nan)
@@ -78,15 +82,18 @@ def row_mean(values: Array, index: RowIndex, chosen: Array) -> Mean:
     document, t = index.document[chosen], index.t[chosen]
     defined = ~np.isnan(part)
     filled = np.where(defined, part, 0.0)
-    total = defined.sum(axis=0)
+    weights = defined.astype(np.float64)
+    if stand_for is not None:
+        weights *= stand_for[chosen].reshape(-1, *[1] * (values.ndim - 1))
+    filled = filled * weights
+    total = weights.sum(axis=0)
     mean = np.where(total > 0, filled.sum(axis=0) / np.where(total > 0, total, 1), np.nan)
     blocks = document * (1 << 32) + (t - 1) // ROWS_PER_BATCH
-    ones = defined.astype(np.float64)
-    by_block = _batch_error(_sum_by(blocks, filled), _sum_by(blocks, ones), mean, total)
-    document_counts = _sum_by(document, ones)
+    by_block = _batch_error(_sum_by(blocks, filled), _sum_by(blocks, weights), mean, total)
+    document_counts = _sum_by(document, weights)
     by_document = _batch_error(_sum_by(document, filled), document_counts, mean, total)
     many = (document_counts > 0).sum(axis=0) >= FEWEST_BATCHES
-    return Mean(mean, np.where(many, by_document, by_block), total)
+    return Mean(mean, np.where(many, by_document, by_block), defined.sum(axis=0))
 
 
 def batch_count(values: Array, index: RowIndex, chosen: Array) -> Array:

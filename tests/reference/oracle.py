@@ -30,13 +30,20 @@ from tests.reference.geometry import Cloud, Points
 from tests.reference.philox import sphere_points, unit_directions
 from tests.reference.rows import RowBlock, concatenate, row_blocks
 from tests.reference.normalizers import make_normalizer
-from tests.reference.sensitivity import jacobian_rows, sensitivity_rows, top2_directions
+from tests.reference.sensitivity import (
+    jacobian_rows,
+    rows_stood_for,
+    sensitivity_rows,
+    top2_directions,
+)
 from tests.reference.separability import Draws, separability_rows
 from tests.reference.settings import Metric, Settings
 from tests.reference.sources import Document
 from tests.reference.weights import DOUBT
 
 Array = npt.NDArray[Any]
+
+STAND_FOR = "_stand_for"  # the rows that each row stands for in the means of finite steps
 
 
 def row_values(group: str, block: RowBlock) -> dict[str, Array]:
@@ -96,8 +103,11 @@ class Oracle:
                 v = top2_directions(block)
                 if s.direction == "random":
                     v = unit_directions(s.seed, layer, head, number, block.t - 1, block.n)
-                part["sensitivity"] = sensitivity_rows(block, v, s.temperatures, s.epsilons)
-                steepest = sensitivity_rows(block, top2_directions(block), [1.0], [1e-3])
+                rows = rows_stood_for(block, self.edges, s.seed, layer, head, number)
+                part[STAND_FOR] = rows
+                grid = s.temperatures, s.epsilons
+                part["sensitivity"] = sensitivity_rows(block, v, *grid, rows > 0)
+                steepest = sensitivity_rows(block, top2_directions(block), [1.0], [1e-3], rows > 0)
                 part["sensitivity_top2"] = steepest[:, 0, 0]
             if points is not None and self._wants("distance"):
                 part |= distance_rows(block, points, s.top_n, s.depth)
@@ -126,10 +136,13 @@ class Oracle:
         top = np.concatenate([t[0] for t in tops]), np.concatenate([t[1] for t in tops])
         return HeadRows(concatenate(values), joined, top)
 
-    def by_length(self, values: Array, lengths: list[int] | None = None) -> Mean:
+    def by_length(
+        self, values: Array, lengths: list[int] | None = None, stand_for: Array | None = None
+    ) -> Mean:
         """Means over rows t <= L, one entry for each length."""
         wanted = self.settings.lengths if lengths is None else lengths
-        cells = [row_mean(values, self.index, self.index.up_to(length)) for length in wanted]
+        index = self.index
+        cells = [row_mean(values, index, index.up_to(length), stand_for) for length in wanted]
         return stack(cells)
 
     def by_position(self, values: Array) -> Mean:
@@ -143,9 +156,9 @@ class Oracle:
         prefixes: PrefixMeans = []
         for name, values in rows.values.items():
             if name in ("sensitivity", "sensitivity_top2"):
-                longest = self.by_length(values, [s.longest])
+                longest = self.by_length(values, [s.longest], rows.values[STAND_FOR])
                 cells[name] = Mean(longest.value[0], longest.stderr[0], longest.rows[0])
-            elif not name.endswith(("_prefixes", "_spread", DOUBT)):
+            elif not name.endswith(("_prefixes", "_spread", DOUBT, STAND_FOR)):
                 doubt = rows.values.get(name + DOUBT)
                 cells[name] = self.by_length(values)
                 if doubt is not None:

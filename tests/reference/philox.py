@@ -22,6 +22,7 @@ SENSITIVITY_DIRECTION = 1  # a = layer * 65536 + head, b = 0-based row + (docume
 SPHERE_POINTS = 2  # a = dimension, b = 0-based key position
 PAIRING = 17  # a = layer * 65536 + head, b = 0-based row + (document << 20)
 LOCAL_PAIRING = 18  # as PAIRING
+DRAWN_ROWS = 20  # a = layer * 65536 + head, b = first 0-based row of the group + (document << 20)
 
 NEIGHBOURS = 32  # keys that exchange their weights under a local pairing
 
@@ -62,6 +63,15 @@ def normals(seed: int, domain: int, a: int, b: Array, count: int) -> Array:
     angle = 2.0 * np.pi * _unit(w3, w2)
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
     return np.asarray(pairs.reshape(len(rows), -1)[:, :count])
+
+
+def uniforms(seed: int, domain: int, a: int, b: Array) -> Array:
+    """The first uniform of one stream for each b."""
+    streams = np.asarray(b, dtype=np.uint64)
+    zero = np.zeros_like(streams)
+    counter = (zero, zero + np.uint64(a), streams, zero + np.uint64(domain))
+    w0, w1, _, _ = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
+    return _unit(w1, w0)
 
 
 def sphere_points(seed: int, dimension: int, positions: int) -> Array:

@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference.normalizers import SOFTMAX
+from tests.reference.philox import DRAWN_ROWS, uniforms
 from tests.reference.rows import RowBlock, rank, scaled_logits
 
 Array = npt.NDArray[Any]
 
-SAMPLED = 16  # of normalizers that are not softmax(c l) every 16th row is measured
+# Of normalizers that are not softmax(c l), finite steps are taken on all rows of at most SHORT keys
+# and on one row, drawn at random, of each GROUP neighbouring rows of a position bin.
+SHORT = 128
+GROUP = 16
 JACOBIANS = (
     "jacobian_frobenius",
     "jacobian_spectral",
@@ -33,16 +37,38 @@ def top2_directions(block: RowBlock) -> Array:
     return v
 
 
+def rows_stood_for(
+    block: RowBlock, edges: list[int], seed: int, layer: int, head: int, document: int
+) -> Array:
+    """How many rows each row stands for in the means of finite steps; 0: it is not measured."""
+    query, upper = block.t - 1, np.asarray(edges)
+    bins = np.searchsorted(upper, query, side="right")
+    within = bins < len(upper)
+    end = upper[np.minimum(bins, len(upper) - 1)]
+    begin = np.where(bins > 0, upper[bins - 1], 0)
+    first = begin + (query - begin) // GROUP * GROUP
+    rows = np.minimum(GROUP, end - first)
+    u = uniforms(seed, DRAWN_ROWS, layer * 65536 + head, first + (document << 20))
+    drawn = np.where(query - first == np.floor(u * rows), rows, 0)
+    every = (block.normalizer.scale is not None) | (block.n <= SHORT)
+    return np.asarray(np.where(every, 1, np.where(within, drawn, 0)))
+
+
 def sensitivity_rows(
-    block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float]
+    block: RowBlock,
+    v: Array,
+    temperatures: list[float],
+    epsilons: list[float],
+    measured: Array | None = None,
 ) -> Array:
     """D4.2: g(T, eps) = ||softmax((l + eps v)/T) - softmax(l/T)||_2 / eps, rows n >= 2.
 
     (R, temperatures, epsilons), NaN at n = 1. Normalizers other than softmax(c l) are measured on
-    every 16th row; softmax(c l) moves by c v.
+    the rows `measured`; softmax(c l) moves by c v.
     """
     if block.normalizer.scale is None:
-        return normalizer_sensitivity(block, v, temperatures, epsilons)
+        chosen = np.full(len(block.t), True) if measured is None else measured
+        return normalizer_sensitivity(block, v, temperatures, epsilons, chosen)
     if block.normalizer is not SOFTMAX:
         c = _scales(block)[:, None]
         v = c * v
@@ -72,20 +98,14 @@ def _scales(block: RowBlock) -> Array:
     return np.asarray([block.normalizer.scale(n, t) for n, t in zip(block.n, block.t, strict=True)])
 
 
-def is_measured(block: RowBlock) -> Array:
-    """Rows that sensitivity and norms are measured on."""
-    every = block.normalizer.scale is not None
-    return np.asarray(np.full(len(block.t), True) if every else block.t % SAMPLED == 0)
-
-
 def normalizer_sensitivity(
-    block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float]
+    block: RowBlock, v: Array, temperatures: list[float], epsilons: list[float], measured: Array
 ) -> Array:
     """D4.2 for any normalizer, on the rows measured."""
     shape = len(temperatures), len(epsilons)
     result = np.full((len(block.t), *shape), np.nan)
     t, eps = np.asarray(temperatures)[:, None, None], np.asarray([0.0, *epsilons])[:, None]
-    for row in np.flatnonzero(is_measured(block) & (block.n >= 2)):
+    for row in np.flatnonzero(measured & (block.n >= 2)):
         n = int(block.n[row])
         moved = (block.logits[row, :n] + eps * v[row, :n]) / t
         found = block.normalizer.weigh(moved.reshape(-1, n), n, int(block.t[row]))
@@ -194,9 +214,9 @@ def jacobian_rows(block: RowBlock) -> dict[str, Array]:
 
 
 def normalizer_jacobians(block: RowBlock) -> dict[str, Array]:
-    """From the explicit matrix, on the rows measured."""
+    """From the explicit matrix of every row."""
     found = {name: np.full(len(block.t), np.nan) for name in JACOBIANS}
-    for row in np.flatnonzero(is_measured(block)):
+    for row in range(len(block.t)):
         n, t = int(block.n[row]), int(block.t[row])
         matrix = block.normalizer.jacobian(block.logits[row, :n], n, t)
         bound, printed = normalizer_bounds(block, row, n, t)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -80,6 +81,12 @@ void expect_same(const Estimate& found, const Estimate& expected) {
       << found.degrees_of_freedom << " " << expected.degrees_of_freedom;
 }
 
+Matrix<double> ones_like(const Matrix<double>& values) {
+  Matrix<double> ones(values.rows(), values.cols());
+  for (Index r = 0; r < ones.rows(); ++r) std::ranges::fill(ones.row(r), 1.0);
+  return ones;
+}
+
 void check(const std::vector<Index>& document_lengths, double undefined_share) {
   const std::vector<int> lengths = {32, 100, 256, 600};
   const RowPlan plan(lengths, document_lengths, 0, 0);
@@ -92,7 +99,7 @@ void check(const std::vector<Index>& document_lengths, double undefined_share) {
         values(r, 0) = kUndefined;
         values(r, 1) = rows[d][static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
       }
-      accumulator.add(static_cast<Index>(d), tile, values.view());
+      accumulator.add(static_cast<Index>(d), tile, values.view(), ones_like(values).view());
     }
   }
   for (std::size_t l = 0; l < lengths.size(); ++l) {
@@ -186,14 +193,16 @@ TEST(Layout, MetricsTakeTheirCellsInTheOrderThatTheyAreDeclared) {
   EXPECT_FALSE(layout.ranges()[layout.range_of(longest)].by_length);
 
   // Each value lands in a cell of its own, and an empty handle in none.
-  Matrix<double> values(2, layout.cells());
-  RowSink sink(values);
+  Matrix<double> values(2, layout.cells()), stand_for(2, layout.cells());
+  RowSink sink(values, stand_for);
   sink.set(1, first, 1.0);
   for (Index i = 0; i < 6; ++i) sink.set(1, grid, i, 2.0 + i);
-  sink.set(1, longest, 1, 9.0);
+  sink.set(1, longest, 1, 9.0, 16);
   sink.set(1, derived, 7.0);
   const std::vector<double> expected = {1, 2, 3, 4, 5, 6, 7, 0, 9, 0, 0, 0};
   EXPECT_EQ(std::vector<double>(values.row(1).begin(), values.row(1).end()), expected);
+  const std::vector<double> rows = {1, 1, 1, 1, 1, 1, 1, 0, 16, 0, 0, 0};
+  EXPECT_EQ(std::vector<double>(stand_for.row(1).begin(), stand_for.row(1).end()), rows);
 
   // What only hidden metrics have is not written.
   std::vector<std::string> dims;
@@ -249,7 +258,7 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
         values(r, c) = static_cast<double>(1000 * c + tile.queries[r]);
       }
     }
-    accumulator.add(0, tile, values.view());
+    accumulator.add(0, tile, values.view(), ones_like(values).view());
   }
   LayerTable table(plan, layout, 2);
   table.fill(1, accumulator);

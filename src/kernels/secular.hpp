@@ -1,0 +1,24 @@
+// The sums of the secular equation of a Jacobian diag(d) + u v^T (normalize/one_term.hpp).
+#pragma once
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+// d_i^2, u_i^2, v_i^2 and d_i u_i v_i of every key, filled up with zeros to a multiple of
+// kSecularKeys.
+struct SecularRow {
+  AlignedVector<double> square, left, right, cross;
+};
+inline constexpr Index kSecularKeys = 8;
+
+// sum u^2/(lam - d^2), sum v^2/(lam - d^2) and sum d u v/(lam - d^2).
+struct SecularSums {
+  double left = 0;
+  double right = 0;
+  double cross = 0;
+};
+// Keys of d^2 = lam are not allowed, nor is lam = 0.
+SecularSums secular_sums(const SecularRow& row, double lam);
+
+}  // namespace headgauge
