@@ -14,7 +14,8 @@ export const LIMITS_NEEDS: readonly string[] = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
   "expected_distance_context", "separability", "separability_null", "separability_sphere",
   "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n", "closest_n",
-  "closest_n_low", "closest_n_high", "critical_n_paper",
+  "closest_n_low", "closest_n_high", "critical_n_paper", "margin_at_share",
+  "separability_excess_at_share",
 ];
 
 export const limitsNeeds = (results: Results): string[] =>
@@ -160,6 +161,18 @@ export function limitsFigures(results: Results): Figure[] {
       spreads: distances(results, "top_n", original),
     }),
     criticalOfPaper(results),
+    shareFigure(results, original, {
+      id: "paper-corollary-2",
+      title: "Paper A, Corollary 2: distance for each key where N grows with L",
+      metric: "margin_at_share",
+      y: { label: "distance for each key beyond the set (log scale)", log: true },
+    }),
+    shareFigure(results, original, {
+      id: "paper-corollary-2-separability",
+      title: "Paper A, Corollary 2: separability above its null where N grows with L",
+      metric: "separability_excess_at_share",
+      y: { label: "separability less that of permuted weights" },
+    }),
     spreadFigure(results, {
       id: "paper-3",
       title: `Paper A, Fig. 3: separability against N at L = ${longest}`,
@@ -186,6 +199,40 @@ export function limitsFigures(results: Results): Figure[] {
     }),
     sensitivityFigure(results, original),
   ].filter((figure): figure is Figure => figure !== undefined);
+}
+
+// A line for each share of the keys, against the query's position (of a model that sees everything,
+// against the length).
+function shareFigure(
+  results: Results,
+  cell: Cell,
+  options: { id: string; title: string; metric: string; y: SpreadOptions["y"] },
+): Figure | undefined {
+  const twin = `${options.metric}_by_position`;
+  const [metric, dim] = results.has(twin)
+    ? ([twin, "position"] as const)
+    : ([options.metric, "length"] as const);
+  if (!results.has(metric)) return undefined;
+  const shares = results.numbers("top_share");
+  return spreadFigure(results, {
+    id: options.id,
+    title: options.title,
+    caption:
+      "Means over the heads of rows in disjoint bins, with N a fixed share of the keys of each row; " +
+      "bands hold the middle 80 % of the heads. The paper says that selection collapses there.",
+    dim,
+    x: dim === "position" ? "position of the query (log scale)" : "context length L (log scale)",
+    y: options.y,
+    spreads: shares.flatMap((share, top_share) =>
+      overHeadsAlong(results, dim, { ...cell, top_share }, {
+        name: metric, label: `N = ${formatNumber(share)} n`, colour: top_share, style: "line",
+      }).map((spread) => ({
+        ...spread,
+        curve: { ...spread.curve, name: `share_${formatNumber(share)}_mean` },
+        shaded: top_share === 0 || top_share === shares.length - 1,
+      })),
+    ),
+  });
 }
 
 function criticalOfPaper(results: Results): Figure | undefined {

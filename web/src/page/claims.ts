@@ -112,9 +112,13 @@ export function tally(list: readonly Claim[]): string {
   return parts.join(", ");
 }
 
-// "Fig. 2a, 2b" of paper A is paper-2a; of paper B an experiment and what is drawn of it.
+// "Fig. 2a, 2b" of paper A is paper-2a, "Corollary 2" is paper-corollary-2; of paper B an experiment and what is drawn of it.
 export function figuresOf({ paper, figure }: Claim, figures: readonly Figure[]): Figure[] {
   if (paper === "A") {
+    if (!figure.startsWith("Fig.")) {
+      const own = `paper-${figure.toLowerCase().replaceAll(" ", "-")}`;
+      return figures.filter(({ id }) => id.startsWith(own));
+    }
     const ids = [...figure.matchAll(/\d+[a-z]?/g)].map(([part]) => `paper-${part}`);
     return figures.filter(({ id }) => ids.includes(id));
   }

@@ -119,7 +119,11 @@ describe("figures of the whole model", () => {
   it("has critical N as the file has it, -1 included, and rings where there was none", () => {
     const critical = figure(modelFigures(madeResults(madeScan())), "critical-n");
     expect(column(critical, "critical_n")).toEqual([-1, 4, 4]);
+    expect(column(critical, "closest_n")).toEqual([3, 4, 5]);
+    expect(column(critical, "closest_n_high")).toEqual([5, 6, 7]);
+    expect(column(critical, "critical_n_paper")).toEqual([2, 2, 2]);
     expect(drawn(critical).text).toContain("none up to N = 15");
+    expect(drawn(critical).text).toContain("4 (3 to 6)");
     expectWhole(critical);
   });
 
@@ -205,7 +209,12 @@ describe("figures of the whole model", () => {
   it("draws paper A's figures as means over the heads", () => {
     const results = madeResults(madeScan());
     const figures = limitsFigures(results);
-    expect(ids(figures)).toEqual(["paper-2a", "paper-2b", "paper-2c", "paper-3", "paper-4"]);
+    expect(ids(figures)).toEqual([
+      "paper-2a", "paper-2b", "paper-2c", "paper-corollary-2", "paper-3", "paper-4",
+    ]);
+    expect(column(figure(figures, "paper-corollary-2"), "share_0.5_mean")).toEqual(
+      [0, 1, 2, 3, 4, 5, 6].map((position) => 1 + 1 + position + 1),
+    );
     const values = [0, 1].flatMap((layer) =>
       [0, 1, 2].map((head) => results.value("distance", { layer, head, length: 1, top_n: 1 })),
     );

@@ -103,7 +103,7 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
   return {
     coords: {
       layer: numbered(layers), head: numbered(heads), length: lengths, top_n: sizes,
-      position: [1, 2, 4, 8, 16, 32, 64], temperature: [0.01, 0.1, 1, 10],
+      position: [1, 2, 4, 8, 16, 32, 64], top_share: [0.1, 0.5], temperature: [0.01, 0.1, 1, 10],
       epsilon: [0.001, 10], forecast_length: [128, 256, 512],
     },
     metrics: {
@@ -134,6 +134,14 @@ export function madeScan({ layers = 2, heads = 3, lengths = [16, 32, 64], sizes 
       sensitivity_bound_paper: { dims: grid, value: () => 1.4 },
       sensitivity_max: { dims: ["temperature", "epsilon"] },
       critical_n: { dims: ["length"], unit: "keys", none: -1, value: ({ length }) => (length === 0 ? -1 : 4) },
+      closest_n: { dims: ["length"], unit: "keys", value: ({ length }) => 3 + length! },
+      closest_n_low: { dims: ["length"], unit: "keys", value: ({ length }) => 2 + length! },
+      closest_n_high: { dims: ["length"], unit: "keys", value: ({ length }) => 5 + length! },
+      critical_n_paper: { dims: ["length"], unit: "keys", none: -1, value: () => 2 },
+      margin_at_share_by_position: {
+        dims: ["layer", "head", "position", "top_share"],
+        value: ({ head, position, top_share }) => 1 + head! + position! + top_share!,
+      },
       critical_fraction: { dims: ["length"], value: ({ length }) => (length === 0 ? null : 0.1) },
       critical_n_head: {
         dims: ["layer", "head", "length"], unit: "keys", none: -1, value: ({ head }) => (head === 0 ? -1 : 9),

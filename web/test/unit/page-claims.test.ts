@@ -18,6 +18,8 @@ const ids = [
   "paper-2b",
   "paper-2c",
   "paper-3",
+  "paper-corollary-2",
+  "paper-corollary-2-separability",
   "gaussian-rates",
   "gaussian-uniform-error",
   "sphere-rates",
@@ -32,6 +34,9 @@ test("a claim finds the figures that it is about", () => {
   expect(found("A", "Fig. 2a, 2b")).toEqual(["paper-2a", "paper-2b"]);
   expect(found("A", "Fig. 3")).toEqual(["paper-3"]);
   expect(found("A", "Fig. 4")).toEqual([]);
+  expect(found("A", "Corollary 2")).toEqual(["paper-corollary-2", "paper-corollary-2-separability"]);
+  // The number of a lemma or a section is none of a figure.
+  for (const other of ["Lemma 2", "Corollary 3", "Section 3"]) expect(found("A", other)).toEqual([]);
   expect(found("B", "sphere, slope against horizon")).toEqual(["sphere-rates"]);
   expect(found("B", "BERT, slope against horizon")).toEqual(["model-rates"]);
   expect(found("B", "Theorem on the hardmax limit")).toEqual(["gaussian-hardmax"]);
@@ -39,6 +44,9 @@ test("a claim finds the figures that it is about", () => {
 });
 
 test("verdicts are counted, in words", () => {
+  expect(tally([claim("A", "", "not tested"), claim("A", "", "not tested")])).toBe(
+    "2 were not tested",
+  );
   expect(tally([claim("A", ""), claim("A", ""), claim("A", "", "cannot tell")])).toBe(
     "2 hold, 1 is undecided",
   );
