@@ -33,27 +33,22 @@ std::size_t largest(const AlignedVector<double>& values) {
   return at;
 }
 
-// |J|_F^2 column by column. In sum_{i != j} u_i^2 v_j^2 the largest u has a sum of its own, so that
-// no difference loses digits.
+// |J|_F^2 column by column. |u|^2 - u_q^2 of the largest u loses digits, but none that count:
+// |d_m| >= |d_q|, so where d_q + u_q v_q cancels either J_mm or u_m v_q and u_q v_m are as large as
+// u_q v_q.
 void add_columns(const OneTerm& j, std::size_t m, SplitRow& row) {
   const std::size_t n = j.entry.size();
   const auto& left = row.others.left;
   const auto& right = row.others.right;
-  std::size_t q = 0;
-  for (std::size_t i = 1; i < n; ++i) {
-    if (left[i] > left[q]) q = i;
-  }
-  double without_q = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i != q) without_q += left[i];
+    row.left_square += left[i];
     row.right_square += right[i];
   }
-  row.left_square = without_q + left[q];
   const double of_m = square(row.u), scale = square(row.unit), inverse = 1 / row.unit;
   for (std::size_t i = 0; i < n; ++i) {
-    const double rest = i == q ? without_q : row.left_square - left[i];
+    const double others = of_m + scale * (row.left_square - left[i]);
     const double column = i == m ? square(row.entry) + square(row.v) * row.left_square
-                                 : square(j.entry[i] * inverse) + right[i] * (of_m + scale * rest);
+                                 : square(j.entry[i] * inverse) + right[i] * others;
     row.frobenius += column;
     row.lower = std::max(row.lower, column);
   }
