@@ -63,7 +63,6 @@ class DumpSource final : public HeadSource {
   const SourceInfo& info() const override { return info_; }
 
   void describe(Results& results) const override {
-    results.model["positions"] = dump_.length();
     results.model["causal"] = dump_.causal();
     results.model["scale"] = dump_.scale();
     results.model["weights_sha256"] = weights_sha256_;
