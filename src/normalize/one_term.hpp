@@ -1,8 +1,6 @@
 // The norms of Jacobians diag(d) + u v^T in a few passes over the row (docs/mathematics.md 7a).
 #pragma once
 
-#include <utility>
-
 #include "headgauge/normalize.hpp"
 
 namespace headgauge {
