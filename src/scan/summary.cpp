@@ -174,18 +174,27 @@ MaybeLine Summary::critical() const {
     line.say("; the median head comes closest at N = ").whole(*closest).say(" (");
     line.whole(*low).say(" to ").whole(*high).say("; distance / expected ").number(*ratio).say(")");
   }
+  // Without standard errors no head was judged.
+  std::size_t reached = 0;
+  std::size_t judged = 0;
+  for (const HeadName& head : heads_) {
+    const auto n = cell("critical_n_head", head);
+    judged += n.has_value();
+    reached += n.has_value() && !n->is_none;
+  }
   const auto first = best([&](const HeadName& h) -> std::optional<double> {
-    const auto own = cell("critical_fraction_head", h);
-    return own ? std::optional(-own->value) : std::nullopt;
+    const auto n = cell("critical_n_head", h);
+    return n && !n->is_none ? std::optional(-n->value) : std::nullopt;
   });
-  if (first) {
-    std::size_t reached = 0;
-    for (const HeadName& head : heads_) reached += cell("critical_fraction_head", head).has_value();
+  if (judged > 0) {
     line.say("; one by one ")
         .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
-    range().say(", first ").head(*first).say(" (");
+    range();
+  }
+  if (first) {
+    line.say(", first ").head(*first).say(" (");
     line.whole(*cell("critical_n_head", *first)).say(")");
   } else if (const auto widest = largest("mass_90")) {
     line.say("; ").head(widest->head).say(" spreads ").constant("90");

@@ -112,8 +112,9 @@ TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   const auto& notices = part.notices;
   EXPECT_EQ(std::ranges::count(notices,
                                "interrupted: what is of the whole model is left out (critical_n, "
-                               "critical_fraction, critical_ks_d, critical_ks_p, sensitivity_max, "
-                               "forecast_coverage, loss)"),
+                               "critical_fraction, critical_p, closest_n, closest_ratio, "
+                               "closest_n_exponent, critical_n_paper, critical_ks_d, "
+                               "critical_ks_p, sensitivity_max, forecast_coverage, loss)"),
             1);
   for (const char* metric : {"entropy", "distance", "separability", "sensitivity"}) {
     const LabelledArray& found = *part.metric(metric);

@@ -50,7 +50,7 @@ inline Results scanned_results() {
   r.model = {
       {"name", "models/tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}, {"head_dim", 32}};
   r.text = {{"names", {"/texts/moss.txt"}}, {"sha256", {"00ff"}}, {"tokens", {1154}}};
-  r.settings = {{"normalizer", "softmax"}, {"x", "embedding"}, {"seed", 0}, {"critical_max", 128}};
+  r.settings = {{"normalizer", "softmax"}, {"x", "embedding"}, {"seed", 0}, {"critical_max", 128}, {"critical_level", 0.02}};
   r.timings = {{"total_s", 0.4321}};
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
@@ -75,6 +75,10 @@ inline Results scanned_results() {
   r.add_metric("loss", {"length"}, "nats").values = {5.125, 4.3};
   r.add_metric("critical_n", {"length"}, "keys").values = {none, 11};
   r.add_metric("critical_fraction", {"length"}, "1").values = {none, 11.0 / 1024};
+  r.add_metric("closest_n", {"length"}, "keys").values = {none, 29};
+  r.add_metric("closest_n_low", {"length"}, "keys").values = {none, 21};
+  r.add_metric("closest_n_high", {"length"}, "keys").values = {none, 43.5};
+  r.add_metric("closest_ratio", {"length"}, "1").values = {none, .983};
   LabelledArray& g = r.add_metric("sensitivity", {"layer", "head", "temperature", "epsilon"}, "1");
   for (std::size_t h = 0; h < 6; ++h) {
     g.values[(h * 4 + 1) * 2] = .1 * static_cast<double>(h + 1);
