@@ -18,7 +18,6 @@ METRICS = (
     "max_weight",
     "separability",
     "separability_excess",
-    "critical_n_head",
     "tokens_for_error sampler=recent",
     "tokens_for_error sampler=top",
     "horizon",
