@@ -47,7 +47,7 @@ class Dimension {
   Index size_ = 0;
 };
 
-// All labels of a dim in few words: "0-5, 7", "32, 64, 128 and 3 more".
+// Writes all labels of a dim in few words: "0-5, 7", "32, 64, 128 and 3 more".
 std::string labels_text(const Coordinate& labels);
 
 // The places of one label in two dims.
@@ -56,7 +56,7 @@ struct SharedPlace {
   Index second = 0;
 };
 
-// The labels that both have, in the order of the second. A label of the dim `position` stands for
+// Finds the labels that both have, in the order of the second. One of the dim `position` stands for
 // the rows since the label before it, and is shared where both labels are.
 std::vector<SharedPlace> shared_places(const Dimension& first, const Dimension& second);
 
@@ -167,23 +167,23 @@ class LabelledArray {
   std::vector<Index> strides_;
 };
 
-// An array of these dims, all undefined, that has the parts and the meaning of another.
+// Makes an array of these dims, all undefined, with the parts and the meaning of another.
 LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> dims);
 
-// `after` less `before`, cell by cell, with the standard errors of two independent means; undefined
+// Subtracts `before` from `after`, with the standard errors of two independent means; undefined
 // where one of the two is the value that says none was found. UsageError unless they have as many
 // cells.
 LabelledArray difference(const LabelledArray& before, const LabelledArray& after);
 
-// Arrays of the same dims one after the other along one of them, whose labels are joined.
+// Puts arrays of the same dims one after the other along one of them, whose labels are joined.
 LabelledArray concat(std::span<const LabelledArray> arrays, std::string_view dim);
 
-// Arrays side by side along a new dim, with a label for each, that comes after layer and head; a
+// Sets arrays side by side along a new dim, with a label for each, after layer and head; a
 // part that is null, or whose dims are not those of the first, stays undefined. UsageError where
 // there is no first array.
 LabelledArray stack(std::span<const LabelledArray* const> arrays, const Dimension& dim);
 
-// Two arrays of the same names of dims on the labels that they share, written as the second does.
+// Cuts two arrays of the same dims to the labels that they share, written as the second does.
 std::pair<LabelledArray, LabelledArray> align(const LabelledArray& first,
                                               const LabelledArray& second);
 

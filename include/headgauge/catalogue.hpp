@@ -63,29 +63,29 @@ struct Experiment {
   bool random_tokens = false;  // no model, and so no context length
 };
 
-// What a group needs, in words: "the vectors x"; empty where it needs nothing.
+// Says what a group needs: "the vectors x"; empty where it needs nothing.
 std::string_view in_words(MetricGroup::Needs needs);
 
-// All groups, and every metric of headgauge's own, hidden ones too, in the order of the groups.
+// List all groups, and every metric of headgauge's own, hidden ones too, in the groups' order.
 const std::vector<MetricGroup>& metric_groups();
 const std::vector<MetricInfo>& all_metrics();
 const std::vector<Experiment>& experiments();
 
-// The names of the groups that a scan can measure.
+// Names the groups that a scan can measure.
 const std::vector<std::string>& measure_groups();
 
-// The declaration of a metric; null for a name that is not declared, such as that of a metric of a
+// Finds the declaration of a metric; null for a name that is not declared, such as that of one of a
 // user's own. metric_info() throws std::logic_error instead.
 const MetricInfo* find_metric_info(std::string_view name);
 const MetricInfo& metric_info(std::string_view name);
 
-// The experiment that a metric is of, by its name ("gaussian_error_mean"); null for others.
+// Finds the experiment that a metric is of, by its name ("gaussian_error_mean"); null for others.
 const Experiment* find_experiment(std::string_view metric);
 
-// The name of the twin of a metric that is kept by position too.
+// Names the twin of a metric that is kept by position too.
 std::string twin_by_position(std::string_view metric);
 
-// The metric that a flag is judged by; null for an unknown flag.
+// Finds the metric that a flag is judged by; null for an unknown flag.
 const MetricInfo* metric_of_flag(std::string_view flag);
 
 }  // namespace headgauge

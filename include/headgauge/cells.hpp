@@ -25,7 +25,7 @@ struct MetricCell {
 // The index to take along one dim.
 using Pick = std::pair<std::string_view, Index>;
 
-// The cell at these picks; along "length" the last one is taken where none is picked. Nothing where
+// Finds the cell at these picks; takes the last "length" where none is picked. Gives nothing where
 // there is no such metric, a dim of it is not picked, or the cell is undefined.
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
                                     std::initializer_list<Pick> picks);
@@ -39,36 +39,36 @@ struct HeadName {
   std::string text() const { return std::to_string(layer) + "." + std::to_string(head); }
 };
 
-// Every head of which some metric is defined anywhere, layer by layer.
+// Lists every head of which some metric is defined anywhere, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);
 
-// The longest length; nothing if the results have no lengths.
+// Gives the longest length; nothing if the results have no lengths.
 std::optional<int> longest_length(const Results& results);
 
-// The largest N that was searched for critical N at the longest length: a set leaves a key out.
+// Gives the largest N searched for critical N at the longest length: a set leaves a key out.
 std::optional<int> critical_range(const Results& results);
 
-// The place of the label `wanted` along a coordinate of numbers (to 1e-9 relative).
+// Finds the place of the label `wanted` along a coordinate of numbers (to 1e-9 relative).
 std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted);
 
-// The number of a layer or head ("layer", "head"); -1 for a label that is none.
+// Gives the number of a layer or head ("layer", "head"); -1 for a label that is none.
 int head_label(const Results& results, const char* coord, Index place);
 
 // The heads of a pattern as HeadSelection has it, for a diff. Throws UsageError, which names
 // DiffOptions::heads, if a part of it between commas names no head of these results.
 HeadSelection select_heads(const Results& results, const std::string& pattern);
 
-// The index of the top_n that separability is judged at: 20, or the largest below, but not 1, where
+// Finds the top_n that separability is judged at: 20, or the largest below, but not 1, where
 // the ratio is 1 by construction.
 std::optional<Index> judged_top_n(const Results& results);
 
-// "normalizer" or "pattern" in the results of a comparison, else empty.
+// Gives "normalizer" or "pattern" for the results of a comparison, else an empty name.
 std::string intervention_dimension(const Results& results);
 
-// A change as people read it: "-0.0116 ± 0.0036", the error only where there is one.
+// Writes a change as people read it: "-0.0116 ± 0.0036", the error only where there is one.
 std::string with_error(const MetricCell& change);
 
-// A value as people read it: 3 significant digits above 1, 2 decimals below, no exponent.
+// Writes a value as people read it: 3 significant digits above 1, 2 decimals below, no exponent.
 std::string rounded(double value);
 
 }  // namespace headgauge

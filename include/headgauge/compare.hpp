@@ -72,11 +72,11 @@ Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress = nullptr,
                 std::stop_token stop = {});
 
-// The heads that some intervention changes: those with an output_change, or all where there is
+// Lists the heads that some intervention changes: those with an output_change, or all if there is
 // none.
 std::vector<HeadName> changed_heads(const Results& results);
 
-// Which changes of the loss are gains: by more than 1e-4 nats, what rounding could do, and beyond
+// Tells which changes of the loss are gains: over 1e-4 nats, what rounding could do, and beyond
 // chance. Student's t is one-sided with the degrees of freedom of the batches; over all that was
 // tried at the longest length at most 5 % of the gains are there by chance (Benjamini and
 // Hochberg).
@@ -93,7 +93,7 @@ class LossGains {
   double critical_p_ = kUndefined;  // of a gain; undefined where there is none
 };
 
-// Sentences on what was found, most important first: which intervention lowers the loss for sure
+// Says what was found, most important first: which intervention lowers the loss for sure
 // (LossGains), for the model, its layers or its heads.
 std::vector<SummaryLine> summarize_comparison(const Results& results);
 

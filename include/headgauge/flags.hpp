@@ -21,7 +21,7 @@ struct FlagInfo {
 
 const std::vector<FlagInfo>& flag_infos();
 
-// All flags of all heads at the longest length, by layer, head and then in the order of
+// Finds all flags of all heads at the longest length, by layer, head and then in the order of
 // flag_infos(). A flag whose metrics are not in the results is not raised.
 std::vector<Flag> find_flags(const Results& results);
 

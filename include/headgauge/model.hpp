@@ -116,7 +116,7 @@ ModelSummary summarize_model(const Checkpoint& checkpoint);
 // written.
 void write_phantom(const std::string& folder, double strength);
 
-// The model_type values that make_model_source knows.
+// Lists the model_type values that make_model_source knows.
 std::vector<std::string> model_families();
 
 }  // namespace headgauge

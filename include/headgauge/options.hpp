@@ -71,19 +71,19 @@ struct Option {
   std::string key() const;
 };
 
-// The value that it has at the moment: as settings record it, and in words.
+// Give the value that it has at the moment: as settings record it, and in words.
 nlohmann::ordered_json option_setting(const Option& option);
 std::string option_text(const Option& option);
 
 // Records all of them in `settings`, each under its key.
 void write_settings(const std::vector<Option>& options, nlohmann::ordered_json& settings);
 
-// Options that several structs have; `owner` is the struct's name.
+// Make the options that several structs have; `owner` is the struct's name.
 Option normalizer_option(const std::string& owner, std::string& normalizer);
 Option threads_option(const std::string& owner, int& threads);
 Option seed_option(const std::string& owner, std::uint64_t& seed);
 
-// The option of that name; throws std::logic_error where there is none.
+// Finds the option of that name; throws std::logic_error where there is none.
 Option& find_option(std::vector<Option>& options, std::string_view name);
 
 }  // namespace headgauge

@@ -43,10 +43,10 @@ struct ScanOptions {
   MeasureOptions measure;  // its lengths, seed and `changed` are the scan's, whatever they say
 };
 
-// The options that have names, as the command line, settings and documents have them.
+// Lists the options that have names, as the command line, settings and documents have them.
 std::vector<Option> options_of(ScanOptions& options);
 
-// Lengths that "auto" stands for: 32, 64, ... 1024 as far as they fit, plus the text's own length
+// Gives the lengths of "auto": 32, 64, ... 1024 as far as they fit, plus the text's own length
 // if it is under 1024; max_length 0: there is no longest context. Throws BadInputError if the text
 // is too short for any.
 std::vector<int> auto_lengths(Index tokens, Index max_length);
@@ -59,11 +59,11 @@ std::vector<int> auto_lengths(Index tokens, Index max_length);
 Results scan(HeadSource& source, const ScanOptions& options, Progress* progress = nullptr,
              std::stop_token stop = {});
 
-// The metrics that scan() gives of this source, those of own_measures included; by its dims beside
+// Lists the metrics that scan() gives of this source, own_measures included; by its dims beside
 // layer, head and length, and without the twins by position. Throws as scan() does.
 std::vector<MetricInfo> scan_metrics(const ScanOptions& options, const SourceInfo& source);
 
-// What results of scan(), compare(), converge() or simulate() say, in sentences; every number in
+// Says what results of scan(), compare(), converge() or simulate() hold; every number in
 // them is also a Fact. The commands keep it in Results::summary.
 std::vector<SummaryLine> summarize(const Results& results);
 

@@ -57,13 +57,13 @@ class Tokenizer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The text of a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
+// Reads a UTF-8 file, without the byte order mark it may begin with. Throws BadInputError
 // that gives the offset of the first byte that is not UTF-8, or says that the file is empty.
 std::string read_text_file(const std::string& path);
-// The same of bytes that were read already; `path` is for messages.
+// Does the same with bytes that were read already; `path` is for messages.
 std::string parse_text(std::string bytes, const std::string& path);
 
-// The ids of a file of whitespace-separated decimal numbers. Throws BadInputError that gives line
+// Reads a file of whitespace-separated decimal numbers. Throws BadInputError that gives line
 // and column (both from 1, the column in bytes) of what is not a token id, or says that the file
 // is empty.
 std::vector<int> read_token_ids(const std::string& path);
