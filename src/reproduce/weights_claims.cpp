@@ -14,6 +14,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kVanishLow = -1.25, kVanishHigh = -0.8;  // -1 give or take a quarter
+constexpr double kFalling = -1e-6;  // an exponent that is not 0 by rounding
 constexpr double kCoverageMargin = 0.05;
 constexpr double kMiddleN = 20;
 
@@ -43,7 +44,7 @@ Claim weights_vanish(const Results& results) {
     if (!power) continue;
     exponents.push_back(power->value);
     slower += place == Place::outside && power->value > kVanishHigh ? 1 : 0;
-    falling += place_of(*power, -HUGE_VAL, 0) == Place::inside ? 1 : 0;
+    falling += place_of(*power, -HUGE_VAL, kFalling) == Place::inside ? 1 : 0;
   }
   if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
   const auto [least, most] = std::ranges::minmax(exponents);

@@ -58,6 +58,7 @@ TEST(Renamed, ANullBesideTheSphereOrTheExcessKeepsItsName) {
 TEST(Renamed, TheOlderCriticalNIsThePapers) {
   auto json = older();
   json["metrics"]["critical_n"] = {{"dims", {"head"}}, {"unit", "keys"}, {"values", {4, 5}}};
+  json["metrics"]["critical_ks_p"] = json["metrics"]["critical_n"];
   json["metrics"]["critical_fraction"] = json["metrics"]["critical_n"];
   json["metrics"]["critical_n_head"] = json["metrics"]["critical_n"];
   json["metrics"]["critical_fraction_head"] = json["metrics"]["critical_n"];
