@@ -120,7 +120,7 @@ class Files(ScanTest):
                   if m["command"] == "scan"]
         declared = {m["name"]: m["unit"] for m in listed}
         declared |= {m["name"] + "_by_position": m["unit"] for m in listed if m["by_position"]}
-        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks")["metrics"]
+        metrics = self.scan("--expected-draws", "2", "--pattern", "sinks", "--top-share", "0.1,0.5")["metrics"]
         self.assertEqual({name: metric["unit"] for name, metric in metrics.items()}, declared)
 
     def test_json_is_the_file(self) -> None:

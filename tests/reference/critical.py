@@ -145,7 +145,9 @@ def equality_of_heads(heads: list[HeadRatios], seed: int, stream: int) -> Array:
     """p of every N over the heads and over the text, whichever is larger."""
     x = np.stack([head.log_ratio for head in heads])
     p = np.maximum(sign_flip_p(x + EDGE, seed, stream), sign_flip_p(EDGE - x, seed, stream))
-    error = np.nanmean(np.stack([head.error for head in heads]), axis=0)
+    known = ~np.isnan(x)
+    errors = np.stack([head.error for head in heads])
+    error = np.where(known, errors, 0.0).sum(axis=0) / known.sum(axis=0)
     freedom = np.min([head.freedom for head in heads], axis=0)
     text = [equality_p(*of_n) for of_n in zip(np.nanmedian(x, axis=0), error, freedom, strict=True)]
     return np.asarray(np.fmax(p, text))

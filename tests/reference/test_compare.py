@@ -190,23 +190,21 @@ class Scan(unittest.TestCase):
             gains.append(float(np.linalg.norm(softmax(moved) - a)) / 1e-3)
         self.assertAlmostEqual(self.metrics["sensitivity_top2"].values[1, 0], self.mean(gains))
 
-    def test_critical_n_of_a_head(self) -> None:
-        """Every N up to min(L - 1, critical-max) is tried, against this head's own errors."""
+    def test_log_ratios_of_a_head(self) -> None:
+        """Every N up to min(L - 1, critical-max), with the error of the linear part of the ratio."""
         oracle = Oracle(self.documents, self.settings)
         rows = oracle.head_rows(0, 1, [d.points(0, 1) for d in self.documents])
-        gap = rows.values["distance_prefixes"] - rows.values["context_prefixes"]
+        distance = rows.values["distance_prefixes"]
+        context = rows.values["context_prefixes"]
         for most, tried in ((128, 15), (2, 2)):
             oracle.settings = settings_for(self.documents, critical_max=most)
-            seen: list[int] = []
-
-            def note(difference: npt.NDArray[Any], _: npt.NDArray[Any]) -> float:
-                seen.append(len(difference))  # noqa: B023
-                return math.nan
-
-            with mock.patch("tests.reference.oracle.critical_n_head", note):
-                oracle.head_cells(rows)
-            self.assertEqual(seen, [min(7, tried), tried])
-        self.assertEqual(int((~np.isnan(gap[: len(TEXTS[0])])).any(axis=0).sum()), 15)
+            _, prefixes = oracle.head_cells(rows)
+            reach = [len(at_length.ratios.log_ratio) for at_length in prefixes]
+            self.assertEqual(reach, [min(7, tried), tried])
+        whole = oracle.index.up_to(self.settings.longest)
+        chosen = whole & ~np.isnan(distance[:, 0])
+        expected = math.log(distance[chosen, 0].mean() / context[chosen, 0].mean())
+        self.assertAlmostEqual(float(prefixes[-1].ratios.log_ratio[0]), expected)
 
     def test_loss(self) -> None:
         losses = [d.next_token_loss for d in self.documents]

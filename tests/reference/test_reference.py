@@ -10,10 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.reference import brute
-from tests.reference.assembly import whole_model_critical
+from tests.reference.assembly import PrefixAtLength, critical_of_paper
 from tests.reference.averages import RowIndex, position_edges, row_mean
 from tests.reference.coverage import union_coverage, union_independent, union_paper
-from tests.reference.critical import critical_n, critical_n_head, kolmogorov_q, ks_distance, ks_p
+from tests.reference.critical import (
+    EDGE,
+    HeadRatios,
+    closest,
+    closest_sizes,
+    critical_n_paper,
+    equality_of_heads,
+    first_equal,
+    kolmogorov_q,
+    ks_distance,
+    ks_p,
+    sign_flip_p,
+    signed_ranks,
+    upper_tail,
+)
 from tests.reference.distance import SCALARS, distance_rows
 from tests.reference.geometry import Cloud, Points, on_unit_sphere
 from tests.reference.philox import (
@@ -441,9 +455,9 @@ class CriticalN(unittest.TestCase):
         heads = np.arange(16.0)[:, None]
         distance = heads + np.array([[0.0, 10.0, 20.0]])
         context = heads + np.array([[30.0, 20.0, 21.0]])
-        found = critical_n(distance, context, 0.01)
+        found = critical_n_paper(distance, context, 0.01)
         self.assertEqual((found.n, found.d), (3, 1 / 16))
-        found = critical_n(distance[:, :2], context[:, :2], 0.01)
+        found = critical_n_paper(distance[:, :2], context[:, :2], 0.01)
         self.assertEqual((found.n, found.d), (-1, 10 / 16))
 
     def test_level_and_range(self) -> None:
@@ -451,19 +465,59 @@ class CriticalN(unittest.TestCase):
         heads = np.arange(16.0)[:, None]
         distance, context = heads + np.zeros(3), heads + np.array([20.0, 5.0, 0.0])
         p = ks_p(5 / 16, 16, 16)
-        self.assertEqual(critical_n(distance, context, p).n, 2)
-        self.assertEqual(critical_n(distance, context, p * (1.0 + 1e-9)).n, 3)
-        self.assertEqual(critical_n(distance[:, :2], context[:, :2], 2 * p).n, -1)
+        self.assertEqual(critical_n_paper(distance, context, p).n, 2)
+        self.assertEqual(critical_n_paper(distance, context, p * (1.0 + 1e-9)).n, 3)
+        self.assertEqual(critical_n_paper(distance[:, :2], context[:, :2], 2 * p).n, -1)
         for length, most, expected in ((3, 128, 2), (2, 128, -1), (9, 1, -1)):
             settings = Settings([length], [1], [], [], [], critical_max=most, critical_level=p)
-            metrics = whole_model_critical(distance[:, None], context[:, None], settings)
-            self.assertEqual(metrics["critical_n"].values.tolist(), [expected])
+            reach = min(length - 1, most)
+            nothing = HeadRatios(np.zeros(reach), np.zeros(reach), np.zeros(reach))
+            heads = [
+                [PrefixAtLength(d[:reach], c[:reach], nothing)]
+                for d, c in zip(distance, context, strict=True)
+            ]
+            metrics = critical_of_paper(heads, settings)
+            self.assertEqual(metrics["critical_n_paper"].values.tolist(), [expected])
 
-    def test_of_one_head(self) -> None:
-        gap, error = np.array([5.0, -1.0, 0.1]), np.array([1.0, 1.0, 1.0])
-        self.assertEqual(critical_n_head(gap, error), 2.0)
-        self.assertEqual(critical_n_head(gap[:1], error[:1]), -1.0)
-        self.assertTrue(math.isnan(critical_n_head(gap, error * np.nan)))
+    def test_signed_ranks(self) -> None:
+        values = np.array([0.3, -0.1, np.nan, 0.0, -0.3, 2.0])
+        self.assertEqual(signed_ranks(values).tolist(), [2.5, -1.0, 0.0, 0.0, -2.5, 4.0])
+
+    def test_sign_flips(self) -> None:
+        """5 of the 64 signs of the ranks 1 to 6 reach what one minus sign at rank 3 leaves."""
+        column = np.array([1.0, 2.0, -3.0, 4.0, 5.0, 6.0])[:, None]
+        p = float(sign_flip_p(column, 0, 0)[0])
+        self.assertAlmostEqual(p, 5 / 64, delta=3 * math.sqrt(5 / 64 / 2000))
+        both = sign_flip_p(np.concatenate([column, column[::-1]], axis=1), 0, 0)
+        self.assertGreater(both[0], p)
+
+    def test_student(self) -> None:
+        self.assertAlmostEqual(upper_tail(2.0, 10), 0.036694, places=6)
+        self.assertAlmostEqual(upper_tail(-2.0, 10), 1 - 0.036694, places=6)
+
+    def test_first_equal(self) -> None:
+        self.assertEqual(first_equal(np.array([0.5, 0.02, 0.001, 0.0]), 0.01), (3.0, 0.001))
+        self.assertEqual(first_equal(np.array([0.5, np.nan, 0.02]), 0.01), (-1.0, 0.02))
+        self.assertTrue(math.isnan(first_equal(np.array([np.nan]), 0.01)[0]))
+
+    def test_equality_over_heads_and_text(self) -> None:
+        """Twelve heads on the point; the errors of the text decide."""
+        def heads(error: float) -> list[HeadRatios]:
+            small = np.linspace(-1e-3, 1e-3, 12)
+            return [HeadRatios(np.array([x]), np.array([error]), np.array([15.0])) for x in small]
+
+        self.assertLess(equality_of_heads(heads(0.001), 0, 0)[0], 0.002)
+        wide = equality_of_heads(heads(EDGE), 0, 0)[0]
+        self.assertAlmostEqual(wide, upper_tail(1.0, 15), places=9)
+
+    def test_closest(self) -> None:
+        curve = np.array([[-0.3, -0.1, 0.02], [-0.2, 0.0, 0.3], [-0.4, -0.01, 0.1]])
+        self.assertEqual(closest(curve), (2.0, -0.01))
+        curves = [np.repeat(c, 9, axis=0) for c in (curve[:1, :2], curve[:1], curve[1:2])]
+        found = closest_sizes(curves, [16, 64, 256], 0)
+        self.assertEqual(found["closest_n"].tolist(), [2.0, 3.0, 2.0])
+        self.assertEqual(found["closest_n_low"].tolist(), [2.0, 3.0, 2.0])
+        self.assertTrue(math.isnan(float(found["closest_n_exponent"])))
 
 
 class Coverage(unittest.TestCase):
