@@ -15,9 +15,13 @@ from tests.results.schema import validate, validate_text
 DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"))
 ALGORITHMS = ["growing L", "growing N", "critical N", "separability", "sensitivity"]
 PAPER_SECONDS = [24 * 60, 37 * 60, 17 * 3600 + 4 * 60, 7 * 60, 60]
-LIMITS = {"distance_grows_linearly", "bound_is_safe_but_conservative", "returns_diminish",
-          "critical_n_is_small", "separability_settles", "sensitivity_follows_temperature",
-          "sensitivity_falls_by_two_orders"}
+THEOREMS = {"distance_bound_is_safe", "gradient_bound_is_safe"}
+LIMITS = THEOREMS | {
+    "weights_vanish", "distance_grows_linearly", "distance_bound_is_conservative",
+    "returns_diminish", "critical_n_is_small", "critical_n_grows_sublinearly",
+    "proportional_margin_collapses", "proportional_separability_falls", "separability_settles",
+    "coverage_is_independent", "gradient_is_within_quarter", "sensitivity_follows_temperature",
+    "sensitivity_falls_by_two_orders"}
 TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
           "ball_rate", "hardmax_is_logarithmic", "model_rates",
           "model_slower_heads_see_further"}
@@ -36,7 +40,8 @@ class Limits(CommandTest):
         self.assertEqual(sorted(p.name for p in folder.iterdir()),
                          ["figures", "heads.csv", "report.html", "results.json"])
         drawn = {p.stem for p in (folder / "figures").iterdir()}
-        self.assertLessEqual({"paper-2a", "paper-2b", "paper-2c", "paper-3", "paper-4", "costs"}, drawn)
+        self.assertLessEqual({"paper-2a", "paper-2b", "paper-2c", "paper-corollary-2",
+                              "paper-corollary-2-separability", "paper-3", "paper-4", "costs"}, drawn)
         self.assertIn(f"figures ({len(drawn)} SVG files)", done.out)
         results = validate(folder / "results.json")
         settings = results["settings"]
@@ -50,12 +55,14 @@ class Limits(CommandTest):
         self.assertEqual({claim["name"] for claim in results["claims"]}, LIMITS)
         for claim in results["claims"]:
             self.assertEqual(claim["paper"], "A")
-            self.assertNotEqual(claim["verdict"], "cannot tell", claim)
+            self.assertNotEqual(claim["verdict"], "not tested", claim)
+            self.assertEqual(claim.get("theorem", False), claim["name"] in THEOREMS)
             # What was measured is on the screen, as it stands in the file.
             printed = " ".join(done.out.split())
             self.assertIn(" ".join(claim["measured"].split()), printed)
-        # Safe is a theorem.
-        self.assertEqual(verdicts(results)["bound_is_safe_but_conservative"], "holds")
+        for name in THEOREMS:
+            self.assertEqual(verdicts(results)[name], "holds")
+        self.assertIn("a theorem: this checks the code", " ".join(done.out.split()))
         self.check_facts(results)
         self.check_costs(results, done)
 
@@ -82,8 +89,12 @@ class Limits(CommandTest):
                 for l, (b, d) in enumerate(zip(bound, distance)):
                     last = l + 1 == len(coords["length"])
                     factors += [b[i] / d[i] for i in range(len(d)) if last or i == five]
-        self.assertEqual(facts["bound_is_safe_but_conservative"]["cells"], len(factors))
-        self.assertEqual(facts["bound_is_safe_but_conservative"]["factor_least"], min(factors))
+        self.assertEqual(facts["distance_bound_is_safe"]["cells"], len(factors))
+        self.assertEqual(facts["distance_bound_is_conservative"]["factor_least"], min(factors))
+        for name in ("closest_n", "closest_n_low", "closest_ratio_high", "critical_n_paper"):
+            self.assertEqual(facts["critical_n_is_small"][name], metrics[name]["values"][-1], name)
+        self.assertEqual(facts["critical_n_grows_sublinearly"]["exponent"],
+                         metrics["closest_n_exponent"]["values"])
 
     def check_costs(self, results: dict, done) -> None:
         self.assertEqual(results["coords"]["algorithm"], ALGORITHMS)
@@ -100,9 +111,9 @@ class Limits(CommandTest):
         done = self.succeed("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
         self.assertIn("the paper's contexts go to 1024; model or text end at 128", done.err)
         found = verdicts(validate(self.folder / "out/results.json"))
-        self.assertEqual(found["critical_n_is_small"], "cannot tell", "8 heads")
-        self.assertEqual(found["returns_diminish"], "cannot tell")
-        self.assertEqual(found["distance_grows_linearly"], "cannot tell", "32, 64, 128")
+        self.assertEqual(found["critical_n_is_small"], "not tested", "8 heads")
+        self.assertEqual(found["returns_diminish"], "not tested")
+        self.assertEqual(found["distance_grows_linearly"], "not tested", "32, 64, 128")
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
@@ -190,7 +201,7 @@ class Tokens(CommandTest):
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)
         for name in ("model_rates", "model_slower_heads_see_further"):
-            self.assertEqual(found[name], "cannot tell")
+            self.assertEqual(found[name], "not tested")
         self.assertEqual(results["model"]["family"], "synthetic")
 
     def test_an_interrupted_run_goes_on(self) -> None:
