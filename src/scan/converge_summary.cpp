@@ -4,9 +4,12 @@
 #include <optional>
 
 #include "convergence/budget.hpp"
+#include "headgauge/changes.hpp"
 #include "headgauge/converge.hpp"
 #include "results/summary_line.hpp"
 #include "scan/converge_output.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -56,7 +59,9 @@ class Sentences {
     return best;
   }
 
-  Line& heads(Line& line) const { return line.whole({Line::Kind::heads}, static_cast<double>(heads_.size())); }
+  Line& heads(Line& line) const {
+    return line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
+  }
 
   MaybeLine horizons() const {
     const auto widest = extreme("horizon", 1), narrowest = extreme("horizon", -1);
@@ -77,19 +82,25 @@ class Sentences {
   MaybeLine rates() const {
     const auto slowest = extreme("rate_covariance", -1);
     if (!slowest) return {};
-    int below = 0, judged = 0;
+    std::vector<double> p_of_slower;
     for (const HeadName& head : heads_) {
       const auto rate = cell("rate_covariance", head), predicted = cell("rate_predicted", head);
-      if (!rate || !predicted) continue;
-      ++judged;
-      below += rate->value + 2 * rate->standard_error < predicted->value ? 1 : 0;
+      if (!rate || !predicted || std::isnan(rate->standard_error)) continue;
+      const double freedom = rate->degrees_of_freedom;
+      p_of_slower.push_back(
+          t_test({rate->value, rate->standard_error, std::isnan(freedom) ? kKnownError : freedom},
+                 predicted->value, Tail::below)
+              .p);
     }
+    const auto judged = static_cast<double>(p_of_slower.size());
+    const auto below = static_cast<double>(std::ranges::count_if(
+        adjusted_p_values(p_of_slower), [](double p) { return p <= kFalseDiscoveries; }));
     Line line;
     line.say("The covariance of the outputs settles slowest in ").head(slowest->head);
     line.say(", at a rate of ").number(slowest->cell);
     if (judged > 0) {
       line.say("; ").derived(below).say(" of ").derived(judged);
-      line.say(" heads are slower than their horizon predicts");
+      line.say(" heads are shown to be slower than their horizon predicts");
     }
     return line.say(".").done();
   }
@@ -114,7 +125,7 @@ class Sentences {
     if (!full || !kept || !most) return {};
     Line line;
     line.say("The key-value cache takes ").whole(*full).say(" bytes per token; kept to these ");
-    line.say("budgets ").whole(*kept).say(", ");
+    line.say("budgets (what that does to the loss was not tried) ").whole(*kept).say(", ");
     line.derived(100 * kept->value / full->value).say(" % of it");
     if (fewest->head.text() == most->head.text()) return line.say(".").done();
     line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);

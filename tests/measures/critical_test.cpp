@@ -150,10 +150,14 @@ TEST(Critical, GrowthOfTheClosestSize) {
 
 // N goes no further than L - 1: rows with n > N must exist.
 TEST(Critical, SearchesBelowTheLength) {
-  const Results results = derived_critical(FakeLayer(meeting_at(12)), {4, 64});
-  EXPECT_EQ(results.at("critical_n", {0}), -1.0);
-  EXPECT_EQ(results.at("closest_n", {0}), 3.0);
-  EXPECT_EQ(results.at("critical_n", {1}), 11.0);
+  const Results results = derived_critical(FakeLayer(meeting_at(12)), {1, 4, 64});
+  // A single key has no set that leaves one out.
+  EXPECT_TRUE(std::isnan(results.at("critical_n", {0})));
+  EXPECT_TRUE(std::isnan(results.at("closest_n", {0})));
+  EXPECT_TRUE(std::isnan(results.at("critical_n_head", {0, 0, 0})));
+  EXPECT_EQ(results.at("critical_n", {1}), -1.0);
+  EXPECT_EQ(results.at("closest_n", {1}), 3.0);
+  EXPECT_EQ(results.at("critical_n", {2}), 11.0);
 }
 
 // Worlds of heads whose curves over N rise to a peak, `slope` per N; `peak` is the center over

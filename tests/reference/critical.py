@@ -101,7 +101,7 @@ def sign_flip_p(above: Array, seed: int, stream: int) -> Array:
     reached = np.ones(x.shape[1])
     for flip in range(FLIPS):
         drawn = signs(seed, stream, flip, len(x)) @ scaled
-        reached += drawn.max() >= found * (1 - 1e-12)
+        reached += drawn.max() >= found - 1e-9
     p = np.where(norm > 0, reached / (FLIPS + 1), 1.0)
     return np.asarray(np.where((~np.isnan(above)).sum(axis=0) >= 2, p, np.nan))
 

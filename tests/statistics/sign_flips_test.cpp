@@ -33,6 +33,16 @@ TEST(SignFlips, IsTheShareOfAllSigns) {
   EXPECT_EQ(found, sign_flip_tests(columns({{11, 12, 7, 14, 15, 16}}), 10, Tail::above, options));
 }
 
+// Flips whose sum of ranks is the same count, though it is added up in another order: of 2^10 signs
+// of 1 to 10 those whose minus signs sum to 10 or less are 43.
+TEST(SignFlips, EqualSumsCount) {
+  SignFlipOptions options;
+  options.flips = 20000;
+  const double p =
+      sign_flip_tests(columns({{1, 2, 3, 4, 5, 6, 7, 8, 9, -10}}), 0, Tail::above, options)[0];
+  EXPECT_NEAR(p, 43.0 / 1024, 3 * std::sqrt(43.0 / 1024 / 20000));
+}
+
 TEST(SignFlips, AdjustsForAllColumns) {
   const std::vector<double> first{1, 2, -3, 4, 5, 6}, second{1, -2, 3, 4, -1, 2};
   const double alone = sign_flip_tests(columns({first}), 0, Tail::above)[0];
@@ -50,6 +60,7 @@ TEST(SignFlips, LeavesOutWhatIsMissing) {
   EXPECT_TRUE(std::isnan(found[1]));
   EXPECT_EQ(found[2], 1.0);
   EXPECT_TRUE(std::isnan(sign_flip_tests(columns({{1}}), 0, Tail::above)[0]));
+  EXPECT_TRUE(sign_flip_tests(Matrix<double>(4, 0), 0, Tail::above).empty());
   EXPECT_THROW(sign_flip_tests(columns({{1, 2}}), 0, Tail::both), UsageError);
 }
 
