@@ -11,6 +11,8 @@ namespace headgauge {
 namespace {
 
 const double kEdge = std::log1p(kEqualityMargin);
+// Where one of the two is 0, or is so by rounding, they are this far apart.
+constexpr double kFarApart = 20;
 
 // The standard error of log(distance / context) by its slopes, the covariance of the two means
 // being that which the error of their difference leaves.
@@ -69,9 +71,12 @@ PairedMeans paired_means(std::span<const LayerStatistics* const> layers,
       const Estimate context = at(metrics.context);
       means.distance(h, k) = distance.value;
       means.context(h, k) = context.value;
-      if (!(distance.value > 0) || !(context.value > 0)) continue;
-      means.log_ratio(h, k) = std::log(distance.value / context.value);
-      means.error(h, k) = error_of_log_ratio(distance, context, at(metrics.excess));
+      if (!(distance.value > 0) && !(context.value > 0)) continue;
+      const double ratio = std::log(distance.value / context.value);
+      means.log_ratio(h, k) = std::clamp(ratio, -kFarApart, kFarApart);
+      means.error(h, k) = std::abs(ratio) < kFarApart
+                              ? error_of_log_ratio(distance, context, at(metrics.excess))
+                              : 0;
       means.freedom(h, k) = distance.degrees_of_freedom;
     }
   }

@@ -14,7 +14,7 @@ namespace headgauge {
 struct PairedMeans {
   Matrix<double> distance;
   Matrix<double> context;
-  Matrix<double> log_ratio;  // log(distance / context); undefined where either is 0
+  Matrix<double> log_ratio;  // log(distance / context), from -20 to 20; undefined where both are 0
   Matrix<double> error;      // of log_ratio, from the batches of rows; undefined without batches
   Matrix<double> freedom;    // of that error
 

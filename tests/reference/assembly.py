@@ -92,8 +92,8 @@ def critical_metrics(
     curves = [
         np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))
     ]
-    for name, values in closest_sizes(curves, lengths, settings.seed).items():
-        metrics[name] = Metric(dims_of(name), np.asarray(values))
+    for name, (values, doubt) in closest_sizes(curves, lengths, settings.seed).items():
+        metrics[name] = Metric(dims_of(name), np.asarray(values), doubt=np.asarray(doubt))
     own = {k: np.full((*shape, len(lengths)), np.nan) for k in ("n", "closest", "ratio", "error")}
     for where, head in prefixes.items():
         for place, at_length in enumerate(head):

@@ -15,6 +15,7 @@ from tests.reference.philox import philox4x32
 Array = npt.NDArray[Any]
 
 EDGE = math.log(1.05)
+FAR_APART = 20.0
 FLIPS = 2000
 RESAMPLES = 2000
 FEWEST_HEADS = 8
@@ -115,6 +116,8 @@ def equality_p(value: float, error: float, freedom: float) -> float:
     """The larger p of two one-sided t tests of a log ratio against the edges."""
     if math.isnan(error) or math.isnan(value):
         return math.nan
+    if error == 0:
+        return 0.0 if abs(value) < EDGE else 1.0
     return max(upper_tail((value + EDGE) / error, freedom), upper_tail((EDGE - value) / error, freedom))
 
 
@@ -172,22 +175,34 @@ def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool])
     return [figure for n, middle in found for figure in (n, math.exp(middle))] + [slope]
 
 
-def closest_sizes(curves: list[Array], lengths: list[int], seed: int) -> dict[str, Array]:
-    """closest_n, closest_ratio and closest_n_exponent, each with its interval."""
+def closest_sizes(
+    curves: list[Array], lengths: list[int], seed: int
+) -> dict[str, tuple[Array, Array]]:
+    """closest_n, closest_ratio and closest_n_exponent, each with its interval.
+
+    Beside each figure stands how far it may be off: what is closest jumps where two N are nearly
+    equally close, and so the end of an interval may lie where 1 % of the resamples more or less do.
+    """
     units = len(curves[0])
     inside = [closest(curve)[0] < curve.shape[1] for curve in curves]
     whole = np.asarray(closest_figures(curves, lengths, inside))
     low, high = np.full_like(whole, np.nan), np.full_like(whole, np.nan)
+    of_low, of_high = np.zeros_like(whole), np.zeros_like(whole)
     if units >= FEWEST_HEADS:
         drawn = []
         for resample in range(RESAMPLES):
             picked = words(seed, BOOTSTRAP, BOOTSTRAP_STREAM, resample, (units + 3) // 4)[:units]
             chosen = (picked * np.uint64(units) >> np.uint64(32)).astype(np.int64)
             drawn.append(closest_figures([curve[chosen] for curve in curves], lengths, inside))
-        low, high = np.percentile(np.asarray(drawn), [2.5, 97.5], axis=0)
-    named: dict[str, Array] = {}
-    for suffix, figures in (("", whole), ("_low", low), ("_high", high)):
-        named[f"closest_n{suffix}"] = figures[0:-1:2]
-        named[f"closest_ratio{suffix}"] = figures[1:-1:2]
-        named[f"closest_n_exponent{suffix}"] = figures[-1]
+        known = np.asarray(drawn)
+        below, low, above = np.nanpercentile(known, [1.5, 2.5, 3.5], axis=0)
+        of_low = np.nan_to_num(above - below)
+        below, high, above = np.nanpercentile(known, [96.5, 97.5, 98.5], axis=0)
+        of_high = np.nan_to_num(above - below)
+    named = {}
+    ends = (("", whole, 0 * whole), ("_low", low, of_low), ("_high", high, of_high))
+    for suffix, figures, doubt in ends:
+        for name, part in (("closest_n", slice(0, -1, 2)), ("closest_ratio", slice(1, -1, 2))):
+            named[name + suffix] = figures[part], np.nan_to_num(doubt[part])
+        named[f"closest_n_exponent{suffix}"] = figures[-1], np.nan_to_num(doubt[-1])
     return named

@@ -23,7 +23,7 @@ from tests.reference.coverage import (
     union_independent,
     union_paper,
 )
-from tests.reference.critical import HeadRatios
+from tests.reference.critical import FAR_APART, HeadRatios
 from tests.reference.dispersion import dispersion
 from tests.reference.distance import distance_rows
 from tests.reference.geometry import Cloud, Points
@@ -184,8 +184,9 @@ class Oracle:
             linear = distance[:, :reach] / of_distance.value - context[:, :reach] / of_context.value
             ratio = np.log(of_distance.value / of_context.value)
         error = row_mean(linear, self.index, chosen).stderr
-        freedom = batch_count(linear, self.index, chosen) - 1.0
-        ratios = HeadRatios(np.where(np.isfinite(ratio), ratio, np.nan), error, freedom)
+        error = np.where(np.abs(ratio) < FAR_APART, error, 0.0)
+        freedom = batch_count(distance[:, :reach], self.index, chosen) - 1.0
+        ratios = HeadRatios(np.clip(ratio, -FAR_APART, FAR_APART), error, freedom)
         return PrefixAtLength(of_distance.value, of_context.value, ratios)
 
     def dispersion_cells(self, rows: HeadRows) -> Cells:
