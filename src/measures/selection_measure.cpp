@@ -38,8 +38,11 @@ std::vector<T> distinct(std::vector<T> values) {
 SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   SelectionPlan plan;
   if (groups.proportion) {
+    if (options.lengths.empty()) {
+      throw UsageError(fault("MeasureOptions::top_share", "lengths beside it", "none", ""));
+    }
     plan.shares = distinct(options.top_share);
-    plan.longest = options.lengths.empty() ? 2 : std::max(options.lengths.back(), 2);
+    plan.longest = std::max(options.lengths.back(), 2);
     plan.bounds = false;
     plan.unit_sphere = options.unit_sphere;
     plan.seed = options.seed;
@@ -350,11 +353,11 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
   const Index sizes = plan.count();
   // At worst all tokens are distinct.
   std::size_t bytes = Gram::bytes(longest, longest, dimension, kGramLimit);
-  if (groups.separability) {
+  if (groups.separability && !groups.proportion) {
     bytes += Gram::bytes(longest, longest, dimension, kGramLimit);
     bytes += longest * dimension * sizeof(float);
   }
-  if (plan.distance) bytes += CrossDistance::bytes(longest, longest);
+  if (plan.distance && plan.bounds) bytes += CrossDistance::bytes(longest, longest);
   // Columns of a block: weights, ranks, projections and stored sums; then the members of its rows.
   const Index rows = std::clamp<Index>((Index{1} << 18) / std::max<Index>(longest, 1), 16, 64);
   const Index floats = rows * longest * (6 + sizes) +

@@ -54,7 +54,7 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
   const WilcoxonTest paired = wilcoxon_test(ratios);
   claim.facts.push_back({"paired_p_there", paired.p});
   return fmt::format(
-      "{}: at N = {} the ratio of the median head is {:.3f} and a paired test has p = "
+      "{}: at N = {} the median ratio is {:.3f} and a paired test has p = "
       "{:.2g}.",
       text, sizes[static_cast<std::size_t>(below)], std::exp(median(ratios)), paired.p);
 }
@@ -75,9 +75,9 @@ Claim critical_n_is_small(const Results& results) {
       "L "
       "(critical_n, paired tests over heads and over the text at settings.critical_level). Does "
       "not "
-      "hold where the interval of closest_n is above it and no N below was shown, or where that of "
-      "closest_ratio leaves out all of 0.95 to 1.05 and {} L was searched. Cannot tell with fewer "
-      "than {} heads, or where that is less than {} keys.",
+      "hold where the 95 % interval of closest_ratio leaves out all of 0.95 to 1.05, so that no N "
+      "makes them equal, and {} L was searched; else cannot tell. Not tested with fewer than {} "
+      "heads, or where that is less than {} keys.",
       kCriticalShare, kCriticalShare, kFewestHeads, kFewestKeys);
   const auto cell = find_cell(results, "critical_n", {});
   const auto p = find_cell(results, "critical_p", {});
@@ -104,7 +104,7 @@ Claim critical_n_is_small(const Results& results) {
   claim.verdict = Verdict::cannot_tell;
   if (cell->value > 0 && cell->value < limit) {
     claim.verdict = Verdict::holds;
-  } else if (low >= limit || (never && *searched >= limit)) {
+  } else if (never && *searched >= limit) {
     claim.verdict = Verdict::does_not_hold;
   }
   double own = 0;
@@ -115,7 +115,7 @@ Claim critical_n_is_small(const Results& results) {
   }
   const std::string what =
       cell->value > 0
-          ? fmt::format("The heads are shown to be equal from N = {} of L = {} on, {:.1f} %",
+          ? fmt::format("The heads are first shown to be equal at N = {} of L = {}, {:.1f} %",
                         cell->value, *longest, 100 * cell->value / *longest)
           : fmt::format("No N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
                         *longest, 100.0 * *searched / *longest);
@@ -135,7 +135,8 @@ Claim critical_n_is_small(const Results& results) {
                  {"heads", static_cast<double>(heads.size())},
                  {"heads_below", own}};
   claim.measured = fmt::format(
-      "{}; the median head comes closest at N = {} ({} to {}), with a ratio of {:.3f} ({} to {}), "
+      "{}; the median over the heads is closest at N = {} ({} to {}), with a ratio of {:.3f} ({} "
+      "to {}), "
       "and one by one {} of {} heads get there below 6 %. {}",
       what, shown(closest), shown(low), shown(high), ratio, shown(ratio_low), shown(ratio_high),
       own, heads.size(), by_the_papers_test(results, heads, claim));
@@ -147,12 +148,13 @@ Claim critical_n_grows_sublinearly(const Results& results) {
                          "Critical N grows more slowly than the context length.");
   claim.reading =
       "Of closest_n, the N at which the median head's distance comes closest to its expected one: "
-      "it is there in every model, whether the two become equal or not.";
+      "it is there in every model, whether the two become equal or not. The interval is that of "
+      "the "
+      "heads alone: of one text, and of means over all rows up to L, which overlap.";
   claim.test =
       "The exponent of closest_n against L over all lengths whose closest_n is not the largest N "
       "searched, 3 or more: holds where its 95 % interval, by bootstrap over heads, is below 1, "
-      "does "
-      "not where it is not below 1 anywhere.";
+      "does not hold where all of it is 1 or above.";
   const auto exponent = find_cell(results, "closest_n_exponent", {});
   const auto low = find_cell(results, "closest_n_exponent_low", {});
   const auto high = find_cell(results, "closest_n_exponent_high", {});

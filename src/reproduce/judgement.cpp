@@ -10,8 +10,10 @@
 namespace headgauge {
 
 const char* const kVotingRule =
-    "Holds where 3/4 of the heads that can be judged do so; cannot tell where fewer than half of "
-    "all heads, or fewer than 4, can be judged. A head's interval is one of 95 % (Student's t).";
+    "Holds where 3/4 of all heads do so, does not hold where fewer would even if all undecided "
+    "ones "
+    "did; else, or with fewer than 4 decided heads, cannot tell. A head's interval is one of 95 % "
+    "(Student's t).";
 
 MeanWithError mean_of(const Estimate& estimate) {
   const double freedom = estimate.degrees_of_freedom;
@@ -48,8 +50,9 @@ void HeadVotes::add(Place place) {
 }
 
 Verdict HeadVotes::verdict() const {
-  if (judged() < kFewestVotes || 2 * judged() < all()) return Verdict::cannot_tell;
-  return yes >= kMostHeads * judged() ? Verdict::holds : Verdict::does_not_hold;
+  if (judged() < kFewestVotes) return Verdict::cannot_tell;
+  if (yes >= kMostHeads * all()) return Verdict::holds;
+  return yes + open < kMostHeads * all() ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
 Claim claim_of(std::string paper, std::string name, std::string figure, std::string statement) {

@@ -31,8 +31,7 @@ Verdict verdict_of(Place place);
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y);
 
 // How many heads do as a claim says. A claim about heads holds of a model where three quarters of
-// them do; heads that their own test leaves open have no vote, and where fewer than half of all, or
-// fewer than 4, have one, it cannot be decided.
+// them do, and does not hold where fewer would even if all that their own test leaves open did.
 struct HeadVotes {
   int yes = 0, no = 0, open = 0;
   void add(Place place);
@@ -43,7 +42,7 @@ struct HeadVotes {
 inline constexpr double kMostHeads = 0.75;
 inline constexpr int kFewestVotes = 4;
 
-// "holds of a model where it holds of 3/4 of the heads ...", for Claim::test.
+// The same in words, for Claim::test.
 extern const char* const kVotingRule;
 
 // A claim before its test.

@@ -18,18 +18,17 @@ constexpr double kCollapse = -0.1;    // an exponent below
 constexpr double kFromContext = 128;  // a tenth of fewer keys are a handful
 constexpr double kNoFall = -0.02;     // of a share of the set: nothing worth the name
 
-// Over the heads: a metric in the first bin from kFromContext on and in the last, and their paired
-// difference.
+// Over the heads: a metric in the first bin whose rows have kFromContext keys or more, and in the
+// last.
 struct FirstAndLast {
   std::vector<double> first, last;
-  double change() const { return mean_with_error(last).value - mean_with_error(first).value; }
 };
 FirstAndLast first_and_last(const Results& results, const std::string& metric, Index share) {
   FirstAndLast found;
   for (const HeadName& head : measured_heads(results)) {
     if (windowed(results, head)) continue;
     const Growth growth = growth_of(results, metric, head, {"top_share", share});
-    const auto from = std::ranges::lower_bound(growth.context, kFromContext / 2);
+    const auto from = std::ranges::lower_bound(growth.context, kFromContext);
     const auto place = from - growth.context.begin();
     if (place + 1 >= std::ssize(growth.value)) continue;
     found.first.push_back(growth.value[place]);
@@ -101,9 +100,11 @@ Claim proportional_separability_falls(const Results& results) {
       "Of separability above that of the same weights permuted among the keys "
       "(separability_excess_at_share): what falls with L by itself is not selection's.";
   claim.test = fmt::format(
-      "At N = {} L, between the first bin of rows from L = {:g} on and the last, paired over the "
-      "heads (Student's t, 95 %): holds where the change of the mean excess is below 0, does not "
-      "where it is above {}, else cannot tell. Heads with a window below L are left out.",
+      "At N = {} L, between the first bin of rows of {:g} keys or more and the last, paired over "
+      "the "
+      "heads (Student's t, 95 %): holds where the interval of the change of the mean excess is "
+      "below "
+      "{}, does not where it is above, else cannot tell. Heads with a window below L are left out.",
       kShare, kFromContext, kNoFall);
   const auto shares = numbers(results, "top_share");
   const auto judged = find_label(results, "top_share", kShare);
@@ -117,7 +118,7 @@ Claim proportional_separability_falls(const Results& results) {
   const TTest change = paired_t_test(found.last, found.first);
   const Interval interval =
       t_interval({change.difference, change.standard_error, change.degrees_of_freedom});
-  claim.verdict = interval.high < 0        ? Verdict::holds
+  claim.verdict = interval.high < kNoFall  ? Verdict::holds
                   : interval.low > kNoFall ? Verdict::does_not_hold
                                            : Verdict::cannot_tell;
   claim.measured = fmt::format(

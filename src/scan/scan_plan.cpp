@@ -72,7 +72,7 @@ void resolve_details(MeasureOptions& measure) {
 std::string needs_of_groups() {
   using enum MetricGroup::Needs;
   std::vector<std::string> needs;
-  for (const auto what : {x, loss, intervention}) {
+  for (const auto what : {x, shares, loss, intervention}) {
     std::vector<std::string> names;
     for (const MetricGroup& group : metric_groups()) {
       if (group.needs == what) names.push_back(group.name);

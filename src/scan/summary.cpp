@@ -145,35 +145,35 @@ MaybeLine Summary::outlook() const {
   return line.number(*share, 100).say(" % of the heads).").done();
 }
 
+// Where the median over the heads is closest, of N up to those searched.
+void Summary::closest(int searched, Line& line) const {
+  const auto n = find_cell(results_, "closest_n", {});
+  const auto low = find_cell(results_, "closest_n_low", {});
+  const auto high = find_cell(results_, "closest_n_high", {});
+  const auto ratio = find_cell(results_, "closest_ratio", {});
+  if (!n || !low || !high || !ratio) return;
+  line.say("; the median over the heads is closest at N = ").whole(*n).say(" (");
+  line.whole(*low).say(" to ").whole(*high).say(high->value >= searched ? " or more" : "");
+  line.say("; ").number(*ratio).say(" of it)");
+}
+
 MaybeLine Summary::critical() const {
   if (!critical_n_can_be_shown(results_, heads_.size())) return std::nullopt;
   const auto whole = find_cell(results_, "critical_n", {});
   const auto searched = critical_range(results_);
   if (!whole || !searched) return std::nullopt;
   Line line;
-  const auto range = [&]() -> Line& {
-    return line.say("N = ").whole({Line::Kind::critical_range}, *searched);
-  };
   const auto share = find_cell(results_, "critical_fraction", {});
-  length(line.say("At ")).say(", over all heads, ");
+  length(line.say("At "))
+      .say(", over all heads, the distance is shown to be the expected one within ");
+  line.constant("5").say(" % at ");
   if (share) {
-    const bool one = whole->value == 1;
-    line.say("the top ").whole(*whole).say(one ? " key (" : " keys (");
-    line.number(*share, 100).say(one ? " %) is" : " %) are");
+    line.say("N = ").whole(*whole).say(" first (").number(*share, 100).say(" %; ");
   } else {
-    line.say("no top-N set up to ");
-    range().say(" is");
+    line.say("no N up to ").whole({Line::Kind::critical_range}, *searched).say(" (");
   }
-  line.say(" shown to carry the context vector within ").constant("5");
-  line.say(" % (critical N, reading \"context\")");
-  const auto closest = find_cell(results_, "closest_n", {});
-  const auto low = find_cell(results_, "closest_n_low", {});
-  const auto high = find_cell(results_, "closest_n_high", {});
-  const auto ratio = find_cell(results_, "closest_ratio", {});
-  if (closest && low && high && ratio) {
-    line.say("; the median head comes closest at N = ").whole(*closest).say(" (");
-    line.whole(*low).say(" to ").whole(*high).say("; distance / expected ").number(*ratio).say(")");
-  }
+  line.say("critical N, reading \"context\")");
+  closest(*searched, line);
   // Without standard errors no head was judged.
   std::size_t reached = 0;
   std::size_t judged = 0;
@@ -191,7 +191,7 @@ MaybeLine Summary::critical() const {
         .whole({Line::Kind::heads_with, "critical_n_head"}, static_cast<double>(reached));
     line.say(" of ").whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     line.say(reached == 1 ? " heads gets there by " : " heads get there by ");
-    range();
+    line.say("N = ").whole({Line::Kind::critical_range}, *searched);
   }
   if (first) {
     line.say(", first ").head(*first).say(" (");

@@ -81,6 +81,7 @@ class Summary {
     line.whole({Line::Kind::heads}, static_cast<double>(heads_.size()));
     return line.say(heads_.size() == 1 ? " head " : " heads ").say(n == 1 ? one : many);
   }
+  void closest(int searched, Line& line) const;
   // A head that selects by content or place: neither flat nor resting on the first token.
   bool sharp(const HeadName& head) const {
     const double entropy = value("entropy_normalized", head);

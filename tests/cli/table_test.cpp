@@ -63,8 +63,9 @@ sep.     The share of the N selected keys that stand apart from every other key;
          to 0.85.
 rand.    What the same weights give on the same vectors when it does not matter which key has which
          weight; from every second row.
-crit.    The first N whose largest keys alone carry the head's context vector within 5 % (reading
-         “context”), as tests over the batches of its rows show, each N by itself.
+crit.    The first N at which the head's distance is shown to be its expected one within 5 %
+         (reading “context”), each N tested by itself over its rows. The paper takes it that these
+         keys carry its context.
 
 disp     dispersed, 1 head: entropy above 0.95 of its maximum
 coll     collapsed, 2 heads: entropy below 0.05 of its maximum

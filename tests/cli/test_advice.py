@@ -14,6 +14,9 @@ DEMO = (str(ROOT / "demo/model"), "--text", str(ROOT / "demo/text.txt"), "--meas
 FOLLOWED = (
     (("--layers", "4,5"), "sinks:sinks=4,window=296", 0.0003),
     (("--layers", "4,5"), "sinks:sinks=4,window=60", -0.006),
+    (("--layers", "0,1"), "sinks:sinks=4,window=296", -0.0110),
+    (("--layers", "0,1"), "sinks:sinks=4,window=60", 0.110),
+    (("--heads", "0.0"), "sinks:sinks=4,window=60", -0.0071),
     (("--heads", "4.1"), "sinks:sinks=4,window=42", -0.0013),
     (("--heads", "1.3,2.1"), "sinks:sinks=4,window=60", 0.014),
     (("--heads", "1.3,2.1"), "topk:k=16", -0.0004),

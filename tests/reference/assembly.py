@@ -100,6 +100,8 @@ def critical_metrics(
             ratios, cell = at_length.ratios, (*where, place)
             own["n"][cell] = first_equal(ratios.p(), settings.critical_level)[0]
             own["closest"][cell], middle = closest(ratios.log_ratio[None, :])
+            if np.isnan(middle):
+                continue
             own["ratio"][cell] = np.exp(middle)
             own["error"][cell] = np.exp(middle) * ratios.error[int(own["closest"][cell]) - 1]
     dims = dims_of("critical_n_head")

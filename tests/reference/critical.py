@@ -95,6 +95,8 @@ def signed_ranks(values: Array) -> Array:
 
 def sign_flip_p(above: Array, seed: int, stream: int) -> Array:
     """The p of each column that its center is not above 0, adjusted for all: (units, columns)."""
+    if above.shape[1] == 0:  # a single key has no set that leaves one out
+        return np.zeros(0)
     x = np.stack([signed_ranks(column) for column in above.T], axis=1)
     norm = np.sqrt((x * x).sum(axis=0))
     scaled = x / np.where(norm > 0, norm, 1.0)
@@ -136,7 +138,7 @@ class HeadRatios:
 
 def first_equal(p: Array, level: float) -> tuple[float, float]:
     """N and p of the first N below the level, else -1 and the smallest p."""
-    if np.isnan(p).all():
+    if len(p) == 0 or np.isnan(p).all():
         return math.nan, math.nan
     below = np.flatnonzero(p < level)
     if len(below):
@@ -158,6 +160,8 @@ def equality_of_heads(heads: list[HeadRatios], seed: int, stream: int) -> Array:
 
 def closest(log_ratio: Array) -> tuple[float, float]:
     """N and median of the N whose median over heads (rows) is closest to 0."""
+    if log_ratio.shape[1] == 0 or np.isnan(log_ratio).all():
+        return math.nan, math.nan
     middle = np.nanmedian(log_ratio, axis=0)
     best = int(np.nanargmin(np.abs(middle)))
     return best + 1.0, float(middle[best])

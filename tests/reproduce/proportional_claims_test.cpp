@@ -64,6 +64,10 @@ TEST(ProportionalSeparabilityFalls, EveryVerdict) {
   EXPECT_EQ(by(0.1, 0.05).verdict, Verdict::does_not_hold);
   EXPECT_EQ(by(0, 0.01).verdict, Verdict::does_not_hold) << "no fall worth the name";
   EXPECT_EQ(by(-0.02, 0.1).verdict, Verdict::cannot_tell);
+  EXPECT_EQ(by(-0.015, 0.001).verdict, Verdict::does_not_hold) << "falls, but by next to nothing";
+  // The bin from 65 to 128 is too short: a tenth of its rows are a handful of keys.
+  const Claim early = excesses([](int, double n) { return n < 128 ? 1.0 : 0.2; });
+  EXPECT_NEAR(fact(early, "change"), 0, 1e-12);
   EXPECT_NEAR(fact(by(-0.1, 0.05), "separability_excess_last_0.05"), 1, 1e-12);
   EXPECT_EQ(proportional_separability_falls(MadeScan().results).verdict, Verdict::not_tested);
 }

@@ -24,9 +24,9 @@ TEST(Summary, FourLinesInPlainWords) {
       "At L = 1024, head 0.1 rests on the first token (0.71 of its weight), head 1.1 looks at"
       " itself (0.10 back), head 0.2 looks at the previous token (1.04 back), head 1.0"
       " selects from furthest away (232 back).",
-      "At L = 1024, over all heads, the top 11 keys (1.07 %) are shown to carry the context vector"
-      " within 5 % (critical N, reading \"context\"); the median head comes closest at N = 29 (21 to"
-      " 44; distance / expected 0.98); one by one 4 of 6 heads get there by N = 128, first"
+      "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % at N = 11"
+      " first (1.07 %; critical N, reading \"context\"); the median over the heads is closest at N ="
+      " 29 (21 to 44; 0.98 of it); one by one 4 of 6 heads get there by N = 128, first"
       " head 0.2 (1).",
       "At N = 20 of L = 1024, 2 of 6 heads separate their keys no better than with the pairing of"
       " weights and keys permuted; head 1.0 (by 0.51) exceeds that most, head 0.0 (by -0.23) least."};
@@ -77,7 +77,9 @@ TEST(Summary, WithoutACriticalNSaysHowFarItLooked) {
   r.metric("critical_n")->values[1] = -1;
   r.metric("critical_fraction")->values[1] = kUndefined;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_NE(texts(r)[2].find("no top-N set up to N = 128"), std::string::npos);
+  EXPECT_NE(texts(r)[2].find("within 5 % at no N up to 128 (critical N"), std::string::npos);
+  r.metric("closest_n_high")->values[1] = 128;
+  EXPECT_NE(texts(r)[2].find("(21 to 128 or more; 0.98 of it)"), std::string::npos);
   std::fill(r.metric("critical_n_head")->values.begin(), r.metric("critical_n_head")->values.end(),
             -1);
   testing::expect_every_number_is_in_the_results(r);
@@ -104,11 +106,12 @@ TEST(Summary, CountsNoHeadAgainstCriticalNWhereNoneWasJudged) {
   Results r = scanned_results();
   for (double& value : r.metric("critical_n_head")->values) value = kUndefined;
   testing::expect_every_number_is_in_the_results(r);
-  EXPECT_EQ(
-      texts(r)[2],
-      "At L = 1024, over all heads, the top 11 keys (1.07 %) are shown to carry the context vector "
-      "within 5 % (critical N, reading \"context\"); the median head comes closest at N = 29 (21 to "
-      "44; distance / expected 0.98); head 0.0 spreads 90 % of its weight over 462 keys.");
+  EXPECT_EQ(texts(r)[2],
+            "At L = 1024, over all heads, the distance is shown to be the expected one within 5 % "
+            "at N = 11 "
+            "first (1.07 %; critical N, reading \"context\"); the median over the heads is closest "
+            "at N = 29 "
+            "(21 to 44; 0.98 of it); head 0.0 spreads 90 % of its weight over 462 keys.");
 }
 
 TEST(Summary, SaysWhatIsNotThere) {
