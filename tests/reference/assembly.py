@@ -15,6 +15,7 @@ from tests.reference.critical import (
     closest,
     closest_sizes,
     critical_n_paper,
+    doubt_of_closest,
     equality_of_heads,
     first_equal,
 )
@@ -95,6 +96,7 @@ def critical_metrics(
     for name, (values, doubt) in closest_sizes(curves, lengths, settings.seed).items():
         metrics[name] = Metric(dims_of(name), np.asarray(values), doubt=np.asarray(doubt))
     own = {k: np.full((*shape, len(lengths)), np.nan) for k in ("n", "closest", "ratio", "error")}
+    doubt = np.zeros((*shape, len(lengths)))
     for where, head in prefixes.items():
         for place, at_length in enumerate(head):
             ratios, cell = at_length.ratios, (*where, place)
@@ -102,12 +104,13 @@ def critical_metrics(
             own["closest"][cell], middle = closest(ratios.log_ratio[None, :])
             if np.isnan(middle):
                 continue
+            doubt[cell] = doubt_of_closest(ratios.log_ratio[None, :])
             own["ratio"][cell] = np.exp(middle)
             own["error"][cell] = np.exp(middle) * ratios.error[int(own["closest"][cell]) - 1]
     dims = dims_of("critical_n_head")
     metrics["critical_n_head"] = Metric(dims, own["n"])
     metrics["critical_fraction_head"] = Metric(dims, share(own["n"], lengths))
-    metrics["closest_n_head"] = Metric(dims, own["closest"])
+    metrics["closest_n_head"] = Metric(dims, own["closest"], doubt=doubt)
     metrics["closest_ratio_head"] = Metric(dims, own["ratio"], own["error"])
     return metrics
 

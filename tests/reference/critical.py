@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 EDGE = math.log(1.05)
 FAR_APART = 20.0
+SINGLE = 1e-4  # of a log ratio of single-precision distances
 FLIPS = 2000
 RESAMPLES = 2000
 FEWEST_HEADS = 8
@@ -167,6 +168,15 @@ def closest(log_ratio: Array) -> tuple[float, float]:
     return best + 1.0, float(middle[best])
 
 
+def doubt_of_closest(log_ratio: Array) -> float:
+    """How far other N lie from the closest one that are as close up to single precision."""
+    best, middle = closest(log_ratio)
+    if math.isnan(best):
+        return 0.0
+    near = np.abs(np.nanmedian(log_ratio, axis=0)) <= abs(middle) + SINGLE
+    return float(np.abs(np.flatnonzero(near) + 1.0 - best).max())
+
+
 def exponent(lengths: list[float], n: list[float]) -> float:
     return float(np.polyfit(np.log(lengths), np.log(n), 1)[0]) if len(lengths) >= 3 else math.nan
 
@@ -204,7 +214,9 @@ def closest_sizes(
         below, high, above = np.nanpercentile(known, [96.5, 97.5, 98.5], axis=0)
         of_high = np.nan_to_num(above - below)
     named = {}
-    ends = (("", whole, 0 * whole), ("_low", low, of_low), ("_high", high, of_high))
+    of_whole = np.zeros_like(whole)
+    of_whole[0:-1:2] = [doubt_of_closest(curve) for curve in curves]
+    ends = (("", whole, of_whole), ("_low", low, of_low), ("_high", high, of_high))
     for suffix, figures, doubt in ends:
         for name, part in (("closest_n", slice(0, -1, 2)), ("closest_ratio", slice(1, -1, 2))):
             named[name + suffix] = figures[part], np.nan_to_num(doubt[part])

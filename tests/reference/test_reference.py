@@ -19,6 +19,7 @@ from tests.reference.critical import (
     closest,
     closest_sizes,
     critical_n_paper,
+    doubt_of_closest,
     equality_of_heads,
     first_equal,
     kolmogorov_q,
@@ -513,6 +514,8 @@ class CriticalN(unittest.TestCase):
     def test_closest(self) -> None:
         curve = np.array([[-0.3, -0.1, 0.02], [-0.2, 0.0, 0.3], [-0.4, -0.01, 0.1]])
         self.assertEqual(closest(curve), (2.0, -0.01))
+        self.assertEqual(doubt_of_closest(curve), 0.0)
+        self.assertEqual(doubt_of_closest(np.array([[0.5, -0.1, 0.3, 0.10001]])), 2.0)
         curves = [np.repeat(c, 9, axis=0) for c in (curve[:1, :2], curve[:1], curve[1:2])]
         found = closest_sizes(curves, [16, 64, 256], 0)
         self.assertEqual(found["closest_n"][0].tolist(), [2.0, 3.0, 2.0])
