@@ -17,10 +17,10 @@ namespace {
 struct CompareCommand {
   RunOptions run;
   CompareOptions compare;
-  std::vector<std::string> fit;
+  std::vector<std::string> fit, confirm;
 };
 
-std::vector<Option> fit_option(CompareCommand& o) {
+std::vector<Option> other_texts(CompareCommand& o) {
   return {{.member = "CompareCommand::fit",
            .value = &o.fit,
            .form = "FILE...",
@@ -30,21 +30,39 @@ std::vector<Option> fit_option(CompareCommand& o) {
            .details = "The normalizers are then measured on the other text; the two must differ. A "
                       "parameter that is given stays, a normalizer without one too, as a "
                       "notice says",
+           .expects = "a file"},
+          {.member = "CompareCommand::confirm",
+           .value = &o.confirm,
+           .form = "FILE...",
+           .group = option_group::changed,
+           .help = "Try what lowers the loss on this other text (ids, with --tokens), each by "
+                   "itself and all together; only what lowers it there too is recommended",
+           .details = "It must differ from the text that is measured and from that of `--fit`",
            .expects = "a file"}};
 }
 
-// The calibration text must be another one than that of the test.
-std::unique_ptr<HeadSource> open_calibration(const CompareCommand& options,
-                                             const SourceInfo& tested) {
-  if (tested.family == "dump") {
-    throw UnsupportedError(fault("--fit", "a model that can read a calibration text",
+InputOptions with_texts(InputOptions input, const std::vector<std::string>& files) {
+  (input.texts.empty() ? input.tokens : input.texts) = files;
+  return input;
+}
+
+// Opens the text of `option`, another one than those it must not share anything with.
+std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std::string& option,
+                                       const std::vector<std::string>& files,
+                                       const SourceInfo& measured) {
+  if (measured.family == "dump") {
+    throw UnsupportedError(fault(option, "a model that can read another text",
                                  "a dump, which holds its own queries", "give a checkpoint"));
   }
-  InputOptions input = options.run.input;
-  (input.texts.empty() ? input.tokens : input.texts) = options.fit;
-  if (share_text(input, options.run.input)) {
-    throw UsageError(fault("--fit", "another text than the one that is measured", "the same text",
-                           "what is fitted on a text must not be judged on it"));
+  const InputOptions input = with_texts(options.run.input, files);
+  const auto refuse = [&](const char* other) {
+    throw UsageError(fault(option, fmt::format("another text than {}", other), "the same text",
+                           "what is chosen on a text must not be judged on it"));
+  };
+  if (share_text(input, options.run.input)) refuse("the one that is measured");
+  if (option != "--fit" && !options.fit.empty() &&
+      share_text(input, with_texts(options.run.input, options.fit))) {
+    refuse("that of --fit");
   }
   return open_source(input);
 }
@@ -52,11 +70,23 @@ std::unique_ptr<HeadSource> open_calibration(const CompareCommand& options,
 Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
                 const std::stop_token& stop) {
   auto interventions = make_interventions(options.compare, source.info());
+  std::unique_ptr<HeadSource> unseen;
+  if (!options.confirm.empty()) {
+    unseen = open_other(options, "--confirm", options.confirm, source.info());
+    if (!source.info().has_loss) {
+      throw UnsupportedError(fault("--confirm", "a model with a loss", source.info().family,
+                                   "without a loss nothing is recommended"));
+    }
+  }
   if (!options.fit.empty()) {
-    const auto calibration = open_calibration(options, source.info());
+    const auto calibration = open_other(options, "--fit", options.fit, source.info());
     fit_interventions(*calibration, options.compare, interventions, progress, stop);
   }
-  return compare(source, options.compare, interventions, progress, stop);
+  Results results = compare(source, options.compare, interventions, progress, stop);
+  if (unseen != nullptr) {
+    confirm_gains(*unseen, options.compare, interventions, results, progress, stop);
+  }
+  return results;
 }
 
 int run(CompareCommand& options) {
@@ -76,7 +106,9 @@ int run(CompareCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return measure(options, source, progress, stop);
   };
-  steps.complete = [&](Results& results) { write_settings(fit_option(options), results.settings); };
+  steps.complete = [&](Results& results) {
+    write_settings(other_texts(options), results.settings);
+  };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {
     const Index interventions = results.coord_size(intervention_dimension(results)) - 1;
@@ -96,7 +128,7 @@ void add_compare(CLI::App& app, Action& action) {
   const std::vector<Option> all = options_of(options->compare);
   const std::vector<std::string> first = {"normalizers", "pattern", "each"};
   add_options(*command, only(all, first));
-  add_options(*command, fit_option(*options));
+  add_options(*command, other_texts(*options));
   add_options(*command, only(all, {"layers", "heads"}));
   options->run.input.add_to(*command);
   add_options(*command, without(without(all, first), {"layers", "heads"}));

@@ -31,6 +31,7 @@ const Names& names() {
     Names names = {
         {"compare() and CompareOptions::patterns", "headgauge compare --pattern"},
         {"fit_interventions()", "--fit"},
+        {"confirm_gains()", "compare --confirm FILE"},
         {"parse_token_ids()", "--tokens"},
         {"write_phantom(), strength", "--strength"},
         {"SyntheticOptions::state", "--out"},

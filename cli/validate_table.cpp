@@ -72,17 +72,16 @@ class ValidationTable {
                        paint_.right(Style::bold, "worse / better", kNumber) +
                        paint_.right(Style::bold, "replicates", kNumber) + "\n";
     const LabelledArray& change = results_.require_metric("validated_loss_change");
+    const LabelledArray& rises = results_.require_metric("loss_rises");
+    const LabelledArray& falls = results_.require_metric("loss_falls");
     const LabelledArray& replication = results_.require_metric("loss_change_replication");
     for (Index k = 0; k < std::ssize(interventions_); ++k) {
       const LabelledArray of_intervention = change.isel("intervention", k);
       std::vector<double> values;
-      int worse = 0, better = 0;
       of_intervention.each([&](std::span<const Index>, std::size_t at) {
         const Estimate estimate = of_intervention.at_offset(at);
         if (std::isnan(estimate.value)) return;
         values.push_back(estimate.value);
-        worse += estimate.value > 2 * estimate.standard_error;
-        better += estimate.value < -2 * estimate.standard_error;
       });
       if (values.empty()) continue;
       std::ranges::sort(values);
@@ -90,7 +89,7 @@ class ValidationTable {
           paint_.left(Style::plain, interventions_[k], width) +
           paint_.right(Style::plain, fmt::format("{:+.4f}", values[values.size() / 2]), kNumber) +
           paint_.right(Style::plain, fmt::format("{:+.4f}", values.back()), kNumber) +
-          paint_.right(Style::plain, fmt::format("{} / {}", worse, better), kNumber) +
+          paint_.right(Style::plain, fmt::format("{:g} / {:g}", rises({k}), falls({k})), kNumber) +
           paint_.right(Style::plain, signed_number(replication({k})), kNumber) + "\n";
     }
     return text;
@@ -127,7 +126,13 @@ class ValidationTable {
     const Index texts = results_.coord_size("text");
     const std::string seen =
         texts < 2 ? "of the same text" : "on the other texts, whose part in it is none";
-    return wrapped(
+    const std::string counted = fmt::format(
+        "worse / better: on how many texts, of all heads together, the loss is shown to rise and "
+        "to "
+        "fall (t test, false discovery rate {:g} over the heads and texts of the line)",
+        level);
+    return wrapped(counted, std::min(options_.width, kTableWidth), 3) + "\n" +
+           wrapped(
                fmt::format("*  predicts: among the discoveries at a false discovery rate of {:g} "
                            "over all {} "
                            "correlations, with one sign on every text ({} {}); the loss is that {}",

@@ -72,6 +72,17 @@ Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress = nullptr,
                 std::stop_token stop = {});
 
+// Tries the gains of a comparison on a text that had no part in finding them: of each head (layer,
+// the model, as options.each says) the intervention that lowers the loss most beyond chance
+// (LossGains), by itself, then all of them together. Adds loss_change_confirmed, with the dims of
+// loss_change but length, at the longest length that `unseen` has, undefined where nothing was
+// chosen, and loss_change_together; flags and summary follow it. `results` is what compare() gave
+// for these options and interventions. When `stop` is requested, marks the results as partial.
+// Throws UnsupportedError where there is no loss, and what compare() throws.
+void confirm_gains(HeadSource& unseen, const CompareOptions& options,
+                   std::span<const Intervention> interventions, Results& results,
+                   Progress* progress = nullptr, std::stop_token stop = {});
+
 // Lists the heads that some intervention changes: those with an output_change, or all if there is
 // none.
 std::vector<HeadName> changed_heads(const Results& results);
@@ -82,7 +93,8 @@ std::vector<HeadName> changed_heads(const Results& results);
 // Hochberg).
 class LossGains {
  public:
-  explicit LossGains(const Results& comparison);
+  // `metric`: loss_change, or loss_change_confirmed, of which only what was chosen was tried.
+  explicit LossGains(const Results& comparison, std::string_view metric = "loss_change");
   bool is_gain(const MetricCell& change) const;
   // The value below which a change of this error is a gain; undefined where none is.
   double threshold(const MetricCell& change) const;

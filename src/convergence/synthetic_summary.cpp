@@ -1,7 +1,13 @@
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "headgauge/changes.hpp"
 #include "headgauge/synthetic.hpp"
+#include "results/mean_of.hpp"
 #include "results/summary_line.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -9,22 +15,23 @@ namespace {
 using summary::Line;
 using summary::MaybeLine;
 
-// How many scales have a fitted rate of this kind, and how many of them are at least the predicted
-// one less 3 standard errors.
+// How many scales have a fitted rate of this kind, and of how many it is significantly below the
+// predicted one (Student's t, Benjamini and Hochberg over the scales).
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   const LabelledArray* rate = results.metric("rate_" + kind);
   const LabelledArray* predicted = results.metric("rate_predicted");
-  int fitted = 0, above = 0;
+  std::vector<double> p_of_slower;
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
     if (std::isnan(rate->values[s]) || std::isnan(predicted->values[s])) continue;
-    ++fitted;
-    if (rate->values[s] >= predicted->values[s] - 3 * rate->standard_error[s]) ++above;
+    p_of_slower.push_back(t_test(mean_of(rate->at_offset(s)), predicted->values[s], Tail::below).p);
   }
-  if (fitted == 0) return {};
+  if (p_of_slower.empty()) return {};
+  const auto slower = std::ranges::count_if(adjusted_p_values(p_of_slower),
+                                            [](double p) { return p <= kFalseDiscoveries; });
   Line line;
-  line.say("The ").say(kind).say(" converges at least as fast as 1 / (2 (1 + H^2)) says at ");
-  line.derived(above).say(" of ").derived(fitted);
-  return line.say(" scales.").done();
+  line.say("The ").say(kind).say(" converges significantly more slowly than 1 / (2 (1 + H^2)) at ");
+  line.derived(static_cast<double>(slower)).say(" of ");
+  return line.derived(static_cast<double>(p_of_slower.size())).say(" scales.").done();
 }
 
 // The first and the last cell of a metric over one dim.

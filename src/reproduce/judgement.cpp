@@ -15,11 +15,6 @@ const char* const kVotingRule =
     "did; else, or with fewer than 4 decided heads, cannot tell. A head's interval is one of 95 % "
     "(Student's t).";
 
-MeanWithError mean_of(const Estimate& estimate) {
-  const double freedom = estimate.degrees_of_freedom;
-  return {estimate.value, estimate.standard_error, std::isnan(freedom) ? kKnownError : freedom};
-}
-
 Place place_of(const Interval& interval, double low, double high) {
   if (std::isnan(interval.low) || std::isnan(interval.high)) return Place::open;
   if (interval.low >= low && interval.high <= high) return Place::inside;

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "headgauge/results.hpp"
+#include "results/mean_of.hpp"
 #include "statistics/inference.hpp"
 
 namespace headgauge {
-
-// As the tests take it; an error of which nothing is known counts as known.
-MeanWithError mean_of(const Estimate& estimate);
 
 // Inside where all of an interval is within [low, high], outside where nothing of it is, open where
 // it sticks out or is undefined.

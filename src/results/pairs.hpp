@@ -9,6 +9,7 @@
 
 #include "headgauge/changes.hpp"
 #include "headgauge/results.hpp"
+#include "results/mean_of.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -88,8 +89,7 @@ class MetricPairs {
       change.degrees_of_freedom = cautious_degrees_of_freedom(
           a.standard_error, a.degrees_of_freedom, b.standard_error, b.degrees_of_freedom);
     }
-    const double freedom = change.degrees_of_freedom;
-    return {change.value, change.standard_error, std::isnan(freedom) ? kKnownError : freedom};
+    return mean_of(change);
   }
 
   std::string name_;

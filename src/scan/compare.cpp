@@ -293,7 +293,7 @@ class Comparison {
     results.timings = {{"original_s", original.timings["total_s"]},
                        {"scans_s", scans},
                        {"total_s", watch_.seconds()}};
-    if (options_.each == Each::head) results.flags = recommend_heads(results);
+    if (options_.each == Each::head) results.flags = flag_gains(results);
     return results;
   }
 

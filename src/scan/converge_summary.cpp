@@ -6,6 +6,7 @@
 #include "convergence/budget.hpp"
 #include "headgauge/changes.hpp"
 #include "headgauge/converge.hpp"
+#include "results/mean_of.hpp"
 #include "results/summary_line.hpp"
 #include "scan/converge_output.hpp"
 #include "statistics/false_discoveries.hpp"
@@ -86,11 +87,7 @@ class Sentences {
     for (const HeadName& head : heads_) {
       const auto rate = cell("rate_covariance", head), predicted = cell("rate_predicted", head);
       if (!rate || !predicted || std::isnan(rate->standard_error)) continue;
-      const double freedom = rate->degrees_of_freedom;
-      p_of_slower.push_back(
-          t_test({rate->value, rate->standard_error, std::isnan(freedom) ? kKnownError : freedom},
-                 predicted->value, Tail::below)
-              .p);
+      p_of_slower.push_back(t_test(mean_of(*rate), predicted->value, Tail::below).p);
     }
     const auto judged = static_cast<double>(p_of_slower.size());
     const auto below = static_cast<double>(std::ranges::count_if(

@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "headgauge/cells.hpp"
+#include "results/mean_of.hpp"
 #include "scan/flag_thresholds.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
-
-constexpr double kNullErrors = 2.0;
 
 // What a rule found; a flag is raised if `raised`.
 struct Finding {
@@ -44,7 +44,7 @@ std::optional<Finding> sink(const Results& results, const HeadName& head) {
 }
 
 // No better than with the pairing of weights and keys permuted: the excess is not shown to be above
-// 0, and shown to be below what would matter.
+// 0, and shown to be below what would matter: by the two ends of its 95 % interval (Student's t).
 std::optional<Finding> saturated(const Results& results, const HeadName& head) {
   const auto top_n = judged_top_n(results);
   if (!top_n) return std::nullopt;
@@ -52,9 +52,10 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
       find_cell(results, "separability_excess",
                 {{"layer", head.layer_index}, {"head", head.head_index}, {"top_n", *top_n}});
   if (!excess || std::isnan(excess->standard_error)) return std::nullopt;
-  const double errors = kNullErrors * excess->standard_error;
+  const Interval interval = t_interval(mean_of(*excess));
+  const double errors = interval.high - excess->value;
   const double threshold = std::min(errors, kNoExcess - errors);
-  const bool raised = excess->value <= errors && excess->value < kNoExcess - errors;
+  const bool raised = interval.low <= 0 && interval.high < kNoExcess;
   return Finding{raised, excess->value, threshold, std::nullopt};
 }
 

@@ -9,22 +9,15 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "results/change_sentences.hpp"
+#include "scan/gains.hpp"
 #include "scan/selectivity.hpp"
-#include "statistics/false_discoveries.hpp"
-#include "statistics/student.hpp"
+#include "scan/temperature_range.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr double kLeastGain = 1e-4;    // nats; less is rounding
+constexpr const char* kConfirmed = "loss_change_confirmed";
 constexpr std::size_t kMostLines = 8;  // of recommendations; all of them are in the flags
-
-// An intervention in the whole model, in a layer or in a head.
-struct Candidate {
-  std::optional<HeadName> head;  // a layer: head.head is -1
-  Index intervention = 0;
-  MetricCell change;
-};
 
 // The intervention's name, and what was fitted to the head.
 std::string label(const Results& results, const Candidate& candidate) {
@@ -44,81 +37,6 @@ std::string label(const Results& results, const Candidate& candidate) {
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
-std::optional<MetricCell> cell_of(const Results& results, const char* metric,
-                                  const Candidate& candidate) {
-  const std::string dim = intervention_dimension(results);
-  const LabelledArray* array = results.metric(metric);
-  if (array == nullptr) return std::nullopt;
-  const Pick intervention{dim, candidate.intervention};
-  if (!candidate.head) return find_cell(results, metric, {intervention});
-  const Pick layer{"layer", candidate.head->layer_index};
-  if (!array->has_dim("head")) return find_cell(results, metric, {layer, intervention});
-  return find_cell(results, metric, {layer, {"head", candidate.head->head_index}, intervention});
-}
-
-// Every intervention wherever it was tried, with a known change of the loss.
-std::vector<Candidate> candidates(const Results& results) {
-  std::vector<Candidate> found;
-  const LabelledArray* change = results.metric("loss_change");
-  if (change == nullptr) return found;
-  const Index interventions = results.coord_size(intervention_dimension(results));
-  const auto add = [&](std::optional<HeadName> head) {
-    for (Index k = 1; k < interventions; ++k) {
-      Candidate candidate{head, k, {}};
-      const auto cell = cell_of(results, "loss_change", candidate);
-      if (!cell) continue;
-      candidate.change = *cell;
-      found.push_back(std::move(candidate));
-    }
-  };
-  if (!change->has_dim("layer")) {
-    add(std::nullopt);
-    return found;
-  }
-  const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    HeadName name{static_cast<Index>(l), 0, static_cast<int>(layers[l]), -1};
-    if (!change->has_dim("head")) {
-      add(name);
-      continue;
-    }
-    for (std::size_t h = 0; h < heads.size(); ++h) {
-      name.head_index = static_cast<Index>(h);
-      name.head = static_cast<int>(heads[h]);
-      add(name);
-    }
-  }
-  return found;
-}
-
-// That the loss did not fall.
-double p_of_gain(const MetricCell& change) {
-  const double freedom = change.degrees_of_freedom;
-  return t_test({change.value, change.standard_error, std::isnan(freedom) ? kKnownError : freedom},
-                0, Tail::below)
-      .p;
-}
-
-// Of each head (layer, model) the candidate that lowers the loss most, if one does so clearly.
-std::vector<Candidate> best_of_each(const std::vector<Candidate>& all, const LossGains& gains) {
-  std::vector<Candidate> best;
-  for (const Candidate& candidate : all) {
-    if (!gains.is_gain(candidate.change)) continue;
-    const auto same = std::ranges::find_if(best, [&](const Candidate& other) {
-      if (!candidate.head) return true;
-      return candidate.head->layer == other.head->layer && candidate.head->head == other.head->head;
-    });
-    if (same == best.end()) {
-      best.push_back(candidate);
-    } else if (candidate.change.value < same->change.value) {
-      *same = candidate;
-    }
-  }
-  // The largest gain first.
-  std::ranges::stable_sort(best, {}, [](const Candidate& c) { return c.change.value; });
-  return best;
-}
-
 std::string chosen(const Results& results, const char* option) {
   const auto found = results.settings.find(option);
   return found == results.settings.end() || !found->is_string() || *found == "all"
@@ -136,9 +54,12 @@ std::string who(const Results& results, const Candidate& candidate) {
   return layers.empty() || heads.empty() ? layers + heads : fmt::format("{}, {}", layers, heads);
 }
 
-std::string recommendation(const Results& results, const Candidate& candidate) {
+// What was changed, and what came of it.
+std::string outcome(const Results& results, const Candidate& candidate) {
   std::string text = fmt::format("{}: {}, loss {} nats", who(results, candidate),
                                  label(results, candidate), with_error(candidate.change));
+  if (const auto there = cell_of(results, kConfirmed, candidate))
+    text += fmt::format(" (on the other text {})", with_error(*there));
   if (const auto kl = cell_of(results, "kl", candidate))
     text += fmt::format(", KL {:.2g}", kl->value);
   if (candidate.head && candidate.head->head >= 0) {
@@ -157,79 +78,115 @@ std::string recommendation(const Results& results, const Candidate& candidate) {
   return text;
 }
 
-std::vector<SummaryLine> recommendations(const Results& results) {
-  std::vector<SummaryLine> lines;
-  const auto say = [&](std::string text, std::vector<std::string> heads = {}) {
-    lines.push_back({std::move(text), {}, std::move(heads)});
-  };
-  const std::vector<Candidate> all = candidates(results);
-  if (all.empty()) return lines;
-  const int length = longest_length(results).value_or(0);
-  if (std::ranges::all_of(all,
-                          [](const Candidate& c) { return std::isnan(c.change.standard_error); })) {
-    say(fmt::format(
-        "No recommendation: a text of {} tokens has too few blocks for a standard error.", length));
-    return lines;
+// What is said of the gains: those on the text that was measured, and which of them another
+// confirms.
+class Recommendations {
+ public:
+  explicit Recommendations(const Results& results)
+      : results_(results),
+        all_(candidates(results)),
+        gains_(results),
+        best_(best_of_each(all_, gains_)),
+        tried_elsewhere_(results.metric(kConfirmed) != nullptr),
+        confirmed_(results, kConfirmed),
+        length_(longest_length(results).value_or(0)) {}
+
+  std::vector<SummaryLine> lines() {
+    if (all_.empty()) return {};
+    if (std::ranges::all_of(
+            all_, [](const Candidate& c) { return std::isnan(c.change.standard_error); })) {
+      say(fmt::format(
+          "No recommendation: a text of {} tokens has too few blocks for a standard error.",
+          length_));
+    } else if (best_.empty()) {
+      say_nothing_gains();
+    } else {
+      if (all_.front().head) say_how_many();
+      tried_elsewhere_ ? say_confirmed() : say_candidates();
+    }
+    return std::move(lines_);
   }
-  const LossGains gains(results);
-  const std::vector<Candidate> best = best_of_each(all, gains);
-  const auto lower = std::ranges::count_if(
-      all, [&](const Candidate& candidate) { return gains.is_gain(candidate.change); });
-  const bool whole = !all.front().head.has_value();
-  if (best.empty()) {
-    const auto least = std::ranges::min_element(all, {}, [](const Candidate& c) {
+
+ private:
+  void say(std::string text, std::vector<std::string> heads = {}) {
+    lines_.push_back({std::move(text), {}, std::move(heads)});
+  }
+
+  void say_nothing_gains() {
+    const auto least = std::ranges::min_element(all_, {}, [](const Candidate& c) {
       return std::isnan(c.change.value) ? HUGE_VAL : c.change.value;
     });
     say(fmt::format(
         "No recommendation: nothing lowers the loss at L = {} beyond what chance does in {} {}; "
         "nearest: {} in {}, loss {} nats.",
-        length, gains.tried(), gains.tried() == 1 ? "try" : "tries", label(results, *least),
-        who(results, *least), with_error(least->change)));
-    return lines;
+        length_, gains_.tried(), gains_.tried() == 1 ? "try" : "tries", label(results_, *least),
+        who(results_, *least), with_error(least->change)));
   }
-  if (!whole) {
+
+  void say_how_many() {
+    const auto lower = std::ranges::count_if(
+        all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
     say(fmt::format(
         "Of {} interventions tried, {} {} the loss at L = {} beyond chance, which accounts for "
-        "{:g} % "
-        "of them at most: check the choice on another text.",
-        all.size(), lower, lower == 1 ? "lowers" : "lower", length, 100 * kFalseDiscoveries));
+        "{:g} % of them at most.",
+        all_.size(), lower, lower == 1 ? "lowers" : "lower", length_, 100 * kFalseDiscoveries));
   }
-  for (std::size_t i = 0; i < std::min(best.size(), kMostLines); ++i) {
-    const auto& head = best[i].head;
-    say(fmt::format("Recommended for {}.", recommendation(results, best[i])),
-        head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
+
+  void say_each(const char* how, const std::vector<Candidate>& some) {
+    for (std::size_t i = 0; i < std::min(some.size(), kMostLines); ++i) {
+      const auto& head = some[i].head;
+      say(fmt::format("{} {}.", how, outcome(results_, some[i])),
+          head && head->head >= 0 ? std::vector{head->text()} : std::vector<std::string>{});
+    }
+    if (some.size() > kMostLines) {
+      say(fmt::format("And {} more that gain less.", some.size() - kMostLines));
+    }
   }
-  if (best.size() > kMostLines) {
-    say(fmt::format("And {} more that gain less.", best.size() - kMostLines));
+
+  void say_candidates() {
+    say_each("Lower loss in", best_);
+    say(
+        fmt::format("No recommendation yet: {} chosen on this text; confirm_gains() tries {} on "
+                    "another.",
+                    best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"));
   }
-  return lines;
-}
+
+  void say_confirmed() {
+    std::vector<Candidate> confirmed;
+    std::string others;
+    for (const Candidate& candidate : best_) {
+      const auto there = cell_of(results_, kConfirmed, candidate);
+      if (there && confirmed_.is_gain(*there)) {
+        confirmed.push_back(candidate);
+        continue;
+      }
+      others +=
+          fmt::format("{}{}, {} ({} there)", others.empty() ? "" : "; ", who(results_, candidate),
+                      label(results_, candidate), there ? with_error(*there) : "not measured");
+    }
+    const auto together = find_cell(results_, "loss_change_together", {});
+    if (best_.size() > 1) {
+      say(fmt::format("On the other text {} of these {} lower the loss beyond chance{}.",
+                      confirmed.size(), best_.size(),
+                      together ? fmt::format("; all of them together change it there by {} nats",
+                                             with_error(*together))
+                               : ""));
+    }
+    say_each("Recommended for", confirmed);
+    if (!others.empty()) say(fmt::format("Not confirmed: {}.", others));
+  }
+
+  const Results& results_;
+  std::vector<Candidate> all_;
+  LossGains gains_;
+  std::vector<Candidate> best_;
+  bool tried_elsewhere_;
+  LossGains confirmed_;
+  int length_;
+  std::vector<SummaryLine> lines_;
+};
 
 }  // namespace
-
-LossGains::LossGains(const Results& comparison) {
-  std::vector<double> p;
-  for (const Candidate& candidate : candidates(comparison)) {
-    p.push_back(p_of_gain(candidate.change));
-    if (!std::isnan(p.back())) ++tried_;
-  }
-  const std::vector<double> adjusted = adjusted_p_values(p);
-  const auto found =
-      std::ranges::count_if(adjusted, [](double q) { return q <= kFalseDiscoveries; });
-  if (found == 0) return;
-  critical_p_ = kFalseDiscoveries * static_cast<double>(found) / static_cast<double>(tried_);
-}
-
-bool LossGains::is_gain(const MetricCell& change) const {
-  return change.value < -kLeastGain && p_of_gain(change) <= critical_p_;
-}
-
-double LossGains::threshold(const MetricCell& change) const {
-  if (std::isnan(critical_p_)) return kUndefined;
-  const double freedom = change.degrees_of_freedom;
-  const double errors = student_quantile(critical_p_, std::isnan(freedom) ? kKnownError : freedom);
-  return std::min(-kLeastGain, -errors * change.standard_error);
-}
 
 std::vector<HeadName> changed_heads(const Results& results) {
   std::vector<HeadName> heads = measured_heads(results);
@@ -247,20 +204,22 @@ std::vector<HeadName> changed_heads(const Results& results) {
   return heads;
 }
 
-std::vector<Flag> recommend_heads(const Results& results) {
+std::vector<Flag> flag_gains(const Results& results) {
   std::vector<Flag> flags;
-  const LossGains gains(results);
+  const LossGains gains(results), confirmed(results, kConfirmed);
   for (const Candidate& candidate : best_of_each(candidates(results), gains)) {
     if (!candidate.head || candidate.head->head < 0) continue;
+    const auto there = cell_of(results, kConfirmed, candidate);
+    const bool recommended = there && confirmed.is_gain(*there);
     Flag flag;
-    flag.name = "recommended";
+    flag.name = recommended ? "recommended" : "candidate";
     flag.layer = candidate.head->layer;
     flag.head = candidate.head->head;
     flag.length = longest_length(results).value_or(0);
     flag.value = candidate.change.value;
     flag.threshold = gains.threshold(candidate.change);
     flag.source = "docs/mathematics.md 7a";
-    flag.advice = recommendation(results, candidate);
+    if (recommended) flag.advice = outcome(results, candidate);
     flags.push_back(std::move(flag));
   }
   return flags;
@@ -271,7 +230,8 @@ std::vector<SummaryLine> summarize_comparison(const Results& results) {
   if (results.changes) lines = change_sentences(results, *results.changes);
   for (std::string& text : selectivity_of_patterns(results))
     lines.push_back({std::move(text), {}, {}});
-  for (SummaryLine& line : recommendations(results)) lines.push_back(std::move(line));
+  if (auto line = temperature_range(results)) lines.push_back(std::move(*line));
+  for (SummaryLine& line : Recommendations(results).lines()) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -8,8 +8,8 @@
 namespace headgauge {
 
 // For every head of which some intervention, in that head alone, lowers the loss at the longest
-// length: a flag "recommended" for the one that lowers it most, value = the change, threshold =
-// that of LossGains.
-std::vector<Flag> recommend_heads(const Results& results);
+// length, a flag for the one that lowers it most: value = the change, threshold = that of
+// LossGains. It is "recommended" where the gain was confirmed on another text, else "candidate".
+std::vector<Flag> flag_gains(const Results& results);
 
 }  // namespace headgauge

@@ -8,22 +8,25 @@
 #include <optional>
 
 #include "headgauge/cells.hpp"
-#include "scan/recommend.hpp"
+#include "headgauge/compare.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kFewestHeads = 4;
-constexpr double kTrendErrors = 2.0;
+constexpr std::size_t kFewestChanged = 4;  // heads
+// Changes up to these are none.
 constexpr double kLeastDeficit = 0.05;  // nats
 constexpr double kLeastSeparability = 0.02;
 
 struct Change {
   double before = 0, after = 0;  // means over the heads
-  double mean = 0, standard_error = 0;
-  double least = 0;  // a change smaller than that is none
-  bool falls() const { return mean < -std::max(least, kTrendErrors * standard_error); }
-  bool rises() const { return mean > std::max(least, kTrendErrors * standard_error); }
+  MeanWithError mean;
+  Interval interval;  // 95 %, Student's t over the heads
+  double least = 0;
+  bool falls() const { return interval.high < -least; }
+  bool rises() const { return interval.low > least; }
+  bool stays() const { return interval.low >= -least && interval.high <= least; }
 };
 
 using HeadValue = std::function<std::optional<double>(const HeadName&)>;
@@ -41,14 +44,12 @@ std::optional<Change> change_over_heads(const Results& results, double least,
     change.after += *after;
     differences.push_back(*after - *before);
   }
-  if (differences.size() < kFewestHeads) return std::nullopt;
+  if (differences.size() < kFewestChanged) return std::nullopt;
   const auto count = static_cast<double>(differences.size());
   change.before /= count;
   change.after /= count;
-  change.mean = change.after - change.before;
-  double square = 0;
-  for (const double d : differences) square += (d - change.mean) * (d - change.mean);
-  change.standard_error = std::sqrt(square / (count - 1) / count);
+  change.mean = mean_with_error(differences);
+  change.interval = t_interval(change.mean);
   return change;
 }
 
@@ -69,6 +70,9 @@ const char* verdict(const Change& deficit, const std::optional<Change>& separabi
   if ((sharper || clearer) && (flatter || vaguer)) return "better in one way, worse in the other";
   if (sharper || clearer) return "the heads select better among them";
   if (flatter || vaguer) return "the heads select less among them";
+  if (!deficit.stays() || (separability && !separability->stays())) {
+    return "whether the heads select better among them is open";
+  }
   return "the heads merely see fewer keys";
 }
 
@@ -108,12 +112,12 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
         "random "
         "keys {:.2f} ({:+.2f} ± {:.2f} over heads)",
         names[k], rounded(keys->after), rounded(keys->before), deficit->after, deficit->before,
-        deficit->mean, deficit->standard_error);
+        deficit->mean.value, deficit->mean.standard_error);
     if (separability) {
       line += fmt::format(
           ", separability above that of permuted weights {:+.2f} -> {:+.2f} ({:+.3f} ± {:.3f})",
-          separability->before, separability->after, separability->mean,
-          separability->standard_error);
+          separability->before, separability->after, separability->mean.value,
+          separability->mean.standard_error);
     }
     lines.push_back(fmt::format("{}: {}.", line, verdict(*deficit, separability)));
   }

@@ -7,8 +7,10 @@
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
+#include "results/mean_of.hpp"
 #include "scan/flag_thresholds.hpp"
 #include "scan/summary_lines.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge::summary {
 
@@ -109,9 +111,10 @@ std::optional<Summary::ForecastCells> Summary::forecast(const HeadName& h) const
 // What becomes of the heads at longer contexts (docs/mathematics.md 7b).
 MaybeLine Summary::outlook() const {
   const auto most = largest("entropy_slope");
-  // From 0, within two standard errors: of a noisy head nothing is known.
+  // From 0, within its 95 % interval: of a noisy head nothing is known.
   const auto farthest = [](const MetricCell& slope) {
-    return std::abs(slope.value) + 2 * slope.standard_error;
+    const Interval interval = t_interval(mean_of(slope));
+    return std::max(-interval.low, interval.high);
   };
   const auto least = best([&](const HeadName& h) -> std::optional<double> {
     const auto slope = cell("entropy_slope", h);

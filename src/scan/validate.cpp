@@ -14,9 +14,11 @@
 #include "headgauge/flags.hpp"
 #include "headgauge/parallel.hpp"
 #include "results/declared.hpp"
+#include "results/mean_of.hpp"
 #include "scan/prediction.hpp"
 #include "scan/predictors.hpp"
 #include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -125,7 +127,10 @@ class Validation {
                            {{"layer", head.layer_index}, {"head", head.head_index}, {dim, *place}});
         };
         const auto loss = cell("loss_change"), moved = cell("output_change");
-        changes.push_back(loss ? Estimate{loss->value, loss->standard_error} : Estimate{});
+        changes.push_back(loss ? Estimate{.value = loss->value,
+                                          .standard_error = loss->standard_error,
+                                          .degrees_of_freedom = loss->degrees_of_freedom}
+                               : Estimate{});
         output.values.push_back(moved ? moved->value : kUndefined);
       }
       found.predictors.push_back(std::move(output));
@@ -152,6 +157,7 @@ class Validation {
     for (const Predictor& predictor : of_text_.front().predictors) names.push_back(predictor.name);
     results_.set_coord("predictor", names);
     write_measured();
+    write_shown();
     write_predictions();
     if (of_text_.size() == 1) {
       results_.notices.push_back(
@@ -173,6 +179,30 @@ class Validation {
           value({layer, head, p, t}) = std::isinf(of_head) ? kUndefined : of_head;
         }
       }
+    }
+  }
+
+  // In how many cases, heads on texts, the loss is shown to rise or to fall: Student's t, at most
+  // the level of them by chance (Benjamini and Hochberg over the cases of the intervention).
+  void write_shown() {
+    LabelledArray& rises = add_declared(results_, "loss_rises");
+    LabelledArray& falls = add_declared(results_, "loss_falls");
+    for (Index k = 0; k < std::ssize(labels_); ++k) {
+      std::vector<double> changes, p;
+      for (const OfText& text : of_text_) {
+        for (const Estimate& change : text.loss_change[k]) {
+          changes.push_back(change.value);
+          p.push_back(t_test(mean_of(change)).p);
+        }
+      }
+      p = adjusted_p_values(p);
+      int up = 0, down = 0;
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        if (!(p[i] <= options_.level)) continue;
+        ++(changes[i] > 0 ? up : down);
+      }
+      rises({k}) = up;
+      falls({k}) = down;
     }
   }
 

@@ -176,27 +176,55 @@ class CompareRefuses(CompareTest):
 
 
 class CompareOnModels(CommandTest):
-    def test_a_recommendation_is_flagged(self) -> None:
+    def test_gains_are_candidates_and_recommended_where_another_text_confirms_them(self) -> None:
         """On the demo model some heads gain; what is said of them is in the file."""
-        done = self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                            "--normalizers", "logn-entropy,ssmax", "--each", "head", "--heads",
-                            "1.1,1.5", "--measures", "weights", "--out", "out")
+        demo = ("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--normalizers",
+                "logn-entropy,ssmax", "--each", "head", "--heads", "1.1,1.5", "--measures",
+                "weights", "--out", "out")
+        done = self.succeed(*demo)
         results = validate(self.folder / "out/results.json")
-        flags = results["flags"]
-        self.assertEqual([(f["name"], f["layer"], f["head"]) for f in flags],
-                         [("recommended", 1, 1), ("recommended", 1, 5)])
-        for flag in flags:
+        self.assertEqual([(f["name"], f["layer"], f["head"]) for f in results["flags"]],
+                         [("candidate", 1, 1), ("candidate", 1, 5)])
+        self.assertEqual(done.out.count("Lower loss in head"), 2)
+        self.assertIn("compare --confirm FILE tries them on another", " ".join(done.out.split()))
+        self.assertNotIn("Recommended", done.out)
+        for flag in results["flags"]:
+            self.assertNotIn("advice", flag)
             change = results["metrics"]["loss_change"]
-            spec = flag["advice"].split(": ")[1].split(",")[0]
-            place = results["coords"]["normalizer"].index(spec)
-            at = (flag["layer"], flag["head"], place, -1)
-            value, error = change["values"], change["stderr"]
-            for index in at:
-                value, error = value[index], error[index]
-            self.assertEqual(flag["value"], value)
-            self.assertLess(flag["threshold"], -2 * error, "among 4 tries")
+            at = [change["values"][flag["layer"]][flag["head"]],
+                  change["stderr"][flag["layer"]][flag["head"]]]
+            place = [row[-1] for row in at[0]].index(flag["value"])
+            self.assertLess(flag["threshold"], -2 * at[1][place][-1], "among 4 tries")
             self.assertLess(flag["value"], flag["threshold"])
-            self.assertIn(f"Recommended for {flag['advice']}.", done.out)
+
+        done = self.succeed(*demo, "--confirm", ROOT / "LICENSE")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual([(f["name"], f["head"]) for f in results["flags"]],
+                         [("candidate", 1), ("recommended", 5)])
+        said = " ".join(done.out.split())
+        self.assertIn(f"Recommended for {results['flags'][1]['advice']}.", said)
+        self.assertIn("Not confirmed: head 1.1, logn-entropy (", said)
+        self.assertEqual(results["settings"]["confirm"], [str(ROOT / "LICENSE")])
+        confirmed = results["metrics"]["loss_change_confirmed"]
+        place = results["coords"]["normalizer"].index("ssmax")
+        there = confirmed["values"][1][5][place]
+        self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "LICENSE", "--normalizers",
+                     "ssmax", "--heads", "1.5", "--measures", "weights", "--out", "alone")
+        alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
+        self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
+
+    def test_what_is_confirmed_on_must_be_another_text(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(96)
+        (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
+        base = ("compare", "model", "--tokens", "ids.txt", "--normalizers", "ssmax")
+        self.refuse(USAGE, *base, "--confirm", "ids.txt",
+                    says="another text than the one that is measured")
+        self.refuse(USAGE, *base, "--fit", "other.txt", "--confirm", "other.txt",
+                    says="another text than that of --fit")
+        make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
+        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizers", "ssmax", "--confirm",
+                    "ids.txt", says="a dump")
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")

@@ -103,11 +103,11 @@ TEST(Flags, OverSelectedComparesKeysNeededWithKeysVisible) {
   EXPECT_EQ(names(r), Names{});
 }
 
-// An excess at N = 20 (index 2) and its standard error.
-Results with_excess(double excess, double error) {
+// An excess at N = 20 (index 2) and its standard error, of many batches.
+Results with_excess(double excess, double error, double freedom = 1e9) {
   Results r = two_heads();
   LabelledArray& m = r.add_metric("separability_excess", {"layer", "head", "length", "top_n"}, "1");
-  m.standard_error.assign(m.values.size(), kUndefined);
+  m.with_standard_errors();
   // Head 4, longest length: flat cells 4..7. What is not N = 20 would raise the flag.
   for (std::size_t cell = 4; cell < 8; ++cell) {
     m.values[cell] = -1.0;
@@ -115,22 +115,26 @@ Results with_excess(double excess, double error) {
   }
   m.values[6] = excess;
   m.standard_error[6] = error;
+  m.degrees_of_freedom[6] = freedom;
   return r;
 }
 
 TEST(Flags, SaturatedWhereTheExcessIsShownToBeBelowWhatMatters) {
   ASSERT_EQ(names(with_excess(-.0001, .01)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(.0001, .01)), Names{}) << "0.02 is not ruled out";
+  EXPECT_EQ(names(with_excess(.0005, .01)), Names{}) << "0.02 is not ruled out";
   EXPECT_EQ(names(with_excess(-.05, .034)), Names{"saturated"});
   EXPECT_EQ(names(with_excess(-.05, .036)), Names{}) << "below 0, but not by enough";
   EXPECT_DOUBLE_EQ(find_flags(with_excess(-.05, .034))[0].value, -.05);
-  EXPECT_NEAR(find_flags(with_excess(-.05, .034))[0].threshold, -.048, 1e-12);
+  EXPECT_NEAR(find_flags(with_excess(-.05, .034))[0].threshold, .02 - 1.959964 * .034, 1e-6);
+  // Of five batches the 95 % interval is 2.776 errors wide on either side.
+  EXPECT_EQ(names(with_excess(-.05, .025, 4)), Names{"saturated"});
+  EXPECT_EQ(names(with_excess(-.05, .026, 4)), Names{});
 }
 
 TEST(Flags, SaturatedNotWhereTheExcessIsAboveZeroHoweverSmall) {
   EXPECT_EQ(names(with_excess(.0039, .002)), Names{"saturated"});
-  EXPECT_EQ(names(with_excess(.0041, .002)), Names{});
-  EXPECT_NEAR(find_flags(with_excess(0, .002))[0].threshold, .004, 1e-12);
+  EXPECT_EQ(names(with_excess(.0040, .002)), Names{});
+  EXPECT_NEAR(find_flags(with_excess(0, .002))[0].threshold, 1.959964 * .002, 1e-6);
 }
 
 TEST(Flags, SaturatedNeedsStandardErrors) {
@@ -149,7 +153,7 @@ TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
 }
 
 TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {
-  std::set<std::string> flags = {"recommended"};  // of compare --each head
+  std::set<std::string> flags = {"candidate", "recommended"};  // of compare --each head
   for (const FlagInfo& info : flag_infos()) flags.insert(info.name);
   std::set<std::string> judged;
   for (const MetricInfo& metric : all_metrics()) {

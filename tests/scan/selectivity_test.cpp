@@ -61,7 +61,7 @@ class Noise final : public HeadSource {
   std::vector<double> token_losses(int) override { return {}; }
 
  private:
-  static constexpr int kHeads = 6;
+  static constexpr int kHeads = 48;
   static constexpr Index kLength = 256, kSize = 16;
   SourceInfo info_;
   std::vector<Matrix<float>> tensors_ = std::vector<Matrix<float>>(3 * kHeads + 1);
@@ -83,6 +83,12 @@ TEST(Selectivity, OnNoisePatternsMerelyLeaveFewerKeys) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(lines[i].ends_with("the heads merely see fewer keys.")) << lines[i];
   }
+  // Six heads are too few to tell.
+  options.scan.heads = "0.0,0.1,0.2,0.3,0.4,0.5";
+  const Results six = compare(noise, options, make_interventions(options, noise.info()));
+  EXPECT_TRUE(selectivity_of_patterns(six)[1].ends_with(
+      "whether the heads select better among them is open."))
+      << selectivity_of_patterns(six)[1];
   // The oracle has done the selecting: what it leaves is flatter.
   EXPECT_FALSE(lines[3].ends_with("the heads merely see fewer keys.")) << lines[3];
 }

@@ -65,6 +65,55 @@ TEST(Validate, LossesAreThoseOfACompareOfEachHead) {
                                       "softmax:t=0.5", "softmax:t=2"}));
 }
 
+// Five documents a text: each mean has 4 degrees of freedom, of which Student's t is a closed form.
+double two_sided_p_of_4(double t) {
+  const double sine = std::abs(t) / std::sqrt(4 + t * t);
+  return 1 - sine * (1.5 - .5 * sine * sine);
+}
+
+TEST(Validate, RisesAndFallsAreThoseShownAmongAll) {
+  const auto open = [](std::size_t text) -> std::unique_ptr<HeadSource> {
+    std::vector<Document> documents(5);
+    for (int d = 0; d < 5; ++d) {
+      for (int i = 0; i < 64; ++i) {
+        documents[d].tokens.push_back((i * i + d * i + 5 * static_cast<int>(text)) % 41);
+      }
+    }
+    return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                             documents, {});
+  };
+  ValidateOptions options = small_options();
+  options.scan.lengths = {64};
+  options.patterns.clear();
+  options.normalizers = {"softmax:t=0.5", "uniform"};
+  options.level = .9;
+  const Results results = validate(kTexts, open, options);
+  const LabelledArray& all = results.require_metric("validated_loss_change");
+  int shown = 0;
+  for (Index k = 0; k < 2; ++k) {
+    const LabelledArray change = all.isel("intervention", k);
+    std::vector<std::pair<double, double>> cases;  // p, change
+    for (std::size_t i = 0; i < change.values.size(); ++i) {
+      cases.emplace_back(two_sided_p_of_4(change.values[i] / change.standard_error[i]),
+                         change.values[i]);
+    }
+    std::ranges::sort(cases);
+    std::size_t discoveries = 0;  // Benjamini and Hochberg, step up
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (cases[i].first <= .9 * static_cast<double>(i + 1) / static_cast<double>(cases.size())) {
+        discoveries = i + 1;
+      }
+    }
+    const auto rises =
+        std::count_if(cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(discoveries),
+                      [](const auto& one) { return one.second > 0; });
+    EXPECT_EQ(results.at("loss_rises", {k}), static_cast<double>(rises));
+    EXPECT_EQ(results.at("loss_falls", {k}), static_cast<double>(discoveries) - rises);
+    shown += static_cast<int>(discoveries);
+  }
+  EXPECT_GT(shown, 0);
+}
+
 TEST(Validate, PredictorsAreTheMetricsOfTheText) {
   const ValidateOptions options = small_options();
   const Results results = validate(kTexts, open_text, options);

@@ -1,0 +1,156 @@
+// The interventions that lower the loss on one text, tried on another.
+#include <algorithm>
+#include <utility>
+
+#include "headgauge/compare.hpp"
+#include "results/declared.hpp"
+#include "scan/gains.hpp"
+#include "scan/recommend.hpp"
+#include "scan/stages.hpp"
+
+namespace headgauge {
+namespace {
+
+// Where `chosen` puts its intervention: the head, the layer's heads or all that were changed.
+bool is_of(const Candidate& chosen, int layer, int head) {
+  if (!chosen.head) return true;
+  return chosen.head->layer == layer && (chosen.head->head < 0 || chosen.head->head == head);
+}
+
+class Confirmation {
+ public:
+  Confirmation(HeadSource& unseen, const CompareOptions& options,
+               std::span<const Intervention> interventions, Results& results)
+      : unseen_(unseen),
+        options_(options),
+        interventions_(interventions),
+        results_(results),
+        dim_(intervention_dimension(results)),
+        chosen_(best_of_each(candidates(results), LossGains(results))) {
+    // The loss is all that is asked for.
+    options_.scan.measures = {"weights"};
+    options_.scan.layers.clear();
+    options_.scan.heads.clear();
+  }
+
+  void run(Progress* progress, const std::stop_token& stop) {
+    LabelledArray& confirmed = add_confirmed();
+    if (chosen_.empty()) return;
+    const bool together = chosen_.size() > 1;
+    StageProgress stages(progress, together ? 2 : 1);
+    stages.begin(0, "confirm");
+    const std::vector<Intervention> parts = by_intervention();
+    const Results alone = compare(unseen_, options_, parts, &stages, stop);
+    results_.partial = alone.partial;
+    for (const Candidate& candidate : chosen_) {
+      Candidate there = candidate;
+      const auto names = alone.coord_names(dim_);
+      const auto place = std::ranges::find(names, interventions_[of(candidate)].label);
+      if (place == names.end()) continue;
+      there.intervention = place - names.begin();
+      const auto change = cell_of(alone, "loss_change", there);
+      if (!change) continue;
+      confirmed.set(cell_in(confirmed, candidate),
+                    alone.require_metric("loss_change").at(change->index));
+    }
+    if (!together || alone.partial) return;
+    stages.begin(1, "confirm together");
+    CompareOptions all = options_;
+    all.each = Each::none;
+    const Results joint = compare(unseen_, all, std::vector{everything()}, &stages, stop);
+    results_.partial = joint.partial;
+    if (joint.partial) return;
+    const LabelledArray& change = joint.require_metric("loss_change");
+    const auto found = find_cell(joint, "loss_change", {{dim_, 1}});
+    LabelledArray& metric =
+        add_declared(results_, "loss_change_together", {}).with_standard_errors().with_rows();
+    if (found) metric.set(std::vector<Index>{}, change.at(found->index));
+  }
+
+ private:
+  // Results name the original first, then the interventions that were finished, in their order.
+  std::size_t of(const Candidate& candidate) const {
+    const std::string label = results_.require_coord(dim_).label(candidate.intervention);
+    const auto found = std::ranges::find(interventions_, label, &Intervention::label);
+    return static_cast<std::size_t>(found - interventions_.begin());
+  }
+
+  LabelledArray& add_confirmed() {
+    std::vector<std::string> dims;
+    for (const Dimension& dim : results_.require_metric("loss_change").dims()) {
+      if (dim.name() != "length") dims.push_back(dim.name());
+    }
+    return add_declared(results_, "loss_change_confirmed", dims).with_standard_errors().with_rows();
+  }
+
+  std::vector<Index> cell_in(const LabelledArray& confirmed, const Candidate& candidate) const {
+    std::vector<Index> cell;
+    for (const Dimension& dim : confirmed.dims()) {
+      cell.push_back(dim.name() == "layer"  ? candidate.head->layer_index
+                     : dim.name() == "head" ? candidate.head->head_index
+                                            : candidate.intervention);
+    }
+    return cell;
+  }
+
+  // `from` where it was chosen, in addition to what `to` has.
+  static void put(const Candidate& candidate, const Intervention& from, Intervention& to) {
+    to.heads.each([&](int layer, int head, HeadIntervention& of_head) {
+      if (is_of(candidate, layer, head) && from.heads(layer, head).changes()) {
+        of_head = from.heads(layer, head);
+      }
+    });
+  }
+
+  Intervention empty(std::string label) const {
+    Intervention intervention;
+    intervention.label = std::move(label);
+    intervention.heads = {unseen_.info().layers, unseen_.info().heads};
+    return intervention;
+  }
+
+  // Each intervention that was chosen anywhere, where it was chosen.
+  std::vector<Intervention> by_intervention() const {
+    std::vector<Intervention> parts;
+    for (std::size_t k = 0; k < interventions_.size(); ++k) {
+      Intervention part = empty(interventions_[k].label);
+      bool any = false;
+      for (const Candidate& candidate : chosen_) {
+        if (of(candidate) != k) continue;
+        put(candidate, interventions_[k], part);
+        any = true;
+      }
+      if (any) parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
+  Intervention everything() const {
+    Intervention all = empty("all chosen");
+    for (const Candidate& candidate : chosen_) put(candidate, interventions_[of(candidate)], all);
+    return all;
+  }
+
+  HeadSource& unseen_;
+  CompareOptions options_;
+  std::span<const Intervention> interventions_;
+  Results& results_;
+  std::string dim_;
+  std::vector<Candidate> chosen_;
+};
+
+}  // namespace
+
+void confirm_gains(HeadSource& unseen, const CompareOptions& options,
+                   std::span<const Intervention> interventions, Results& results,
+                   Progress* progress, std::stop_token stop) {
+  if (results.metric("loss_change") == nullptr || !unseen.info().has_loss) {
+    throw UnsupportedError(fault("confirm_gains()", "a model with a loss", unseen.info().family,
+                                 "without a loss nothing is recommended"));
+  }
+  if (results.partial) return;
+  Confirmation(unseen, options, interventions, results).run(progress, stop);
+  if (options.each == Each::head) results.flags = flag_gains(results);
+}
+
+}  // namespace headgauge
