@@ -283,10 +283,9 @@ BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, 
 
 double keys_for_error(std::span<const Index> keys, std::span<const double> error,
                       double tolerance) {
-  if (error.empty()) return kUndefined;
-  const auto found = std::ranges::find_if(error, [=](double e) { return e <= tolerance; });
-  if (found == error.end()) return kUndefined;
-  const auto at = static_cast<std::size_t>(found - error.begin());
+  std::size_t at = error.size();
+  while (at > 0 && error[at - 1] <= tolerance) --at;
+  if (at == error.size()) return kUndefined;
   if (at == 0) return static_cast<double>(keys[0]);
   const double above = std::log(static_cast<double>(keys[at - 1]));
   const double below = std::log(static_cast<double>(keys[at]));

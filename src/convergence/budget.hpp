@@ -44,8 +44,9 @@ struct BudgetCurves {
 BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, Index length,
                            const BudgetOptions& options, ThreadPool& pool);
 
-// The smallest number of keys with an error of at most `tolerance`: the error is linear in log k
-// between points, the result is rounded up. The first point where that is small enough already.
+// The smallest number of keys from which on the error is at most `tolerance`: it is linear in log k
+// between points, the result is rounded up. The first point where all are small enough. A curve
+// that falls below the tolerance and rises above it again counts from where it is below for good.
 double keys_for_error(std::span<const Index> keys, std::span<const double> error, double tolerance);
 
 }  // namespace headgauge

@@ -184,8 +184,10 @@ TEST(Budget, IsInterpolatedInTheLogarithmAndRoundedUp) {
   // Half way in the error: sqrt(16 32) = 22.6.
   EXPECT_EQ(keys_for_error(keys, error, 0.15), 23);
   EXPECT_EQ(keys_for_error(keys, error, 0.0), 64);
-  // The first time it is small enough, whatever comes later.
-  EXPECT_EQ(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.0}, 0.1), 16);
+  // From where it is small enough for good: 32 * 2^(2/3) = 50.8.
+  EXPECT_EQ(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.0}, 0.1), 51);
+  EXPECT_EQ(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.0}, 0.3), 11);  // 8 * 2^(1/3)
+  EXPECT_TRUE(std::isnan(keys_for_error(keys, Vector{0.4, 0.1, 0.3, 0.2}, 0.1)));
   EXPECT_TRUE(std::isnan(keys_for_error(keys, {}, 0.1)));
 }
 

@@ -190,7 +190,7 @@ class Budget:
     def exact(self, sampler: str, tolerance: float) -> float:
         """The error is taken to be linear in log k between points."""
         error = self.errors[sampler]
-        at = int(np.argmax(error <= tolerance))
+        at = int(np.flatnonzero(np.append(True, error > tolerance))[-1])  # below for good
         if at == 0:
             return float(self.keys[0])
         share = (error[at - 1] - tolerance) / (error[at - 1] - error[at])
