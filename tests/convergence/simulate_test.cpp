@@ -34,7 +34,7 @@ void expect_equal(const Results& a, const Results& b) {
 
 // T5.2: rates at least 1 / (2 (1 + H^2)) for a random map; a little above 1/2 at most, where the
 // bias of the covariance goes with 1/n.
-TEST(Simulate, RatesLieWhereTheTheorySays) {
+TEST(SimulateCalibration, RatesLieWhereTheTheorySays) {
   SyntheticOptions options;
   options.dimension = 10;
   options.horizons = {0.5, 1, 2, 3, 5, 10};

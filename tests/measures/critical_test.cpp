@@ -191,7 +191,7 @@ double smallest_p_at_edge(World& world, double side, double slope) {
 
 // Where no N is within 5 %, one is found as often as the level says: where the center is at the
 // edge for all N; and more seldom where it is there for one N alone.
-TEST(Critical, FindsNoneWhereThereIsNoneAsOftenAsItSays) {
+TEST(CriticalCalibration, FindsNoneWhereThereIsNoneAsOftenAsItSays) {
   for (const double side : {-1.0, 1.0}) {
     expect_level([&](World& world) { return smallest_p_at_edge(world, side, 0); });
     const double peaked = share_of_worlds(
@@ -201,7 +201,7 @@ TEST(Critical, FindsNoneWhereThereIsNoneAsOftenAsItSays) {
 }
 
 // The same of the text: all heads are at the edge, and what the text adds to one it adds to all.
-TEST(Critical, ErrorsOfTheTextThatAllHeadsShare) {
+TEST(CriticalCalibration, ErrorsOfTheTextThatAllHeadsShare) {
   constexpr double kError = 0.02, kFreedom = 15;
   expect_level(
       [&](World& world) {
@@ -224,7 +224,7 @@ TEST(Critical, ErrorsOfTheTextThatAllHeadsShare) {
 }
 
 // The interval of the closest N holds the true one.
-TEST(Critical, IntervalOfTheClosestSize) {
+TEST(CriticalCalibration, IntervalOfTheClosestSize) {
   const double held = share_of_worlds([](World& world) {
     PairedMeans means = world_of_heads(world, -0.01, 0.001, 36);
     ClosestSize closest(means);

@@ -56,7 +56,7 @@ TEST(Prediction, NotFoundRanksLastAndUndefinedIsLeftOut) {
 }
 
 // 2000 worlds in which nothing predicts: p is at most .05 in 5 % of them.
-TEST(Prediction, KeepsItsLevel) {
+TEST(PredictionCalibration, KeepsItsLevel) {
   constexpr int kWorlds = 2000;
   int rejected = 0;
   for (std::uint32_t world = 0; world < kWorlds; ++world) {
@@ -74,7 +74,7 @@ TEST(Prediction, KeepsItsLevel) {
 }
 
 // The interval holds the truth in about 95 % of worlds: of two texts' noisy views of one order.
-TEST(Prediction, IntervalsHoldTheTruth) {
+TEST(PredictionCalibration, IntervalsHoldTheTruth) {
   constexpr int kWorlds = 2000;
   constexpr double kTruth = 0.6;  // correlation of the normals
   const double rank_truth = 6 / M_PI * std::asin(kTruth / 2);
