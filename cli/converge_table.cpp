@@ -136,8 +136,7 @@ class ConvergenceTable {
 
   // The share of the context up to which a critical N was searched for in vain.
   std::string beyond(const HeadName& head) const {
-    const auto n = find_cell(results_, "critical_n_head",
-                             {{"layer", head.layer_index}, {"head", head.head_index}});
+    const auto n = find_cell_of_head(results_, "critical_n_head", head);
     const auto range = critical_range(results_);
     if (!n || !n->is_none || !range) return std::string(1, '-');
     return fmt::format(">{}", rounded(100.0 * *range / *longest_length(results_)));

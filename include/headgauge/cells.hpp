@@ -39,6 +39,10 @@ struct HeadName {
   std::string text() const { return std::to_string(layer) + "." + std::to_string(head); }
 };
 
+// Finds a head's cell of a metric that has no dims but layer, head and length.
+std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,
+                                            const HeadName& head);
+
 // Lists every head of which some metric is defined anywhere, layer by layer.
 std::vector<HeadName> measured_heads(const Results& results);
 

@@ -8,6 +8,7 @@
 #include "measures/paired_means.hpp"
 #include "results/declared.hpp"
 #include "statistics/bootstrap.hpp"
+#include "statistics/slope.hpp"
 
 namespace headgauge {
 namespace {
@@ -15,23 +16,6 @@ namespace {
 // Of fewer heads the quantiles of a bootstrap say nothing.
 constexpr Index kFewestHeads = 8;
 constexpr std::size_t kFewestLengths = 3;  // of a power of the length
-
-// The slope of least squares of log n on log length.
-double exponent_of(std::span<const double> lengths, std::span<const double> n) {
-  if (lengths.size() < kFewestLengths) return kUndefined;
-  const auto count = static_cast<double>(lengths.size());
-  double x = 0, y = 0, xx = 0, xy = 0;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    x += std::log(lengths[i]) / count;
-    y += std::log(n[i]) / count;
-  }
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const double from_mean = std::log(lengths[i]) - x;
-    xx += from_mean * from_mean;
-    xy += from_mean * (std::log(n[i]) - y);
-  }
-  return xy / xx;
-}
 
 // Derives critical N and the closest N at every length, and how the closest N grows with it.
 class CriticalSizes {
@@ -87,16 +71,17 @@ class CriticalSizes {
   // What is bootstrapped together: n and ratio of each length, then the exponent.
   void fill_closest(std::vector<ClosestSize>& closest, std::span<const Index> heads,
                     std::span<double> figures) const {
-    std::vector<double> length, n;
+    std::vector<double> log_length, log_n;
     for (Index l = 0; l < lengths(); ++l) {
       const SizeFound found = closest[l].of(heads);
       figures[2 * l] = found.n;
       figures[2 * l + 1] = std::exp(found.value);
       if (!inside_[l]) continue;
-      length.push_back(options_.lengths[l]);
-      n.push_back(found.n);
+      log_length.push_back(std::log(options_.lengths[l]));
+      log_n.push_back(std::log(found.n));
     }
-    figures[2 * lengths()] = exponent_of(length, n);
+    if (log_n.size() < kFewestLengths) return;
+    figures[2 * lengths()] = least_squares_slope(log_length, log_n);
   }
 
   void derive_closest() {

@@ -27,7 +27,7 @@ std::string by_the_papers_test(const Results& results, std::span<const HeadName>
   claim.facts.push_back({"critical_n_paper", n->value});
   claim.facts.push_back({"ks_d", d->value});
   claim.facts.push_back({"ks_p", p->value});
-  if (n->value < 1) {
+  if (n->is_none) {
     return fmt::format("The paper's test rejects every N searched (D = {:.2f}, p = {:.2g}).",
                        d->value, p->value);
   }
@@ -102,23 +102,22 @@ Claim critical_n_is_small(const Results& results) {
                ratio_high = value_of("closest_ratio_high");
   const bool never = ratio_high < 1 / (1 + kEqualityMargin) || ratio_low > 1 + kEqualityMargin;
   claim.verdict = Verdict::cannot_tell;
-  if (cell->value > 0 && cell->value < limit) {
+  if (!cell->is_none && cell->value < limit) {
     claim.verdict = Verdict::holds;
   } else if (never && *searched >= limit) {
     claim.verdict = Verdict::does_not_hold;
   }
   double own = 0;
   for (const HeadName& head : heads) {
-    const auto of_head = find_cell(results, "critical_fraction_head",
-                                   {{"layer", head.layer_index}, {"head", head.head_index}});
+    const auto of_head = find_cell_of_head(results, "critical_fraction_head", head);
     if (of_head && of_head->value < kCriticalShare) ++own;
   }
   const std::string what =
-      cell->value > 0
-          ? fmt::format("The heads are first shown to be equal at N = {} of L = {}, {:.1f} %",
-                        cell->value, *longest, 100 * cell->value / *longest)
-          : fmt::format("No N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
-                        *longest, 100.0 * *searched / *longest);
+      cell->is_none
+          ? fmt::format("No N up to {} of L = {} ({:.1f} %) is shown to be equal", *searched,
+                        *longest, 100.0 * *searched / *longest)
+          : fmt::format("The heads are first shown to be equal at N = {} of L = {}, {:.1f} %",
+                        cell->value, *longest, 100 * cell->value / *longest);
   claim.facts = {{"critical_n", cell->value},
                  {"critical_p", p ? p->value : kUndefined},
                  {"closest_n", closest},

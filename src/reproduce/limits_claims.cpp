@@ -45,19 +45,15 @@ Claim distance_grows_linearly(const Results& results) {
       kLinearLow, kLinearHigh, kVotingRule);
   const auto n = find_label(results, "top_n", kFixedN);
   if (!n) return not_tested(claim, "N = 5 was not measured.");
-  HeadVotes votes;
+  const HeadPowers powers =
+      powers_of_heads(results, "distance", {"top_n", *n}, kLinearLow, kLinearHigh);
+  const HeadVotes& votes = powers.votes;
   int slower = 0, faster = 0;
-  std::vector<double> exponents;
-  for (const HeadName& head : measured_heads(results)) {
-    if (windowed(results, head)) continue;
-    const Growth growth = growth_of(results, "distance", head, {"top_n", *n});
-    const auto power = power_of(growth.context, growth.value);
-    votes.add(power ? place_of(*power, kLinearLow, kLinearHigh) : Place::open);
-    if (!power) continue;
-    exponents.push_back(power->value);
-    if (place_of(*power, kLinearLow, kLinearHigh) != Place::outside) continue;
-    ++(power->value < 1 ? slower : faster);
+  for (const Estimate& exponent : powers.exponents) {
+    if (place_of(exponent, kLinearLow, kLinearHigh) != Place::outside) continue;
+    ++(exponent.value < 1 ? slower : faster);
   }
+  const std::vector<double> exponents = powers.values();
   if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
   claim.verdict = votes.verdict();
   const auto [least, most] = std::ranges::minmax(exponents);

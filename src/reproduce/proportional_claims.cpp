@@ -64,16 +64,10 @@ Claim proportional_margin_collapses(const Results& results) {
   if (!judged) return not_tested(claim, not_selected_by_share());
   HeadVotes votes;
   for (Index s = 0; s < std::ssize(shares); ++s) {
-    std::vector<double> exponents;
-    for (const HeadName& head : measured_heads(results)) {
-      if (windowed(results, head)) continue;
-      const Growth growth = growth_of(results, "margin_at_share", head, {"top_share", s});
-      const auto power = power_of(growth.context, growth.value);
-      if (s == *judged) {
-        votes.add(power ? place_of(*power, -HUGE_VAL, kCollapse) : Place::open);
-      }
-      if (power) exponents.push_back(power->value);
-    }
+    const HeadPowers powers =
+        powers_of_heads(results, "margin_at_share", {"top_share", s}, -HUGE_VAL, kCollapse);
+    if (s == *judged) votes = powers.votes;
+    const std::vector<double> exponents = powers.values();
     if (exponents.empty()) continue;
     claim.facts.push_back({fmt::format("exponent_median_{:g}", shares[s]), median(exponents)});
     if (s == *judged) {

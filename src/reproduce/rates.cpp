@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "reproduce/judgement.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -66,6 +68,21 @@ void add_facts(const Rates& rates, const std::string& kind, Claim& claim) {
   add("least_margin", rates.least_margin);
   add("rate_slowest", rates.slowest);
   add("rate_fastest", rates.fastest);
+}
+
+bool judge_both(const Rates& mean, const Rates& covariance, int fewest, double share,
+                std::string_view what, Claim& claim) {
+  if (std::min(mean.fitted, covariance.fitted) < fewest) {
+    claim = not_tested(std::move(claim), fmt::format("{} and {} {} have a rate.", mean.fitted,
+                                                     covariance.fitted, what));
+    return false;
+  }
+  const Verdict a = mean.verdict(share), b = covariance.verdict(share);
+  claim.verdict = a == Verdict::holds || b == Verdict::does_not_hold ? b : a;
+  claim.measured = fmt::format("{}. {}.", said_of(mean, "mean"), said_of(covariance, "covariance"));
+  add_facts(mean, "mean", claim);
+  add_facts(covariance, "covariance", claim);
+  return true;
 }
 
 std::string not_measured(const std::string& experiment) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "headgauge/results.hpp"
 
@@ -38,6 +39,12 @@ double freedom_of_fit(const LabelledArray& metric, std::size_t offset, double pa
 // What a claim says of them.
 std::string said_of(const Rates& rates, const std::string& kind);
 void add_facts(const Rates& rates, const std::string& kind, Claim& claim);
+
+// A claim on the rates of both the mean and the covariance: holds where both do, does not hold
+// where either does not. Sets the verdict, what was measured and the facts; not tested, which is
+// returned as false, with fewer than `fewest` rates of either. `what` has them: heads, scales.
+bool judge_both(const Rates& mean, const Rates& covariance, int fewest, double share,
+                std::string_view what, Claim& claim);
 
 // Why a claim on an experiment is not tested that was not run.
 std::string not_measured(const std::string& experiment);

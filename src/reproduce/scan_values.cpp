@@ -39,4 +39,23 @@ Growth growth_of(const Results& results, const std::string& metric, const HeadNa
   return growth;
 }
 
+std::vector<double> HeadPowers::values() const {
+  std::vector<double> list;
+  for (const Estimate& exponent : exponents) list.push_back(exponent.value);
+  return list;
+}
+
+HeadPowers powers_of_heads(const Results& results, const std::string& metric, const Pick& size,
+                           double low, double high) {
+  HeadPowers powers;
+  for (const HeadName& head : measured_heads(results)) {
+    if (windowed(results, head)) continue;
+    const Growth growth = growth_of(results, metric, head, size);
+    const auto power = power_of(growth.context, growth.value);
+    powers.votes.add(power ? place_of(*power, low, high) : Place::open);
+    if (power) powers.exponents.push_back(*power);
+  }
+  return powers;
+}
+
 }  // namespace headgauge

@@ -9,6 +9,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/results.hpp"
+#include "reproduce/judgement.hpp"
 
 namespace headgauge {
 
@@ -34,5 +35,16 @@ struct Growth {
 };
 Growth growth_of(const Results& results, const std::string& metric, const HeadName& head,
                  const Pick& size = {"top_n", 0});
+
+// The exponents of a metric in the context, head by head, and how many are within [low, high]. A
+// head without enough points is undecided and has no exponent; heads with a window below the
+// longest length are left out.
+struct HeadPowers {
+  HeadVotes votes;
+  std::vector<Estimate> exponents;
+  std::vector<double> values() const;
+};
+HeadPowers powers_of_heads(const Results& results, const std::string& metric, const Pick& size,
+                           double low, double high);
 
 }  // namespace headgauge

@@ -75,6 +75,21 @@ Curves smallest_step(const Results& results) {
   return curves;
 }
 
+// Of a head at the longest length: the spectral norm of its Jacobian and a bound.
+struct NormAndBound {
+  MetricCell norm, bound;
+  double share() const { return norm.value / bound.value; }
+};
+std::vector<NormAndBound> norms_and_bounds(const Results& results, std::string_view bound) {
+  std::vector<NormAndBound> found;
+  for (const HeadName& head : measured_heads(results)) {
+    const auto norm = find_cell_of_head(results, "jacobian_spectral", head);
+    const auto own = find_cell_of_head(results, bound, head);
+    if (norm && own && own->value > 0) found.push_back({*norm, *own});
+  }
+  return found;
+}
+
 constexpr const char* kReading =
     "g is the paper's: logits q.k/sqrt(d), one random direction a query, the mean over queries, "
     "the "
@@ -200,12 +215,8 @@ Claim gradient_bound_is_safe(const Results& results) {
       "of it (rounding). Of means alone: the tests of the code look at single rows.",
       kRounding);
   std::vector<double> tightness;
-  for (const HeadName& head : measured_heads(results)) {
-    const auto at = [&](const char* metric) {
-      return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
-    };
-    const auto norm = at("jacobian_spectral"), bound = at("jacobian_bound");
-    if (norm && bound && bound->value > 0) tightness.push_back(norm->value / bound->value);
+  for (const NormAndBound& head : norms_and_bounds(results, "jacobian_bound")) {
+    tightness.push_back(head.share());
   }
   if (tightness.empty()) return not_tested(claim, "No Jacobian was measured.");
   const auto [least, most] = std::ranges::minmax(tightness);
@@ -235,15 +246,11 @@ Claim gradient_is_within_quarter(const Results& results) {
       "tell.",
       100 * kLevel);
   std::vector<double> p, share;
-  for (const HeadName& head : measured_heads(results)) {
-    const auto at = [&](const char* metric) {
-      return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
-    };
-    const auto norm = at("jacobian_spectral"), bound = at("jacobian_bound_paper");
-    if (!norm || !bound || std::isnan(norm->standard_error)) continue;
-    share.push_back(norm->value / bound->value);
-    p.push_back(t_test({norm->value, norm->standard_error, norm->degrees_of_freedom}, bound->value,
-                       Tail::above)
+  for (const NormAndBound& head : norms_and_bounds(results, "jacobian_bound_paper")) {
+    if (std::isnan(head.norm.standard_error)) continue;
+    share.push_back(head.share());
+    p.push_back(t_test({head.norm.value, head.norm.standard_error, head.norm.degrees_of_freedom},
+                       head.bound.value, Tail::above)
                     .p);
   }
   if (share.empty()) return not_tested(claim, "No Jacobian was measured with its error.");

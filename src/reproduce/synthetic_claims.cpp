@@ -8,6 +8,7 @@
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/rates.hpp"
+#include "statistics/slope.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -137,21 +138,13 @@ Claim sphere_rates(const Results& results) {
   }
   const Rates mean = rates_of(results, "sphere", "mean");
   const Rates covariance = rates_of(results, "sphere", "covariance");
-  if (std::min(mean.fitted, covariance.fitted) < kFewestScales) {
-    return not_tested(claim,
-                      fmt::format("{} and {} scales have a rate.", mean.fitted, covariance.fitted));
-  }
-  const Verdict a = mean.verdict(1), b = covariance.verdict(1);
-  claim.verdict = a == Verdict::holds || b == Verdict::does_not_hold ? b : a;
+  if (!judge_both(mean, covariance, kFewestScales, 1, "scales", claim)) return claim;
   // Where next to nothing is asked for, nothing is shown by getting it.
   if (claim.verdict != Verdict::does_not_hold && mean.demanding < kFewestScales) {
     claim.verdict = Verdict::not_tested;
   }
-  claim.measured =
-      fmt::format("{}. {}. The bound asks for a rate above {} at {} scales.", said_of(mean, "mean"),
-                  said_of(covariance, "covariance"), kDemanding, mean.demanding);
-  add_facts(mean, "mean", claim);
-  add_facts(covariance, "covariance", claim);
+  claim.measured +=
+      fmt::format(" The bound asks for a rate above {} at {} scales.", kDemanding, mean.demanding);
   claim.facts.push_back({"demanding", static_cast<double>(mean.demanding)});
   return claim;
 }
@@ -179,12 +172,11 @@ Claim ball_rate(const Results& results) {
   Verdict of_rate = Verdict::cannot_tell;
   int inner = 0;
   bool all = true, outside = false;
-  double x = 0, y = 0, count = 0;
+  std::vector<double> measured_radii, log_constants;
   for (std::size_t r = 0; r < radii.size(); ++r) {
     if (constant->values[r] > 0) {
-      x += radii[r];
-      y += std::log(constant->values[r]);
-      ++count;
+      measured_radii.push_back(radii[r]);
+      log_constants.push_back(std::log(constant->values[r]));
     }
     if (radii[r] > kInnerBall || std::isnan(rate->values[r])) continue;
     ++inner;
@@ -196,16 +188,10 @@ Claim ball_rate(const Results& results) {
   }
   if (inner < kFewestBalls) {
     return not_tested(claim, fmt::format("{} balls were measured, {} with a rate up to R = {:g}.",
-                                         count, inner, kInnerBall));
+                                         log_constants.size(), inner, kInnerBall));
   }
   if (outside || all) of_rate = outside ? Verdict::does_not_hold : Verdict::holds;
-  double xx = 0, xy = 0;
-  for (std::size_t r = 0; r < radii.size(); ++r) {
-    if (!(constant->values[r] > 0)) continue;
-    xx += (radii[r] - x / count) * (radii[r] - x / count);
-    xy += (radii[r] - x / count) * (std::log(constant->values[r]) - y / count);
-  }
-  const double growth = xy / xx;
+  const double growth = least_squares_slope(measured_radii, log_constants);
   claim.verdict =
       growth >= kGrowth || of_rate == Verdict::does_not_hold ? of_rate : Verdict::cannot_tell;
   claim.measured = fmt::format(

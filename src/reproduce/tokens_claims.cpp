@@ -32,15 +32,7 @@ Claim model_rates(const Results& results) {
   }
   const Rates mean = rates_of(results, "model", "mean");
   const Rates covariance = rates_of(results, "model", "covariance");
-  if (std::min(mean.fitted, covariance.fitted) < kFewestVotes) {
-    return not_tested(claim,
-                      fmt::format("{} and {} heads have a rate.", mean.fitted, covariance.fitted));
-  }
-  const Verdict a = mean.verdict(kMostHeads), b = covariance.verdict(kMostHeads);
-  claim.verdict = a == Verdict::holds || b == Verdict::does_not_hold ? b : a;
-  claim.measured = fmt::format("{}. {}.", said_of(mean, "mean"), said_of(covariance, "covariance"));
-  add_facts(mean, "mean", claim);
-  add_facts(covariance, "covariance", claim);
+  judge_both(mean, covariance, kFewestVotes, kMostHeads, "heads", claim);
   return claim;
 }
 

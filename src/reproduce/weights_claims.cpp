@@ -32,20 +32,16 @@ Claim weights_vanish(const Results& results) {
       "where the 95 % interval of the exponent is within {} to {}, does not where it is outside. "
       "Heads with a window below L are left out. {}",
       kVanishLow, kVanishHigh, kVotingRule);
-  HeadVotes votes;
-  std::vector<double> exponents;
+  const HeadPowers powers =
+      powers_of_heads(results, "max_weight", {"top_n", 0}, kVanishLow, kVanishHigh);
+  const HeadVotes& votes = powers.votes;
   int slower = 0, falling = 0;
-  for (const HeadName& head : measured_heads(results)) {
-    if (windowed(results, head)) continue;
-    const Growth growth = growth_of(results, "max_weight", head);
-    const auto power = power_of(growth.context, growth.value);
-    const Place place = power ? place_of(*power, kVanishLow, kVanishHigh) : Place::open;
-    votes.add(place);
-    if (!power) continue;
-    exponents.push_back(power->value);
-    slower += place == Place::outside && power->value > kVanishHigh ? 1 : 0;
-    falling += place_of(*power, -HUGE_VAL, kFalling) == Place::inside ? 1 : 0;
+  for (const Estimate& exponent : powers.exponents) {
+    const Place place = place_of(exponent, kVanishLow, kVanishHigh);
+    slower += place == Place::outside && exponent.value > kVanishHigh ? 1 : 0;
+    falling += place_of(exponent, -HUGE_VAL, kFalling) == Place::inside ? 1 : 0;
   }
+  const std::vector<double> exponents = powers.values();
   if (exponents.empty()) return not_tested(claim, "No head has 4 points from L = 32 on.");
   const auto [least, most] = std::ranges::minmax(exponents);
   claim.verdict = votes.verdict();

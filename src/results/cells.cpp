@@ -57,6 +57,11 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
   return cell;
 }
 
+std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,
+                                            const HeadName& head) {
+  return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
+}
+
 std::vector<HeadName> measured_heads(const Results& results) {
   std::vector<HeadName> heads;
   if (results.coord("layer") == nullptr || results.coord("head") == nullptr) return heads;

@@ -24,28 +24,23 @@ struct Finding {
 
 using Rule = std::optional<Finding> (*)(const Results&, const HeadName&);
 
-std::optional<MetricCell> of_head(const Results& results, const char* metric,
-                                  const HeadName& head) {
-  return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
-}
-
 std::optional<Finding> above(const std::optional<MetricCell>& cell, double threshold) {
   if (!cell) return std::nullopt;
   return Finding{cell->value > threshold, cell->value, threshold, std::nullopt};
 }
 
 std::optional<Finding> dispersed(const Results& results, const HeadName& head) {
-  return above(of_head(results, "entropy_normalized", head), kDispersed);
+  return above(find_cell_of_head(results, "entropy_normalized", head), kDispersed);
 }
 
 std::optional<Finding> collapsed(const Results& results, const HeadName& head) {
-  const auto cell = of_head(results, "entropy_normalized", head);
+  const auto cell = find_cell_of_head(results, "entropy_normalized", head);
   if (!cell) return std::nullopt;
   return Finding{cell->value < kCollapsed, cell->value, kCollapsed, std::nullopt};
 }
 
 std::optional<Finding> sink(const Results& results, const HeadName& head) {
-  return above(of_head(results, "sink_weight", head), kSink);
+  return above(find_cell_of_head(results, "sink_weight", head), kSink);
 }
 
 // No better than with the pairing of weights and keys permuted: the excess is not shown to be above
@@ -64,26 +59,26 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
 }
 
 std::optional<Finding> over_selected(const Results& results, const HeadName& head) {
-  const auto needed = of_head(results, "mass_90", head);
-  const auto visible = of_head(results, "visible_keys", head);
+  const auto needed = find_cell_of_head(results, "mass_90", head);
+  const auto visible = find_cell_of_head(results, "visible_keys", head);
   if (!needed || !visible || visible->value <= 0) return std::nullopt;
   const double share = needed->value / visible->value;
   return Finding{share > kOverSelected, share, kOverSelected, std::nullopt};
 }
 
 std::optional<Finding> sensitive(const Results& results, const HeadName& head) {
-  return above(of_head(results, "sensitivity_top2", head), kSensitive);
+  return above(find_cell_of_head(results, "sensitivity_top2", head), kSensitive);
 }
 
 std::optional<Finding> redundant(const Results& results, const HeadName& head) {
-  auto finding = above(of_head(results, "top_overlap", head), kRedundant);
-  const auto partner = of_head(results, "top_overlap_partner", head);
+  auto finding = above(find_cell_of_head(results, "top_overlap", head), kRedundant);
+  const auto partner = find_cell_of_head(results, "top_overlap_partner", head);
   if (finding && partner) finding->partner = static_cast<int>(partner->value);
   return finding;
 }
 
 std::optional<Finding> slow(const Results& results, const HeadName& head) {
-  const auto rate = of_head(results, "rate_predicted", head);
+  const auto rate = find_cell_of_head(results, "rate_predicted", head);
   if (!rate) return std::nullopt;
   return Finding{rate->value < kSlow, rate->value, kSlow, std::nullopt};
 }

@@ -46,7 +46,7 @@ class Summary {
   std::optional<ForecastCells> forecast(const HeadName& head) const;
 
   std::optional<MetricCell> cell(std::string_view metric, const HeadName& head) const {
-    return find_cell(results_, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
+    return find_cell_of_head(results_, metric, head);
   }
   double value(std::string_view metric, const HeadName& head) const {
     const auto found = cell(metric, head);
