@@ -39,6 +39,9 @@ Claim ball_rate(const Results& results);
 Claim hardmax_is_logarithmic(const Results& results);
 Claim model_rates(const Results& results);
 Claim model_slower_heads_see_further(const Results& results);
+Claim model_converges_with_random_keys(const Results& results);
+Claim model_converges_with_window(const Results& results);
+Claim error_constant_predicts(const Results& results);
 std::vector<Claim> tokens_claims(const Results& results);
 
 }  // namespace headgauge
