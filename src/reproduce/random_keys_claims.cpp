@@ -48,10 +48,15 @@ Divergence divergence_of(const LabelledArray& kl, Index window) {
   return found;
 }
 
-// The exponent of each batch over the numbers of keys up to `most`; undefined with fewer than 4.
+// How the divergence of each batch goes with n, up to `most`.
+struct Exponents {
+  std::vector<double> all;   // by least squares; undefined with fewer than 4 numbers
+  std::vector<double> last;  // between the last two numbers
+};
+
 // n keys drawn from m without repetition have the variance of 1/(1/n - 1/m) drawn with repetition.
-std::vector<double> exponents_of(const Divergence& divergence, double most) {
-  std::vector<double> exponents;
+Exponents exponents_of(const Divergence& divergence, double most) {
+  Exponents exponents;
   for (const auto& [others, value] : divergence.batches) {
     std::vector<double> x, y;
     for (Index n = 0; n < std::ssize(value); ++n) {
@@ -60,7 +65,10 @@ std::vector<double> exponents_of(const Divergence& divergence, double most) {
       y.push_back(value[n]);
     }
     const auto power = power_of(x, y);
-    exponents.push_back(power ? power->value : kUndefined);
+    if (!power) continue;
+    exponents.all.push_back(power->value);
+    const Index end = std::ssize(x) - 1;
+    exponents.last.push_back(std::log(y[end] / y[end - 1]) / std::log(x[end] / x[end - 1]));
   }
   return exponents;
 }
@@ -97,7 +105,9 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
   }
   const double longest = kl->dim("all_heads_length").numbers().back();
   const Divergence divergence = divergence_of(*kl, window);
-  const MeanWithError exponent = mean_with_error(exponents_of(divergence, longest / 4));
+  const Exponents exponents = exponents_of(divergence, longest / 4);
+  const MeanWithError exponent = mean_with_error(exponents.all);
+  const double last_exponent = mean_with_error(exponents.last).value;
   const Interval interval = t_interval(exponent);
   if (std::isnan(interval.low)) {
     return not_tested(claim,
@@ -105,7 +115,10 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
                       "has them.");
   }
   claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, kFastFall));
-  claim.facts = {{"exponent", exponent.value}, {"low", interval.low}, {"high", interval.high}};
+  claim.facts = {{"exponent", exponent.value},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"exponent_of_last_doubling", last_exponent}};
   std::vector<double> mean;
   for (Index n = 0; n < std::ssize(divergence.numbers); ++n) {
     double sum = 0;
@@ -119,9 +132,10 @@ Claim falls_with_keys(Claim claim, const Results& results, Index window) {
   claim.facts.push_back({"loss_change_first", change({window, 0, last})});
   claim.facts.push_back({"loss_change_last", change({window, most, last})});
   claim.measured = fmt::format(
-      "Up to n = L/4 KL goes as n^{:.2f} ({:.2f} to {:.2f}): from n = {:g} to {:g} of L = {:g} it "
-      "goes from {} to {} nats, and the loss over the whole text is {} to {} higher.",
-      exponent.value, interval.low, interval.high, divergence.numbers.front(),
+      "Up to n = L/4 KL goes as n^{:.2f} ({:.2f} to {:.2f}), over the last doubling as n^{:.2f}: "
+      "from n = {:g} to {:g} of L = {:g} it goes from {} to {} nats, and the loss over the whole "
+      "text is {} to {} higher.",
+      exponent.value, interval.low, interval.high, last_exponent, divergence.numbers.front(),
       divergence.numbers.back(), longest, shown(mean.front()), shown(mean.back()),
       shown(change({window, 0, last})), shown(change({window, most, last})));
   return claim;
@@ -188,8 +202,8 @@ Claim error_constant_predicts(const Results& results) {
   claim.facts.push_back({"rank_correlation_output_change", output});
   claim.measured = fmt::format(
       "Over {} heads the rank correlation with KL is {:.2f} ({:.2f} to {:.2f}), with the change of "
-      "the loss {:.2f}, with that of the head's own output {:.2f}.",
-      found.pairs, found.value, found.low, found.high, loss, output);
+      "the loss {}, with that of the head's own output {}.",
+      found.pairs, found.value, found.low, found.high, shown(loss), shown(output));
   return claim;
 }
 

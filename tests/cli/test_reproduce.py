@@ -24,7 +24,8 @@ LIMITS = THEOREMS | {
     "sensitivity_falls_by_two_orders"}
 TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
           "ball_rate", "hardmax_is_logarithmic", "model_rates",
-          "model_slower_heads_see_further"}
+          "model_slower_heads_see_further", "model_converges_with_random_keys",
+          "model_converges_with_window", "error_constant_predicts"}
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 
@@ -154,7 +155,10 @@ class Tokens(CommandTest):
                            "sphere_rate_covariance": ["sphere_scale"],
                            "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
                            "model_rate_mean": ["layer", "head"],
-                           "model_error_covariance": ["layer", "head", "model_tokens"]}.items():
+                           "model_error_covariance": ["layer", "head", "model_tokens"],
+                           "all_heads_kl": ["all_heads_window", "all_heads_random",
+                                            "all_heads_length"],
+                           "each_head_kl": ["layer", "head"]}.items():
             self.assertEqual(results["metrics"][name]["dims"], dims)
         self.assertNotIn("model_entropy", results["metrics"])
         for claim in results["claims"]:
@@ -174,25 +178,45 @@ class Tokens(CommandTest):
                 self.assertEqual(results["metrics"][f"model_{name}"].get(key),
                                  model["metrics"][name].get(key))
 
+        # So are those in which heads see random keys.
+        patterns = [f"bigbird:window={window},random={n},global=0"
+                    for window in (1, 32) for n in (4, 8, 16, 32, 64)]
+        lengths = ",".join(str(64 + 8 * batch) for batch in range(9))
+        all_heads = json.loads(self.succeed(
+            "compare", *DEMO, "--lengths", lengths, "--measures", "model",
+            "--pattern", ",".join(patterns), "--json").out)
+        self.assertEqual(validate(folder / "all_heads/results.json")["metrics"],
+                         all_heads["metrics"])
+        kl = all_heads["metrics"]["kl"]["values"][1:]
+        self.assertEqual(results["metrics"]["all_heads_kl"]["values"], [kl[:5], kl[5:]])
+        each_head = json.loads(self.succeed(
+            "compare", *DEMO, "--lengths", "128", "--measures", "model", "--each", "head",
+            "--pattern", "bigbird:window=1,random=32,global=0", "--json").out)
+        self.assertEqual(validate(folder / "each_head/results.json")["metrics"],
+                         each_head["metrics"])
+        self.assertEqual(results["metrics"]["each_head_kl"]["values"],
+                         [[head[1][0] for head in layer]
+                          for layer in each_head["metrics"]["kl"]["values"]])
+
         # Again: nothing is measured anew, and nothing else is said.
         before = {p: p.stat().st_mtime_ns for p in folder.glob("*/results.json")}
-        self.assertEqual(len(before), 3)
+        self.assertEqual(len(before), 5)
         again = self.succeed(*arguments, "--threads", "1")
         self.assertEqual(again.out, done.out)
         self.assertEqual({p: p.stat().st_mtime_ns for p in before}, before)
         same = validate(folder / "results.json")
         self.assertEqual(same["metrics"], results["metrics"])
         self.assertEqual(same["claims"], results["claims"])
-        # Another seed: all three are.
+        # Another seed: all are.
         self.succeed(*arguments, "--seed", "1")
         for path, time in before.items():
             self.assertNotEqual(path.stat().st_mtime_ns, time, path)
-        # Another length: only the model.
+        # Another length: only what is of the model.
         before = {p: p.stat().st_mtime_ns for p in before}
         shorter = ["64" if part == "128" else part for part in arguments]
         self.succeed(*shorter, "--seed", "1")
         changed = {p.parent.name for p, t in before.items() if p.stat().st_mtime_ns != t}
-        self.assertEqual(changed, {"model"})
+        self.assertEqual(changed, {"model", "all_heads", "each_head"})
 
     def test_without_a_model(self) -> None:
         self.succeed("reproduce", "tokens", *SMALL, "--out", "out")
@@ -200,7 +224,8 @@ class Tokens(CommandTest):
         self.assertFalse((self.folder / "out/model").exists())
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)
-        for name in ("model_rates", "model_slower_heads_see_further"):
+        for name in ("model_rates", "model_slower_heads_see_further",
+                     "model_converges_with_random_keys", "error_constant_predicts"):
             self.assertEqual(found[name], "not tested")
         self.assertEqual(results["model"]["family"], "synthetic")
 
