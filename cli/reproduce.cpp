@@ -63,6 +63,11 @@ int run_limits(LimitsCommand& options) {
   input.threads = options.limits.threads;
   const std::string& out = options.run.output.out;
   RunSteps steps;
+  steps.open = [&](const InputOptions& text) {
+    OpenedText opened = open_text(text);
+    options.limits.cut = std::move(opened.cut);
+    return std::move(opened.source);
+  };
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return reproduce_limits(source, options.limits, progress, std::move(stop));
   };

@@ -2,6 +2,7 @@
 // arXiv 2508.17821 (paper A), "tokens" is arXiv 2512.10656 (paper B).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -15,16 +16,27 @@
 
 namespace headgauge {
 
+// Consecutive pieces of a text, each a document of its own.
+struct TextPieces {
+  std::size_t count = 0;
+  std::function<std::unique_ptr<HeadSource>(std::size_t piece)> open;
+};
+// Cuts a text into pieces of `tokens` tokens; what is left at its end is dropped.
+using CutText = std::function<TextPieces(int tokens)>;
+
 struct LimitsOptions {
   std::vector<int> lengths;  // empty: 32, 64 ... 1024 as far as model and text go
   XSource x = XSource::embedding;
   int threads = 0;
   std::uint64_t seed = 0;
+  // The whole text for the claims on early warnings; none: they are not tested.
+  CutText cut;
 };
 
 std::vector<Option> options_of(LimitsOptions& options);
 
-// One scan with paper A's settings, all groups; its five algorithms timed one by one, as
+// One scan with paper A's settings, all groups; entropy, separability and loss of up to 64 pieces
+// of the text, over the coordinate `piece`; paper A's five algorithms timed one by one, as
 // cost_seconds and cost_paper_seconds over the coordinate `algorithm`; the claims. Interrupted, the
 // layers that were finished, marked partial; the claims only where all of them were. Throws what
 // scan() throws.

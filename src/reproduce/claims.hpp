@@ -24,6 +24,8 @@ Claim gradient_bound_is_safe(const Results& results);
 Claim gradient_is_within_quarter(const Results& results);
 Claim weights_vanish(const Results& results);
 Claim coverage_is_independent(const Results& results);
+Claim falling_entropy_warns(const Results& results);
+Claim falling_separability_warns(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
 // Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the

@@ -26,4 +26,10 @@ struct RankCorrelation {
 RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
                                  std::uint64_t seed, std::uint32_t pair);
 
+// What is left of it where a third quantity is held fixed: (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)
+// (1 - r_yz^2)) of the ranks (Kendall and Stuart, 27.5); p has one degree of freedom less.
+RankCorrelation partial_rank_correlation(std::span<const double> x, std::span<const double> y,
+                                         std::span<const double> given, std::uint64_t seed,
+                                         std::uint32_t stream);
+
 }  // namespace headgauge
