@@ -60,7 +60,8 @@ class ResampledRanks {
   std::vector<double> midrank_, ranks_;
 };
 
-double p_of_correlation(double r, double freedom) {
+double p_of_correlation(double r, int pairs) {
+  const double freedom = pairs - 2;
   const double rest = 1 - r * r;
   const double t =
       rest > 0 ? std::abs(r) * std::sqrt(freedom / rest) : std::numeric_limits<double>::infinity();
@@ -91,7 +92,6 @@ RankCorrelation of_ranks(std::span<const std::span<const double>> columns, const
   for (const auto& column : kept) ranked.push_back(ranks(column));
   found.value = figure(ranked);
   if (std::isnan(found.value)) return found;
-  found.p = p_of_correlation(found.value, found.pairs - static_cast<double>(columns.size()));
   std::vector<ResampledRanks> resampled(kept.begin(), kept.end());
   const auto of_units = [&](std::span<const Index> units) {
     for (std::size_t k = 0; k < ranked.size(); ++k) ranked[k] = resampled[k].of(units);
@@ -114,7 +114,9 @@ RankCorrelation rank_correlation(std::span<const double> x, std::span<const doub
   const auto figure = [](const std::vector<std::vector<double>>& ranked) {
     return correlation(ranked[0], ranked[1]);
   };
-  return of_ranks(std::array{x, y}, figure, seed, pair);
+  RankCorrelation found = of_ranks(std::array{x, y}, figure, seed, pair);
+  if (!std::isnan(found.value)) found.p = p_of_correlation(found.value, found.pairs);
+  return found;
 }
 
 RankCorrelation partial_rank_correlation(std::span<const double> x, std::span<const double> y,

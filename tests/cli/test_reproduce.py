@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import unittest
 
@@ -21,7 +22,7 @@ LIMITS = THEOREMS | {
     "returns_diminish", "critical_n_is_small", "critical_n_grows_sublinearly",
     "proportional_margin_collapses", "proportional_separability_falls", "separability_settles",
     "coverage_is_independent", "gradient_is_within_quarter", "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders"}
+    "sensitivity_falls_by_two_orders", "falling_entropy_warns", "falling_separability_warns"}
 TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
           "ball_rate", "hardmax_is_logarithmic", "model_rates",
           "model_slower_heads_see_further", "model_converges_with_random_keys",
@@ -115,6 +116,46 @@ class Limits(CommandTest):
         self.assertEqual(found["critical_n_is_small"], "not tested", "8 heads")
         self.assertEqual(found["returns_diminish"], "not tested")
         self.assertEqual(found["distance_grows_linearly"], "not tested", "32, 64, 128")
+
+    def test_pieces_of_the_text(self) -> None:
+        """16 pieces of 128 tokens out of two texts, each against a scan of that piece alone."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        draw = random.Random(4)
+        texts = [[draw.randrange(41) for _ in range(count)] for count in (10 * 128 + 100, 6 * 128)]
+        for name, text in zip("ab", texts):
+            self.write(f"{name}.txt", " ".join(map(str, text)))
+        run = ("reproduce", "limits", "model", "--quiet", "--json", "--tokens")
+        results = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
+        self.assertEqual(results["coords"]["piece"], list(range(16)))
+        self.assertEqual(results["settings"]["piece_tokens"], 128)
+        for name in ("falling_entropy_warns", "falling_separability_warns"):
+            self.assertNotEqual(verdicts(results)[name], "not tested")
+        values = {name: results["metrics"][name]["values"] for name in
+                  ("entropy_fall", "separability_fall", "loss_first_half", "loss_second_half")}
+        for piece, text, at in ((0, 0, 0), (9, 0, 9), (10, 1, 0), (15, 1, 5)):
+            tokens = texts[text][at * 128 : (at + 1) * 128]
+            self.write("piece.txt", " ".join(map(str, tokens)))
+            alone = json.loads(self.succeed(
+                "scan", "model", "--tokens", "piece.txt", "--lengths", "64,128", "--queries", "32",
+                "--measures", "weights,separability,model", "--top-n", "20", "--json").out)
+            position = alone["coords"]["position"]
+            for name, metric in (("entropy_fall", "entropy_normalized"),
+                                 ("separability_fall", "separability_excess")):
+                heads = [head for layer in alone["metrics"][f"{metric}_by_position"]["values"]
+                         for head in layer]
+                one = [[x[0] if isinstance(x, list) else x for x in head] for head in heads]
+                falls = [head[position.index(32)] - head[position.index(64)] for head in one]
+                self.assertAlmostEqual(values[name][piece], sum(falls) / len(falls), msg=name)
+            first, whole = alone["metrics"]["loss"]["values"]
+            self.assertAlmostEqual(values["loss_first_half"][piece], first)
+            self.assertAlmostEqual(63 * values["loss_first_half"][piece]
+                                   + 64 * values["loss_second_half"][piece], 127 * whole)
+
+        # One token less of a piece: there are 15.
+        self.write("b.txt", " ".join(map(str, texts[1][:-1])))
+        fewer = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
+        self.assertNotIn("piece", fewer["coords"])
+        self.assertEqual(verdicts(fewer)["falling_entropy_warns"], "not tested")
 
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
