@@ -159,7 +159,8 @@ void add_tokens(CLI::App& parent, Action& action) {
   add_options(*command, options_of(options->tokens));
   add_options(*command, options_of(options->run.output,
                                    "Folder for results.json, report.html, figures/, and for "
-                                   "gaussian/, sphere/ and model/ (default {})"));
+                                   "the experiments gaussian/, sphere/, model/, all_heads/ and "
+                                   "each_head/ (default {})"));
   command->footer(
       "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");

@@ -57,18 +57,19 @@ struct TokensOptions {
   std::function<std::unique_ptr<HeadSource>()> model;
   int length = 0;  // its context; 0: the paper's 512, or as far as model and text go
 
-  // Where gaussian/, sphere/ and model/ are kept, each with its results.json: one that is there
-  // with the same settings is taken as it is, a simulation that was stopped goes on. Empty: nothing
-  // is kept.
+  // Where gaussian/, sphere/, model/, all_heads/ and each_head/ are kept, each with its
+  // results.json: one that is there with the same settings is taken as it is, a simulation that was
+  // stopped goes on. Empty: nothing is kept.
   std::string folder;
 };
 
 std::vector<Option> options_of(TokensOptions& options);
 
 // Paper B's experiments, in one: the metrics of each as gaussian_NAME, sphere_NAME and model_NAME,
-// their coordinates likewise (the model's layer and head as they are), and the claims. Interrupted,
-// what was finished, marked partial and without claims. Throws what simulate() and converge()
-// throw.
+// their coordinates likewise (the model's layer and head as they are), and the claims. Of a model
+// with a loss, what compare() gives where its heads see random keys: all_heads_NAME and
+// each_head_NAME. Interrupted, what was finished, marked partial and without claims. Throws what
+// simulate(), converge() and compare() throw.
 Results reproduce_tokens(const TokensOptions& options, Progress* progress = nullptr,
                          std::stop_token stop = {});
 

@@ -1,7 +1,7 @@
 // What the predictions of a model lose where its heads see random keys: all heads at once, and one
 // head at a time.
 import type { Results } from "../data/results";
-import { curvesFigure, metricCurve } from "./curves";
+import { curvesFigure, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { csvValue, headLabel } from "./format";
 import { overHeads } from "./heads";
@@ -17,26 +17,34 @@ export function randomKeysFigures(results: Results): Figure[] {
   );
 }
 
+// Rows of the second half of the context, as the claims take them: means over all rows up to each
+// length are there.
 function allHeads(results: Results): Figure | undefined {
+  if (!results.has("all_heads_kl")) return undefined;
   const numbers = results.numbers("all_heads_random");
-  const windows = results.numbers("all_heads_window");
-  const all_heads_length = results.coord("all_heads_length").length - 1;
-  const curves = windows.flatMap((window, k) =>
-    metricCurve(results, "all_heads_random", { all_heads_window: k, all_heads_length }, {
-      name: "all_heads_kl",
-      label: window === 1 ? "own key" : `window of ${window}`,
-      colour: k,
-      style: "line",
-    }).map((curve) => ({ ...curve, name: `kl_window_${window}` })),
-  );
+  const lengths = results.numbers("all_heads_length");
+  const last = lengths.length - 1;
+  const sum = (window: number, random: number, length: number) =>
+    lengths[length]! *
+    results.value("all_heads_kl", {
+      all_heads_window: window, all_heads_random: random, all_heads_length: length,
+    });
+  const curves = results.numbers("all_heads_window").map((window, k): Curve => ({
+    name: `kl_window_${window}`,
+    label: window === 1 ? "own key" : `window of ${window}`,
+    colour: k,
+    style: "line",
+    values: numbers.map((_, n) => (sum(k, n, last) - sum(k, n, 0)) / (lengths[last]! - lengths[0]!)),
+  }));
   const start = curves[0]?.values[0];
   if (start === undefined) return undefined;
   return curvesFigure({
     id: "all-heads-random-keys",
     title: "Divergence of the predictions where every head sees n random keys",
     caption:
-      "Each head sees its own key or a window, and n random keys beside it; bands of ± 2 standard " +
-      "errors over the text. The dashed line falls as 1/n: so fast would errors of 1/√n in the heads.",
+      "Each head sees its own key or a window, and n random keys beside it; means over the rows of " +
+      "the second half of the context. The dashed line falls as 1/n: so fast would errors of 1/√n " +
+      "in the heads.",
     x: {
       column: "random", label: "random keys n (log scale)", values: numbers, log: true,
       ticks: numbers,

@@ -186,7 +186,10 @@ describe("figures of the whole model", () => {
       },
       metrics: {
         all_heads_kl: {
-          dims: ["all_heads_window", "all_heads_random", "all_heads_length"], stderr: true,
+          dims: ["all_heads_window", "all_heads_random", "all_heads_length"],
+          // Above 0 in the second half, too.
+          value: ({ all_heads_window, all_heads_random, all_heads_length }) =>
+            0.5 + 0.1 * all_heads_length! - 0.05 * all_heads_random! + 0.2 * all_heads_window!,
         },
         each_head_kl: { dims: ["layer", "head"], stderr: true },
         model_error_constant: { dims: ["layer", "head"] },
@@ -195,12 +198,19 @@ describe("figures of the whole model", () => {
     const figures = tokensFigures(results);
     expect(ids(figures)).toEqual(["all-heads-random-keys", "each-head-error-constant"]);
     const [all, each] = figures as [Figure, Figure];
-    const kl = (all_heads_window: number, all_heads_random: number) =>
-      results.value("all_heads_kl", { all_heads_window, all_heads_random, all_heads_length: 1 });
+    // Of the rows from 33 to 64.
+    const kl = (all_heads_window: number, all_heads_random: number) => {
+      const [first, both] = [0, 1].map((all_heads_length) =>
+        results.value("all_heads_kl", { all_heads_window, all_heads_random, all_heads_length }),
+      ) as [number, number];
+      return 2 * both - first;
+    };
     expect(column(all, "random")).toEqual([4, 8, 16]);
-    expect(column(all, "kl_window_1")).toEqual([kl(0, 0), kl(0, 1), kl(0, 2)]);
-    expect(column(all, "kl_window_32")).toEqual([kl(1, 0), kl(1, 1), kl(1, 2)]);
-    expect(column(all, "one_over_n")).toEqual([kl(0, 0), kl(0, 0) / 2, kl(0, 0) / 4]);
+    [0, 1, 2].forEach((n) => {
+      expect(column(all, "kl_window_1")[n]).toBeCloseTo(kl(0, n), 12);
+      expect(column(all, "kl_window_32")[n]).toBeCloseTo(kl(1, n), 12);
+      expect(column(all, "one_over_n")[n]).toBeCloseTo(kl(0, 0) / 2 ** n, 12);
+    });
     expect(column(each, "kl")[4]).toBe(results.value("each_head_kl", { layer: 1, head: 1 }));
     expect(column(each, "error_constant")[4]).toBe(
       results.value("model_error_constant", { layer: 1, head: 1 }),
