@@ -38,8 +38,8 @@ std::vector<Option> options_of(LimitsOptions& options);
 // One scan with paper A's settings, all groups; entropy, separability and loss of up to 64 pieces
 // of the text, over the coordinate `piece`; paper A's five algorithms timed one by one, as
 // cost_seconds and cost_paper_seconds over the coordinate `algorithm`; the claims. Interrupted, the
-// layers that were finished, marked partial; the claims only where all of them were. Throws what
-// scan() throws.
+// layers that were finished, marked partial; the claims only where all layers and pieces were.
+// Throws what scan() throws.
 Results reproduce_limits(HeadSource& source, const LimitsOptions& options,
                          Progress* progress = nullptr, std::stop_token stop = {});
 

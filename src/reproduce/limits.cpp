@@ -113,6 +113,10 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();
   stages.begin(1, "early warning");
   measure_early_warning(options.cut, options, source.info(), results, &stages, stop);
+  if (stop.stop_requested()) {
+    results.partial = true;
+    return results;
+  }
   std::vector<double> seconds;
   for (const Algorithm& algorithm : kAlgorithms) {
     stages.begin(2 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
