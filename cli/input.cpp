@@ -15,11 +15,8 @@ namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
 
-// The first tokens of the texts, as many as are asked for; auto goes no further than the model was
-// trained for.
-std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model,
+std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
                                      const ModelSummary& summary) {
-  const Index trained = summary.trained_length;
   std::vector<Document> documents;
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
@@ -28,6 +25,14 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
     }
   }
   for (const std::string& path : options.tokens) documents.push_back(read_ids(path));
+  return documents;
+}
+
+// Leaves the first tokens of each, as many as are asked for; auto goes no further than the model
+// was trained for.
+void cut_documents(const InputOptions& options, const ModelSummary& summary,
+                   std::vector<Document>& documents) {
+  const Index trained = summary.trained_length;
   const std::size_t longest_auto =
       trained > 0 ? std::min(kLongestAuto, static_cast<std::size_t>(trained)) : kLongestAuto;
   const auto longest =
@@ -35,7 +40,31 @@ std::vector<Document> load_documents(const InputOptions& options, const Resolved
           ? longest_auto
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) document.cut(longest);
+}
+
+std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model,
+                                     const ModelSummary& summary) {
+  std::vector<Document> documents = read_documents(options, model, summary);
+  cut_documents(options, summary, documents);
   return documents;
+}
+
+// Each piece has what the tokenizer puts around a text.
+std::vector<Document> pieces_of(const std::vector<Document>& documents, int tokens) {
+  std::vector<Document> pieces;
+  for (const Document& document : documents) {
+    const Index inner = tokens - std::ssize(document.before) - std::ssize(document.after);
+    for (Index at = 0; inner > 0 && at + inner <= std::ssize(document.tokens); at += inner) {
+      const auto begin = document.tokens.begin() + at;
+      pieces.push_back({.name = document.name,
+                        .tokens = {begin, begin + inner},
+                        .sha256 = document.sha256,
+                        .total = document.total,
+                        .before = document.before,
+                        .after = document.after});
+    }
+  }
+  return pieces;
 }
 
 // Of texts with lengths asked for, each must be long enough for all: which of them a mean stands
@@ -119,19 +148,33 @@ bool share_text(const InputOptions& a, const InputOptions& b) {
   return false;
 }
 
-std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
+OpenedText open_text(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x, options.threads};
-  if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
+  if (model.kind == ResolvedModel::Kind::dump) return {make_dump_source(model, source), {}};
   if (!options.has_text()) {
     throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
                            "add --text FILE"));
   }
   // An unknown family or a config that makes no sense is reported before a long text is tokenised.
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = load_documents(options, model, summary);
+  std::vector<Document> documents = read_documents(options, model, summary);
+  const auto cut = [=](int tokens) {
+    TextPieces pieces;
+    auto of_text = pieces_of(documents, tokens);
+    pieces.count = of_text.size();
+    pieces.open = [=, of_text = std::move(of_text)](std::size_t piece) {
+      return make_model_source(model, {of_text[piece]}, source);
+    };
+    return pieces;
+  };
+  cut_documents(options, summary, documents);
   require_length(documents, options, summary);
-  return make_model_source(model, std::move(documents), source);
+  return {make_model_source(model, std::move(documents), source), cut};
+}
+
+std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
+  return open_text(options).source;
 }
 
 }  // namespace headgauge::cli

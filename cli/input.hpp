@@ -9,6 +9,7 @@
 #include "headgauge/heads.hpp"
 #include "headgauge/model.hpp"
 #include "headgauge/options.hpp"
+#include "headgauge/reproduce.hpp"
 #include "headgauge/scan.hpp"
 
 namespace headgauge::cli {
@@ -37,6 +38,13 @@ std::vector<Option> options_of(InputOptions& options);
 
 // The model or dump with its documents, cut to the longest length asked for.
 std::unique_ptr<HeadSource> open_source(const InputOptions& options);
+
+// The same, and the whole texts to cut into pieces; empty for a dump, which has none.
+struct OpenedText {
+  std::unique_ptr<HeadSource> source;
+  CutText cut;
+};
+OpenedText open_text(const InputOptions& options);
 
 // Whether a text of one is the beginning of a text of the other, token by token.
 bool share_text(const InputOptions& a, const InputOptions& b);

@@ -63,6 +63,11 @@ int run_limits(LimitsCommand& options) {
   input.threads = options.limits.threads;
   const std::string& out = options.run.output.out;
   RunSteps steps;
+  steps.open = [&](const InputOptions& text) {
+    OpenedText opened = open_text(text);
+    options.limits.cut = std::move(opened.cut);
+    return std::move(opened.source);
+  };
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return reproduce_limits(source, options.limits, progress, std::move(stop));
   };
@@ -154,7 +159,8 @@ void add_tokens(CLI::App& parent, Action& action) {
   add_options(*command, options_of(options->tokens));
   add_options(*command, options_of(options->run.output,
                                    "Folder for results.json, report.html, figures/, and for "
-                                   "gaussian/, sphere/ and model/ (default {})"));
+                                   "the experiments gaussian/, sphere/, model/, all_heads/ and "
+                                   "each_head/ (default {})"));
   command->footer(
       "Example: headgauge reproduce tokens demo/model --text demo/text.txt\n"
       "         headgauge reproduce tokens gpt2 --text book.txt --full --out gpt2-tokens");

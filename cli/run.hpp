@@ -37,6 +37,7 @@ struct RunOptions {
 
 // What differs from command to command.
 struct RunSteps {
+  std::function<std::unique_ptr<HeadSource>(const InputOptions&)> open = open_source;
   std::function<Results(HeadSource&, Progress*, std::stop_token)> measure;
   // In place of measure() where there is no model and no text.
   std::function<Results(Progress*, std::stop_token)> simulate = {};

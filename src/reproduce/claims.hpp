@@ -24,6 +24,8 @@ Claim gradient_bound_is_safe(const Results& results);
 Claim gradient_is_within_quarter(const Results& results);
 Claim weights_vanish(const Results& results);
 Claim coverage_is_independent(const Results& results);
+Claim falling_entropy_warns(const Results& results);
+Claim falling_separability_warns(const Results& results);
 std::vector<Claim> limits_claims(const Results& results);
 
 // Adds an experiment's coordinates and metrics to `whole` under `name`; of those with the
@@ -39,6 +41,9 @@ Claim ball_rate(const Results& results);
 Claim hardmax_is_logarithmic(const Results& results);
 Claim model_rates(const Results& results);
 Claim model_slower_heads_see_further(const Results& results);
+Claim model_converges_with_random_keys(const Results& results);
+Claim model_converges_with_window(const Results& results);
+Claim error_constant_predicts(const Results& results);
 std::vector<Claim> tokens_claims(const Results& results);
 
 }  // namespace headgauge

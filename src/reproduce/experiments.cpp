@@ -9,11 +9,12 @@
 namespace headgauge {
 namespace {
 
-// Of a scan with paper A's metrics beside it only those that paper B is about.
+// Of a scan with paper A's metrics beside it only those that paper B is about, and what became of
+// the model.
 bool wanted(const Results& experiment, const std::string& metric) {
   if (experiment.coord("layer") == nullptr) return true;
   const MetricInfo* info = find_metric_info(metric);
-  return info != nullptr && info->group == "convergence";
+  return info != nullptr && (info->group == "convergence" || info->group == "counterfactual");
 }
 
 std::string renamed(const std::string& dim, const std::string& name) {

@@ -6,6 +6,7 @@
 
 #include "headgauge/reproduce.hpp"
 #include "reproduce/claims.hpp"
+#include "reproduce/early_warning.hpp"
 #include "results/declared.hpp"
 #include "scan/stages.hpp"
 
@@ -103,16 +104,22 @@ Results reproduce_limits(HeadSource& source, const LimitsOptions& options, Progr
     whole.measure.critical_max =
         std::max(whole.measure.critical_max, static_cast<int>(kSearched * longest));
   }
-  StageProgress stages(progress, 1 + static_cast<int>(kAlgorithms.size()));
+  StageProgress stages(progress, 2 + static_cast<int>(kAlgorithms.size()));
   stages.begin(0, "all figures");
   Results results = scan(source, whole, &stages, stop);
   results.command = Command::reproduce_limits;
   results.settings["experiment"] = "limits";
   if (results.partial) return results;
   whole.lengths = results.settings["lengths"].get<std::vector<int>>();
+  stages.begin(1, "early warning");
+  measure_early_warning(options.cut, options, source.info(), results, &stages, stop);
+  if (stop.stop_requested()) {
+    results.partial = true;
+    return results;
+  }
   std::vector<double> seconds;
   for (const Algorithm& algorithm : kAlgorithms) {
-    stages.begin(1 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
+    stages.begin(2 + static_cast<int>(seconds.size()), fmt::format("cost of {}", algorithm.name));
     seconds.push_back(kUndefined);
     const bool measured = algorithm.group == std::string_view("sensitivity") || source.info().has_x;
     if (!measured || stop.stop_requested()) continue;

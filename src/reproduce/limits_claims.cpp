@@ -293,7 +293,9 @@ std::vector<Claim> limits_claims(const Results& results) {
           gradient_bound_is_safe(results),
           gradient_is_within_quarter(results),
           sensitivity_follows_temperature(results),
-          sensitivity_falls_by_two_orders(results)};
+          sensitivity_falls_by_two_orders(results),
+          falling_entropy_warns(results),
+          falling_separability_warns(results)};
 }
 
 }  // namespace headgauge

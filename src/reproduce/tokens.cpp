@@ -11,6 +11,7 @@
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/reproduce.hpp"
 #include "reproduce/claims.hpp"
+#include "reproduce/random_keys.hpp"
 #include "scan/stages.hpp"
 
 namespace headgauge {
@@ -96,10 +97,17 @@ ConvergeOptions converge_options(const TokensOptions& options, const SourceInfo&
   return converge;
 }
 
+// Whether an experiment was run with these settings, of those that the numbers depend on.
+bool same_settings(const Results& old, const Json& wanted) {
+  return std::ranges::all_of(wanted.items(), [&](const auto& setting) {
+    return old.settings.contains(setting.key()) && old.settings[setting.key()] == setting.value();
+  });
+}
+
 class Tokens {
  public:
   Tokens(const TokensOptions& options, Progress* progress, std::stop_token stop)
-      : options_(options), stages_(progress, options.model ? 3 : 2), stop_(std::move(stop)) {
+      : options_(options), stages_(progress, options.model ? 5 : 2), stop_(std::move(stop)) {
     // What is wrong with the model is reported before hours of drawing.
     if (options_.model) source_ = options_.model();
     if (source_ != nullptr) check_context();
@@ -109,7 +117,11 @@ class Tokens {
 
   Results run() {
     for (const char* tokens : {"gaussian", "sphere"}) run_synthetic(tokens);
-    if (source_ != nullptr) run_model();
+    if (source_ != nullptr) {
+      run_model();
+      run_comparison("all_heads", all_heads_options(length_, scan_of_model()), by_random_keys);
+      run_comparison("each_head", each_head_options(length_, scan_of_model()), by_head);
+    }
     whole_.command = Command::reproduce_tokens;
     whole_.settings["experiment"] = "tokens";
     TokensOptions written = options_;
@@ -158,18 +170,18 @@ class Tokens {
     const ConvergeOptions options = converge_options(options_, source_->info());
     length_ = options.scan.lengths.front();
     const Kept kept(options_.folder, "model");
-    Results described;
-    source_->describe(described);
     auto found = kept.found([&](const Results& old) {
-      const auto is = [&](const char* key, const Json& value) {
-        return old.settings.contains(key) && old.settings[key] == value;
-      };
-      return of_same_model(old, described) && is("lengths", options.scan.lengths) &&
-             is("measures", options.scan.measures) && is("replicates", options.replicates) &&
-             is("draws", options.draws) && is("tolerances", options.tolerances) &&
-             is("points", options.points) && is("seed", options.scan.seed) &&
-             is("normalizer", options.scan.normalizer) && is("layers", "all") &&
-             is("heads", "all") && same_tool(old, whole_.tool["simd"]);
+      return same_model_and_tool(old) &&
+             same_settings(old, {{"lengths", options.scan.lengths},
+                                 {"measures", options.scan.measures},
+                                 {"replicates", options.replicates},
+                                 {"draws", options.draws},
+                                 {"tolerances", options.tolerances},
+                                 {"points", options.points},
+                                 {"seed", options.scan.seed},
+                                 {"normalizer", options.scan.normalizer},
+                                 {"layers", "all"},
+                                 {"heads", "all"}});
     });
     Results results = found ? std::move(*found) : converge(*source_, options, &stages_, stop_);
     if (!found) kept.save(results);
@@ -183,7 +195,43 @@ class Tokens {
     }
   }
 
-  // Of this version and this SIMD level, which rounds in its own way.
+  ScanOptions scan_of_model() const {
+    ScanOptions scan;
+    scan.threads = options_.threads;
+    scan.seed = options_.seed;
+    return scan;
+  }
+
+  // The model with other keys for its heads, where there is a prediction that they change.
+  void run_comparison(const std::string& name, const CompareOptions& options,
+                      Results (*arranged)(const Results&)) {
+    stages_.begin(stage_++, name);
+    if (whole_.partial || !source_->info().has_loss) return;
+    const Kept kept(options_.folder, name);
+    auto found = kept.found([&](const Results& old) {
+      return same_model_and_tool(old) && same_settings(old, {{"lengths", options.scan.lengths},
+                                                             {"pattern", options.patterns},
+                                                             {"seed", options.scan.seed},
+                                                             {"layers", "all"},
+                                                             {"heads", "all"}});
+    });
+    const auto run = [&] {
+      return compare(*source_, options, make_interventions(options, source_->info()), &stages_,
+                     stop_);
+    };
+    const Results results = found ? std::move(*found) : run();
+    if (!found) kept.save(results);
+    whole_.partial = results.partial;
+    if (!results.partial) add(arranged(results), name);
+  }
+
+  // Of this model and text, this version and this SIMD level, which rounds in its own way.
+  bool same_model_and_tool(const Results& old) const {
+    Results described;
+    source_->describe(described);
+    return of_same_model(old, described) && same_tool(old, whole_.tool["simd"]);
+  }
+
   bool same_tool(const Results& old, const Json& simd) const {
     return old.tool.value("version", Json()) == HEADGAUGE_VERSION &&
            old.tool.value("simd", Json()) == simd;

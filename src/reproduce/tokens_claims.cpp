@@ -75,10 +75,17 @@ Claim model_slower_heads_see_further(const Results& results) {
 }
 
 std::vector<Claim> tokens_claims(const Results& results) {
-  return {gaussian_mean_rate(results), gaussian_covariance_rate(results),
-          horizon_slows_down(results), sphere_rates(results),
-          ball_rate(results),          hardmax_is_logarithmic(results),
-          model_rates(results),        model_slower_heads_see_further(results)};
+  return {gaussian_mean_rate(results),
+          gaussian_covariance_rate(results),
+          horizon_slows_down(results),
+          sphere_rates(results),
+          ball_rate(results),
+          hardmax_is_logarithmic(results),
+          model_rates(results),
+          model_slower_heads_see_further(results),
+          model_converges_with_random_keys(results),
+          model_converges_with_window(results),
+          error_constant_predicts(results)};
 }
 
 }  // namespace headgauge

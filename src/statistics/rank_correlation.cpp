@@ -1,6 +1,7 @@
 #include "statistics/rank_correlation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -67,35 +68,68 @@ double p_of_correlation(double r, int pairs) {
   return 2 * student_tail(t, freedom);
 }
 
-}  // namespace
-
-RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
-                                 std::uint64_t seed, std::uint32_t pair) {
-  check_pairs(x, y);
-  std::vector<double> a, b;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
-    a.push_back(x[i]);
-    b.push_back(y[i]);
+// The columns at the places where all of them are finite.
+std::vector<std::vector<double>> complete(std::span<const std::span<const double>> columns) {
+  std::vector<std::vector<double>> kept(columns.size());
+  for (std::size_t i = 0; i < columns.front().size(); ++i) {
+    const auto finite = [&](std::span<const double> column) { return std::isfinite(column[i]); };
+    if (!std::ranges::all_of(columns, finite)) continue;
+    for (std::size_t k = 0; k < columns.size(); ++k) kept[k].push_back(columns[k][i]);
   }
+  return kept;
+}
+
+// A correlation of the ranks of some columns, with what resampled rows say of it.
+template <class Figure>
+RankCorrelation of_ranks(std::span<const std::span<const double>> columns, const Figure& figure,
+                         std::uint64_t seed, std::uint32_t stream) {
+  for (const auto& column : columns) check_pairs(columns.front(), column);
+  const std::vector<std::vector<double>> kept = complete(columns);
   RankCorrelation found;
-  found.pairs = static_cast<int>(a.size());
+  found.pairs = static_cast<int>(kept.front().size());
   if (found.pairs < kFewestHeads) return found;
-  found.value = correlation(ranks(a), ranks(b));
+  std::vector<std::vector<double>> ranked;
+  for (const auto& column : kept) ranked.push_back(ranks(column));
+  found.value = figure(ranked);
   if (std::isnan(found.value)) return found;
-  found.p = p_of_correlation(found.value, found.pairs);
-  ResampledRanks of_a(a), of_b(b);
-  const auto of_heads = [&](std::span<const Index> heads) {
-    return correlation(of_a.of(heads), of_b.of(heads));
+  std::vector<ResampledRanks> resampled(kept.begin(), kept.end());
+  const auto of_units = [&](std::span<const Index> units) {
+    for (std::size_t k = 0; k < ranked.size(); ++k) ranked[k] = resampled[k].of(units);
+    return figure(ranked);
   };
   BootstrapOptions options;
   options.kind = BootstrapKind::percentile;
   options.seed = seed;
-  options.stream = pair;
-  const Interval interval = bootstrap_interval(std::ssize(a), of_heads, options);
+  options.stream = stream;
+  const Interval interval = bootstrap_interval(found.pairs, of_units, options);
   found.low = interval.low;
   found.high = interval.high;
   return found;
+}
+
+}  // namespace
+
+RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
+                                 std::uint64_t seed, std::uint32_t pair) {
+  const auto figure = [](const std::vector<std::vector<double>>& ranked) {
+    return correlation(ranked[0], ranked[1]);
+  };
+  RankCorrelation found = of_ranks(std::array{x, y}, figure, seed, pair);
+  if (!std::isnan(found.value)) found.p = p_of_correlation(found.value, found.pairs);
+  return found;
+}
+
+RankCorrelation partial_rank_correlation(std::span<const double> x, std::span<const double> y,
+                                         std::span<const double> given, std::uint64_t seed,
+                                         std::uint32_t stream) {
+  const auto figure = [](const std::vector<std::vector<double>>& ranked) {
+    const double xy = correlation(ranked[0], ranked[1]);
+    const double xz = correlation(ranked[0], ranked[2]);
+    const double yz = correlation(ranked[1], ranked[2]);
+    const double left = (1 - xz * xz) * (1 - yz * yz);
+    return left > 0 ? (xy - xz * yz) / std::sqrt(left) : kUndefined;
+  };
+  return of_ranks(std::array{x, y, given}, figure, seed, stream);
 }
 
 }  // namespace headgauge

@@ -1,4 +1,5 @@
-// Spearman's rank correlation over the heads of a model, with an interval by bootstrap.
+// Spearman's rank correlation over the heads of a model or the pieces of a text, with an interval
+// by bootstrap.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +26,12 @@ struct RankCorrelation {
 // Pairs are independent. `pair` names the stream of random numbers.
 RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
                                  std::uint64_t seed, std::uint32_t pair);
+
+// What is left of it where a third quantity is held fixed: (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)
+// (1 - r_yz^2)) of the ranks (Kendall and Stuart, 27.5). It has no p: where both move with the
+// third, Student's t with n - 3 degrees of freedom rejects 6.7 % at .05.
+RankCorrelation partial_rank_correlation(std::span<const double> x, std::span<const double> y,
+                                         std::span<const double> given, std::uint64_t seed,
+                                         std::uint32_t stream);
 
 }  // namespace headgauge

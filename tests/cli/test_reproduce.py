@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import unittest
 
@@ -21,10 +22,11 @@ LIMITS = THEOREMS | {
     "returns_diminish", "critical_n_is_small", "critical_n_grows_sublinearly",
     "proportional_margin_collapses", "proportional_separability_falls", "separability_settles",
     "coverage_is_independent", "gradient_is_within_quarter", "sensitivity_follows_temperature",
-    "sensitivity_falls_by_two_orders"}
+    "sensitivity_falls_by_two_orders", "falling_entropy_warns", "falling_separability_warns"}
 TOKENS = {"gaussian_mean_rate", "gaussian_covariance_rate", "horizon_slows_down", "sphere_rates",
           "ball_rate", "hardmax_is_logarithmic", "model_rates",
-          "model_slower_heads_see_further"}
+          "model_slower_heads_see_further", "model_converges_with_random_keys",
+          "model_converges_with_window", "error_constant_predicts"}
 SMALL = ("--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4")
 
 
@@ -115,6 +117,46 @@ class Limits(CommandTest):
         self.assertEqual(found["returns_diminish"], "not tested")
         self.assertEqual(found["distance_grows_linearly"], "not tested", "32, 64, 128")
 
+    def test_pieces_of_the_text(self) -> None:
+        """16 pieces of 128 tokens out of two texts, each against a scan of that piece alone."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        draw = random.Random(4)
+        texts = [[draw.randrange(41) for _ in range(count)] for count in (10 * 128 + 100, 6 * 128)]
+        for name, text in zip("ab", texts):
+            self.write(f"{name}.txt", " ".join(map(str, text)))
+        run = ("reproduce", "limits", "model", "--quiet", "--json", "--tokens")
+        results = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
+        self.assertEqual(results["coords"]["piece"], list(range(16)))
+        self.assertEqual(results["settings"]["piece_tokens"], 128)
+        for name in ("falling_entropy_warns", "falling_separability_warns"):
+            self.assertNotEqual(verdicts(results)[name], "not tested")
+        values = {name: results["metrics"][name]["values"] for name in
+                  ("entropy_fall", "separability_fall", "loss_first_half", "loss_second_half")}
+        for piece, text, at in ((0, 0, 0), (9, 0, 9), (10, 1, 0), (15, 1, 5)):
+            tokens = texts[text][at * 128 : (at + 1) * 128]
+            self.write("piece.txt", " ".join(map(str, tokens)))
+            alone = json.loads(self.succeed(
+                "scan", "model", "--tokens", "piece.txt", "--lengths", "64,128", "--queries", "32",
+                "--measures", "weights,separability,model", "--top-n", "20", "--json").out)
+            position = alone["coords"]["position"]
+            for name, metric in (("entropy_fall", "entropy_normalized"),
+                                 ("separability_fall", "separability_excess")):
+                heads = [head for layer in alone["metrics"][f"{metric}_by_position"]["values"]
+                         for head in layer]
+                one = [[x[0] if isinstance(x, list) else x for x in head] for head in heads]
+                falls = [head[position.index(32)] - head[position.index(64)] for head in one]
+                self.assertAlmostEqual(values[name][piece], sum(falls) / len(falls), msg=name)
+            first, whole = alone["metrics"]["loss"]["values"]
+            self.assertAlmostEqual(values["loss_first_half"][piece], first)
+            self.assertAlmostEqual(63 * values["loss_first_half"][piece]
+                                   + 64 * values["loss_second_half"][piece], 127 * whole)
+
+        # One token less of a piece: there are 15.
+        self.write("b.txt", " ".join(map(str, texts[1][:-1])))
+        fewer = json.loads(self.succeed(*run, "a.txt", "b.txt").out)
+        self.assertNotIn("piece", fewer["coords"])
+        self.assertEqual(verdicts(fewer)["falling_entropy_warns"], "not tested")
+
     def test_json_is_the_file_and_threads_do_not_matter(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
@@ -154,7 +196,10 @@ class Tokens(CommandTest):
                            "sphere_rate_covariance": ["sphere_scale"],
                            "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
                            "model_rate_mean": ["layer", "head"],
-                           "model_error_covariance": ["layer", "head", "model_tokens"]}.items():
+                           "model_error_covariance": ["layer", "head", "model_tokens"],
+                           "all_heads_kl": ["all_heads_window", "all_heads_random",
+                                            "all_heads_length"],
+                           "each_head_kl": ["layer", "head"]}.items():
             self.assertEqual(results["metrics"][name]["dims"], dims)
         self.assertNotIn("model_entropy", results["metrics"])
         for claim in results["claims"]:
@@ -174,25 +219,45 @@ class Tokens(CommandTest):
                 self.assertEqual(results["metrics"][f"model_{name}"].get(key),
                                  model["metrics"][name].get(key))
 
+        # So are those in which heads see random keys.
+        patterns = [f"bigbird:window={window},random={n},global=0"
+                    for window in (1, 32) for n in (4, 8, 16, 32, 64)]
+        lengths = ",".join(str(64 + 8 * batch) for batch in range(9))
+        all_heads = json.loads(self.succeed(
+            "compare", *DEMO, "--lengths", lengths, "--measures", "model",
+            "--pattern", ",".join(patterns), "--json").out)
+        self.assertEqual(validate(folder / "all_heads/results.json")["metrics"],
+                         all_heads["metrics"])
+        kl = all_heads["metrics"]["kl"]["values"][1:]
+        self.assertEqual(results["metrics"]["all_heads_kl"]["values"], [kl[:5], kl[5:]])
+        each_head = json.loads(self.succeed(
+            "compare", *DEMO, "--lengths", "128", "--measures", "model", "--each", "head",
+            "--pattern", "bigbird:window=1,random=32,global=0", "--json").out)
+        self.assertEqual(validate(folder / "each_head/results.json")["metrics"],
+                         each_head["metrics"])
+        self.assertEqual(results["metrics"]["each_head_kl"]["values"],
+                         [[head[1][0] for head in layer]
+                          for layer in each_head["metrics"]["kl"]["values"]])
+
         # Again: nothing is measured anew, and nothing else is said.
         before = {p: p.stat().st_mtime_ns for p in folder.glob("*/results.json")}
-        self.assertEqual(len(before), 3)
+        self.assertEqual(len(before), 5)
         again = self.succeed(*arguments, "--threads", "1")
         self.assertEqual(again.out, done.out)
         self.assertEqual({p: p.stat().st_mtime_ns for p in before}, before)
         same = validate(folder / "results.json")
         self.assertEqual(same["metrics"], results["metrics"])
         self.assertEqual(same["claims"], results["claims"])
-        # Another seed: all three are.
+        # Another seed: all are.
         self.succeed(*arguments, "--seed", "1")
         for path, time in before.items():
             self.assertNotEqual(path.stat().st_mtime_ns, time, path)
-        # Another length: only the model.
+        # Another length: only what is of the model.
         before = {p: p.stat().st_mtime_ns for p in before}
         shorter = ["64" if part == "128" else part for part in arguments]
         self.succeed(*shorter, "--seed", "1")
         changed = {p.parent.name for p, t in before.items() if p.stat().st_mtime_ns != t}
-        self.assertEqual(changed, {"model"})
+        self.assertEqual(changed, {"model", "all_heads", "each_head"})
 
     def test_without_a_model(self) -> None:
         self.succeed("reproduce", "tokens", *SMALL, "--out", "out")
@@ -200,7 +265,8 @@ class Tokens(CommandTest):
         self.assertFalse((self.folder / "out/model").exists())
         found = verdicts(results)
         self.assertEqual(set(found), TOKENS)
-        for name in ("model_rates", "model_slower_heads_see_further"):
+        for name in ("model_rates", "model_slower_heads_see_further",
+                     "model_converges_with_random_keys", "error_constant_predicts"):
             self.assertEqual(found[name], "not tested")
         self.assertEqual(results["model"]["family"], "synthetic")
 

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "validity": "tests/scan/validate_test.cpp",
     "synthetic": "tests/convergence",
     "cost": "tests/reproduce",
+    "warning": "tests/cli/test_reproduce.py",
 }
 GROUPS: dict[str, list[str]] = {
     file["group"]: [

@@ -73,6 +73,54 @@ TEST(RankCorrelation, TakesPairs) {
   EXPECT_THROW(rank_correlation(Values(20, 1), Values(19, 1), 0, 0), UsageError);
 }
 
+TEST(PartialRankCorrelation, IsThatOfTheResidualsOfTheRanks) {
+  Values x, y, z;
+  for (int i = 0; i < 18; ++i) {
+    x.push_back((i * 7) % 19);
+    y.push_back((i * 5) % 13 + i * .3);
+    z.push_back((i * 11) % 17);
+  }
+  // numpy: the correlation of what lstsq leaves of the ranks of x and y on those of z.
+  const RankCorrelation found = partial_rank_correlation(x, y, z, 0, 0);
+  EXPECT_NEAR(found.value, 0.2798551234741225, 1e-13);
+  EXPECT_TRUE(std::isnan(found.p));
+  for (double& v : x) v = std::floor(v / 3);
+  EXPECT_NEAR(partial_rank_correlation(x, y, z, 0, 0).value, 0.25295080436300577, 1e-13);
+  EXPECT_TRUE(std::isnan(partial_rank_correlation(Values(18, 1), y, z, 0, 0).value));
+  z[2] = kUndefined;
+  EXPECT_EQ(partial_rank_correlation(x, y, z, 0, 0).pairs, 17);
+  z[3] = z[4] = kUndefined;
+  EXPECT_TRUE(std::isnan(partial_rank_correlation(x, y, z, 0, 0).value)) << "15 of them";
+  EXPECT_THROW(partial_rank_correlation(y, y, Values(17, 1), 0, 0), UsageError);
+}
+
+TEST(PartialRankCorrelation, SaysNothingWhereTheThirdTellsAll) {
+  const Values x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  Values y;
+  for (const double v : x) y.push_back(std::fmod(v * 5, 17));
+  EXPECT_TRUE(std::isnan(partial_rank_correlation(x, y, x, 0, 0).value));
+}
+
+// x and y move with z and have nothing else in common.
+TEST(PartialRankCorrelationCalibration, FindsNothingWhereNothingIs) {
+  int missed = 0, plain = 0;
+  for (int number = 0; number < kWorlds; ++number) {
+    World w(number);
+    const Values z = w.normals(36);
+    Values x = w.normals(36), y = w.normals(36);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      x[i] += z[i];
+      y[i] -= z[i];
+    }
+    const auto stream = static_cast<std::uint32_t>(number);
+    const RankCorrelation found = partial_rank_correlation(x, y, z, 9, stream);
+    missed += found.low > 0 || found.high < 0 ? 1 : 0;
+    plain += rank_correlation(x, y, 9, stream).p <= .05 ? 1 : 0;
+  }
+  EXPECT_NEAR(missed / double{kWorlds}, .05, three_errors(.05));
+  EXPECT_GT(plain / double{kWorlds}, .5);
+}
+
 // One run over the worlds for p and interval, as the interval costs 2000 resamples each.
 TEST(RankCorrelationCalibration, FindsNothingWhereNothingIs) {
   int at_5 = 0, at_1 = 0, missed = 0;

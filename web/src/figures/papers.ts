@@ -8,23 +8,26 @@ import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber } from "./format";
 import { usualN } from "./head";
 import { overHeads, quantile } from "./heads";
+import { RANDOM_KEYS_NEEDS, randomKeysFigures } from "./random_keys";
 import { RATES_NEEDS, hardmaxFigure, ratesFigure, scaleErrorFigures, uniformFigure } from "./rates";
+import { WARNING_NEEDS, warningFigures } from "./warning";
 
 export const LIMITS_NEEDS: readonly string[] = [
   "distance", "distance_bound", "distance_bound_paper", "expected_distance",
   "expected_distance_context", "separability", "separability_null", "separability_sphere",
   "sensitivity_max", "sensitivity_bound", "sensitivity_bound_paper", "critical_n", "closest_n",
   "closest_n_low", "closest_n_high", "critical_n_paper", "margin_at_share",
-  "separability_excess_at_share",
+  "separability_excess_at_share", ...WARNING_NEEDS,
 ];
 
 export const limitsNeeds = (results: Results): string[] =>
   LIMITS_NEEDS.filter((name) => results.has(name));
 
 export const tokensNeeds = (results: Results): string[] =>
-  EXPERIMENTS.flatMap((experiment) =>
-    RATES_NEEDS.map((name) => `${experiment.name}_${name}`).filter((name) => results.has(name)),
-  );
+  [
+    ...EXPERIMENTS.flatMap(({ name }) => RATES_NEEDS.map((metric) => `${name}_${metric}`)),
+    ...RANDOM_KEYS_NEEDS,
+  ].filter((name) => results.has(name));
 
 interface Spread {
   curve: Curve;
@@ -198,6 +201,7 @@ export function limitsFigures(results: Results): Figure[] {
       ],
     }),
     sensitivityFigure(results, original),
+    ...warningFigures(results),
   ].filter((figure): figure is Figure => figure !== undefined);
 }
 
@@ -279,9 +283,10 @@ function sensitivityFigure(results: Results, cell: Cell): Figure | undefined {
   });
 }
 
-// Paper B: rates and errors of each experiment in a file of `reproduce tokens`.
+// Paper B: rates and errors of each experiment in a file of `reproduce tokens`, and a model whose
+// heads see random keys.
 export function tokensFigures(results: Results): Figure[] {
-  return EXPERIMENTS.flatMap(({ name, title }) => {
+  const ofExperiments = EXPERIMENTS.flatMap(({ name, title }) => {
     const part = results.part(name);
     if (!part) return [];
     return [
@@ -293,6 +298,7 @@ export function tokensFigures(results: Results): Figure[] {
       .filter((figure): figure is Figure => figure !== undefined)
       .map((figure) => renamed(figure, `${name}-${figure.id}`, title));
   });
+  return [...ofExperiments, ...randomKeysFigures(results)];
 }
 
 // The same drawing under another name: the title is in the drawing, too.

@@ -122,6 +122,10 @@ export function figuresOf({ paper, figure }: Claim, figures: readonly Figure[]):
     const ids = [...figure.matchAll(/\d+[a-z]?/g)].map(([part]) => `paper-${part}`);
     return figures.filter(({ id }) => ids.includes(id));
   }
+  if (figure.startsWith("Token complexity")) {
+    const own = /one head/.test(figure) ? "each-head-" : "all-heads-";
+    return figures.filter(({ id }) => id.startsWith(own));
+  }
   const experiment = /sphere/i.test(figure) ? "sphere" : /BERT/.test(figure) ? "model" : "gaussian";
   const drawn = /hardmax/i.test(figure) ? "hardmax" : /uniform/i.test(figure) ? "uniform" : "rates";
   return figures.filter(({ id }) => id.startsWith(`${experiment}-`) && id.includes(drawn));

@@ -177,6 +177,67 @@ describe("figures of the whole model", () => {
     [...alone, ...parts].forEach(expectWhole);
   });
 
+  it("shows a model whose heads see random keys", () => {
+    const results = madeResults({
+      command: "reproduce tokens",
+      coords: {
+        layer: [0, 1], head: [0, 1, 2], all_heads_window: [1, 32], all_heads_random: [4, 8, 16],
+        all_heads_length: [32, 64],
+      },
+      metrics: {
+        all_heads_kl: {
+          dims: ["all_heads_window", "all_heads_random", "all_heads_length"],
+          // Above 0 in the second half, too.
+          value: ({ all_heads_window, all_heads_random, all_heads_length }) =>
+            0.5 + 0.1 * all_heads_length! - 0.05 * all_heads_random! + 0.2 * all_heads_window!,
+        },
+        each_head_kl: { dims: ["layer", "head"], stderr: true },
+        model_error_constant: { dims: ["layer", "head"] },
+      },
+    });
+    const figures = tokensFigures(results);
+    expect(ids(figures)).toEqual(["all-heads-random-keys", "each-head-error-constant"]);
+    const [all, each] = figures as [Figure, Figure];
+    // Of the rows from 33 to 64.
+    const kl = (all_heads_window: number, all_heads_random: number) => {
+      const [first, both] = [0, 1].map((all_heads_length) =>
+        results.value("all_heads_kl", { all_heads_window, all_heads_random, all_heads_length }),
+      ) as [number, number];
+      return 2 * both - first;
+    };
+    expect(column(all, "random")).toEqual([4, 8, 16]);
+    [0, 1, 2].forEach((n) => {
+      expect(column(all, "kl_window_1")[n]).toBeCloseTo(kl(0, n), 12);
+      expect(column(all, "kl_window_32")[n]).toBeCloseTo(kl(1, n), 12);
+      expect(column(all, "one_over_n")[n]).toBeCloseTo(kl(0, 0) / 2 ** n, 12);
+    });
+    expect(column(each, "kl")[4]).toBe(results.value("each_head_kl", { layer: 1, head: 1 }));
+    expect(column(each, "error_constant")[4]).toBe(
+      results.value("model_error_constant", { layer: 1, head: 1 }),
+    );
+    figures.forEach(expectWhole);
+  });
+
+  it("shows what falls before the loss rises", () => {
+    const results = madeResults({
+      command: "reproduce limits",
+      coords: { piece: [0, 1, 2] },
+      metrics: {
+        entropy_fall: { dims: ["piece"] },
+        separability_fall: { dims: ["piece"] },
+        loss_first_half: { dims: ["piece"], value: () => 4 },
+        loss_second_half: { dims: ["piece"], value: ({ piece }) => 4 + piece! },
+      },
+    });
+    const figures = limitsFigures(results);
+    expect(ids(figures)).toEqual(["paper-early-warning", "paper-early-warning-separability"]);
+    expect(column(figures[1]!, "loss_rise")).toEqual([0, 1, 2]);
+    expect(column(figures[1]!, "separability_fall")[2]).toBe(
+      results.value("separability_fall", { piece: 2 }),
+    );
+    figures.forEach(expectWhole);
+  });
+
   it("shows the list of changes in its order", () => {
     const results = madeResults(madeDiff());
     expect(hasModelFigures(results)).toBe(true);

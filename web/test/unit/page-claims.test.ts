@@ -25,6 +25,10 @@ const ids = [
   "sphere-rates",
   "gaussian-hardmax",
   "model-rates",
+  "all-heads-random-keys",
+  "each-head-error-constant",
+  "paper-early-warning",
+  "paper-early-warning-separability",
 ];
 const figures = ids.map((id) => ({ id }) as Figure);
 const found = (paper: string, figure: string) =>
@@ -40,6 +44,12 @@ test("a claim finds the figures that it is about", () => {
   expect(found("B", "sphere, slope against horizon")).toEqual(["sphere-rates"]);
   expect(found("B", "BERT, slope against horizon")).toEqual(["model-rates"]);
   expect(found("B", "Theorem on the hardmax limit")).toEqual(["gaussian-hardmax"]);
+  expect(found("B", "Token complexity, random keys")).toEqual(["all-heads-random-keys"]);
+  expect(found("B", "Token complexity, window and random keys")).toEqual(["all-heads-random-keys"]);
+  expect(found("B", "Token complexity, one head at a time")).toEqual(["each-head-error-constant"]);
+  expect(found("A", "Early warning")).toEqual([
+    "paper-early-warning", "paper-early-warning-separability",
+  ]);
   expect(found("B", "Theorem on uniform convergence")).toEqual(["gaussian-uniform-error"]);
 });
 

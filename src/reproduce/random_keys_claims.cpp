@@ -1,0 +1,210 @@
+// Paper B's token complexity carried over to a whole model whose heads see random keys
+// (docs/reproduce.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/judgement.hpp"
+#include "reproduce/rates.hpp"
+#include "statistics/rank_correlation.hpp"
+#include "statistics/ranks.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kFastFall = -0.8;  // an exponent: 1/n give or take a fifth
+constexpr double kWeakForecast = 0.3;
+
+// The divergence of the predictions in batches of rows of the second half of the context, at each
+// number of random keys beside one window. Rows of a batch see `others` keys that are not in the
+// window, in the mean.
+struct Divergence {
+  struct Batch {
+    double others = 0;
+    std::vector<double> value;
+  };
+  std::vector<double> numbers;
+  std::vector<Batch> batches;
+};
+
+Divergence divergence_of(const LabelledArray& kl, Index window) {
+  const auto keys = kl.dim("all_heads_random").numbers();
+  const auto lengths = kl.dim("all_heads_length").numbers();
+  const double seen = kl.dim("all_heads_window").numbers()[window];
+  Divergence found{{keys.begin(), keys.end()}, {}};
+  // Means over all rows up to L become those of the rows since the length before.
+  for (Index l = 1; l < std::ssize(lengths); ++l) {
+    const double before = lengths[l - 1], last = lengths[l];
+    Divergence::Batch batch{(before + 1 + last) / 2 - seen, {}};
+    for (Index n = 0; n < std::ssize(keys); ++n) {
+      batch.value.push_back((last * kl({window, n, l}) - before * kl({window, n, l - 1})) /
+                            (last - before));
+    }
+    found.batches.push_back(std::move(batch));
+  }
+  return found;
+}
+
+// How the divergence of each batch goes with n, up to `most`.
+struct Exponents {
+  std::vector<double> all;   // by least squares; undefined with fewer than 4 numbers
+  std::vector<double> last;  // between the last two numbers
+};
+
+// n keys drawn from m without repetition have the variance of 1/(1/n - 1/m) drawn with repetition.
+Exponents exponents_of(const Divergence& divergence, double most) {
+  Exponents exponents;
+  for (const auto& [others, value] : divergence.batches) {
+    std::vector<double> x, y;
+    for (Index n = 0; n < std::ssize(value); ++n) {
+      if (divergence.numbers[n] > most) continue;
+      x.push_back(1 / (1 / divergence.numbers[n] - 1 / others));
+      y.push_back(value[n]);
+    }
+    const auto power = power_of(x, y);
+    if (!power) continue;
+    exponents.all.push_back(power->value);
+    const Index end = std::ssize(x) - 1;
+    exponents.last.push_back(std::log(y[end] / y[end - 1]) / std::log(x[end] / x[end - 1]));
+  }
+  return exponents;
+}
+
+// What paper B's bound and the measured rates ask of the divergence, which is quadratic in small
+// errors of the heads.
+void add_rates(const Results& results, Claim& claim) {
+  const LabelledArray* predicted = results.metric("model_rate_predicted");
+  const LabelledArray* measured = results.metric("model_rate_mean");
+  if (predicted == nullptr || measured == nullptr) return;
+  const std::vector<double> bounds = finite_values(predicted->values);
+  const std::vector<double> rates = finite_values(measured->values);
+  if (bounds.empty() || rates.empty()) return;
+  claim.facts.push_back({"exponent_of_slowest_bound", -2 * std::ranges::min(bounds)});
+  claim.facts.push_back({"exponent_of_median_rate", -2 * median(rates)});
+}
+
+Claim falls_with_keys(Claim claim, const Results& results, Index window) {
+  claim.reading =
+      "Where the error of a head falls as 1/sqrt n, as errors of means do, a divergence that is "
+      "quadratic in it falls as 1/n. Rows of the second half of the context, in batches of "
+      "neighbouring rows that count as independent. n keys out of m without repetition count as "
+      "1/(1/n - 1/m).";
+  claim.test = fmt::format(
+      "Least squares of log KL on log n, n from 4 to a quarter of L, batch by batch, at least 4 "
+      "points: holds where the 95 % interval of the mean exponent (Student's t over the batches) "
+      "is below {}, does not hold where it is above; else cannot tell.",
+      kFastFall);
+  const LabelledArray* kl = results.metric("all_heads_kl");
+  if (kl == nullptr) {
+    return not_tested(claim,
+                      "No model predicted a next token with random keys: give "
+                      "TokensOptions::model, a causal model and its head.");
+  }
+  const double longest = kl->dim("all_heads_length").numbers().back();
+  const Divergence divergence = divergence_of(*kl, window);
+  const Exponents exponents = exponents_of(divergence, longest / 4);
+  const MeanWithError exponent = mean_with_error(exponents.all);
+  const double last_exponent = mean_with_error(exponents.last).value;
+  const Interval interval = t_interval(exponent);
+  if (std::isnan(interval.low)) {
+    return not_tested(claim,
+                      "There are fewer than 4 numbers of keys up to L/4: L of at least 128 "
+                      "has them.");
+  }
+  claim.verdict = verdict_of(place_of(interval, -HUGE_VAL, kFastFall));
+  claim.facts = {{"exponent", exponent.value},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"exponent_of_last_doubling", last_exponent}};
+  std::vector<double> mean;
+  for (Index n = 0; n < std::ssize(divergence.numbers); ++n) {
+    double sum = 0;
+    for (const auto& batch : divergence.batches) sum += batch.value[n];
+    mean.push_back(sum / static_cast<double>(divergence.batches.size()));
+    claim.facts.push_back({fmt::format("kl_{:g}", divergence.numbers[n]), mean.back()});
+  }
+  add_rates(results, claim);
+  const LabelledArray& change = results.require_metric("all_heads_loss_change");
+  const Index most = std::ssize(mean) - 1, last = change.dim("all_heads_length").size() - 1;
+  claim.facts.push_back({"loss_change_first", change({window, 0, last})});
+  claim.facts.push_back({"loss_change_last", change({window, most, last})});
+  claim.measured = fmt::format(
+      "Up to n = L/4 KL goes as n^{:.2f} ({:.2f} to {:.2f}), over the last doubling as n^{:.2f}: "
+      "from n = {:g} to {:g} of L = {:g} it goes from {} to {} nats, and the loss over the whole "
+      "text is {} to {} higher.",
+      exponent.value, interval.low, interval.high, last_exponent, divergence.numbers.front(),
+      divergence.numbers.back(), longest, shown(mean.front()), shown(mean.back()),
+      shown(change({window, 0, last})), shown(change({window, most, last})));
+  return claim;
+}
+
+}  // namespace
+
+Claim model_converges_with_random_keys(const Results& results) {
+  return falls_with_keys(
+      claim_of("B", "model_converges_with_random_keys", "Token complexity, random keys",
+               "Where every head sees its own key and n random ones, the model's predictions come "
+               "back as 1/n or faster."),
+      results, 0);
+}
+
+Claim model_converges_with_window(const Results& results) {
+  return falls_with_keys(
+      claim_of("B", "model_converges_with_window", "Token complexity, window and random keys",
+               "Where every head sees the last 32 keys and n random ones, the model's predictions "
+               "come back as 1/n or faster."),
+      results, 1);
+}
+
+Claim error_constant_predicts(const Results& results) {
+  Claim claim = claim_of("B", "error_constant_predicts", "Token complexity, one head at a time",
+                         "The constant of a head's error says how much the model suffers when "
+                         "that head sees random keys.");
+  claim.reading =
+      "One head at a time sees its own key and 32 random ones; error_constant is n times the "
+      "squared relative error of its output, in the limit. The model may care little for the "
+      "output of a head that is far off.";
+  claim.test = fmt::format(
+      "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
+      "the predictions over the heads is above 0. Does not hold where it is below {}, so that no "
+      "more than a weak dependence is left; else cannot tell. At least {} heads.",
+      kWeakForecast, kFewestHeads);
+  const LabelledArray* constant = results.metric("model_error_constant");
+  const LabelledArray* kl = results.metric("each_head_kl");
+  if (constant == nullptr || kl == nullptr) {
+    return not_tested(claim,
+                      "No model predicted a next token with random keys in one head: give "
+                      "TokensOptions::model, a causal model and its head.");
+  }
+  constexpr std::uint32_t kPair = 0x6572636f;  // a stream of its own
+  const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
+  if (std::isnan(found.low) || std::isnan(found.high)) {
+    return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",
+                                         found.pairs, kFewestHeads));
+  }
+  if (found.low > 0 || found.high < kWeakForecast) {
+    claim.verdict = found.low > 0 ? Verdict::holds : Verdict::does_not_hold;
+  }
+  claim.facts = {{"rank_correlation", found.value},
+                 {"low", found.low},
+                 {"high", found.high},
+                 {"heads", static_cast<double>(found.pairs)}};
+  const auto with = [&](const char* metric) {
+    const LabelledArray* other = results.metric(metric);
+    if (other == nullptr) return kUndefined;
+    return rank_correlation(constant->values, other->values, 0, kPair).value;
+  };
+  const double loss = with("each_head_loss_change"), output = with("each_head_output_change");
+  claim.facts.push_back({"rank_correlation_loss_change", loss});
+  claim.facts.push_back({"rank_correlation_output_change", output});
+  claim.measured = fmt::format(
+      "Over {} heads the rank correlation with KL is {:.2f} ({:.2f} to {:.2f}), with the change of "
+      "the loss {}, with that of the head's own output {}.",
+      found.pairs, found.value, found.low, found.high, shown(loss), shown(output));
+  return claim;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,94 @@
+// Whether falls within the first half of a text forecast its loss: an input for which each claim
+// holds, one for which it does not, and one that cannot be decided.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "reproduce/claims.hpp"
+#include "reproduce/made_scan.hpp"
+
+namespace headgauge {
+namespace {
+
+// What is made of a piece: fall and losses.
+struct MadePiece {
+  double fall, first, second;
+};
+
+Results made_pieces(int count, const std::function<MadePiece(int)>& piece) {
+  Results results;
+  std::vector<double> numbers;
+  for (int k = 0; k < count; ++k) numbers.push_back(k);
+  results.set_coord("piece", numbers);
+  results.settings["piece_tokens"] = 256;
+  LabelledArray& entropy = results.add_metric("entropy_fall", {"piece"}, "1");
+  LabelledArray& separability = results.add_metric("separability_fall", {"piece"}, "1");
+  LabelledArray& first = results.add_metric("loss_first_half", {"piece"}, "nats");
+  LabelledArray& second = results.add_metric("loss_second_half", {"piece"}, "nats");
+  for (int k = 0; k < count; ++k) {
+    const MadePiece made = piece(k);
+    entropy.values[k] = made.fall;
+    separability.values[k] = 10 * made.fall;
+    first.values[k] = made.first;
+    second.values[k] = made.second;
+  }
+  return results;
+}
+
+// Numbers from 0 to 1 in an order that has nothing to do with others.
+double scattered(int k, int step) {
+  return std::fmod(k * step * 0.6180339887498949, 1);
+}
+
+constexpr auto kClaims = {falling_entropy_warns, falling_separability_warns};
+
+TEST(FallWarns, EveryVerdict) {
+  for (const auto claim : kClaims) {
+    const Claim good = claim(made_pieces(40, [](int k) {
+      return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
+    }));
+    EXPECT_EQ(good.verdict, Verdict::holds) << good.measured;
+    EXPECT_EQ(fact(good, "pieces"), 40);
+    EXPECT_NEAR(fact(good, "rise_median"), 0.39, 1e-12);
+    EXPECT_NEAR(fact(good, "rank_correlation"), 1, 1e-12);
+    const Claim wrong = claim(made_pieces(40, [](int k) {
+      return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) - 0.02 * k};
+    }));
+    EXPECT_EQ(wrong.verdict, Verdict::does_not_hold) << wrong.measured;
+    // A fall that has nothing to do with either loss, of many pieces and of few.
+    const auto unrelated = [](int k) {
+      return MadePiece{scattered(k, 2), 4 + scattered(k, 5), 4 + scattered(k, 7)};
+    };
+    const Claim none = claim(made_pieces(200, unrelated));
+    EXPECT_EQ(none.verdict, Verdict::does_not_hold) << none.measured;
+    const Claim open = claim(made_pieces(16, unrelated));
+    EXPECT_EQ(open.verdict, Verdict::cannot_tell) << open.measured;
+    EXPECT_EQ(claim(made_pieces(15, unrelated)).verdict, Verdict::not_tested);
+    EXPECT_EQ(claim(Results()).verdict, Verdict::not_tested);
+    EXPECT_NE(claim(Results()).measured.find("2048 tokens"), std::string::npos);
+  }
+}
+
+// The loss of a hard half comes down by itself. Where sharp heads mean no more than an easy half,
+// falls go along with rises, and warn of nothing.
+TEST(FallWarns, WhatFallsBackByItselfIsNoWarning) {
+  const Claim claim = falling_entropy_warns(made_pieces(200, [](int k) {
+    const double ease = scattered(k, 1);
+    return MadePiece{ease + 0.5 * scattered(k, 2), 5 - ease, 4.5 + 0.5 * scattered(k, 7)};
+  }));
+  EXPECT_GT(fact(claim, "rank_correlation_low"), 0.3) << claim.measured;
+  EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << claim.measured;
+}
+
+TEST(FallWarns, EachLooksAtItsOwnFall) {
+  Results results = made_pieces(40, [](int k) {
+    return MadePiece{0.01 * k, 4 + scattered(k, 1), 4 + scattered(k, 1) + 0.02 * k};
+  });
+  for (double& fall : results.metric("separability_fall")->values) fall = -fall;
+  EXPECT_EQ(falling_entropy_warns(results).verdict, Verdict::holds);
+  EXPECT_EQ(falling_separability_warns(results).verdict, Verdict::does_not_hold);
+}
+
+}  // namespace
+}  // namespace headgauge

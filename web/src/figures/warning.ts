@@ -1,0 +1,35 @@
+// What heads do within the first half of each piece of a text, against the loss in the second.
+import type { Results } from "../data/results";
+import type { Figure } from "./figure";
+import { csvValue } from "./format";
+import { scatterFigure } from "./scatter";
+
+export const WARNING_NEEDS: readonly string[] = [
+  "entropy_fall", "separability_fall", "loss_first_half", "loss_second_half",
+];
+
+export function warningFigures(results: Results): Figure[] {
+  return ["entropy", "separability"].flatMap((what) => warningFigure(results, what) ?? []);
+}
+
+function warningFigure(results: Results, what: string): Figure | undefined {
+  if (!results.has(`${what}_fall`)) return undefined;
+  const pieces = results.coord("piece").map((label, piece) => ({
+    label: `piece ${label}`,
+    x: results.value(`${what}_fall`, { piece }),
+    y:
+      results.value("loss_second_half", { piece }) - results.value("loss_first_half", { piece }),
+  }));
+  return scatterFigure({
+    id: what === "entropy" ? "paper-early-warning" : `paper-early-warning-${what}`,
+    title: `Rise of the loss against the fall of the ${what} before it`,
+    caption:
+      `A point a piece of the text. The ${what} falls within the first half of the piece, in the ` +
+      "mean over the heads; the loss rises from the first half to the second.",
+    columns: ["piece", `${what}_fall`, "loss_rise"],
+    rows: pieces.map(({ label, x, y }) => [label, csvValue(x), csvValue(y)]),
+    x: { label: `fall of the ${what} towards L`, include: [0] },
+    y: { label: "rise of the loss from L to 2L (nats)", include: [0] },
+    points: pieces,
+  });
+}
