@@ -117,10 +117,13 @@ function logTicks([low, high]: [number, number]): number[][] {
 function symlogTicks([low, high]: [number, number], size: number): number[][] {
   const largest = Math.max(-low, high);
   const bent = largest > size ? logTicks([size, largest]) : [];
-  const mirrored = bent.map((ticks) => {
-    const sizes = ticks.filter((tick) => tick >= size);
-    return [...sizes.map((tick) => -tick).reverse(), 0, ...sizes];
-  });
+  // Close to 0 the ticks of a logarithmic scale crowd.
+  const mirrored = [1, 3, 10].flatMap((least) =>
+    bent
+      .map((ticks) => ticks.filter((tick) => tick >= least * size))
+      .filter((sizes) => sizes.length > 1)
+      .map((sizes) => [...sizes.map((tick) => -tick).reverse(), 0, ...sizes]),
+  );
   return [...mirrored, ...linearTicks([low, high])];
 }
 

@@ -93,6 +93,7 @@ export interface InterventionRow {
   label: string;
   median: number; // of the changes of the loss over heads and texts
   largest: number;
+  errors: boolean; // whether there are standard errors to judge by
   worse: number; // by more than two standard errors
   better: number;
   replication: number;
@@ -103,6 +104,7 @@ export function interventionRows(results: Results): InterventionRow[] {
   const cells = [...headsOf(results)];
   return interventionsOf(results).map((label, intervention) => {
     const values: number[] = [];
+    let errors = false;
     let worse = 0;
     let better = 0;
     for (const { layer, head } of cells) {
@@ -112,6 +114,7 @@ export function interventionRows(results: Results): InterventionRow[] {
         const error = results.stderr("validated_loss_change", at);
         if (Number.isNaN(value)) return;
         values.push(value);
+        errors ||= Number.isFinite(error);
         if (value > 2 * error) worse += 1;
         if (value < -2 * error) better += 1;
       });
@@ -122,6 +125,7 @@ export function interventionRows(results: Results): InterventionRow[] {
       label,
       median: values[Math.floor(values.length / 2)] ?? NaN,
       largest: values[values.length - 1] ?? NaN,
+      errors,
       worse,
       better,
       replication: results.value("loss_change_replication", { intervention }),

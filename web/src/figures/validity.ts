@@ -75,6 +75,7 @@ export function predictionFigure(
   const correlation = Number.isFinite(rho)
     ? `rank correlation ${signed(rho)}${interval}`
     : "no rank correlation";
+  const errors = shown.some(({ error }) => Number.isFinite(error));
   const heads = new Set(shown.map(({ layer, head }) => `${layer} ${head}`)).size;
   return scatterFigure({
     id: `validity-${slug(predictor)}-under-${slug(intervention)}`,
@@ -82,7 +83,7 @@ export function predictionFigure(
       ? `${intervention}: ${correlation}${found.predicts ? ", predicts" : ""}`
       : `Loss change under ${intervention} against ${words}` +
         `${text === undefined ? "" : ` on ${texts[text]}`}: ${correlation}, ${heads} heads`,
-    caption: small ? "" : captionOf(results, found, { other, none: none.size, left, flag, text }),
+    caption: small ? "" : captionOf(results, found, { other, none: none.size, left, flag, errors, text }),
     columns: [
       "layer", "head", "text_of_predictor", "predictor_value", "loss_change", "loss_change_stderr",
     ],
@@ -176,29 +177,31 @@ interface CaptionParts {
   none: number;
   left: number;
   flag: boolean;
+  errors: boolean;
   text: number | undefined;
 }
 
 function captionOf(
   results: Results,
   { rho, p, byText, predicts }: Prediction,
-  { other, none, left, flag, text }: CaptionParts,
+  { other, none, left, flag, errors, text }: CaptionParts,
 ): string {
   const texts = results.coord("text").map(String);
   const what = flag ? "flag" : "metric";
   const where = texts.length > 2 ? `its mean loss change on ${other}` : `its loss change on ${other}`;
+  const bars = errors ? ", with a bar of ± 2 standard errors" : "";
+  const byTexts = texts.map((name, k) => `${signed(byText[k]!)} with the ${what} on ${shortened(name)}`);
+  const verdict = `the ${what} ${predicts ? "predicts" : "is not shown to predict"} the loss.`;
   return [
     text === undefined && texts.length > 1
-      ? `One point for each head and text: the ${what} on that text, and ${where}, with a bar of ± 2 standard errors.`
-      : `One point for each head: the ${what} on ${texts[text ?? 0] ?? "the text"}, and ${where}, with a bar of ± 2 standard errors.`,
-    Number.isFinite(rho)
-      ? "Spearman's rank correlation over the heads" +
-        (texts.length > 1
-          ? ` is ${texts.map((name, k) => `${signed(byText[k]!)} with the ${what} on ${shortened(name)}`).join(", ")}; their mean ${signed(rho)}`
-          : ` ${signed(rho)}`) +
-        ` has the adjusted p ${formatNumber(p, 2)}: ` +
-        `the ${what} ${predicts ? "predicts" : "is not shown to predict"} the loss.`
-      : "There is no rank correlation: fewer than 8 heads have all values, or all values of a text are the same.",
+      ? `One point for each head and text: the ${what} on that text, and ${where}${bars}.`
+      : `One point for each head: the ${what} on ${texts[text ?? 0] ?? "the text"}, and ${where}${bars}.`,
+    !Number.isFinite(rho)
+      ? "There is no rank correlation: fewer than 8 heads have all values, or all values of a text are the same."
+      : texts.length < 2
+        ? `Spearman's rank correlation over the heads is ${signed(rho)}, its adjusted p ${formatNumber(p, 2)}: ${verdict}`
+        : `Spearman's rank correlation over the heads is ${byTexts.join(", ")}; ` +
+          `the adjusted p of the mean, ${signed(rho)}, is ${formatNumber(p, 2)}: ${verdict}`,
     flag && "Points of a strip are set apart sideways.",
     none > 0 && "A ring stands beyond the largest value: none was found, which ranks last.",
     left > 0 && `${left} ${left === 1 ? "head has" : "heads have"} an undefined value on some text and no point.`,

@@ -123,8 +123,8 @@ function legend(results: Results): string {
   const texts = results.coord("text").length;
   return (
     `* predicts: the correlation is among the discoveries at a false discovery rate of ` +
-    `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations, and has one sign on ` +
-    `${texts < 2 ? "the text" : `each of the ${texts} texts`}. Below each correlation its 95 % ` +
+    `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations` +
+    `${texts < 2 ? "" : `, and has one sign on each of the ${texts} texts`}. Below each correlation its 95 % ` +
     "interval over resampled heads, and its p adjusted over all correlations. Metrics without any " +
     "correlation are left out. Choose a correlation to see its heads."
   );
@@ -145,7 +145,7 @@ function interventionTable(page: Page): HTMLElement {
       number("median", "Median change", "nats", ({ median }) => signed(median, 4)),
       number("largest", "Largest", "nats", ({ largest }) => signed(largest, 4)),
       number("worse", "Worse / better", "by more than 2 standard errors, heads × texts", (row) =>
-        `${row.worse} / ${row.better}`,
+        row.errors ? `${row.worse} / ${row.better}` : "–",
       ),
       number("replication", "Replicates", "rank correlation of two texts", ({ replication }) =>
         signed(replication),
