@@ -60,6 +60,7 @@ inBrowser("on a desk", () => {
     ["converge", "correlation"],
     ["synthetic", "model"],
     ["limits", "claims"],
+    ["validate", "validity"],
   ])("%s: %s, in light and in dark", async (kind, view) => {
     for (const colorScheme of ["light", "dark"] as const) {
       const tab = await openKind(kind, `#${view}`, { colorScheme });

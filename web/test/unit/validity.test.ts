@@ -75,6 +75,9 @@ describe("what predicts", () => {
     expect([topk!.worse, topk!.better]).toEqual([6 + 7 + 8, 1 + 2 + 3]);
     expect(topk!.median).toBeCloseTo(0.04, 12);
     expect([softmax!.worse, softmax!.better]).toEqual([0, 0]);
+    // Of two in the middle the larger, as in the terminal.
+    const even = changedValues("validated_loss_change", ({ layer, head }) => layer! * 4 + head!);
+    expect(interventionRows(even)[0]!.median).toBe(6);
     const gone = changedValues("validated_loss_change", () => null);
     expect(interventionRows(gone)[0]).toMatchObject({ median: NaN, largest: NaN, errors: false });
   });
@@ -242,8 +245,9 @@ describe("an axis that is linear near 0 and logarithmic beyond", () => {
 
   it("has room on either side, and 0 where it is", () => {
     const domain = domainOf([-0.1, 1], { symlog: 0.01, room: 0.1 })!;
-    expect(domain[0]).toBeLessThan(-0.1);
-    expect(domain[1]).toBeGreaterThan(1);
+    const room = (11 * 101) ** 0.1;
+    expect(domain[0]).toBeCloseTo(-0.01 * (11 * room - 1), 12);
+    expect(domain[1]).toBeCloseTo(0.01 * (101 * room - 1), 12);
     expect(place(axis, -0.1)).toBeCloseTo(0, 12);
     expect(place(axis, 1)).toBeCloseTo(1, 12);
     expect(place(axis, 0)).toBeCloseTo(Math.log(11) / (Math.log(11) + Math.log(101)), 12);
