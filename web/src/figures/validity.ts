@@ -2,15 +2,15 @@
 import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
-import { csvValue, formatNumber, formatTick, formatWithError, headLabel } from "./format";
+import {
+  csvValue, formatNumber, formatTick, formatWithError, headLabel, plainName,
+} from "./format";
 import { quantile } from "./heads";
 import {
   headsOf, interventionsOf, isFlag, prediction, predictorsOf, predictorTitle, predictorUnit, signed,
   strongest, type Pair, type Prediction,
 } from "./predictions";
-import {
-  isWide, scatterFigure, withScale, type ScatterAxis, type ScatterPoint,
-} from "./scatter";
+import { isWide, scatterFigure, withScale, type ScatterAxis, type ScatterPoint } from "./scatter";
 import { themeOf } from "./theme";
 
 export interface PredictionOptions {
@@ -39,55 +39,46 @@ export function predictionFigure(
   const flag = isFlag(predictor);
   const measured = measuredPoints(results, pair);
   const asked = (point: Point) => text === undefined || point.text === text;
-  const all = measured.filter(asked);
   const { kept, left } = correlated(measured, found);
   const shown = kept.filter(asked);
-  const none = new Set(flag ? [] : shown.filter(({ value }) => !Number.isFinite(value)));
-  const series = texts.length <= themeOf(false).series.length && text === undefined;
-  const words = predictorTitle(results, predictor);
-  const unit = predictorUnit(results, predictor);
-  const x: ScatterAxis = flag
-    ? { label: words, ticks: [0, 1], include: [-0.45, 1.45], format: (at) => (at === 0 ? "not raised" : "raised") }
-    : valueAxis(unit ? `${words} (${unit})` : words, shown.map(({ value }) => value));
-  const values = shown.map(({ value }) => value).filter(Number.isFinite);
-  const beyond = beyondLargest(x, values);
-  if (none.size > 0) x.format = (at) => (values.some((value) => value >= at) ? formatTick(at) : "");
+  const known = shown.map(({ value }) => value).filter(Number.isFinite);
+  const none = known.length < shown.length;
+  const x = flag ? flagAxis(predictor) : valueAxis(results, predictor, known, none);
+  const strips = text === undefined ? texts.length : 1;
+  // Colours that repeat tell nothing apart.
+  const coloured = text === undefined && texts.length <= themeOf(false).series.length;
   const points = shown.map((point): ScatterPoint => {
-    const ring = none.has(point);
-    const said = flag ? (point.value === 0 ? "not raised" : "raised") : formatNumber(point.value);
+    const { layer, head, value, loss, error } = point;
+    const ring = !Number.isFinite(value);
+    const said = ring ? "none found" : flag ? raised(value) : formatNumber(value);
     return {
-      label: `${headLabel(results, point.layer, point.head)}, ${texts[point.text]}`,
-      x: flag ? inStrip(results, point, text === undefined ? texts.length : 1) : ring ? beyond : point.value,
-      y: point.loss,
-      series: series ? point.text : 0,
+      label: `${headLabel(results, layer, head)}, ${texts[point.text]}`,
+      x: ring ? beyondLargest(x, known) : flag ? inStrip(results, point, strips) : value,
+      y: loss,
+      series: coloured ? point.text : 0,
       hollow: ring,
-      text: `${ring ? "none found" : said}, ${formatWithError(point.loss, point.error)} nats`,
-      ...(small ? {} : { yError: point.error }),
+      text: `${said}, ${formatWithError(loss, error)} nats`,
+      ...(small ? {} : { yError: error }),
     };
   });
-  const other = texts.length < 2 ? "the same text" : texts.length === 2 ? "the other text" : "the other texts";
-  const y = bentAxis(`loss change on ${other} (nats)`, shown.map(({ loss }) => loss));
-  const rho = text === undefined ? found.rho : (found.byText[text] ?? NaN);
-  const interval =
-    text === undefined && Number.isFinite(found.low)
-      ? ` (${signed(found.low)} to ${signed(found.high)})`
-      : "";
-  const correlation = Number.isFinite(rho)
-    ? `rank correlation ${signed(rho)}${interval}`
-    : "no rank correlation";
-  const errors = shown.some(({ error }) => Number.isFinite(error));
+  const correlation = correlationText(found, text);
   const heads = new Set(shown.map(({ layer, head }) => `${layer} ${head}`)).size;
+  const where = text === undefined ? "" : ` on ${texts[text]}`;
+  const words = predictorTitle(results, predictor);
   return scatterFigure({
     id: `validity-${slug(predictor)}-under-${slug(intervention)}`,
     title: small
       ? `${intervention}: ${correlation}${found.predicts ? ", predicts" : ""}`
-      : `Loss change under ${intervention} against ${words}` +
-        `${text === undefined ? "" : ` on ${texts[text]}`}: ${correlation}, ${heads} heads`,
-    caption: small ? "" : captionOf(results, found, { other, none: none.size, left, flag, errors, text }),
+      : `Loss change under ${intervention} against ${words}${where}: ${correlation}, ${heads} heads`,
+    caption: small
+      ? ""
+      : captionOf(results, found, {
+          none, left, flag, text, errors: shown.some(({ error }) => Number.isFinite(error)),
+        }),
     columns: [
       "layer", "head", "text_of_predictor", "predictor_value", "loss_change", "loss_change_stderr",
     ],
-    rows: all.map((point) => [
+    rows: measured.filter(asked).map((point) => [
       results.coord("layer")[point.layer]!,
       results.coord("head")[point.head]!,
       texts[point.text]!,
@@ -96,22 +87,22 @@ export function predictionFigure(
       csvValue(point.error),
     ]),
     x,
-    y,
+    y: bentAxis(`loss change on ${othersOf(texts)}`, "nats", shown.map(({ loss }) => loss)),
     points,
-    height: small ? 190 : 320,
+    height: small ? 190 : 260,
     marks: (theme, _, { domain: [low, high] }) =>
       low < 0 && high > 0
         ? [Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "2 3" })]
         : [],
     key: (theme) => [
-      ...(series && !small && texts.length > 1
+      ...(coloured && !small && texts.length > 1
         ? texts.map((name, k) => ({
             label: `${flag ? "flag" : "metric"} on ${shortened(name)}`,
             colour: theme.series[k]!,
             kind: "dot" as const,
           }))
         : []),
-      ...(none.size > 0
+      ...(none
         ? [{ label: "none found, ranks last", colour: theme.muted, kind: "ring" as const }]
         : []),
     ],
@@ -156,25 +147,36 @@ function correlated(
   all: readonly Point[],
   { heads }: Prediction,
 ): { kept: Point[]; left: number } {
-  const withLoss = new Map<string, Point[]>();
+  const byHead = new Map<string, Point[]>();
   const lost = new Set<string>();
   for (const point of all) {
     const name = `${point.layer} ${point.head}`;
     if (!Number.isFinite(point.loss)) lost.add(name);
-    withLoss.set(name, [...(withLoss.get(name) ?? []), point]);
+    byHead.set(name, [...(byHead.get(name) ?? []), point]);
   }
-  for (const name of lost) withLoss.delete(name);
-  const ranksLast = withLoss.size === heads;
-  const whole = [...withLoss.values()].filter(
+  for (const name of lost) byHead.delete(name);
+  const ranksLast = byHead.size === heads;
+  const whole = [...byHead.values()].filter(
     (points) => ranksLast || points.every(({ value }) => Number.isFinite(value)),
   );
   const kept = new Set(whole.flat());
-  return { kept: all.filter((point) => kept.has(point)), left: withLoss.size - whole.length };
+  return { kept: all.filter((point) => kept.has(point)), left: byHead.size - whole.length };
+}
+
+const othersOf = (texts: readonly string[]): string =>
+  texts.length < 2 ? "the same text" : texts.length === 2 ? "the other text" : "the other texts";
+
+// Of all texts with its interval, or of one.
+function correlationText({ rho, low, high, byText }: Prediction, text: number | undefined): string {
+  const value = text === undefined ? rho : (byText[text] ?? NaN);
+  if (!Number.isFinite(value)) return "no rank correlation";
+  const interval =
+    text === undefined && Number.isFinite(low) ? ` (${signed(low)} to ${signed(high)})` : "";
+  return `rank correlation ${signed(value)}${interval}`;
 }
 
 interface CaptionParts {
-  other: string;
-  none: number;
+  none: boolean;
   left: number;
   flag: boolean;
   errors: boolean;
@@ -184,53 +186,76 @@ interface CaptionParts {
 function captionOf(
   results: Results,
   { rho, p, byText, predicts }: Prediction,
-  { other, none, left, flag, errors, text }: CaptionParts,
+  { none, left, flag, errors, text }: CaptionParts,
 ): string {
   const texts = results.coord("text").map(String);
   const what = flag ? "flag" : "metric";
-  const where = texts.length > 2 ? `its mean loss change on ${other}` : `its loss change on ${other}`;
-  const bars = errors ? ", with a bar of ± 2 standard errors" : "";
-  const byTexts = texts.map((name, k) => `${signed(byText[k]!)} with the ${what} on ${shortened(name)}`);
+  const all = text === undefined && texts.length > 1;
   const verdict = `the ${what} ${predicts ? "predicts" : "is not shown to predict"} the loss.`;
-  return [
-    text === undefined && texts.length > 1
-      ? `One point for each head and text: the ${what} on that text, and ${where}${bars}.`
-      : `One point for each head: the ${what} on ${texts[text ?? 0] ?? "the text"}, and ${where}${bars}.`,
+  const byTexts = texts.map((name, k) => `${signed(byText[k]!)} with the ${what} on ${shortened(name)}`);
+  const sentences: (string | false)[] = [
+    `One point for each head${all ? " and text" : ""}: ` +
+      `the ${what} on ${all ? "that text" : (texts[text ?? 0] ?? "the text")}, ` +
+      `and the head's ${texts.length > 2 ? "mean " : ""}loss change on ${othersOf(texts)}` +
+      `${errors ? ", with a bar of ± 2 standard errors" : ""}.`,
     !Number.isFinite(rho)
-      ? "There is no rank correlation: fewer than 8 heads have all values, or all values of a text are the same."
+      ? "There is no rank correlation: fewer than 8 heads have all values, or all values of a text " +
+        "are the same."
       : texts.length < 2
-        ? `Spearman's rank correlation over the heads is ${signed(rho)}, its adjusted p ${formatNumber(p, 2)}: ${verdict}`
+        ? `Spearman's rank correlation over the heads is ${signed(rho)}, ` +
+          `its adjusted p ${formatNumber(p, 2)}: ${verdict}`
         : `Spearman's rank correlation over the heads is ${byTexts.join(", ")}; ` +
           `the adjusted p of the mean, ${signed(rho)}, is ${formatNumber(p, 2)}: ${verdict}`,
     flag && "Points of a strip are set apart sideways.",
-    none > 0 && "A ring stands beyond the largest value: none was found, which ranks last.",
-    left > 0 && `${left} ${left === 1 ? "head has" : "heads have"} an undefined value on some text and no point.`,
-    texts.length === 1 && "The metric and the loss are of the same text, so nothing is shown of another.",
-  ].filter((sentence): sentence is string => typeof sentence === "string").join(" ");
+    none && "A ring stands beyond the largest value: none was found, which ranks last.",
+    left > 0 &&
+      `${left} ${left === 1 ? "head has" : "heads have"} an undefined value on some text and no point.`,
+    texts.length === 1 &&
+      "The metric and the loss are of the same text, so nothing is shown of another.",
+  ];
+  return sentences.filter((sentence) => sentence !== false).join(" ");
 }
 
-function valueAxis(label: string, values: readonly number[]): ScatterAxis {
-  return isWide(values) ? { label: withScale(label, true), log: true } : bentAxis(label, values);
+const raised = (value: number): string => (value === 0 ? "not raised" : "raised");
+
+const flagAxis = (predictor: string): ScatterAxis => ({
+  label: plainName(predictor), ticks: [0, 1], include: [-0.45, 1.45], format: raised,
+});
+
+// Where rings stand, beyond the values, there are no numbers.
+function valueAxis(
+  results: Results,
+  predictor: string,
+  known: readonly number[],
+  rings: boolean,
+): ScatterAxis {
+  const label = predictorTitle(results, predictor);
+  const unit = predictorUnit(results, predictor);
+  const axis: ScatterAxis = isWide(known)
+    ? { label: withScale(unit ? `${label} (${unit})` : label, true), log: true }
+    : bentAxis(label, unit, known);
+  const within = (at: number) => known.some((value) => value >= at);
+  return rings ? { ...axis, format: (at) => (within(at) ? formatTick(at) : "") } : axis;
 }
 
-// A few heads often change the loss by far more than all others.
-function bentAxis(label: string, values: readonly number[]): ScatterAxis {
+// A few heads often have values, and change the loss, by far more than all others.
+function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {
   const sizes = values.map(Math.abs).filter((size) => Number.isFinite(size) && size > 0);
   sizes.sort((a, b) => a - b);
   const usual = quantile(sizes, 0.5);
   const wide = sizes.length > 0 && sizes[sizes.length - 1]! > 30 * usual;
-  if (!wide) return { label };
-  const symlog = Number(usual.toExponential(0));
-  const scale = `logarithmic beyond ±${formatNumber(symlog)}`;
-  return { label: label.endsWith(")") ? `${label.slice(0, -1)}, ${scale})` : `${label} (${scale})`, symlog };
+  const symlog = wide ? Number(usual.toExponential(0)) : undefined;
+  const scale = symlog === undefined ? "" : `logarithmic beyond ±${formatNumber(symlog)}`;
+  const words = [unit, scale].filter((part) => part !== "").join(", ");
+  return { label: words === "" ? label : `${label} (${words})`, symlog };
 }
 
-// Where the rings stand.
-function beyondLargest({ log = false, symlog }: ScatterAxis, values: readonly number[]): number {
-  if (values.length === 0) return 0;
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+function beyondLargest({ log = false, symlog }: ScatterAxis, known: readonly number[]): number {
+  if (known.length === 0) return 0;
+  const [low, high] = [Math.min(...known), Math.max(...known)];
   if (log) return high * (high / low) ** 0.08;
-  return symlog === undefined ? high + ((high - low) * 0.08 || Math.abs(high) * 0.1 || 1) : 2 * high + symlog;
+  if (symlog !== undefined) return 2 * high + symlog;
+  return high + ((high - low) * 0.08 || Math.abs(high) * 0.1 || 1);
 }
 
 // Beside the others of its value: a strip for each text, and in it the heads at steps of the golden

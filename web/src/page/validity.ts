@@ -105,11 +105,11 @@ const chosenText = (results: Results, name: string | undefined): number | undefi
 function explained(results: Results): string {
   const texts = results.coord("text").length;
   return (
-    "How well each metric and flag of a head ranks the heads by the change of the loss when that " +
-    "head alone is changed" +
+    "One head at a time is changed. The tables say what that does to the loss, and how well each " +
+    "metric and flag ranks the heads by it" +
     (texts < 2
-      ? ". There is one text, so both are of the same text, and nothing is shown of another."
-      : `: the metric measured on one of ${texts} texts, the change on the other${texts > 2 ? "s" : ""}.`)
+      ? ". There is one text, so metrics and losses are of the same text, and nothing is shown of another."
+      : `: the metric is measured on one of ${texts} texts, the loss on the other${texts > 2 ? "s" : ""}.`)
   );
 }
 
@@ -122,11 +122,10 @@ function legend(results: Results): string {
   const pairs = results.coord("predictor").length * results.coord("intervention").length;
   const texts = results.coord("text").length;
   return (
-    `* predicts: the correlation is among the discoveries at a false discovery rate of ` +
+    `* predicts: among the discoveries at a false discovery rate of ` +
     `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations` +
-    `${texts < 2 ? "" : `, and has one sign on each of the ${texts} texts`}. Below each correlation its 95 % ` +
-    "interval over resampled heads, and its p adjusted over all correlations. Metrics without any " +
-    "correlation are left out. Choose a correlation to see its heads."
+    `${texts < 2 ? "" : `, with one sign on each of the ${texts} texts`}. Each correlation has its ` +
+    "95 % interval and adjusted p below it, and opens the plot of its heads."
   );
 }
 
