@@ -284,7 +284,11 @@ function scatter(page: Page, pair: Pair, text: number | undefined): HTMLElement 
   const figure = predictionFigure(page.results, pair, { text });
   return figure
     ? element("div", { class: "pictures wide" }, picture(page, figure, { heading: "h2" }))
-    : element("p", { class: "note" }, "No head has a value of it on every text.");
+    : element(
+        "p",
+        { class: "note" },
+        "There is nothing to draw: no head has a value and a change of the loss on every text.",
+      );
 }
 
 // The same predictor beside the other interventions, each drawn small.
