@@ -1,7 +1,9 @@
 // The page in a browser, with results of the built program.
 import { defineConfig } from "vitest/config";
+import { cataloguePlugin } from "./src/catalogue/plugin";
 
 export default defineConfig({
+  plugins: [cataloguePlugin()], // for tests that draw a figure themselves
   test: {
     include: ["test/browser/*.test.ts"],
     globalSetup: "test/browser/prepare.ts",

@@ -6,6 +6,7 @@ export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
   readonly group: string;
+  readonly unit: string;
   readonly formula: string;
   readonly meaning: string;
   readonly source: string;

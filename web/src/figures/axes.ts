@@ -4,16 +4,31 @@ import { formatTick } from "./format";
 export interface Axis {
   label: string; // words and unit
   log?: boolean;
+  // Of values of either sign: linear up to about this size, logarithmic beyond.
+  symlog?: number | undefined;
   domain: [number, number];
   // Places that are good for a tick, best if few; without it they are chosen.
   ticks?: readonly number[];
   format?: (value: number) => string;
 }
 
+// As Plot's symlog scale.
+const bend = (value: number, size: number): number =>
+  Math.sign(value) * Math.log1p(Math.abs(value) / size);
+const straighten = (bent: number, size: number): number =>
+  Math.sign(bent) * size * Math.expm1(Math.abs(bent));
+
+interface DomainOptions {
+  log?: boolean;
+  symlog?: number | undefined;
+  include?: number[];
+  room?: number;
+}
+
 // The range of the values with some room; undefined where there is nothing to show.
 export function domainOf(
   values: Iterable<number>,
-  { log = false, include = [] as number[], room = 0.04 } = {},
+  { log = false, symlog, include = [], room = 0.04 }: DomainOptions = {},
 ): [number, number] | undefined {
   let low = Infinity;
   let high = -Infinity;
@@ -31,12 +46,21 @@ export function domainOf(
   }
   // Values that differ by rounding alone are one value.
   const apart = high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high));
+  if (symlog !== undefined && apart) {
+    const [from, to] = [bend(low, symlog), bend(high, symlog)];
+    const pad = (to - from) * room;
+    return [straighten(from - pad, symlog), straighten(to + pad, symlog)];
+  }
   const pad = apart ? (high - low) * room : Math.abs(high) * 0.1 || 0.5;
   return [low - pad, high + pad];
 }
 
 export function place(axis: Axis, value: number): number {
   const [low, high] = axis.domain;
+  if (axis.symlog !== undefined) {
+    const [at, from, to] = [value, low, high].map((end) => bend(end, axis.symlog!));
+    return (at! - from!) / (to! - from!);
+  }
   return axis.log
     ? Math.log(value / low) / Math.log(high / low)
     : (value - low) / (high - low);
@@ -62,7 +86,11 @@ export function chooseTicks(axis: Axis, pixels: number, size: (label: string) =>
     }
     return sorted.slice(-1);
   }
-  const candidates = axis.log ? logTicks(axis.domain) : linearTicks(axis.domain);
+  const candidates = axis.log
+    ? logTicks(axis.domain)
+    : axis.symlog === undefined
+      ? linearTicks(axis.domain)
+      : symlogTicks(axis.domain, axis.symlog);
   for (const values of candidates) {
     const kept = inside(values);
     if (kept.length >= 2 && kept.length <= 9 && fits(kept)) return kept;
@@ -83,6 +111,20 @@ function logTicks([low, high]: [number, number]): number[][] {
     out.push(decades.filter((k) => k % step === 0).map((k) => Number(`1e${k}`)));
   }
   return out;
+}
+
+// 0, and of either sign those of a logarithmic scale.
+function symlogTicks([low, high]: [number, number], size: number): number[][] {
+  const largest = Math.max(-low, high);
+  const bent = largest > size ? logTicks([size, largest]) : [];
+  // Close to 0 the ticks of a logarithmic scale crowd.
+  const mirrored = [1, 3, 10].flatMap((least) =>
+    bent
+      .map((ticks) => ticks.filter((tick) => tick >= least * size))
+      .filter((sizes) => sizes.length > 1)
+      .map((sizes) => [...sizes.map((tick) => -tick).reverse(), 0, ...sizes]),
+  );
+  return [...mirrored, ...linearTicks([low, high])];
 }
 
 // Of a range too narrow for its numbers, all steps are too small.

@@ -80,8 +80,8 @@ export function frame(
     marginBottom,
     marginLeft,
     marginRight: right,
-    ...(x ? { x: { type: x.log ? "log" : "linear", domain: x.domain } } : {}),
-    ...(y ? { y: { type: y.log ? "log" : "linear", domain: y.domain } } : {}),
+    ...(x ? { x: scaleOf(x) } : {}),
+    ...(y ? { y: scaleOf(y) } : {}),
     ...options,
     marks: [
       x ? Plot.gridX(xTicks, { stroke: theme.grid, strokeOpacity: 1 }) : null,
@@ -109,6 +109,11 @@ export function frame(
   }
   return svg;
 }
+
+const scaleOf = ({ log = false, symlog, domain }: Axis): Plot.ScaleOptions =>
+  symlog === undefined
+    ? { type: log ? "log" : "linear", domain }
+    : { type: "symlog", constant: symlog, domain };
 
 class Pen {
   constructor(

@@ -14,11 +14,16 @@ export interface ScatterPoint {
   yError?: number;
   series?: number;
   hollow?: boolean; // stands for something else than its value: none found
+  text?: string; // what is said of it, in place of its place
+}
+
+export interface ScatterAxis extends Omit<Axis, "domain"> {
+  include?: number[];
 }
 
 export interface ScatterOptions extends Omit<Figure, "draw"> {
-  x: { label: string; log?: boolean; include?: number[] };
-  y: { label: string; log?: boolean; include?: number[] };
+  x: ScatterAxis;
+  y: ScatterAxis;
   points: ScatterPoint[];
   named?: boolean; // every point has its label beside it
   marks?: (theme: Theme, x: Axis, y: Axis) => Plot.Markish[];
@@ -34,7 +39,7 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
     ({ x, y }) => usable(x, words.x.log ?? false) && usable(y, words.y.log ?? false),
   );
   const axis = (
-    { label, log = false, include = [] }: ScatterOptions["x"],
+    { include = [], ...own }: ScatterAxis,
     value: (point: ScatterPoint) => number,
     error: (point: ScatterPoint) => number,
   ): Axis | undefined => {
@@ -42,9 +47,9 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
       shown.flatMap((point) => [
         value(point), value(point) - 2 * error(point), value(point) + 2 * error(point),
       ]),
-      { log, include, room: 0.06 },
+      { log: own.log ?? false, symlog: own.symlog, include, room: 0.06 },
     );
-    return domain && { label, log, domain };
+    return domain && { ...own, domain };
   };
   const x = axis(words.x, (point) => point.x, (point) => point.xError ?? NaN);
   const y = axis(words.y, (point) => point.y, (point) => point.yError ?? NaN);
@@ -98,8 +103,8 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
             strokeWidth: 1.5,
             fill: (point: ScatterPoint) => (point.hollow ? theme.background : colour(point)),
             fillOpacity: 0.75,
-            title: ({ label: name, x: a, y: b, xError = NaN, yError = NaN }: ScatterPoint) =>
-              `${name}: ${formatWithError(a, xError)}, ${formatWithError(b, yError)}`,
+            title: ({ label: name, x: a, y: b, xError = NaN, yError = NaN, text }: ScatterPoint) =>
+              `${name}: ${text ?? `${formatWithError(a, xError)}, ${formatWithError(b, yError)}`}`,
           }),
           label("left"),
           label("right"),
@@ -109,7 +114,7 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
   };
 }
 
-const clamp = (value: number, { log, domain }: Axis): number =>
+const clamp = (value: number, { log = false, domain }: Axis): number =>
   log && value < domain[0] ? domain[0] : value;
 
 export const isWide = (values: readonly number[]): boolean => {

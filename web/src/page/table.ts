@@ -60,6 +60,7 @@ export interface TableOptions<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
+  below?: { title: string; rows: readonly Row[] } | undefined; // sorted among themselves
   order?: Order | undefined;
   sort?: (order: Order) => void; // absent: the table does not sort
   limit?: number; // rows shown, of those sorted
@@ -68,10 +69,10 @@ export interface TableOptions<Row> {
 // In a box of its own that scrolls sideways, so that the page never does. The first column names
 // the row.
 export function table<Row>(options: TableOptions<Row>): HTMLElement {
-  const { caption, columns, rows, order, sort, limit = Infinity } = options;
+  const { caption, columns, rows, below, order, sort, limit = Infinity } = options;
   const head = element("tr");
   for (const column of columns) {
-    const name = element("span", { class: "column-name" }, column.title);
+    const name = element("span", { class: "column-name" }, ...breakable(column.title));
     const note = column.note ? element("span", { class: "note" }, column.note) : null;
     const ordered = order?.column === column.id;
     const direction = ordered ? (order.descending ? "descending" : "ascending") : "none";
@@ -103,17 +104,18 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
     if (note) cell.append(note);
     head.append(cell);
   }
-  const body = element("tbody");
-  for (const row of sorted(rows, columns, order).slice(0, limit)) {
-    const line = element("tr");
-    columns.forEach((column, k) => {
-      const cell = k === 0 ? element("th", { scope: "row" }) : element("td");
-      if (column.numeric) cell.className = "number";
-      cell.append(column.show(row));
-      line.append(cell);
-    });
-    body.append(line);
-  }
+  const body = (some: readonly Row[], title?: string) =>
+    element(
+      "tbody",
+      {},
+      title !== undefined &&
+        element(
+          "tr",
+          {},
+          element("th", { class: "group", scope: "rowgroup", colspan: columns.length }, title),
+        ),
+      ...sorted(some, columns, order).slice(0, limit).map((row) => lineOf(columns, row)),
+    );
   return element(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
@@ -122,7 +124,25 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
       {},
       element("caption", { class: "unseen" }, caption),
       element("thead", {}, head),
-      body,
+      (rows.length > 0 || !below) && body(rows),
+      below && below.rows.length > 0 && body(below.rows, below.title),
     ),
   );
+}
+
+// A spec such as sinks:sinks=4,window=60 breaks where its parts end.
+const breakable = (title: string): (Node | string)[] =>
+  title
+    .split(/(?<=[:,])(?=\S)/)
+    .flatMap((part, k) => (k === 0 ? [part] : [element("wbr"), part]));
+
+function lineOf<Row>(columns: readonly Column<Row>[], row: Row): HTMLElement {
+  const line = element("tr");
+  columns.forEach((column, k) => {
+    const cell = k === 0 ? element("th", { scope: "row" }) : element("td");
+    if (column.numeric) cell.className = "number";
+    cell.append(column.show(row));
+    line.append(cell);
+  });
+  return line;
 }

@@ -10,6 +10,7 @@ import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
 import { provenance } from "./provenance";
+import { validity } from "./validity";
 
 export const views: readonly View[] = [
   claims,
@@ -19,6 +20,7 @@ export const views: readonly View[] = [
   multiples,
   model,
   changes,
+  validity,
   correlation,
   papers,
   methods,

@@ -60,10 +60,12 @@ inBrowser("on a desk", () => {
     ["converge", "correlation"],
     ["synthetic", "model"],
     ["limits", "claims"],
-  ])("%s: %s, in light and in dark", async (kind, view) => {
+    ["validate", "validity", ".predictions"], // where the table and its plot are in sight
+  ])("%s: %s, in light and in dark", async (kind, view, from = "") => {
     for (const colorScheme of ["light", "dark"] as const) {
       const tab = await openKind(kind, `#${view}`, { colorScheme });
       await drawAll(tab.page);
+      if (from !== "") await tab.page.$eval(from, (part) => part.scrollIntoView());
       if (colorScheme === "light" || view === "overview") {
         await screenshot(tab, `${colorScheme}-${kind}-${view.replace(/[/.]/g, "-")}`);
       }

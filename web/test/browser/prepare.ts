@@ -122,6 +122,20 @@ function makeAll(folder: string): string[] {
     const small = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
     add("tokens", (out) => run("reproduce", "tokens", ...small, "--out", out, "--quiet"));
   }
+  const texts = thirds(folder);
+  const quick = ["--permutations", "499", "--resamples", "99"];
+  add("validate", (out) => {
+    const options = ["--lengths", "256", "--queries", "8", "--level", "0.3", ...quick];
+    const lines = run(
+      "validate", "demo/model", "--text", ...texts, ...options, "--top", "999", "--out", out, "--quiet",
+    );
+    writeFileSync(join(out, "printed.txt"), lines);
+  });
+  add("validate-one", (out) => {
+    const changed = ["--pattern", "none", "--normalizers", "uniform"];
+    const options = ["--lengths", "64", ...changed, ...quick];
+    run("validate", "demo/model", "--text", texts[0]!, ...options, "--out", out, "--quiet");
+  });
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
     write(out, wideResults(read(at("scan")), 48, 25));
@@ -134,6 +148,16 @@ const read = (path: string) => JSON.parse(readFileSync(path, "utf8")) as Results
 function write(out: string, results: object): void {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, "results.json"), JSON.stringify(results));
+}
+
+// The demo text as three texts.
+function thirds(folder: string): string[] {
+  const text = readFileSync(join(root, "demo/text.txt"), "utf8");
+  return ["first", "second", "third"].map((name, k) => {
+    const path = join(folder, `${name}.txt`);
+    writeFileSync(path, text.slice((k * text.length) / 3, ((k + 1) * text.length) / 3));
+    return path;
+  });
 }
 
 // With what it prints beside the results.

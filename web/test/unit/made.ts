@@ -8,6 +8,7 @@ export interface MadeMetric {
   stderr?: boolean;
   none?: number;
   change_of?: string;
+  rows?: number;
   value?: (cell: Record<string, number>) => number | null;
 }
 
@@ -16,6 +17,7 @@ export interface Made {
   metrics: Record<string, MadeMetric>;
   command?: string;
   changes?: Change[];
+  settings?: Record<string, unknown>;
 }
 
 // A value of a metric that went up by `change` from 0.5.
@@ -30,7 +32,7 @@ export const madeChange = (
   relative: Math.abs(change) / 2,
 });
 
-export function madeFile({ coords, metrics, command = "scan", changes }: Made): object {
+export function madeFile({ coords, metrics, command = "scan", changes, settings = {} }: Made): object {
   const nested = (dims: string[], value: MadeMetric["value"], cell: Record<string, number>): unknown => {
     const [dim, ...rest] = dims;
     if (dim === undefined) return (value ?? usual)(cell);
@@ -45,7 +47,7 @@ export function madeFile({ coords, metrics, command = "scan", changes }: Made): 
     },
     text: { names: ["text.txt"], tokens: [64] },
     command,
-    settings: {},
+    settings,
     partial: false,
     layers_done: coords["layer"]?.length ?? 1,
     coords,
@@ -60,13 +62,14 @@ export function madeFile({ coords, metrics, command = "scan", changes }: Made): 
     notices: [],
     timings: {},
     metrics: Object.fromEntries(
-      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, value, ...attributes }]) => [
+      Object.entries(metrics).map(([name, { dims, unit = "1", stderr = false, rows, value, ...attributes }]) => [
         name,
         {
           dims,
           unit,
           ...attributes,
           values: nested(dims, value, {}),
+          ...(rows === undefined ? {} : { rows: nested(dims, () => rows, {}) }),
           ...(stderr ? { stderr: nested(dims, () => 0.01, {}) } : {}),
         },
       ]),
@@ -230,6 +233,61 @@ export function madeDiff(): Made {
       madeChange("entropy_normalized", { layer: "0", head: "1", length: "64" }, -0.25, 0.01),
       madeChange("union_coverage", { layer: "1", length: "64" }, 0.1, null),
     ],
+  };
+}
+
+// Of validate: 12 heads on three texts. The first intervention has a metric that predicts, one whose p is
+// small but whose sign differs on a text, and a flag that predicts; the second has none.
+export const PREDICTORS = [
+  "layer", "entropy", "tokens_for_error sampler=top", "critical_n_head", "constant", "flag sink",
+  "flag over_selected",
+];
+
+export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
+  const pair = ["predictor", "intervention"];
+  const correlations = [[0.1, 0.2], [-0.75, 0.25], [0.625, 0.25], [0.5, -0.625], [null, null], [null, null], [0.375, 0.125]];
+  const rho = ({ predictor, intervention }: Record<string, number>) =>
+    correlations[predictor!]![intervention!] ?? null;
+  return {
+    command: "validate",
+    coords: {
+      layer: [0, 1, 2], head: [0, 1, 2, 3], length: [64], text: texts, predictor: PREDICTORS,
+      intervention: ["topk:k=16", "softmax:t=2"],
+    },
+    settings: { level: 0.1 },
+    metrics: {
+      validated_loss_change: {
+        dims: ["layer", "head", "intervention", "text"], unit: "nats", stderr: true,
+        value: ({ layer, head, intervention, text }) =>
+          intervention === 1 ? 0.001 * (layer! - head!) : (layer! * 4 + head! - 3) * 0.01 * (text! + 1),
+      },
+      predictor_value: {
+        dims: ["layer", "head", "predictor", "text"],
+        value: ({ layer, head, predictor, text }) =>
+          [
+            layer!, 1 - 0.05 * (layer! * 4 + head!) + 0.001 * text!, head! + text!,
+            head === 3 ? null : 4 + layer!, 1, 0, head === 0 ? 1 : 0,
+          ][predictor!]!,
+      },
+      prediction_rank_correlation: { dims: pair, value: rho, rows: 12 },
+      prediction_rank_correlation_low: { dims: pair, value: (cell) => (rho(cell) === null ? null : rho(cell)! - 0.125) },
+      prediction_rank_correlation_high: { dims: pair, value: (cell) => (rho(cell) === null ? null : rho(cell)! + 0.125) },
+      prediction_rank_correlation_p: {
+        dims: pair,
+        value: ({ predictor, intervention }) =>
+          predictor === 4 || predictor === 5 ? null : intervention === 0 && predictor! > 0 ? 0.0625 : 0.5,
+      },
+      prediction_rank_correlation_by_text: {
+        dims: [...pair, "text"],
+        value: ({ text, ...cell }) => {
+          const value = rho(cell);
+          return cell["predictor"] === 2 && text === 1 ? -0.01 : value;
+        },
+      },
+      loss_change_replication: {
+        dims: ["intervention"], value: () => (texts.length > 1 ? 0.875 : null),
+      },
+    },
   };
 }
 

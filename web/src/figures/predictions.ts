@@ -1,0 +1,183 @@
+// What `headgauge validate` found (docs/mathematics.md 7c): how well a metric of a head on one text
+// ranks the heads by the change of the loss on the others.
+import { flatIndex, type Results } from "../data/results";
+import { plainName } from "./format";
+
+export const VALIDITY_NEEDS: readonly string[] = [
+  "validated_loss_change", "predictor_value", "prediction_rank_correlation",
+  "prediction_rank_correlation_low", "prediction_rank_correlation_high",
+  "prediction_rank_correlation_p", "prediction_rank_correlation_by_text", "loss_change_replication",
+];
+
+// A predictor and an intervention, by index.
+export interface Pair {
+  predictor: number;
+  intervention: number;
+}
+
+export interface Prediction extends Pair {
+  rho: number;
+  low: number;
+  high: number;
+  p: number; // adjusted over all pairs
+  byText: number[];
+  heads: number; // in which all is defined; NaN where the file does not say
+  predicts: boolean;
+}
+
+const FLAG = "flag ";
+
+export const isFlag = (predictor: string): boolean => predictor.startsWith(FLAG);
+
+export const levelOf = ({ header: { settings } }: Results): number =>
+  typeof settings["level"] === "number" ? settings["level"] : 0.05;
+
+export const predictorsOf = (results: Results): string[] => results.coord("predictor").map(String);
+
+export const interventionsOf = (results: Results): string[] =>
+  results.coord("intervention").map(String);
+
+export function prediction(results: Results, pair: Pair): Prediction {
+  const { predictor, intervention } = pair;
+  const at = { predictor, intervention };
+  const metric = results.metric("prediction_rank_correlation");
+  const p = results.value("prediction_rank_correlation_p", at);
+  const byText = results.coord("text").map((_, text) =>
+    results.value("prediction_rank_correlation_by_text", { ...at, text }),
+  );
+  const oneSign = byText.every((rho) => rho > 0) || byText.every((rho) => rho < 0);
+  return {
+    ...at,
+    rho: results.value("prediction_rank_correlation", at),
+    low: results.value("prediction_rank_correlation_low", at),
+    high: results.value("prediction_rank_correlation_high", at),
+    p,
+    byText,
+    heads: metric?.rows?.[flatIndex(metric, at)] ?? NaN,
+    predicts: p <= levelOf(results) && oneSign,
+  };
+}
+
+// Of one predictor, by intervention.
+export const predictionsOf = (results: Results, predictor: number): Prediction[] =>
+  results.coord("intervention").map((_, intervention) =>
+    prediction(results, { predictor, intervention }),
+  );
+
+// The largest |rho| under any intervention; -1 where there is none.
+export const largestRho = (predictions: readonly Prediction[]): number =>
+  predictions.reduce((most, { rho }) => (Math.abs(rho) > most ? Math.abs(rho) : most), -1);
+
+export interface PredictorRow {
+  predictor: number;
+  name: string;
+  title: string;
+  under: Prediction[]; // by intervention
+}
+
+// As the terminal lists them: the metrics that have a correlation, those of the largest first, and
+// apart from them all flags.
+export function predictorRows(results: Results): { metrics: PredictorRow[]; flags: PredictorRow[] } {
+  const rows = predictorsOf(results).map((name, predictor): PredictorRow => ({
+    predictor, name, title: predictorTitle(results, name), under: predictionsOf(results, predictor),
+  }));
+  const metrics = rows.filter(({ name, under }) => !isFlag(name) && largestRho(under) >= 0);
+  return {
+    metrics: metrics.sort((a, b) => largestRho(b.under) - largestRho(a.under)), // stable
+    flags: rows.filter(({ name }) => isFlag(name)),
+  };
+}
+
+export interface InterventionRow {
+  intervention: number;
+  label: string;
+  median: number; // of the changes of the loss over heads and texts
+  largest: number;
+  errors: boolean; // whether there are standard errors to judge by
+  worse: number; // by more than two standard errors
+  better: number;
+  replication: number;
+}
+
+// What each intervention does to the loss, as the terminal has it.
+export function interventionRows(results: Results): InterventionRow[] {
+  const cells = [...headsOf(results)];
+  return interventionsOf(results).map((label, intervention) => {
+    const values: number[] = [];
+    let errors = false;
+    let worse = 0;
+    let better = 0;
+    for (const { layer, head } of cells) {
+      results.coord("text").forEach((_, text) => {
+        const at = { layer, head, intervention, text };
+        const value = results.value("validated_loss_change", at);
+        const error = results.stderr("validated_loss_change", at);
+        if (Number.isNaN(value)) return;
+        values.push(value);
+        errors ||= Number.isFinite(error);
+        if (value > 2 * error) worse += 1;
+        if (value < -2 * error) better += 1;
+      });
+    }
+    values.sort((a, b) => a - b);
+    return {
+      intervention,
+      label,
+      median: values[Math.floor(values.length / 2)] ?? NaN,
+      largest: values[values.length - 1] ?? NaN,
+      errors,
+      worse,
+      better,
+      replication: results.value("loss_change_replication", { intervention }),
+    };
+  });
+}
+
+// What predicts best under an intervention, as the summary names it; else the largest correlation.
+export function strongest(results: Results, intervention: number): Prediction | undefined {
+  let best: Prediction | undefined;
+  predictorsOf(results).forEach((_, predictor) => {
+    const found = prediction(results, { predictor, intervention });
+    if (Number.isNaN(found.rho)) return;
+    const better =
+      best === undefined ||
+      (found.predicts === best.predicts
+        ? Math.abs(found.rho) > Math.abs(best.rho)
+        : found.predicts);
+    if (better) best = found;
+  });
+  return best;
+}
+
+// The pair to begin with: the best of the best.
+export function strongestPair(results: Results): Pair | undefined {
+  const best = interventionsOf(results).flatMap((_, k) => strongest(results, k) ?? []);
+  best.sort(
+    (a, b) => Number(b.predicts) - Number(a.predicts) || Math.abs(b.rho) - Math.abs(a.rho),
+  );
+  return best[0];
+}
+
+// "tokens_for_error sampler=top" in words.
+export function predictorTitle(results: Results, name: string): string {
+  if (isFlag(name)) return plainName(name);
+  const [metric = "", ...rest] = name.split(" ");
+  if (rest[0] === "under") return [results.title(metric), ...rest].join(" ");
+  return [results.title(metric), ...rest.map((label) => label.replace("=", " "))].join(", ");
+}
+
+export function predictorUnit(results: Results, name: string): string {
+  const unit = isFlag(name) ? "1" : (results.entry(name.split(" ")[0]!)?.unit ?? "1");
+  return unit === "1" ? "" : unit;
+}
+
+export const headsOf = (results: Results): { layer: number; head: number }[] =>
+  results.coord("layer").flatMap((_, layer) =>
+    results.coord("head").map((__, head) => ({ layer, head })),
+  );
+
+// "+0.51", as the terminal writes it.
+export const signed = (value: number, decimals = 2): string =>
+  Number.isFinite(value)
+    ? `${value < 0 || Object.is(value, -0) ? "" : "+"}${value.toFixed(decimals)}`
+    : "–";

@@ -1,0 +1,308 @@
+// What predicts the loss: every metric and flag against every intervention, and the heads of a pair.
+import type { Results } from "../data/results";
+import {
+  interventionRows, interventionsOf, isFlag, levelOf, predictorRows, predictorsOf, predictorTitle,
+  signed, strongest, strongestPair, VALIDITY_NEEDS, type InterventionRow, type Pair, type Prediction,
+  type PredictorRow,
+} from "../figures/predictions";
+import { predictionFigure } from "../figures/validity";
+import { changed, formatAddress } from "./address";
+import { choice, element, fill, type Option } from "./element";
+import { filterBox, refill } from "./filter";
+import type { Opened, Page, View } from "./page";
+import { picture } from "./picture";
+import { formatOrder, parseOrder, table, type Column } from "./table";
+import { count, shown } from "./words";
+
+export const validity: View = {
+  id: "validity",
+  title: "Validity",
+  has: (results) => results.has("prediction_rank_correlation"),
+  open,
+};
+
+// All words must stand in the name or the title.
+export function matchingPredictors(rows: readonly PredictorRow[], filter: string): PredictorRow[] {
+  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  return rows.filter(({ name, title }) => {
+    const text = `${name} ${title}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+// What the address names; a name that the file lacks counts as not named.
+export function chosenPair(results: Results, query: Readonly<Record<string, string>>): Pair {
+  const usual = strongestPair(results) ?? { predictor: 0, intervention: 0 };
+  const at = (names: readonly string[], name: string | undefined, otherwise: number) => {
+    const found = name === undefined ? -1 : names.indexOf(name);
+    return found < 0 ? otherwise : found;
+  };
+  return {
+    predictor: at(predictorsOf(results), query["predictor"], usual.predictor),
+    intervention: at(interventionsOf(results), query["intervention"], usual.intervention),
+  };
+}
+
+async function open(page: Page): Promise<Opened> {
+  const { results } = page;
+  await results.need(...VALIDITY_NEEDS);
+  const rows = predictorRows(results);
+  const all = rows.metrics.length + rows.flags.length;
+  const filter = filterBox(page, "Filter (metric or flag)", "entropy  or  flag");
+  const box = element("div", { class: "predictions" });
+  const controls = element("div", { class: "controls" });
+  const place = element("div");
+  const others = element("div");
+  const interventions = interventionTable(page);
+  const node = element(
+    "div",
+    {},
+    element("h1", {}, "What predicts the loss"),
+    element("p", {}, explained(results), " ", methodsLink()),
+    element("div", { class: "interventions" }, interventions),
+    element("h2", { class: "after-table" }, "Rank correlations with the change of the loss"),
+    filter.node,
+    box,
+    element("p", { class: "note" }, legend(results)),
+    controls,
+    place,
+    others,
+  );
+  let listed = "";
+  let drawn = "";
+  const update = () => {
+    const { query } = page.address;
+    const list = JSON.stringify([filter.text(), query["sort"]]);
+    if (list !== listed) {
+      const [metrics, flags] = [rows.metrics, rows.flags].map((some) =>
+        matchingPredictors(some, filter.text()),
+      );
+      refill(box, predictionTable(page, metrics!, flags!));
+      filter.status.textContent =
+        `${metrics!.length + flags!.length} of ${count(all, "metric or flag", "metrics and flags")}`;
+      listed = list;
+    }
+    const pair = chosenPair(results, query);
+    mark(node, page, pair);
+    const text = chosenText(results, query["text"]);
+    const picked = JSON.stringify([pair, text]);
+    if (picked === drawn) return;
+    drawn = picked;
+    const focused = controls.contains(document.activeElement) ? document.activeElement?.id : "";
+    fill(controls, ...choices(page, pair, text));
+    fill(place, scatter(page, pair, text));
+    fill(others, ...underOthers(page, pair, text));
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  };
+  return { node, update };
+}
+
+const chosenText = (results: Results, name: string | undefined): number | undefined => {
+  const found = name === undefined ? -1 : results.coord("text").map(String).indexOf(name);
+  return found < 0 ? undefined : found;
+};
+
+function explained(results: Results): string {
+  const texts = results.coord("text").length;
+  return (
+    "One head at a time is changed. The tables say what that does to the loss, and how well each " +
+    "metric and flag ranks the heads by it" +
+    (texts < 2
+      ? ". There is one text, so metrics and losses are of the same text, and nothing is shown of another."
+      : `: the metric is measured on one of ${texts} texts, the loss on the other${texts > 2 ? "s" : ""}.`)
+  );
+}
+
+function methodsLink(): HTMLElement {
+  const href = formatAddress({ view: "methods", item: "prediction_rank_correlation", query: {} });
+  return element("a", { href }, "Definition");
+}
+
+function legend(results: Results): string {
+  const pairs = results.coord("predictor").length * results.coord("intervention").length;
+  const texts = results.coord("text").length;
+  return (
+    `* predicts: among the discoveries at a false discovery rate of ` +
+    `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations` +
+    `${texts < 2 ? "" : `, with one sign on each of the ${texts} texts`}. Each correlation has its ` +
+    "95 % interval and adjusted p below it, and opens the plot of its heads."
+  );
+}
+
+function interventionTable(page: Page): HTMLElement {
+  const { results } = page;
+  const number = (
+    id: string,
+    title: string,
+    note: string,
+    show: (row: InterventionRow) => Node | string,
+  ): Column<InterventionRow> => ({ id, title, note, numeric: true, key: () => "", show });
+  return table<InterventionRow>({
+    caption: "Interventions",
+    columns: [
+      { id: "label", title: "One head gets", key: ({ label }) => label, show: ({ label }) => label },
+      number("median", "Median change", "nats", ({ median }) => signed(median, 4)),
+      number("largest", "Largest", "nats", ({ largest }) => signed(largest, 4)),
+      number("worse", "Worse / better", "by more than 2 standard errors, heads × texts", (row) =>
+        row.errors ? `${row.worse} / ${row.better}` : "–",
+      ),
+      number("replication", "Replicates", "rank correlation of two texts", ({ replication }) =>
+        signed(replication),
+      ),
+      {
+        id: "best",
+        title: "Predicted best by",
+        key: () => "",
+        show: ({ intervention }) => {
+          const best = strongest(results, intervention);
+          if (!best?.predicts) return "nothing shown";
+          const name = predictorsOf(results)[best.predictor]!;
+          return element("span", {}, `${predictorTitle(results, name)} `, pairLink(best, "best"));
+        },
+      },
+    ],
+    rows: interventionRows(results),
+  });
+}
+
+function predictionTable(
+  page: Page,
+  metrics: readonly PredictorRow[],
+  flags: readonly PredictorRow[],
+): HTMLElement {
+  const columns: Column<PredictorRow>[] = [
+    {
+      id: "predictor",
+      title: "Metric or flag",
+      key: ({ title }) => title.toLowerCase(),
+      show: ({ name, title }) =>
+        element(
+          "span",
+          {},
+          title,
+          name.replaceAll("_", " ") !== title && element("span", { class: "note" }, name),
+        ),
+    },
+    ...interventionsOf(page.results).map((label, k): Column<PredictorRow> => ({
+      id: `under-${k}`,
+      title: label,
+      numeric: true,
+      key: ({ under }) => Math.abs(under[k]!.rho),
+      show: ({ under }) => correlationCell(under[k]!),
+    })),
+  ];
+  return table({
+    caption: "Rank correlations with the change of the loss",
+    columns,
+    rows: metrics,
+    below: { title: "Flags", rows: flags },
+    order: parseOrder(page.address.query["sort"]),
+    sort: (next) => page.go(changed(page.address, { sort: formatOrder(next) })),
+  });
+}
+
+function correlationCell(found: Prediction): Node | string {
+  if (Number.isNaN(found.rho)) return "–";
+  const range =
+    Number.isFinite(found.low) ? `${signed(found.low)} to ${signed(found.high)}, ` : "";
+  return element(
+    "span",
+    {},
+    pairLink(found, "pair"),
+    element("span", { class: "note" }, `${range}p ${shown(found.p, 2)}`),
+  );
+}
+
+// mark() says where it leads.
+function pairLink(found: Prediction, kind: string): HTMLElement {
+  const { predictor, intervention, rho, predicts } = found;
+  return element(
+    "a",
+    {
+      class: predicts ? "pair predicts" : "pair",
+      id: `${kind}-${predictor}-${intervention}`,
+      "data-predictor": predictor,
+      "data-intervention": intervention,
+    },
+    signed(rho),
+    predicts && element("span", { "aria-hidden": "true" }, "*"),
+    predicts && element("span", { class: "unseen" }, " predicts"),
+  );
+}
+
+// The links keep what else is chosen, and the one of the pair that is shown says so.
+function mark(node: HTMLElement, page: Page, pair: Pair): void {
+  const predictors = predictorsOf(page.results);
+  const interventions = interventionsOf(page.results);
+  for (const link of node.querySelectorAll<HTMLAnchorElement>("a.pair")) {
+    const predictor = Number(link.dataset["predictor"]);
+    const intervention = Number(link.dataset["intervention"]);
+    link.href = formatAddress(
+      changed(page.address, {
+        predictor: predictors[predictor],
+        intervention: interventions[intervention],
+      }),
+    );
+    if (predictor === pair.predictor && intervention === pair.intervention)
+      link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function choices(page: Page, pair: Pair, text: number | undefined): HTMLElement[] {
+  const { results } = page;
+  const go = (name: string) => (value: string) =>
+    page.go(changed(page.address, { [name]: value === "" ? undefined : value }));
+  const predictors = predictorsOf(results);
+  const interventions = interventionsOf(results);
+  const texts = results.coord("text").map(String);
+  const options: Option[] = predictors.map((value) => ({
+    value,
+    text: predictorTitle(results, value),
+    group: isFlag(value) ? "flags" : "metrics",
+  }));
+  const plain = (value: string): Option => ({ value, text: value });
+  return [
+    choice("choose-predictor", "Metric or flag", options, predictors[pair.predictor] ?? "", go("predictor")),
+    choice(
+      "choose-intervention", "One head gets", interventions.map(plain),
+      interventions[pair.intervention] ?? "", go("intervention"),
+    ),
+    ...(texts.length > 1
+      ? [
+          choice(
+            "choose-text", "Measured on",
+            [{ value: "", text: "each text" }, ...texts.map(plain)],
+            text === undefined ? "" : texts[text]!, go("text"),
+          ),
+        ]
+      : []),
+  ];
+}
+
+function scatter(page: Page, pair: Pair, text: number | undefined): HTMLElement {
+  const figure = predictionFigure(page.results, pair, { text });
+  return figure
+    ? element("div", { class: "pictures wide" }, picture(page, figure, { heading: "h2" }))
+    : element(
+        "p",
+        { class: "note" },
+        "There is nothing to draw: no head has a value and a change of the loss on every text.",
+      );
+}
+
+// The same predictor beside the other interventions, each drawn small.
+function underOthers(page: Page, pair: Pair, text: number | undefined): HTMLElement[] {
+  const { results } = page;
+  const figures = interventionsOf(results).flatMap((_, intervention) =>
+    intervention === pair.intervention
+      ? []
+      : (predictionFigure(results, { ...pair, intervention }, { text, small: true }) ?? []),
+  );
+  if (figures.length === 0) return [];
+  const name = predictorTitle(results, predictorsOf(results)[pair.predictor] ?? "");
+  return [
+    element("h2", {}, `${name.slice(0, 1).toUpperCase()}${name.slice(1)} under the other interventions`),
+    element("div", { class: "pictures small" }, ...figures.map((figure) => picture(page, figure))),
+  ];
+}
