@@ -41,6 +41,9 @@ using OpenText = std::function<std::unique_ptr<HeadSource>(std::size_t text)>;
 //     texts; with _low and _high (95 %, resampled heads), _p (permuted heads, two-sided, adjusted
 //     by Benjamini and Hochberg over all pairs);
 //   prediction_rank_correlation_by_text (predictor, intervention, text);
+//   prediction_threshold, threshold_separation, threshold_separation_p (predictor, intervention):
+//   the
+//     threshold that tells heads apart best, chosen on one text, and what it tells on the others;
 //   loss_rises, loss_falls (intervention): in how many cases, heads on texts, the loss is shown to
 //     rise or fall (Student's t, false discovery rate of `level` over the intervention's cases);
 //   loss_change_replication (intervention): the mean rank correlation of two texts' changes.

@@ -13,6 +13,7 @@ namespace headgauge {
 namespace {
 
 constexpr std::size_t kFewestHeads = 8;
+constexpr std::size_t kFewestAside = 4;     // heads on either side of a threshold
 constexpr double kSameCorrelation = 1e-12;  // what the order of a sum may change
 
 // Ranks less their mean, of length 1: the inner product of two is Spearman's correlation. Empty
@@ -70,6 +71,18 @@ void shuffle(std::vector<std::size_t>& order, const RandomStream& random) {
   }
 }
 
+// The heads in which all is defined.
+std::vector<Index> known_heads(const HeadTable& predictor, const HeadTable& outcome) {
+  std::vector<Index> heads;
+  for (Index head = 0; head < std::ssize(predictor.front()); ++head) {
+    const auto known = [&](const std::vector<double>& row) { return !std::isnan(row[head]); };
+    if (std::ranges::all_of(predictor, known) && std::ranges::all_of(outcome, known)) {
+      heads.push_back(head);
+    }
+  }
+  return heads;
+}
+
 // The share of permutations of the heads whose correlation is as large, this one among them.
 double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
                      const PredictionPlan& plan, std::uint32_t pair) {
@@ -88,6 +101,81 @@ double permutation_p(const HeadTable& x, const HeadTable& y, double correlation,
   }
   return as_large / static_cast<double>(plan.permutations + 1);
 }
+
+// Thresholds of a predictor, by text.
+class Thresholds {
+ public:
+  explicit Thresholds(const HeadTable& predictor) : predictor_(predictor) {
+    for (const std::vector<double>& row : predictor) {
+      std::vector<std::size_t>& order = order_.emplace_back(row.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t head) { return row[head]; });
+    }
+  }
+
+  // The mean separation on the other texts, by the ranks of the outcome; `order` permutes its
+  // heads. Appends the thresholds that were chosen to `chosen`.
+  double separation(const HeadTable& ranks, std::span<const std::size_t> order,
+                    std::vector<double>* chosen = nullptr) const {
+    double sum = 0;
+    int tries = 0;
+    for (std::size_t t = 0; t < ranks.size(); ++t) {
+      const Choice choice = choose(t, ranks[t], order);
+      if (choice.sign == 0) continue;
+      if (chosen != nullptr) chosen->push_back(choice.value);
+      for (std::size_t s = 0; s < ranks.size(); ++s) {
+        if (s == t) continue;
+        sum += choice.sign * split(predictor_[s], ranks[s], order, choice.value);
+        ++tries;
+      }
+    }
+    return tries > 0 ? sum / tries : kUndefined;
+  }
+
+ private:
+  struct Choice {
+    double value = 0;
+    int sign = 0;  // 0: there is none
+  };
+
+  Choice choose(std::size_t text, const std::vector<double>& ranks,
+                std::span<const std::size_t> permuted) const {
+    const std::vector<std::size_t>& order = order_[text];
+    const std::vector<double>& values = predictor_[text];
+    const std::size_t heads = order.size();
+    const double all = std::accumulate(ranks.begin(), ranks.end(), 0.0);
+    Choice best;
+    double most = -1, below = 0;
+    for (std::size_t i = 0; i + kFewestAside < heads; ++i) {
+      below += ranks[permuted[order[i]]];
+      const double low = values[order[i]], high = values[order[i + 1]];
+      if (i + 1 < kFewestAside || low == high) continue;
+      const auto under = static_cast<double>(i + 1), over = static_cast<double>(heads - i - 1);
+      const double found = (all - below) / over - below / under;
+      if (std::abs(found) <= most) continue;
+      most = std::abs(found);
+      best = {std::isinf(high) ? low : (low + high) / 2, found < 0 ? -1 : 1};
+    }
+    return best;
+  }
+
+  // The rank-biserial correlation of being above the threshold with the ranks.
+  static double split(const std::vector<double>& values, const std::vector<double>& ranks,
+                      std::span<const std::size_t> permuted, double threshold) {
+    double above = 0, below = 0;
+    int over = 0, under = 0;
+    for (std::size_t head = 0; head < values.size(); ++head) {
+      const bool is_above = values[head] > threshold;
+      (is_above ? above : below) += ranks[permuted[head]];
+      ++(is_above ? over : under);
+    }
+    if (over == 0 || under == 0) return 0;
+    return 2 * (above / over - below / under) / static_cast<double>(values.size());
+  }
+
+  const HeadTable& predictor_;
+  std::vector<std::vector<std::size_t>> order_;  // of each text, by the predictor
+};
 
 }  // namespace
 
@@ -109,13 +197,7 @@ Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const P
                    std::uint32_t pair) {
   Prediction found;
   found.by_text.assign(predictor.size(), kUndefined);
-  std::vector<Index> heads;
-  for (Index head = 0; head < std::ssize(predictor.front()); ++head) {
-    const auto known = [&](const std::vector<double>& row) { return !std::isnan(row[head]); };
-    if (std::ranges::all_of(predictor, known) && std::ranges::all_of(outcome, known)) {
-      heads.push_back(head);
-    }
-  }
+  const std::vector<Index> heads = known_heads(predictor, outcome);
   found.heads = static_cast<int>(heads.size());
   if (heads.size() < kFewestHeads) return found;
   const HeadTable x = columns(predictor, heads), y = other_texts(columns(outcome, heads));
@@ -133,6 +215,34 @@ Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const P
                                        .kind = BootstrapKind::percentile,
                                        .seed = plan.seed,
                                        .stream = pair});
+  return found;
+}
+
+Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
+                           const PredictionPlan& plan, std::uint32_t pair) {
+  Threshold found;
+  const std::vector<Index> heads = known_heads(predictor, outcome);
+  if (heads.size() < kFewestHeads || predictor.size() < 2) return found;
+  const HeadTable x = columns(predictor, heads);
+  HeadTable rank_table;
+  for (const std::vector<double>& row : columns(outcome, heads)) {
+    rank_table.push_back(ranks(row));
+  }
+  const Thresholds thresholds(x);
+  std::vector<std::size_t> order(heads.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> chosen;
+  found.separation = thresholds.separation(rank_table, order, &chosen);
+  if (std::isnan(found.separation)) return found;
+  found.value = median(chosen);
+  int as_large = 1;
+  for (int draw = 0; draw < plan.permutations; ++draw) {
+    shuffle(order, RandomStream(plan.seed, RandomDomain::permuted_heads, pair,
+                                static_cast<std::uint32_t>(draw)));
+    const double permuted = thresholds.separation(rank_table, order);
+    if (permuted >= found.separation - kSameCorrelation) ++as_large;
+  }
+  found.p = as_large / static_cast<double>(plan.permutations + 1);
   return found;
 }
 

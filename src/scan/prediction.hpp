@@ -36,6 +36,22 @@ HeadTable other_texts(const HeadTable& table);
 Prediction predict(const HeadTable& predictor, const HeadTable& outcome, const PredictionPlan& plan,
                    std::uint32_t pair);
 
+// Heads told apart by a threshold of the predictor that is chosen on one text and tried on the
+// others.
+struct Threshold {
+  double value = kUndefined;       // the median of those chosen, one on each text
+  double separation = kUndefined;  // the mean rank-biserial correlation on the other texts
+  double p = kUndefined;           // one-sided, by permuted heads, the choice made anew
+};
+
+// On each text the threshold between values of `predictor`, at least 4 heads on either side, whose
+// two sides differ most in the ranks of `outcome` there: |2 (mean rank above - mean rank
+// below)| / heads. Tried on every other text with its own predictor and outcome, and with the sign
+// that it was chosen for; 0 where all heads are on one side. Undefined with one text, where
+// predict() is, and where no text has a threshold.
+Threshold choose_threshold(const HeadTable& predictor, const HeadTable& outcome,
+                           const PredictionPlan& plan, std::uint32_t pair);
+
 // The mean rank correlation between every two texts; undefined with one text.
 double replication(const HeadTable& outcome);
 

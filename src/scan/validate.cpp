@@ -223,6 +223,7 @@ class Validation {
 
   void write_predictions() {
     const Index predictors = results_.coord_size("predictor"), count = std::ssize(labels_);
+    std::vector<Threshold> thresholds(static_cast<std::size_t>(predictors * count));
     std::vector<Prediction> found(static_cast<std::size_t>(predictors * count));
     std::vector<HeadTable> outcomes;
     for (Index k = 0; k < count; ++k) outcomes.push_back(outcome(k));
@@ -232,6 +233,8 @@ class Validation {
     threads.for_each(std::ssize(found), [&](Index i) {
       found[i] =
           predict(predictor(i / count), outcomes[i % count], plan, static_cast<std::uint32_t>(i));
+      thresholds[i] = choose_threshold(predictor(i / count), outcomes[i % count], plan,
+                                       static_cast<std::uint32_t>(i));
     });
     std::vector<double> p;
     for (const Prediction& prediction : found) p.push_back(prediction.p);
@@ -254,6 +257,23 @@ class Validation {
       }
     }
     for (Index k = 0; k < count; ++k) replicated({k}) = replication(outcomes[k]);
+    write_thresholds(thresholds);
+  }
+
+  void write_thresholds(const std::vector<Threshold>& thresholds) {
+    std::vector<double> p;
+    for (const Threshold& threshold : thresholds) p.push_back(threshold.p);
+    p = adjusted_p_values(p);
+    LabelledArray& value = add_declared(results_, "prediction_threshold");
+    LabelledArray& separation = add_declared(results_, "threshold_separation");
+    LabelledArray& adjusted = add_declared(results_, "threshold_separation_p");
+    const Index count = std::ssize(labels_);
+    for (Index i = 0; i < std::ssize(thresholds); ++i) {
+      const Index predictor = i / count, k = i % count;
+      value({predictor, k}) = thresholds[i].value;
+      separation({predictor, k}) = thresholds[i].separation;
+      adjusted({predictor, k}) = p[i];
+    }
   }
 
   std::span<const std::string> texts_;

@@ -44,6 +44,17 @@ class Sentences {
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
   }
 
+  // Where its threshold is shown to hold on texts that had no part in choosing it.
+  void add_threshold(Line& line, Index predictor, Index intervention) const {
+    const auto p = cell("threshold_separation_p", predictor, intervention);
+    const auto value = cell("prediction_threshold", predictor, intervention);
+    const auto separation = cell("threshold_separation", predictor, intervention);
+    if (!p || !value || !separation || !(p->value <= results_.settings.value("level", 0.05)))
+      return;
+    line.say("; split at ").number(*value).say(", chosen on one text, heads differ by ");
+    line.number(*separation).say(" on the others");
+  }
+
   MaybeLine best(Index intervention) const {
     std::optional<Index> most;
     double largest = 0;
@@ -64,6 +75,7 @@ class Sentences {
             find_cell(results_, "loss_change_replication", {{"intervention", intervention}})) {
       line.say("; two texts agree by ").number(*own);
     }
+    add_threshold(line, *most, intervention);
     return line.say(").").done();
   }
 

@@ -7,6 +7,7 @@ export const VALIDITY_NEEDS: readonly string[] = [
   "validated_loss_change", "predictor_value", "prediction_rank_correlation",
   "prediction_rank_correlation_low", "prediction_rank_correlation_high",
   "prediction_rank_correlation_p", "prediction_rank_correlation_by_text", "loss_change_replication",
+  "loss_rises", "loss_falls",
 ];
 
 // A predictor and an intervention, by index.
@@ -93,8 +94,7 @@ export interface InterventionRow {
   label: string;
   median: number; // of the changes of the loss over heads and texts
   largest: number;
-  errors: boolean; // whether there are standard errors to judge by
-  worse: number; // by more than two standard errors
+  worse: number; // heads on texts whose loss is shown to rise; NaN in files of before
   better: number;
   replication: number;
 }
@@ -104,19 +104,10 @@ export function interventionRows(results: Results): InterventionRow[] {
   const cells = [...headsOf(results)];
   return interventionsOf(results).map((label, intervention) => {
     const values: number[] = [];
-    let errors = false;
-    let worse = 0;
-    let better = 0;
     for (const { layer, head } of cells) {
       results.coord("text").forEach((_, text) => {
-        const at = { layer, head, intervention, text };
-        const value = results.value("validated_loss_change", at);
-        const error = results.stderr("validated_loss_change", at);
-        if (Number.isNaN(value)) return;
-        values.push(value);
-        errors ||= Number.isFinite(error);
-        if (value > 2 * error) worse += 1;
-        if (value < -2 * error) better += 1;
+        const value = results.value("validated_loss_change", { layer, head, intervention, text });
+        if (!Number.isNaN(value)) values.push(value);
       });
     }
     values.sort((a, b) => a - b);
@@ -125,9 +116,8 @@ export function interventionRows(results: Results): InterventionRow[] {
       label,
       median: values[Math.floor(values.length / 2)] ?? NaN,
       largest: values[values.length - 1] ?? NaN,
-      errors,
-      worse,
-      better,
+      worse: results.value("loss_rises", { intervention }),
+      better: results.value("loss_falls", { intervention }),
       replication: results.value("loss_change_replication", { intervention }),
     };
   });

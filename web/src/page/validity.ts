@@ -125,7 +125,8 @@ function legend(results: Results): string {
     `* predicts: among the discoveries at a false discovery rate of ` +
     `${shown(100 * levelOf(results), 3)} % over all ${pairs} correlations` +
     `${texts < 2 ? "" : `, with one sign on each of the ${texts} texts`}. Each correlation has its ` +
-    "95 % interval and adjusted p below it, and opens the plot of its heads."
+    "95 % interval and adjusted p below it, and opens the plot of its heads. Worse and better: " +
+    "the loss is shown to rise or to fall (t test, the same rate over the heads and texts of a row)."
   );
 }
 
@@ -143,8 +144,8 @@ function interventionTable(page: Page): HTMLElement {
       { id: "label", title: "One head gets", key: ({ label }) => label, show: ({ label }) => label },
       number("median", "Median change", "nats", ({ median }) => signed(median, 4)),
       number("largest", "Largest", "nats", ({ largest }) => signed(largest, 4)),
-      number("worse", "Worse / better", "by more than 2 standard errors, heads × texts", (row) =>
-        row.errors ? `${row.worse} / ${row.better}` : "–",
+      number("worse", "Worse / better", "shown to be, heads × texts", ({ worse, better }) =>
+        Number.isNaN(worse) ? "–" : `${worse} / ${better}`,
       ),
       number("replication", "Replicates", "rank correlation of two texts", ({ replication }) =>
         signed(replication),

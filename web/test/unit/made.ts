@@ -284,6 +284,8 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
           return cell["predictor"] === 2 && text === 1 ? -0.01 : value;
         },
       },
+      loss_rises: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 21 : 0) },
+      loss_falls: { dims: ["intervention"], value: ({ intervention }) => (intervention === 0 ? 6 : 0) },
       loss_change_replication: {
         dims: ["intervention"], value: () => (texts.length > 1 ? 0.875 : null),
       },
