@@ -63,7 +63,9 @@ ScanPlan plan_comparison(const CompareOptions& options, std::span<const Interven
   ScanOptions scan = options.scan;
   scan.layers.clear();
   scan.heads.clear();
-  if (!scan.measures.empty() && source.has_loss) scan.measures.emplace_back("model");
+  if (!scan.measures.empty() && source.has_loss && !std::ranges::count(scan.measures, "model")) {
+    scan.measures.emplace_back("model");
+  }
   // What is measured on some rows under one intervention is measured on the same ones everywhere.
   for (const Intervention& intervention : interventions) {
     for (const HeadIntervention& of_head : intervention.heads) {
