@@ -65,9 +65,9 @@ std::vector<Option> options_of(OutputOptions& o, const std::string& folder,
 Option top_option(int& top) {
   return {.member = "OutputOptions::top",
           .value = &top,
-          .form = "K",
+          .form = "K|all",
           .group = option_group::output,
-          .help = "Show only the first K heads of the table",
+          .help = "Show only the first K heads of the table (default {})",
           .least = 1,
           .none = "all"};
 }

@@ -17,7 +17,7 @@ namespace {
 struct ValidateCommand {
   RunOptions run;
   ValidateOptions validate;
-  int top = 0;
+  int top = 20;
 };
 
 // The input of text number `text` alone.
@@ -92,7 +92,7 @@ void add_validate(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->validate));
   add_options(*command, options_of(options->run.output));
   Option top = top_option(options->top);
-  top.help = "Show the first K metrics of the table (default 20)";
+  top.help = "Show the first K metrics of the table (default {})";
   add_options(*command, {top});
   command->footer("Example: headgauge validate demo/model --text a.txt b.txt c.txt --out validity");
   command->callback([=, &action] { action = [=] { return run(*options); }; });

@@ -15,7 +15,6 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kPredictors = 20;
 constexpr std::size_t kNumber = 15;
 
 std::string signed_number(double value) {
@@ -42,12 +41,11 @@ class ValidationTable {
     std::ranges::stable_sort(metrics, std::greater{}, [&](Index p) { return largest(p); });
     std::erase_if(metrics, [&](Index p) { return largest(p) < 0; });
     const std::size_t all = metrics.size();
-    const std::size_t shown =
-        options_.top > 0 ? static_cast<std::size_t>(options_.top) : kPredictors;
+    const std::size_t shown = options_.top > 0 ? static_cast<std::size_t>(options_.top) : all;
     if (metrics.size() > shown) metrics.resize(shown);
     text += "\n" + correlations(metrics);
     if (all > shown) {
-      text += fmt::format("({} of {} metrics; --top {} shows all)\n", shown, all, all);
+      text += fmt::format("({} of {} metrics; --top all shows the others)\n", shown, all);
     }
     if (!flags.empty()) text += "\n" + correlations(flags);
     return text + "\n" + legend();

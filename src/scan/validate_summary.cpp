@@ -51,8 +51,10 @@ class Sentences {
     const auto separation = cell("threshold_separation", predictor, intervention);
     if (!p || !value || !separation || !(p->value <= results_.settings.value("level", 0.05)))
       return;
-    line.say("; split at ").number(*value).say(", chosen on one text, heads differ by ");
-    line.number(*separation).say(" on the others");
+    line.say("; split at ")
+        .number(*value)
+        .say(", chosen on one text, it tells heads of the others ");
+    line.say("apart by a rank-biserial correlation of ").number(*separation);
   }
 
   MaybeLine best(Index intervention) const {
