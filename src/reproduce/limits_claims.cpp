@@ -8,6 +8,7 @@
 #include "reproduce/claims.hpp"
 #include "reproduce/judgement.hpp"
 #include "reproduce/scan_values.hpp"
+#include "statistics/bootstrap.hpp"
 #include "statistics/ranks.hpp"
 #include "statistics/student.hpp"
 
@@ -19,6 +20,7 @@ constexpr double kLinearLow = 0.8, kLinearHigh = 1.25;  // 1 give or take a quar
 constexpr double kRounding = 1e-4;  // relative, of means of single-precision distances
 constexpr double kConservative = 1.2;
 constexpr double kFewN = 5, kManyN = 20, kMostN = 50;
+constexpr std::size_t kFewestReturns = 8;  // heads
 constexpr double kLessReturn = 0.5;
 constexpr double kSettledFrom = 16, kSettledTo = 100;
 constexpr double kSettledLow = 0.70, kSettledHigh = 0.85;
@@ -77,11 +79,13 @@ namespace {
 // the longest L.
 struct BoundFactors {
   std::vector<double> paper, valid;
+  std::vector<std::vector<double>> by_head;  // the paper's
 };
 BoundFactors bound_factors(const Results& results) {
   const auto lengths = numbers(results, "length"), sizes = numbers(results, "top_n");
   BoundFactors factors;
   for (const HeadName& head : measured_heads(results)) {
+    std::vector<double>& of_head = factors.by_head.emplace_back();
     for (std::size_t l = 0; l < lengths.size(); ++l) {
       for (std::size_t n = 0; n < sizes.size(); ++n) {
         if (sizes[n] != kFixedN && l + 1 < lengths.size()) continue;
@@ -93,11 +97,30 @@ BoundFactors bound_factors(const Results& results) {
         const auto valid = at("distance_bound");
         if (!distance || !paper || !(*distance > 0)) continue;
         factors.paper.push_back(*paper / *distance);
+        of_head.push_back(factors.paper.back());
         if (valid) factors.valid.push_back(*valid / *distance);
       }
     }
   }
   return factors;
+}
+
+// The 95 % interval of the median of all values, by bootstrap over the heads.
+Interval interval_of_median(const std::vector<std::vector<double>>& by_head) {
+  const auto median_of = [&](std::span<const Index> heads) {
+    std::vector<double> all;
+    for (const Index head : heads) {
+      all.insert(all.end(), by_head[head].begin(), by_head[head].end());
+    }
+    return all.empty() ? kUndefined : median(std::move(all));
+  };
+  return bootstrap_interval(std::ssize(by_head), median_of, {.kind = BootstrapKind::percentile});
+}
+
+Interval interval_of_median(const std::vector<double>& of_heads) {
+  std::vector<std::vector<double>> by_head;
+  for (const double value : of_heads) by_head.push_back({value});
+  return interval_of_median(by_head);
 }
 
 }  // namespace
@@ -135,18 +158,23 @@ Claim distance_bound_is_conservative(const Results& results) {
       "Above the distance by a fifth or more as a rule. The bound is the paper's "
       "(distance_bound_paper); headgauge's tighter one is named beside it.";
   claim.test = fmt::format(
-      "The cells of distance_bound_is_safe: the median of bound/distance is at least {}.",
+      "The cells of distance_bound_is_safe: the 95 % interval of the median of bound/distance "
+      "(bootstrap over the heads) is above {}; does not hold where it is below; else cannot tell.",
       kConservative);
   const BoundFactors factors = bound_factors(results);
   if (factors.paper.empty()) return not_tested(claim, "No distance and bound were measured.");
   const double factor = median(factors.paper), tight = median(factors.valid);
   const auto [least, most] = std::ranges::minmax(factors.paper);
-  claim.verdict = factor >= kConservative ? Verdict::holds : Verdict::does_not_hold;
+  const Interval interval = interval_of_median(factors.by_head);
+  claim.verdict = verdict_of(place_of(interval, kConservative, HUGE_VAL));
   claim.measured = fmt::format(
-      "The bound is {:.2f} times the distance in the median ({:.2f} to {:.3g}), headgauge's own {} "
-      "times.",
-      factor, least, most, std::isnan(tight) ? "-" : fmt::format("{:.2f}", tight));
+      "The bound is {:.2f} times the distance in the median (interval {} to {}; cells {:.2f} to "
+      "{:.3g}), headgauge's own {} times.",
+      factor, shown(interval.low), shown(interval.high), least, most,
+      std::isnan(tight) ? "-" : fmt::format("{:.2f}", tight));
   claim.facts = {{"factor_median", factor},
+                 {"factor_median_low", interval.low},
+                 {"factor_median_high", interval.high},
                  {"factor_least", least},
                  {"factor_most", most},
                  {"factor_valid_median", tight}};
@@ -162,9 +190,11 @@ Claim returns_diminish(const Results& results) {
       "fewer terms in the distance: N up to an eighth of L are looked at.";
   claim.test = fmt::format(
       "At the longest L, head by head: the distance per token from N = 20 to the largest N of {:g} "
-      "or "
-      "more (at most L/8) is at most {} of that from the smallest N (at most {:g}) to 20. {}",
-      kMostN, kLessReturn, kFewN, kVotingRule);
+      "or more (at most L/8) over that from the smallest N (at most {:g}) to 20. Holds where the "
+      "95 % interval of the median head (bootstrap over the heads) is below {}, does not hold "
+      "where "
+      "it is above; else, or with fewer than {} heads, cannot tell.",
+      kMostN, kFewN, kLessReturn, kFewestReturns);
   const auto longest = longest_length(results);
   const auto sizes = numbers(results, "top_n");
   const auto middle = find_label(results, "top_n", kManyN);
@@ -181,33 +211,33 @@ Claim returns_diminish(const Results& results) {
   const double few = sizes[static_cast<std::size_t>(first)];
   const double most = sizes[static_cast<std::size_t>(last)];
   const Index length = results.coord_size("length") - 1;
-  HeadVotes votes;
   std::vector<double> shares;
   for (const HeadName& head : measured_heads(results)) {
     const auto at = [&](Index n) {
       return value_at(results, "distance", head, "length", length, {"top_n", n});
     };
     const auto a = at(first), b = at(*middle), c = at(last);
-    const bool grows = a && b && c && *b > *a;
-    if (!grows) {
-      votes.add(Place::open);
-      continue;
-    }
+    if (!a || !b || !c || *b <= *a) continue;
     shares.push_back((*c - *b) / (most - kManyN) / ((*b - *a) / (kManyN - few)));
-    votes.add(shares.back() <= kLessReturn ? Place::inside : Place::outside);
   }
   if (shares.empty()) return not_tested(claim, "No head's distance grows up to N = 20.");
-  claim.verdict = votes.verdict();
+  const Interval interval = interval_of_median(shares);
+  claim.verdict = shares.size() < kFewestReturns
+                      ? Verdict::cannot_tell
+                      : verdict_of(place_of(interval, -HUGE_VAL, kLessReturn));
+  const auto less = std::ranges::count_if(shares, [](double s) { return s <= kLessReturn; });
   claim.measured = fmt::format(
-      "A token between N = 20 and {:g} adds {:.2f} times what one between {:g} and 20 does, in the "
-      "median; at most {} in {} of {} heads.",
-      most, median(shares), few, kLessReturn, votes.yes, votes.all());
+      "A token between N = 20 and {:g} adds {:.2f} times ({:.2f} to {:.2f}) what one between {:g} "
+      "and 20 does, in the median of {} heads whose distance grows up to 20; at most {} in {}.",
+      most, median(shares), interval.low, interval.high, few, shares.size(), kLessReturn, less);
   claim.facts = {{"share_median", median(shares)},
+                 {"share_median_low", interval.low},
+                 {"share_median_high", interval.high},
                  {"share_most", std::ranges::max(shares)},
                  {"n_first", few},
                  {"n_last", most},
-                 {"heads", static_cast<double>(votes.all())},
-                 {"heads_diminishing", static_cast<double>(votes.yes)}};
+                 {"heads", static_cast<double>(shares.size())},
+                 {"heads_diminishing", static_cast<double>(less)}};
   return claim;
 }
 
@@ -220,24 +250,26 @@ Claim separability_settles(const Results& results) {
       "nothing of what heads select. Random vectors are the paper's assumption.";
   claim.test = fmt::format(
       "At the longest L, at least 3 N from {:g} to {:g}: the 95 % interval over the heads of every "
-      "mean is within {:.2f} to {:.2f}, and from first to last they change by less than {} per "
-      "doubling of N. Does not hold where an interval is outside, or they change by more; else "
-      "cannot tell.",
+      "mean is within {:.2f} to {:.2f}, and that of their change from first to last is within {} "
+      "per "
+      "doubling of N. Does not hold where one of these intervals is outside; else cannot tell.",
       kSettledFrom, kSettledTo, kSettledLow, kSettledHigh, kDrift);
   const auto sizes = numbers(results, "top_n");
   const auto heads = measured_heads(results);
   const Index length = longest_length(results) ? results.coord_size("length") - 1 : 0;
   std::vector<double> size, means, nulls, spheres;
+  std::vector<std::vector<double>> by_size;  // over the heads; undefined where not measured
   bool inside = true, outside = false;
   for (std::size_t n = 0; n < sizes.size(); ++n) {
     if (sizes[n] < kSettledFrom || sizes[n] > kSettledTo) continue;
-    std::vector<double> values;
+    std::vector<double> values, of_heads;
     double null = 0, sphere = 0;
     for (const HeadName& head : heads) {
       const auto at = [&](const char* metric) {
         return value_at(results, metric, head, "length", length, {"top_n", static_cast<Index>(n)});
       };
       const auto value = at("separability");
+      of_heads.push_back(value.value_or(kUndefined));
       if (!value) continue;
       values.push_back(*value);
       null += at("separability_null").value_or(kUndefined);
@@ -247,6 +279,7 @@ Claim separability_settles(const Results& results) {
     const auto count = static_cast<double>(values.size());
     const MeanWithError mean = mean_with_error(values);
     size.push_back(sizes[n]);
+    by_size.push_back(std::move(of_heads));
     means.push_back(mean.value);
     nulls.push_back(null / count);
     spheres.push_back(sphere / count);
@@ -258,23 +291,29 @@ Claim separability_settles(const Results& results) {
     return not_tested(claim, fmt::format("Fewer than 3 N from 16 to 100 were measured at {}.",
                                          at_length(results)));
   }
-  const double drift = (means.back() - means.front()) / std::log2(size.back() / size.front());
-  const bool moves = std::abs(drift) >= kDrift;
-  claim.verdict = outside || moves ? Verdict::does_not_hold
-                  : inside         ? Verdict::holds
-                                   : Verdict::cannot_tell;
+  std::vector<double> drifts = paired_differences(by_size.back(), by_size.front());
+  for (double& drift : drifts) drift /= std::log2(size.back() / size.front());
+  const MeanWithError drift = mean_with_error(drifts);
+  const Interval drift_interval = t_interval(drift);
+  const Place moves = place_of(drift_interval, -kDrift, kDrift);
+  claim.verdict = outside || moves == Place::outside ? Verdict::does_not_hold
+                  : inside && moves == Place::inside ? Verdict::holds
+                                                     : Verdict::cannot_tell;
   claim.measured = fmt::format(
       "The mean over {} heads goes from {:.2f} at N = {:g} to {:.2f} at {:g} ({:+.3f} per "
-      "doubling); "
-      "with the weights permuted among the keys from {} to {}, on random vectors from {} to {}.",
-      heads.size(), means.front(), size.front(), means.back(), size.back(), drift,
-      shown(nulls.front()), shown(nulls.back()), shown(spheres.front()), shown(spheres.back()));
+      "doubling, {:+.3f} to {:+.3f}); with the weights permuted among the keys from {} to {}, on "
+      "random vectors from {} to {}.",
+      heads.size(), means.front(), size.front(), means.back(), size.back(), drift.value,
+      drift_interval.low, drift_interval.high, shown(nulls.front()), shown(nulls.back()),
+      shown(spheres.front()), shown(spheres.back()));
   for (std::size_t i = 0; i < means.size(); ++i) {
     claim.facts.push_back({fmt::format("separability_{:g}", size[i]), means[i]});
     claim.facts.push_back({fmt::format("separability_null_{:g}", size[i]), nulls[i]});
     claim.facts.push_back({fmt::format("separability_sphere_{:g}", size[i]), spheres[i]});
   }
-  claim.facts.push_back({"drift_per_doubling", drift});
+  claim.facts.push_back({"drift_per_doubling", drift.value});
+  claim.facts.push_back({"drift_low", drift_interval.low});
+  claim.facts.push_back({"drift_high", drift_interval.high});
   return claim;
 }
 

@@ -1,5 +1,7 @@
 #include "reproduce/scan_values.hpp"
 
+#include "headgauge/catalogue.hpp"
+
 namespace headgauge {
 
 std::span<const double> numbers(const Results& results, std::string_view coord) {
@@ -29,7 +31,7 @@ Growth growth_of(const Results& results, const std::string& metric, const HeadNa
   Growth growth;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < kShortestDrawn) continue;
-    const auto value = value_at(results, causal ? metric + "_by_position" : metric, head, along,
+    const auto value = value_at(results, causal ? twin_by_position(metric) : metric, head, along,
                                 static_cast<Index>(i), size);
     if (!value) continue;
     const double before = causal && i > 0 ? labels[i - 1] : 0;

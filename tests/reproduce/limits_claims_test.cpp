@@ -125,6 +125,12 @@ TEST(DistanceBoundIsConservative, EveryVerdict) {
   EXPECT_EQ(of_factor(1.3).verdict, Verdict::holds);
   EXPECT_FALSE(of_factor(1.3).theorem);
   EXPECT_EQ(fact(of_factor(2), "factor_median"), 2);
+  // Half of the heads at 1.1, half at 1.3: the median of a resample is either.
+  MadeScan mixed;
+  mixed.fill("distance", "length", [](int, double, double) { return 1.0; });
+  mixed.fill("distance_bound_paper", "length",
+             [](int head, double, double) { return head % 2 == 0 ? 1.1 : 1.3; });
+  EXPECT_EQ(distance_bound_is_conservative(mixed.results).verdict, Verdict::cannot_tell);
   EXPECT_EQ(distance_bound_is_conservative(MadeScan().results).verdict, Verdict::not_tested);
 }
 
@@ -141,17 +147,21 @@ TEST(ReturnsDiminish, HoldsAndDoesNot) {
   EXPECT_EQ(returns_with(saturating).verdict, Verdict::holds);
   EXPECT_EQ(returns_with(linear).verdict, Verdict::does_not_hold);
   EXPECT_NEAR(fact(returns_with(linear), "share_median"), 1, 1e-12);
-  const auto mixed = [&](int head, double n) {
-    return head < 5 ? linear(head, n) : saturating(head, n);
-  };
-  EXPECT_EQ(returns_with(mixed).verdict, Verdict::holds) << "three quarters";
-  const auto too_mixed = [&](int head, double n) {
-    return head < 6 ? linear(head, n) : saturating(head, n);
-  };
-  EXPECT_EQ(returns_with(too_mixed).verdict, Verdict::does_not_hold);
   // The largest N that is no more than an eighth of L.
   EXPECT_EQ(fact(returns_with(saturating), "n_last"), 100);
   EXPECT_EQ(fact(returns_with(saturating, 512), "n_last"), 50);
+}
+
+TEST(ReturnsDiminish, CannotTell) {
+  // Half of the heads either way: the median of a resample may be on either side.
+  const Claim mixed =
+      returns_with([](int head, double n) { return head % 2 == 0 ? 3 + n : n / (n + 10); });
+  EXPECT_EQ(mixed.verdict, Verdict::cannot_tell) << mixed.measured;
+  EXPECT_EQ(fact(mixed, "heads_diminishing"), 10);
+  MadeScan few(1);  // 4 heads
+  few.results.set_coord("length", std::vector<double>{1024});
+  few.fill("distance", "length", [](int, double, double n) { return n / (n + 10); });
+  EXPECT_EQ(returns_diminish(few.results).verdict, Verdict::cannot_tell);
 }
 
 TEST(ReturnsDiminish, NotTested) {
@@ -185,6 +195,20 @@ TEST(SeparabilitySettles, HoldsAndDoesNot) {
   EXPECT_NEAR(fact(moving, "drift_per_doubling"), -0.056, 1e-9);
   EXPECT_EQ(fact(moving, "separability_null_20"), 0.5);
   EXPECT_NEAR(fact(moving, "separability_sphere_20"), 0.4, 1e-12);
+}
+
+TEST(SeparabilitySettles, CannotTellHowFarItMoves) {
+  // All means are within the band; half of the heads fall by 0.1 per doubling, half rise.
+  MadeScan made;
+  made.fill("separability", "length", [](int head, double, double n) {
+    return 0.78 + (head % 2 == 0 ? 0.1 : -0.1) * std::log2(n / 20) / std::log2(5);
+  });
+  EXPECT_EQ(separability_settles(made.results).verdict, Verdict::holds);
+  MadeScan wild;
+  wild.fill("separability", "length", [](int head, double, double n) {
+    return 0.775 + (head % 2 == 0 ? 0.155 : -0.155) * (n > 20 ? 1 : -1);
+  });
+  EXPECT_EQ(separability_settles(wild.results).verdict, Verdict::cannot_tell);
 }
 
 TEST(SeparabilitySettles, CannotTell) {
