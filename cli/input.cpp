@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "headgauge/scan.hpp"
@@ -14,6 +16,7 @@ namespace headgauge::cli {
 namespace {
 
 constexpr std::size_t kLongestAuto = 1024;
+constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
 
 std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
                                      const ModelSummary& summary) {
@@ -135,17 +138,26 @@ void InputOptions::take(const ScanOptions& scan) {
 bool share_text(const InputOptions& a, const InputOptions& b) {
   const ResolvedModel model = resolve_model(a.model);
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  const auto of_b = load_documents(b, model, summary);
-  for (const Document& x : load_documents(a, model, summary)) {
-    for (const Document& y : of_b) {
-      const std::size_t size = std::min(x.tokens.size(), y.tokens.size());
-      if (std::equal(x.tokens.begin(), x.tokens.begin() + static_cast<std::ptrdiff_t>(size),
-                     y.tokens.begin())) {
-        return true;
+  std::set<std::vector<int>> runs;
+  const auto of_a = load_documents(a, model, summary), of_b = load_documents(b, model, summary);
+  // Texts of fewer tokens than a run are a run themselves.
+  Index run = kSharedRun;
+  for (const auto* documents : {&of_a, &of_b}) {
+    for (const Document& text : *documents) run = std::min(run, std::ssize(text.tokens));
+  }
+  const auto any_run = [&](const std::vector<Document>& documents, const auto& visit) {
+    for (const Document& text : documents) {
+      for (auto from = text.tokens.begin(); text.tokens.end() - from >= run; ++from) {
+        if (visit(std::vector<int>(from, from + run))) return true;
       }
     }
-  }
-  return false;
+    return false;
+  };
+  any_run(of_a, [&](std::vector<int> tokens) {
+    runs.insert(std::move(tokens));
+    return false;
+  });
+  return any_run(of_b, [&](const std::vector<int>& tokens) { return runs.contains(tokens); });
 }
 
 OpenedText open_text(const InputOptions& options) {

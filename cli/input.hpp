@@ -46,7 +46,8 @@ struct OpenedText {
 };
 OpenedText open_text(const InputOptions& options);
 
-// Whether a text of one is the beginning of a text of the other, token by token.
+// Whether some text of either has 64 tokens in a row, or all of a shorter text, in common with one
+// of the other, as far as they are measured.
 bool share_text(const InputOptions& a, const InputOptions& b);
 
 }  // namespace headgauge::cli

@@ -42,7 +42,7 @@ void refuse_shared_texts(const InputOptions& input, std::size_t texts) {
     for (std::size_t b = 0; b < a; ++b) {
       if (!share_text(of_text(input, a), of_text(input, b))) continue;
       throw UsageError(fault("--text", "texts that have nothing in common",
-                             "one that is the beginning of another",
+                             "two that have tokens in common",
                              "what holds on a text must be tried on another one"));
     }
   }

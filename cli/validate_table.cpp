@@ -122,12 +122,11 @@ class ValidationTable {
   std::string legend() const {
     const double level = results_.settings.value("level", 0.05);
     const Index texts = results_.coord_size("text");
-    const std::string seen =
-        texts < 2 ? "of the same text" : "on the other texts, whose part in it is none";
+    const std::string seen = texts < 2 ? "of the same text" : "on the other texts";
     const std::string counted = fmt::format(
-        "worse / better: on how many texts, of all heads together, the loss is shown to rise and "
-        "to "
-        "fall (t test, false discovery rate {:g} over the heads and texts of the line)",
+        "worse / better: in how many cases, heads times texts, the loss is shown to rise and to "
+        "fall "
+        "(t test, false discovery rate {:g} over the cases of the line)",
         level);
     return wrapped(counted, std::min(options_.width, kTableWidth), 3) + "\n" +
            wrapped(

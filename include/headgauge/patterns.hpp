@@ -18,6 +18,7 @@ struct PatternInfo {
   std::string formula;
   Parameters parameters;  // with their initial values in patterns(), else those that were chosen
   std::string source;
+  bool by_weight = false;  // leaves the keys that would have the most weight
 };
 
 class Pattern {

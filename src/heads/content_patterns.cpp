@@ -170,11 +170,13 @@ PatternEntries content_patterns() {
          return std::make_unique<Lsh>(info, buckets, static_cast<int>(p.whole("rounds")),
                                       static_cast<std::uint64_t>(p.whole("seed")));
        }},
-      {{"topk",
-        "the `k` keys of largest logit, the lower of equal ones: an oracle, since it takes "
-        "all logits to find them",
-        {{.key = "k", .initial = 64.0, .domain = kPositiveCount}},
-        "upper limit of what k keys can do; docs/patterns.md"},
+      {{.name = "topk",
+        .formula =
+            "the `k` keys of largest logit, the lower of equal ones: an oracle, since it takes "
+            "all logits to find them",
+        .parameters = {{.key = "k", .initial = 64.0, .domain = kPositiveCount}},
+        .source = "upper limit of what k keys can do; docs/patterns.md",
+        .by_weight = true},
        [](const PatternInfo& info) -> std::unique_ptr<Pattern> {
          return std::make_unique<TopKeys>(info, info.parameters.whole("k"));
        }},

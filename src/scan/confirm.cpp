@@ -1,4 +1,6 @@
 // The interventions that lower the loss on one text, tried on another.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +28,7 @@ class Confirmation {
         interventions_(interventions),
         results_(results),
         dim_(intervention_dimension(results)),
-        chosen_(best_of_each(candidates(results), LossGains(results))) {
+        chosen_(choices(candidates(results), LossGains(results))) {
     // The loss is all that is asked for.
     options_.scan.measures = {"weights"};
     options_.scan.layers.clear();
@@ -34,40 +36,61 @@ class Confirmation {
   }
 
   void run(Progress* progress, const std::stop_token& stop) {
-    LabelledArray& confirmed = add_confirmed();
-    if (chosen_.empty()) return;
-    const bool together = chosen_.size() > 1;
+    Results confirmed = results_;
+    LabelledArray& change = add_confirmed(confirmed);
+    const bool together = options_.each != Each::none && chosen_.size() > 1;
     StageProgress stages(progress, together ? 2 : 1);
     stages.begin(0, "confirm");
-    const std::vector<Intervention> parts = by_intervention();
-    const Results alone = compare(unseen_, options_, parts, &stages, stop);
-    results_.partial = alone.partial;
-    for (const Candidate& candidate : chosen_) {
-      Candidate there = candidate;
-      const auto names = alone.coord_names(dim_);
-      const auto place = std::ranges::find(names, interventions_[of(candidate)].label);
-      if (place == names.end()) continue;
-      there.intervention = place - names.begin();
-      const auto change = cell_of(alone, "loss_change", there);
-      if (!change) continue;
-      confirmed.set(cell_in(confirmed, candidate),
-                    alone.require_metric("loss_change").at(change->index));
-    }
-    if (!together || alone.partial) return;
+    if (!chosen_.empty() && !alone(change, confirmed, &stages, stop)) return stopped();
     stages.begin(1, "confirm together");
-    CompareOptions all = options_;
-    all.each = Each::none;
-    const Results joint = compare(unseen_, all, std::vector{everything()}, &stages, stop);
-    results_.partial = joint.partial;
-    if (joint.partial) return;
-    const LabelledArray& change = joint.require_metric("loss_change");
-    const auto found = find_cell(joint, "loss_change", {{dim_, 1}});
-    LabelledArray& metric =
-        add_declared(results_, "loss_change_together", {}).with_standard_errors().with_rows();
-    if (found) metric.set(std::vector<Index>{}, change.at(found->index));
+    if (together && !all_together(confirmed, &stages, stop)) return stopped();
+    results_ = std::move(confirmed);
   }
 
  private:
+  void stopped() {
+    results_.partial = true;
+    results_.notices.push_back("the other text was not finished: nothing is confirmed by it");
+  }
+
+  // Each choice by itself; false when stopped.
+  bool alone(LabelledArray& change, Results& confirmed, Progress* progress,
+             const std::stop_token& stop) {
+    const Results found = compare(unseen_, options_, by_intervention(), progress, stop);
+    if (found.partial) return false;
+    confirmed.settings["confirm_text"] = found.text;
+    confirmed.settings["confirm_length"] = longest_length(found).value_or(0);
+    for (const std::string& notice : found.notices) {
+      confirmed.notices.push_back(fmt::format("on the other text: {}", notice));
+    }
+    const auto names = found.coord_names(dim_);
+    for (const Candidate& candidate : chosen_) {
+      Candidate there = candidate;
+      const auto place = std::ranges::find(names, interventions_[of(candidate)].label);
+      if (place == names.end()) continue;
+      there.intervention = place - names.begin();
+      const auto cell = cell_of(found, "loss_change", there);
+      if (!cell) continue;
+      change.set(cell_in(change, candidate), found.require_metric("loss_change").at(cell->index));
+    }
+    return true;
+  }
+
+  // All choices at once; false when stopped.
+  bool all_together(Results& confirmed, Progress* progress, const std::stop_token& stop) {
+    CompareOptions all = options_;
+    all.each = Each::none;
+    const Results found = compare(unseen_, all, std::vector{everything()}, progress, stop);
+    if (found.partial) return false;
+    const auto cell = find_cell(found, "loss_change", {{dim_, 1}});
+    LabelledArray& metric =
+        add_declared(confirmed, "loss_change_together", {}).with_standard_errors().with_rows();
+    if (cell) {
+      metric.set(std::vector<Index>{}, found.require_metric("loss_change").at(cell->index));
+    }
+    return true;
+  }
+
   // Results name the original first, then the interventions that were finished, in their order.
   std::size_t of(const Candidate& candidate) const {
     const std::string label = results_.require_coord(dim_).label(candidate.intervention);
@@ -75,12 +98,12 @@ class Confirmation {
     return static_cast<std::size_t>(found - interventions_.begin());
   }
 
-  LabelledArray& add_confirmed() {
+  static LabelledArray& add_confirmed(Results& results) {
     std::vector<std::string> dims;
-    for (const Dimension& dim : results_.require_metric("loss_change").dims()) {
+    for (const Dimension& dim : results.require_metric("loss_change").dims()) {
       if (dim.name() != "length") dims.push_back(dim.name());
     }
-    return add_declared(results_, "loss_change_confirmed", dims).with_standard_errors().with_rows();
+    return add_declared(results, "loss_change_confirmed", dims).with_standard_errors().with_rows();
   }
 
   std::vector<Index> cell_in(const LabelledArray& confirmed, const Candidate& candidate) const {
@@ -149,7 +172,13 @@ void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                                  "without a loss nothing is recommended"));
   }
   if (results.partial) return;
-  Confirmation(unseen, options, interventions, results).run(progress, stop);
+  try {
+    Confirmation(unseen, options, interventions, results).run(progress, stop);
+  } catch (const BadInputError& error) {
+    results.notices.push_back(
+        fmt::format("nothing is confirmed by the other text: {}", error.what()));
+    return;
+  }
   if (options.each == Each::head) results.flags = flag_gains(results);
 }
 

@@ -19,7 +19,7 @@ double p_of_gain(const MetricCell& change) {
 }
 
 bool same_place(const Candidate& a, const Candidate& b) {
-  if (!a.head) return true;
+  if (!a.head) return false;
   return a.head->layer == b.head->layer && a.head->head == b.head->head;
 }
 
@@ -71,7 +71,7 @@ std::vector<Candidate> candidates(const Results& results, std::string_view metri
   return found;
 }
 
-std::vector<Candidate> best_of_each(const std::vector<Candidate>& all, const LossGains& gains) {
+std::vector<Candidate> choices(const std::vector<Candidate>& all, const LossGains& gains) {
   std::vector<Candidate> best;
   for (const Candidate& candidate : all) {
     if (!gains.is_gain(candidate.change)) continue;

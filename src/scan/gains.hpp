@@ -24,8 +24,8 @@ std::vector<Candidate> candidates(const Results& results, std::string_view metri
 std::optional<MetricCell> cell_of(const Results& results, std::string_view metric,
                                   const Candidate& candidate);
 
-// Of each head (layer, model) the candidate that lowers the loss most, if one does so beyond
-// chance; the largest gain first.
-std::vector<Candidate> best_of_each(const std::vector<Candidate>& all, const LossGains& gains);
+// What is worth trying on another text, the largest gain first: of each head (layer) the candidate
+// that lowers the loss most, if one does so beyond chance; of the whole model all that do.
+std::vector<Candidate> choices(const std::vector<Candidate>& all, const LossGains& gains);
 
 }  // namespace headgauge

@@ -1,6 +1,7 @@
 #include "scan/recommend.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +10,11 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
 #include "results/change_sentences.hpp"
+#include "results/mean_of.hpp"
 #include "scan/gains.hpp"
 #include "scan/selectivity.hpp"
 #include "scan/temperature_range.hpp"
+#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
@@ -86,7 +89,7 @@ class Recommendations {
       : results_(results),
         all_(candidates(results)),
         gains_(results),
-        best_(best_of_each(all_, gains_)),
+        best_(choices(all_, gains_)),
         tried_elsewhere_(results.metric(kConfirmed) != nullptr),
         confirmed_(results, kConfirmed),
         length_(longest_length(results).value_or(0)) {}
@@ -127,8 +130,9 @@ class Recommendations {
     const auto lower = std::ranges::count_if(
         all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
     say(fmt::format(
-        "Of {} interventions tried, {} {} the loss at L = {} beyond chance, which accounts for "
-        "{:g} % of them at most.",
+        "Of {} interventions tried, {} {} the loss at L = {} beyond chance; in the mean at most "
+        "{:g} "
+        "% of such a list are there by chance.",
         all_.size(), lower, lower == 1 ? "lowers" : "lower", length_, 100 * kFalseDiscoveries));
   }
 
@@ -151,29 +155,58 @@ class Recommendations {
                     best_.size() == 1 ? "it was" : "they were", best_.size() == 1 ? "it" : "them"));
   }
 
+  // "novel.txt (L = 1024)".
+  std::string other_text() const {
+    const auto& settings = results_.settings;
+    const auto text = settings.find("confirm_text");
+    if (text == settings.end() || !text->contains("names")) return "the other text";
+    return fmt::format("{} (L = {})",
+                       fmt::join(text->at("names").get<std::vector<std::string>>(), ", "),
+                       settings.value("confirm_length", 0));
+  }
+
+  std::string listed(const std::vector<Candidate>& some) const {
+    std::string text;
+    for (const Candidate& candidate : some) {
+      const auto there = cell_of(results_, kConfirmed, candidate);
+      text += fmt::format("{}{}, {} ({})", text.empty() ? "" : "; ", who(results_, candidate),
+                          label(results_, candidate), there ? with_error(*there) : "not measured");
+    }
+    return text;
+  }
+
   void say_confirmed() {
-    std::vector<Candidate> confirmed;
-    std::string others;
+    std::vector<Candidate> confirmed, higher, open;
+    bool judged = false;
     for (const Candidate& candidate : best_) {
       const auto there = cell_of(results_, kConfirmed, candidate);
-      if (there && confirmed_.is_gain(*there)) {
-        confirmed.push_back(candidate);
-        continue;
-      }
-      others +=
-          fmt::format("{}{}, {} ({} there)", others.empty() ? "" : "; ", who(results_, candidate),
-                      label(results_, candidate), there ? with_error(*there) : "not measured");
+      judged = judged || (there && !std::isnan(there->standard_error));
+      const bool rises = there && t_test(mean_of(*there), 0, Tail::above).p <= kFalseDiscoveries;
+      (there && confirmed_.is_gain(*there) ? confirmed
+       : rises                             ? higher
+                                           : open)
+          .push_back(candidate);
+    }
+    if (!judged) {
+      say(fmt::format("No recommendation: {} has too few blocks for a standard error.",
+                      other_text()));
+      return;
     }
     const auto together = find_cell(results_, "loss_change_together", {});
     if (best_.size() > 1) {
-      say(fmt::format("On the other text {} of these {} lower the loss beyond chance{}.",
-                      confirmed.size(), best_.size(),
-                      together ? fmt::format("; all of them together change it there by {} nats",
-                                             with_error(*together))
-                               : ""));
+      say(fmt::format(
+          "On {} {} of these {} {} the loss beyond chance{}.", other_text(), confirmed.size(),
+          best_.size(), confirmed.size() == 1 ? "lowers" : "lower",
+          together
+              ? fmt::format("; all {} at once change it there by {} nats, the recommended ones "
+                            "alone were not tried at once",
+                            best_.size(), with_error(*together))
+              : ""));
     }
     say_each("Recommended for", confirmed);
-    if (!others.empty()) say(fmt::format("Not confirmed: {}.", others));
+    const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
+    if (!open.empty()) say(fmt::format("Not shown {}: {}.", where, listed(open)));
+    if (!higher.empty()) say(fmt::format("Raises the loss {}: {}.", where, listed(higher)));
   }
 
   const Results& results_;
@@ -207,7 +240,7 @@ std::vector<HeadName> changed_heads(const Results& results) {
 std::vector<Flag> flag_gains(const Results& results) {
   std::vector<Flag> flags;
   const LossGains gains(results), confirmed(results, kConfirmed);
-  for (const Candidate& candidate : best_of_each(candidates(results), gains)) {
+  for (const Candidate& candidate : choices(candidates(results), gains)) {
     if (!candidate.head || candidate.head->head < 0) continue;
     const auto there = cell_of(results, kConfirmed, candidate);
     const bool recommended = there && confirmed.is_gain(*there);

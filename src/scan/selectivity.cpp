@@ -6,9 +6,11 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "headgauge/cells.hpp"
 #include "headgauge/compare.hpp"
+#include "headgauge/patterns.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -61,6 +63,12 @@ std::optional<double> value_of(const Results& results, const char* metric, const
                           : find_cell(results, metric, {layer, at, of});
   if (!cell) return std::nullopt;
   return cell->value;
+}
+
+bool chosen_by_weight(std::string_view label) {
+  const auto& known = patterns();
+  const auto found = std::ranges::find(known, label.substr(0, label.find(':')), &PatternInfo::name);
+  return found != known.end() && found->by_weight;
 }
 
 const char* verdict(const Change& deficit, const std::optional<Change>& separability) {
@@ -119,7 +127,10 @@ std::vector<std::string> selectivity_of_patterns(const Results& results) {
           separability->before, separability->after, separability->mean.value,
           separability->mean.standard_error);
     }
-    lines.push_back(fmt::format("{}: {}.", line, verdict(*deficit, separability)));
+    // The heaviest keys are alike in weight by being the heaviest, whatever the head does.
+    lines.push_back(chosen_by_weight(names[k])
+                        ? line + "."
+                        : fmt::format("{}: {}.", line, verdict(*deficit, separability)));
   }
   return lines;
 }

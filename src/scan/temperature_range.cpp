@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <ranges>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ namespace {
 
 constexpr double kTemperatureLevel = 0.05;
 constexpr std::size_t kFewestTemperatures = 2;
+constexpr const char* kSameLossText = "0.05";
+constexpr double kSameLoss = 0.05;  // nats
 
 struct Tried {
   double temperature = 1;
@@ -39,15 +42,15 @@ bool within(const MetricCell& change, double margin) {
          t_test(mean, -margin, Tail::above).p <= kTemperatureLevel;
 }
 
-// The last of these, which go outwards from 1, before one that is not within; 1 if there is none.
+// Those of a side, which go outwards from 1, before the first that is not shown.
 template <class Outwards>
-double reach(const Outwards& outwards, double margin) {
-  double last = 1;
+std::vector<double> shown(const Outwards& outwards) {
+  std::vector<double> temperatures;
   for (const Tried& tried : outwards) {
-    if (!within(tried.change, margin)) break;
-    last = tried.temperature;
+    if (!within(tried.change, kSameLoss)) break;
+    temperatures.push_back(tried.temperature);
   }
-  return last;
+  return temperatures;
 }
 
 }  // namespace
@@ -57,8 +60,6 @@ std::optional<SummaryLine> temperature_range(const Results& results) {
   if (change == nullptr || change->has_dim("layer") || !change->has_dim("normalizer")) {
     return std::nullopt;
   }
-  const auto loss = find_cell(results, "loss", {{"normalizer", 0}});
-  if (!loss || !(loss->standard_error > 0)) return std::nullopt;
   std::vector<Tried> all;
   const auto names = results.coord_names("normalizer");
   for (Index k = 1; k < std::ssize(names); ++k) {
@@ -70,24 +71,26 @@ std::optional<SummaryLine> temperature_range(const Results& results) {
   std::ranges::sort(all, {}, &Tried::temperature);
   const auto above =
       std::ranges::partition_point(all, [](const Tried& tried) { return tried.temperature < 1; });
-  const double margin = loss->standard_error;
-  const double low = reach(std::ranges::subrange(all.begin(), above) | std::views::reverse, margin);
-  const double high = reach(std::ranges::subrange(above, all.end()), margin);
+  std::vector<double> same = shown(std::ranges::subrange(all.begin(), above) | std::views::reverse);
+  std::ranges::reverse(same);
+  std::ranges::copy(shown(std::ranges::subrange(above, all.end())), std::back_inserter(same));
   summary::Line line;
   const auto say_temperature = [&](double value) -> summary::Line& {
     return line.fact({fmt::format("{:g}", value), {FactSource::Kind::derived}, value});
   };
-  line.say("Of the temperatures tried, ");
+  line.say("Of ");
+  line.derived(static_cast<double>(all.size())).say(" temperatures from ");
   say_temperature(all.front().temperature).say(" to ");
   say_temperature(all.back().temperature).say(", ");
-  if (low == 1 && high == 1) {
-    line.say("none is shown to leave the loss within its standard error (");
-  } else {
-    line.say("those from ");
-    say_temperature(low).say(" to ");
-    say_temperature(high).say(" are shown to leave the loss within its standard error (");
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    if (i > 0) line.say(i + 1 == same.size() ? " and " : ", ");
+    say_temperature(same[i]);
   }
-  return line.error(*loss).say(" nats).").done();
+  line.say(same.empty() ? "none is" : same.size() == 1 ? " is" : " are");
+  return line.say(" shown to change the loss by less than ")
+      .constant(kSameLossText)
+      .say(" nats.")
+      .done();
 }
 
 }  // namespace headgauge

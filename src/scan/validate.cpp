@@ -136,6 +136,9 @@ class Validation {
       found.predictors.push_back(std::move(output));
     }
     of_text_.push_back(std::move(found));
+    for (const auto& [key, value] : metrics.text.items()) {
+      for (const auto& of_document : value) text_[key].push_back(of_document);
+    }
     last_ = std::move(metrics);
   }
 
@@ -143,7 +146,7 @@ class Validation {
     results_.command = Command::validate;
     results_.tool = last_.tool;
     results_.model = last_.model;
-    results_.text = last_.text;
+    results_.text = text_;
     results_.settings = last_.settings;
     write_settings(options_of(options_), results_.settings);
     results_.layers_done = last_.layers_done;
@@ -282,7 +285,8 @@ class Validation {
   std::vector<HeadName> heads_;
   std::vector<std::string> labels_;
   std::vector<OfText> of_text_;
-  Results last_;  // of the last text
+  nlohmann::ordered_json text_;  // of all texts
+  Results last_;                 // of the last text
   Results results_;
 };
 

@@ -51,10 +51,10 @@ class Sentences {
     const auto separation = cell("threshold_separation", predictor, intervention);
     if (!p || !value || !separation || !(p->value <= results_.settings.value("level", 0.05)))
       return;
-    line.say("; split at ")
+    line.say("; thresholds near ")
         .number(*value)
-        .say(", chosen on one text, it tells heads of the others ");
-    line.say("apart by a rank-biserial correlation of ").number(*separation);
+        .say(", each chosen on one text, tell heads of the ");
+    line.say("others apart by a rank-biserial correlation of ").number(*separation);
   }
 
   MaybeLine best(Index intervention) const {

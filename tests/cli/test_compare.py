@@ -203,7 +203,8 @@ class CompareOnModels(CommandTest):
                          [("candidate", 1), ("recommended", 5)])
         said = " ".join(done.out.split())
         self.assertIn(f"Recommended for {results['flags'][1]['advice']}.", said)
-        self.assertIn("Not confirmed: head 1.1, logn-entropy (", said)
+        self.assertIn("Not shown there: head 1.1, logn-entropy (", said)
+        self.assertIn("On LICENSE (L = 1024) 1 of these 2 lowers the loss beyond chance", said)
         self.assertEqual(results["settings"]["confirm"], [str(ROOT / "LICENSE")])
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")
@@ -225,6 +226,14 @@ class CompareOnModels(CommandTest):
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
         self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizers", "ssmax", "--confirm",
                     "ids.txt", says="a dump")
+
+    def test_a_text_that_is_hidden_in_the_other_is_found(self) -> None:
+        text = (ROOT / "demo/text.txt").read_text()
+        (self.folder / "shifted.txt").write_text("Hello. " + text)
+        (self.folder / "part.txt").write_text(text[500:1500])
+        for other in ("shifted.txt", "part.txt"):
+            self.refuse(USAGE, "compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
+                        "--normalizers", "ssmax", "--confirm", other, says="the same text")
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")

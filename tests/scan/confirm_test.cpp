@@ -132,7 +132,51 @@ TEST(Confirm, OnlyWhatTheOtherTextShowsIsRecommended) {
   std::string all;
   for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
   EXPECT_NE(all.find("Recommended for head 0.1: sparsemax"), std::string::npos) << all;
-  EXPECT_NE(all.find("Not confirmed: head 1.0, softmax:t=0.5"), std::string::npos) << all;
+  EXPECT_NE(all.find("Not shown there: head 1.0, softmax:t=0.5"), std::string::npos) << all;
+
+  // What is shown to be worse is no open question.
+  made.results.metric("loss_change_confirmed")->set({1, 0, 1}, {.3, .02, 200, 4});
+  all.clear();
+  for (const SummaryLine& line : summarize_comparison(made.results)) all += line.text + "\n";
+  EXPECT_NE(all.find("Raises the loss there: head 1.0, softmax:t=0.5 (+0.3000"), std::string::npos)
+      << all;
+  for (double& error : made.results.metric("loss_change_confirmed")->standard_error) {
+    error = kUndefined;
+  }
+  last = summarize_comparison(made.results).back().text;
+  EXPECT_NE(last.find("too few blocks"), std::string::npos) << last;
+}
+
+// Of the whole model every gain is tried, for the best of many is flattered most.
+TEST(Confirm, OfTheWholeModelEveryGainIsTried) {
+  CompareOptions options = one_head_at_a_time();
+  options.each = Each::none;
+  const auto source = open_random(0);
+  const auto interventions = make_interventions(options, source->info());
+  Results results = compare(*source, options, interventions);
+  for (Index k = 1; k <= 2; ++k) {
+    results.metric("loss_change")->set({k, 0}, {-.1 * static_cast<double>(k), .001, 200, 4});
+  }
+  confirm_gains(*open_random(1), options, interventions, results);
+  const LabelledArray& confirmed = results.require_metric("loss_change_confirmed");
+  EXPECT_NEAR(confirmed({1}), on_unseen_text("", "softmax:t=0.5"), 1e-6);
+  EXPECT_NEAR(confirmed({2}), on_unseen_text("", "sparsemax"), 1e-6);
+  EXPECT_EQ(results.metric("loss_change_together"), nullptr);
+  EXPECT_EQ(results.settings["confirm_length"], 48);
+}
+
+TEST(Confirm, WhatWasNotFinishedConfirmsNothing) {
+  Compared made = without_gains();
+  gain(made, 0, 1, 2);
+  std::stop_source stop;
+  stop.request_stop();
+  confirm_gains(*open_random(1), made.options, made.interventions, made.results, nullptr,
+                stop.get_token());
+  EXPECT_TRUE(made.results.partial);
+  EXPECT_EQ(made.results.metric("loss_change_confirmed"), nullptr);
+  EXPECT_NE(made.results.notices.back().find("nothing is confirmed"), std::string::npos);
+  EXPECT_NE(summarize_comparison(made.results).back().text.find("No recommendation yet"),
+            std::string::npos);
 }
 
 TEST(Confirm, NeedsALossAndAWholeComparison) {
