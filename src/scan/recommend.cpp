@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "headgauge/cells.hpp"
@@ -160,9 +161,11 @@ class Recommendations {
     const auto& settings = results_.settings;
     const auto text = settings.find("confirm_text");
     if (text == settings.end() || !text->contains("names")) return "the other text";
-    return fmt::format("{} (L = {})",
-                       fmt::join(text->at("names").get<std::vector<std::string>>(), ", "),
-                       settings.value("confirm_length", 0));
+    std::vector<std::string> names;
+    for (const auto& name : text->at("names")) {
+      names.push_back(std::filesystem::path(name.get<std::string>()).filename());
+    }
+    return fmt::format("{} (L = {})", fmt::join(names, ", "), settings.value("confirm_length", 0));
   }
 
   std::string listed(const std::vector<Candidate>& some) const {
@@ -194,14 +197,18 @@ class Recommendations {
     }
     const auto together = find_cell(results_, "loss_change_together", {});
     if (best_.size() > 1) {
-      say(fmt::format(
-          "On {} {} of these {} {} the loss beyond chance{}.", other_text(), confirmed.size(),
-          best_.size(), confirmed.size() == 1 ? "lowers" : "lower",
-          together
-              ? fmt::format("; all {} at once change it there by {} nats, the recommended ones "
-                            "alone were not tried at once",
-                            best_.size(), with_error(*together))
-              : ""));
+      std::string text =
+          fmt::format("On {} {} of these {} {} the loss beyond chance", other_text(),
+                      confirmed.size(), best_.size(), confirmed.size() == 1 ? "lowers" : "lower");
+      if (together) {
+        text += fmt::format("; all {} at once change it there by {} nats", best_.size(),
+                            with_error(*together));
+      }
+      text += ".";
+      if (together && confirmed.size() > 1 && confirmed.size() < best_.size()) {
+        text += " The recommended ones alone were not tried at once.";
+      }
+      say(std::move(text));
     }
     say_each("Recommended for", confirmed);
     const std::string where = best_.size() > 1 ? "there" : "on " + other_text();
