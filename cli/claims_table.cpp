@@ -31,10 +31,9 @@ std::string claims(const Results& results, const Painter& paint, std::size_t wid
                      paint(Style::bold, "claim, and what was measured") + "\n";
   for (const Claim& claim : results.claims) {
     text += paint.left(style_of(claim.verdict), verdict_text(claim.verdict), kVerdict);
-    text +=
-        column(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
-                           claim.theorem ? "; a theorem: this checks the code" : ""),
-               width);
+    text += column(fmt::format("{} (paper {}, {}{})", claim.statement, claim.paper, claim.figure,
+                               claim.theorem ? "; a theorem: this checks the code" : ""),
+                   width);
     text += fmt::format("{:{}}{}\n", "", kVerdict, column(claim.measured, width));
   }
   return text;

@@ -112,7 +112,8 @@ struct LengthLine {
 // The mean over all heads at each length; nothing of a metric that is not there.
 std::vector<double> means_over_heads(const Results& results, const char* name) {
   const LabelledArray* metric = results.metric(name);
-  if (metric == nullptr || metric->dim_names() != std::vector<std::string>{"layer", "head", "length"}) {
+  if (metric == nullptr ||
+      metric->dim_names() != std::vector<std::string>{"layer", "head", "length"}) {
     return {};
   }
   std::vector<double> means;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "headgauge/diff.hpp"
 #include "headgauge/array.hpp"
+#include "headgauge/diff.hpp"
 
 namespace headgauge {
 

@@ -19,7 +19,7 @@ constexpr int kMajor = 1;
 constexpr const char* kLimitsAdvice = "correct the limits";
 
 [[noreturn]] void fail_limit(const std::string& where, const std::string& expected,
-                       const std::string& found) {
+                             const std::string& found) {
   throw BadInputError(fault(where, expected, found, kLimitsAdvice));
 }
 
@@ -52,8 +52,8 @@ Json parse_strictly(std::string_view text, const std::string& where) {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::parse_error& error) {
     fail_limit(where, "JSON",
-         error.byte > text.size() ? fmt::format("the end of the file at byte {}", text.size())
-                                  : fmt::format("something else at byte {}", error.byte));
+               error.byte > text.size() ? fmt::format("the end of the file at byte {}", text.size())
+                                        : fmt::format("something else at byte {}", error.byte));
   } catch (const Json::exception&) {
     fail_limit(where, "numbers that fit float64", "a larger one");
   }
@@ -173,7 +173,7 @@ std::vector<Limit> parse_limits(std::string_view text, const std::string& where)
   const auto list = root.find("limits");
   if (list == root.end() || !list->is_array() || list->empty()) {
     fail_limit(where, "a key \"limits\" with a list of at least one",
-         list == root.end() ? "none" : shown_limit(*list));
+               list == root.end() ? "none" : shown_limit(*list));
   }
   std::vector<Limit> limits;
   for (std::size_t i = 0; i < list->size(); ++i) {

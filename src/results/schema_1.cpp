@@ -28,8 +28,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 5> kWords = {
 Command old_command(const Results& results) {
   const auto setting = [&](const char* key) {
     const auto it = results.settings.find(key);
-    return it != results.settings.end() && it->is_string() ? it->get<std::string>()
-                                                           : std::string();
+    return it != results.settings.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
   const std::string text = setting("command");
   if (text == "scan") return Command::scan;

@@ -53,7 +53,9 @@ class Line {
     return label(results, "length", results.coord_size("length") - 1);
   }
   Line& flags(const std::string& name, double count) { return whole({Kind::flags, name}, count); }
-  Line& constant(const std::string& text) { return fact({text, {Kind::constant}, std::stod(text)}); }
+  Line& constant(const std::string& text) {
+    return fact({text, {Kind::constant}, std::stod(text)});
+  }
   Line& fact(Fact fact) {
     line_.text += fact.text;
     line_.facts.push_back(std::move(fact));

@@ -77,7 +77,8 @@ TEST(Reading, TooManyOpenFilesIsNoFaultOfTheFile) {
   const TemporaryFolder folder("file-many");
   const std::string path = folder / "a";
   write_atomically(path, "x");
-  // UBSan looks at a class that it does not know yet through a pipe, for which no file will be left.
+  // UBSan looks at a class that it does not know yet through a pipe, for which no file will be
+  // left.
   expect_error(ErrorKind::resource, "known", "class", [] { throw ResourceError("known: class"); });
   const NoMoreFiles none;
   expect_error(ErrorKind::resource, path, "ulimit -n", [&] { read_text(path); });

@@ -1,8 +1,8 @@
 #pragma once
 
-// Writes the random GPT-2 checkpoints of the real widths, the same bytes as random_checkpoint.py does:
-// the weights are too large to commit, and the C++ tests need no Python. Every weight is an exact
-// function of seed, tensor name and index; catalogue/draw.py says which.
+// Writes the random GPT-2 checkpoints of the real widths, the same bytes as random_checkpoint.py
+// does: the weights are too large to commit, and the C++ tests need no Python. Every weight is an
+// exact function of seed, tensor name and index; catalogue/draw.py says which.
 
 #include <algorithm>
 #include <bit>

@@ -26,7 +26,7 @@ class EveryLevel : public ::testing::TestWithParam<std::string> {
   std::string before_;
 };
 
-#define HEADGAUGE_EVERY_LEVEL(suite)                                                 \
+#define HEADGAUGE_EVERY_LEVEL(suite)                                                   \
   INSTANTIATE_TEST_SUITE_P(Simd, suite, ::testing::ValuesIn(headgauge::simd_levels()), \
                            [](const auto& level) { return level.param; })
 

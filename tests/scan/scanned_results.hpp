@@ -50,7 +50,11 @@ inline Results scanned_results() {
   r.model = {
       {"name", "models/tiny"}, {"family", "gpt2"}, {"layers", 2}, {"heads", 3}, {"head_dim", 32}};
   r.text = {{"names", {"/texts/moss.txt"}}, {"sha256", {"00ff"}}, {"tokens", {1154}}};
-  r.settings = {{"normalizer", "softmax"}, {"x", "embedding"}, {"seed", 0}, {"critical_max", 128}, {"critical_level", 0.02}};
+  r.settings = {{"normalizer", "softmax"},
+                {"x", "embedding"},
+                {"seed", 0},
+                {"critical_max", 128},
+                {"critical_level", 0.02}};
   r.timings = {{"total_s", 0.4321}};
   r.set_coord("layer", std::vector<double>{0, 1});
   r.set_coord("head", std::vector<double>{0, 1, 2});
