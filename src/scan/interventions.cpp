@@ -82,7 +82,9 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
       throw UsageError(fault(patterns ? kPatterns : kNormalizers, "every one once",
                              fmt::format("\"{}\" twice", label), "remove one of them"));
     }
-    Intervention intervention{.label = label, .heads = {source.layers, source.heads}};
+    Intervention intervention;
+    intervention.label = label;
+    intervention.heads = {source.layers, source.heads};
     intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
       if (selection.contains(layer, head)) here = of_head;
     });
