@@ -45,6 +45,14 @@ constexpr LlamaFamily kFamilies[] = {
      .reads_bias = true,
      .gemma = true,
      .four_norms = true},
+    {.model_type = "seed_oss",
+     .kv_heads = 8,
+     .head_dim = 128,
+     .positions = 524288,
+     .reads_bias = true,
+     .bias = true,
+     .output_bias = "attention_out_bias",
+     .reads_mlp_bias = true},
 };
 
 const LlamaFamily& find_family(const ConfigReader& config) {
@@ -197,8 +205,9 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
       positions(size_or(config, "max_position_embeddings", family->positions)),
       epsilon(config.get_or("rms_norm_eps", 1e-6)),
       tied(config.get_or("tie_word_embeddings", family->tied)),
-      qkv_bias(family->qkv_bias || (family->reads_bias && config.get_or("attention_bias", false))),
-      output_bias(family->reads_bias && config.get_or("attention_bias", false)),
+      qkv_bias(family->qkv_bias ||
+               (family->reads_bias && config.get_or("attention_bias", family->bias))),
+      output_bias(family->reads_bias && config.get_or(family->output_bias, false)),
       mlp_bias(family->reads_mlp_bias && config.get_or("mlp_bias", false)),
       scaled_by(family->four_norms ? size_or(config, "query_pre_attn_scalar", 256) : head_dim),
       score_cap(family->four_norms ? cap_or(config, "attn_logit_softcapping", 50.0) : 0.0f),

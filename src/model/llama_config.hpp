@@ -28,12 +28,14 @@ struct LlamaFamily {
   bool tied = false;    // tie_word_embeddings
   const char* activation = "silu";
   Windows windows = Windows::none;
-  bool reads_bias = false;      // attention_bias of the config counts
-  bool reads_mlp_bias = false;  // mlp_bias does
-  bool qkv_bias = false;        // always a bias of queries, keys and values, never of the output
-  bool norms_heads = false;     // an RMS norm of the queries and keys of a head
-  bool gemma = false;       // norms multiply by 1 + weight; embeddings are scaled by sqrt(width)
-  bool four_norms = false;  // also after attention and MLP; soft-caps; query_pre_attn_scalar
+  bool reads_bias = false;                     // attention_bias of the config counts
+  bool bias = false;                           // attention_bias where the config says nothing
+  const char* output_bias = "attention_bias";  // the field for the bias of the output
+  bool reads_mlp_bias = false;                 // mlp_bias does
+  bool qkv_bias = false;     // always a bias of queries, keys and values, never of the output
+  bool norms_heads = false;  // an RMS norm of the queries and keys of a head
+  bool gemma = false;        // norms multiply by 1 + weight; embeddings are scaled by sqrt(width)
+  bool four_norms = false;   // also after attention and MLP; soft-caps; query_pre_attn_scalar
 };
 
 // The families that run as Llama does: a line in the table of llama_config.cpp each, and no other.

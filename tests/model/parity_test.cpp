@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "llama-sharded", "mistral-full", "mistral-window", "mistral-default",
                       "qwen2-full", "qwen2-window", "qwen2-layer-types", "qwen3-plain",
                       "qwen3-window", "gemma-plain", "gemma-bf16", "gemma2-plain", "gemma2-no-caps",
-                      "gemma2-defaults"),
+                      "gemma2-defaults", "seed_oss-plain", "seed_oss-defaults"),
     test_name);
 
 // The published widths, cut to two layers, from weights that the test writes itself.

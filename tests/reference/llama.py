@@ -20,7 +20,7 @@ from tests.reference.safetensors_io import read_checkpoint, read_header
 
 Array = npt.NDArray[Any]
 
-FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2")
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "seed_oss")
 ROUNDED = {"BF16": 8, "F16": 11}  # binary digits of sqrt(width) in a Gemma of that type
 
 

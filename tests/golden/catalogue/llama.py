@@ -15,6 +15,7 @@ ARCHITECTURES = {
     "qwen3": "Qwen3ForCausalLM",
     "gemma": "GemmaForCausalLM",
     "gemma2": "Gemma2ForCausalLM",
+    "seed_oss": "SeedOssForCausalLM",
 }
 
 
@@ -62,12 +63,16 @@ class Llama(Case):
         norm_mean = 0.0 if family.startswith("gemma") else 1.0
         attention_bias = bool(config.get("attention_bias")) and family != "mistral"
         input_bias = attention_bias or family == "qwen2"
+        output_bias = attention_bias
+        if family == "seed_oss":
+            input_bias = bool(config.get("attention_bias", True))
+            output_bias = bool(config.get("attention_out_bias"))
         mlp_bias = bool(config.get("mlp_bias", False))
         linear = {
             "self_attn.q_proj": (queries, width, input_bias),
             "self_attn.k_proj": (keys, width, input_bias),
             "self_attn.v_proj": (keys, width, input_bias),
-            "self_attn.o_proj": (width, queries, attention_bias),
+            "self_attn.o_proj": (width, queries, output_bias),
             "mlp.gate_proj": (inner, width, mlp_bias),
             "mlp.up_proj": (inner, width, mlp_bias),
             "mlp.down_proj": (width, inner, mlp_bias),
@@ -327,5 +332,17 @@ CASES: tuple[Llama, ...] = (
         tied=True,
         dtype="f16",
         drop=("tie_word_embeddings", "max_position_embeddings", "rms_norm_eps"),
+    ),
+    Llama(
+        "seed_oss-plain",
+        "biases of queries, keys and values, none of the output; head_dim 6",
+        head_dim=6,
+        changes={"attention_bias": True, "attention_out_bias": False},
+    ),
+    Llama(
+        "seed_oss-defaults",
+        "attention_bias is not there and true; biases of the output and the MLP",
+        tied=True,
+        changes={"attention_out_bias": True, "mlp_bias": True},
     ),
 )
