@@ -23,7 +23,8 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
       "The text in pieces of 2L tokens, each seen by itself. The fall is between rows L/4 to L/2 "
       "and rows L/2 to L, in the mean over the heads; the rise of the loss is from tokens up to L "
       "to tokens L to 2L. A high loss mostly comes down by itself, so that the loss up to L is "
-      "held fixed. Entropy and separability are judged each by itself.";
+      "held fixed. Neighbouring pieces count as independent. Entropy and separability are judged "
+      "each by itself.";
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the "
       "pieces, given the loss up to L, is above 0. Does not hold where it is below {}, so that no "

@@ -41,11 +41,12 @@ std::string label(const Results& results, const Candidate& candidate) {
   return value ? fmt::format("{}{}{}={}", name, join, key, value->value) : name;
 }
 
-std::string chosen(const Results& results, const char* option) {
-  const auto found = results.settings.find(option);
-  return found == results.settings.end() || !found->is_string() || *found == "all"
-             ? std::string()
-             : fmt::format("{} {}", option, found->get<std::string>());
+// What the option chose, as in "head 1.4" or "heads 1.4,2.*"; empty where it chose all.
+std::string chosen(const Results& results, const std::string& option) {
+  const std::string value = results.settings.value(option, "all");
+  if (value == "all") return {};
+  const bool one = value.find_first_of(",-*") == std::string::npos;
+  return fmt::format("{} {}", one ? option.substr(0, option.size() - 1) : option, value);
 }
 
 std::string who(const Results& results, const Candidate& candidate) {
