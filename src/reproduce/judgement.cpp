@@ -30,6 +30,11 @@ Verdict verdict_of(Place place) {
   return place == Place::outside ? Verdict::does_not_hold : Verdict::cannot_tell;
 }
 
+Verdict verdict_of_correlation(const Interval& interval) {
+  if (interval.low > 0) return Verdict::holds;
+  return interval.high < kWeakCorrelation ? Verdict::does_not_hold : Verdict::cannot_tell;
+}
+
 std::optional<Estimate> power_of(std::span<const double> x, std::span<const double> y) {
   const RateFit fit = fit_rate(x, y, {}, 1);
   if (std::isnan(fit.rate)) return std::nullopt;

@@ -23,6 +23,10 @@ Place place_of(const Estimate& estimate, double low, double high);
 
 // Holds inside, does not hold outside, cannot tell where it is open.
 Verdict verdict_of(Place place);
+// Of a claim that a correlation is above 0, by its interval: does not hold where all of it is below
+// kWeakCorrelation, so that no more than a weak dependence is left.
+inline constexpr double kWeakCorrelation = 0.3;
+Verdict verdict_of_correlation(const Interval& interval);
 
 // The slope of least squares of log(y) on log(x), unweighted, with the error that the scatter about
 // the line gives; nothing with fewer than 4 usable points.

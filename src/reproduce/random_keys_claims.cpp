@@ -16,7 +16,6 @@ namespace headgauge {
 namespace {
 
 constexpr double kFastFall = -0.8;  // an exponent: 1/n give or take a fifth
-constexpr double kWeakForecast = 0.3;
 
 // The divergence of the predictions in batches of rows of the second half of the context, at each
 // number of random keys beside one window. Rows of a batch see `others` keys that are not in the
@@ -182,7 +181,7 @@ Claim error_constant_predicts(const Results& results) {
       "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
       "the predictions over the heads is above 0. Does not hold where it is below {}, so that no "
       "more than a weak dependence is left; else cannot tell. At least {} heads.",
-      kWeakForecast, kFewestHeads);
+      kWeakCorrelation, kFewestHeads);
   const LabelledArray* constant = results.metric("model_error_constant");
   const LabelledArray* kl = results.metric("each_head_kl");
   if (constant == nullptr || kl == nullptr) {
@@ -196,9 +195,7 @@ Claim error_constant_predicts(const Results& results) {
     return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",
                                          found.pairs, kFewestHeads));
   }
-  if (found.low > 0 || found.high < kWeakForecast) {
-    claim.verdict = found.low > 0 ? Verdict::holds : Verdict::does_not_hold;
-  }
+  claim.verdict = verdict_of_correlation({found.low, found.high});
   claim.facts = {{"rank_correlation", found.value},
                  {"low", found.low},
                  {"high", found.high},

@@ -40,13 +40,12 @@ Claim model_slower_heads_see_further(const Results& results) {
   Claim claim = claim_of("B", "model_slower_heads_see_further", "BERT, slope against horizon",
                          "Heads of a larger horizon converge more slowly.");
   claim.reading = "Of the covariance, whose rate depends on the horizon most.";
-  constexpr double kWeak = -0.3;
   claim.test = fmt::format(
       "The 95 % bootstrap interval of the rank correlation of horizon and measured rate over the "
       "heads "
       "is below 0. Does not hold where it is above {}, so that no more than a weak dependence is "
       "left; else cannot tell. At least 16 heads.",
-      kWeak);
+      -kWeakCorrelation);
   const LabelledArray* horizon = results.metric("model_horizon");
   const LabelledArray* rate = results.metric("model_rate_covariance");
   const LabelledArray* mean = results.metric("model_rate_mean");
@@ -60,9 +59,7 @@ Claim model_slower_heads_see_further(const Results& results) {
         claim, fmt::format("{} heads have both, of which 16 are needed that differ.", found.pairs));
   }
   const RankCorrelation of_mean = rank_correlation(horizon->values, mean->values, 0, kPair + 1);
-  if (found.high < 0 || found.low > kWeak) {
-    claim.verdict = found.high < 0 ? Verdict::holds : Verdict::does_not_hold;
-  }
+  claim.verdict = verdict_of_correlation({-found.high, -found.low});
   claim.measured = fmt::format(
       "Over {} heads the rank correlation is {:.2f} ({:.2f} to {:.2f}), of the mean's rate {}.",
       found.pairs, found.value, found.low, found.high, shown(of_mean.value));

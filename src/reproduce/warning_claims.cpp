@@ -14,8 +14,6 @@
 namespace headgauge {
 namespace {
 
-constexpr double kWeakWarning = 0.3;
-
 // `what` falls by the metric `fall`; `stream` names the random numbers.
 Claim fall_warns(Claim claim, const Results& results, const std::string& what, const char* fall,
                  std::uint32_t stream) {
@@ -29,7 +27,7 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
       "The 95 % bootstrap interval of the partial rank correlation of fall and rise over the "
       "pieces, given the loss up to L, is above 0. Does not hold where it is below {}, so that no "
       "more than a weak warning is left; else cannot tell. At least {} pieces of {} tokens.",
-      kWeakWarning, kFewestPieces, kShortestPiece);
+      kWeakCorrelation, kFewestPieces, kShortestPiece);
   const LabelledArray* falls = results.metric(fall);
   if (falls == nullptr) {
     return not_tested(
@@ -47,9 +45,7 @@ Claim fall_warns(Claim claim, const Results& results, const std::string& what, c
                                          "which {} are needed that differ.",
                                          partial.pairs, what, kFewestPieces));
   }
-  if (partial.low > 0 || partial.high < kWeakWarning) {
-    claim.verdict = partial.low > 0 ? Verdict::holds : Verdict::does_not_hold;
-  }
+  claim.verdict = verdict_of_correlation({partial.low, partial.high});
   const RankCorrelation plain = rank_correlation(falls->values, rise, 0, stream);
   const double tokens = results.settings.value("piece_tokens", kUndefined);
   const double fall_median = median(finite_values(falls->values));

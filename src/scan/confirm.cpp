@@ -30,7 +30,7 @@ class Confirmation {
         dim_(intervention_dimension(results)),
         chosen_(choices(candidates(results), LossGains(results))) {
     // The loss is all that is asked for.
-    options_.scan.measures = {"weights"};
+    options_.scan.measures = {"model"};
     options_.scan.layers.clear();
     options_.scan.heads.clear();
   }

@@ -133,8 +133,7 @@ class Recommendations {
         all_, [&](const Candidate& candidate) { return gains_.is_gain(candidate.change); });
     say(fmt::format(
         "Of {} interventions tried, {} {} the loss at L = {} beyond chance; in the mean at most "
-        "{:g} "
-        "% of such a list are there by chance.",
+        "{:g} % of such a list are there by chance.",
         all_.size(), lower, lower == 1 ? "lowers" : "lower", length_, 100 * kFalseDiscoveries));
   }
 
