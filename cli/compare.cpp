@@ -59,9 +59,13 @@ std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std:
     throw UsageError(fault(option, fmt::format("another text than {}", other), "the same text",
                            "what is chosen on a text must not be judged on it"));
   };
-  if (share_text(input, options.run.input)) refuse("the one that is measured");
+  const std::vector<Document> documents = load_documents(input);
+  const auto shares = [&](const InputOptions& other) {
+    return share_tokens(documents, load_documents(other));
+  };
+  if (shares(options.run.input)) refuse("the one that is measured");
   if (option != "--fit" && !options.fit.empty() &&
-      share_text(input, with_texts(options.run.input, options.fit))) {
+      shares(with_texts(options.run.input, options.fit))) {
     refuse("that of --fit");
   }
   return open_source(input);

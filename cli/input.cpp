@@ -15,7 +15,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kLongestAuto = 1024;
+constexpr Index kLongestAuto = 1024;
 constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
 
 std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
@@ -35,25 +35,15 @@ std::vector<Document> read_documents(const InputOptions& options, const Resolved
 // was trained for.
 void cut_documents(const InputOptions& options, const ModelSummary& summary,
                    std::vector<Document>& documents) {
-  const Index trained = summary.trained_length;
-  const std::size_t longest_auto =
-      trained > 0 ? std::min(kLongestAuto, static_cast<std::size_t>(trained)) : kLongestAuto;
   const auto longest =
       options.lengths.empty()
-          ? longest_auto
+          ? static_cast<std::size_t>(longest_auto(summary))
           : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
   for (Document& document : documents) document.cut(longest);
 }
 
-std::vector<Document> load_documents(const InputOptions& options, const ResolvedModel& model,
-                                     const ModelSummary& summary) {
-  std::vector<Document> documents = read_documents(options, model, summary);
-  cut_documents(options, summary, documents);
-  return documents;
-}
-
 // Each piece has what the tokenizer puts around a text.
-std::vector<Document> pieces_of(const std::vector<Document>& documents, int tokens) {
+std::vector<Document> pieces_of(const std::vector<Document>& documents, Index tokens) {
   std::vector<Document> pieces;
   for (const Document& document : documents) {
     const Index inner = tokens - std::ssize(document.before) - std::ssize(document.after);
@@ -64,7 +54,8 @@ std::vector<Document> pieces_of(const std::vector<Document>& documents, int toke
                         .sha256 = document.sha256,
                         .total = document.total,
                         .before = document.before,
-                        .after = document.after});
+                        .after = document.after,
+                        .first = static_cast<std::size_t>(at)});
     }
   }
   return pieces;
@@ -119,13 +110,17 @@ std::vector<Option> options_of(InputOptions& o) {
            .excludes = "text"}};
 }
 
-void InputOptions::add_to(CLI::App& command) {
+void InputOptions::add_model(CLI::App& command) {
   command
       .add_option("MODEL", model,
                   "A checkpoint folder, a .safetensors file beside its config.json, a\n"
                   "name in the Hugging Face cache, or a dump file")
       ->option_text(" ")
       ->required();
+}
+
+void InputOptions::add_to(CLI::App& command) {
+  add_model(command);
   add_options(command, options_of(*this));
 }
 
@@ -135,17 +130,50 @@ void InputOptions::take(const ScanOptions& scan) {
   threads = scan.threads;
 }
 
-bool share_text(const InputOptions& a, const InputOptions& b) {
-  const ResolvedModel model = resolve_model(a.model);
+Index longest_auto(const ModelSummary& model) {
+  const Index trained = model.trained_length;
+  return trained > 0 ? std::min(kLongestAuto, trained) : kLongestAuto;
+}
+
+std::vector<Document> load_whole_documents(const InputOptions& options) {
+  const ResolvedModel model = resolve_model(options.model);
+  return read_documents(options, model, summarize_model(Checkpoint(model)));
+}
+
+std::vector<Document> load_documents(const InputOptions& options) {
+  const ResolvedModel model = resolve_model(options.model);
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::set<std::vector<int>> runs;
-  const auto of_a = load_documents(a, model, summary), of_b = load_documents(b, model, summary);
+  std::vector<Document> documents = read_documents(options, model, summary);
+  cut_documents(options, summary, documents);
+  return documents;
+}
+
+std::unique_ptr<HeadSource> open_documents(const InputOptions& options,
+                                           std::vector<Document> documents) {
+  return make_model_source(resolve_model(options.model), std::move(documents),
+                           {options.x, options.threads});
+}
+
+std::vector<Document> spread_pieces(const std::vector<Document>& documents, Index tokens,
+                                    std::size_t most) {
+  std::vector<Document> chosen;
+  for (const Document& document : documents) {
+    std::vector<Document> all = pieces_of({document}, tokens);
+    const std::size_t count = std::min(most, all.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      chosen.push_back(std::move(all[(2 * k + 1) * all.size() / (2 * count)]));
+    }
+  }
+  return chosen;
+}
+
+bool share_tokens(std::span<const Document> a, std::span<const Document> b) {
   // Texts of fewer tokens than a run are a run themselves.
   Index run = kSharedRun;
-  for (const auto* documents : {&of_a, &of_b}) {
-    for (const Document& text : *documents) run = std::min(run, std::ssize(text.tokens));
+  for (const auto documents : {a, b}) {
+    for (const Document& text : documents) run = std::min(run, std::ssize(text.tokens));
   }
-  const auto any_run = [&](const std::vector<Document>& documents, const auto& visit) {
+  const auto any_run = [&](std::span<const Document> documents, const auto& visit) {
     for (const Document& text : documents) {
       for (auto from = text.tokens.begin(); text.tokens.end() - from >= run; ++from) {
         if (visit(std::vector<int>(from, from + run))) return true;
@@ -153,11 +181,12 @@ bool share_text(const InputOptions& a, const InputOptions& b) {
     }
     return false;
   };
-  any_run(of_a, [&](std::vector<int> tokens) {
+  std::set<std::vector<int>> runs;
+  any_run(a, [&](std::vector<int> tokens) {
     runs.insert(std::move(tokens));
     return false;
   });
-  return any_run(of_b, [&](const std::vector<int>& tokens) { return runs.contains(tokens); });
+  return any_run(b, [&](const std::vector<int>& tokens) { return runs.contains(tokens); });
 }
 
 OpenedText open_text(const InputOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct InputOptions {
   std::string lengths_option = "--lengths";
   std::string auto_advice = "use --lengths auto";
 
-  // MODEL, --text and --tokens.
+  // MODEL; and --text and --tokens.
+  void add_model(CLI::App& command);
   void add_to(CLI::App& command);
   // Takes what the source is opened with from the options of a scan.
   void take(const ScanOptions& scan);
@@ -46,8 +48,24 @@ struct OpenedText {
 };
 OpenedText open_text(const InputOptions& options);
 
-// Whether some text of either has 64 tokens in a row, or all of a shorter text, in common with one
-// of the other, as far as they are measured.
-bool share_text(const InputOptions& a, const InputOptions& b);
+// The texts as token ids, whole or cut to the longest length asked for. Throw as open_source() does.
+std::vector<Document> load_whole_documents(const InputOptions& options);
+std::vector<Document> load_documents(const InputOptions& options);
+
+// The model with these documents.
+std::unique_ptr<HeadSource> open_documents(const InputOptions& options,
+                                           std::vector<Document> documents);
+
+// Of each document at most `most` pieces of `tokens` tokens, spread over it. Each has what the
+// tokenizer puts around a text.
+std::vector<Document> spread_pieces(const std::vector<Document>& documents, Index tokens,
+                                    std::size_t most);
+
+// The longest context that auto takes.
+Index longest_auto(const ModelSummary& model);
+
+// Whether some document of either has 64 tokens in a row, or all of a shorter one, in common with
+// one of the other.
+bool share_tokens(std::span<const Document> a, std::span<const Document> b);
 
 }  // namespace headgauge::cli

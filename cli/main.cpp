@@ -72,6 +72,7 @@ void add_commands(CLI::App& app, headgauge::cli::Action& action) {
   headgauge::cli::add_report(app, action);
   headgauge::cli::add_diff(app, action);
   headgauge::cli::add_validate(app, action);
+  headgauge::cli::add_plan(app, action);
   headgauge::cli::add_reproduce(app, action);
   headgauge::cli::add_measures(app, action);
   headgauge::cli::add_normalizers(app, action);

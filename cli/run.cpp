@@ -98,7 +98,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (source != nullptr) write_settings(options_of(options.input), results.settings);
   write_settings(options_of(options.output), results.settings);
   if (steps.complete) steps.complete(results);
-  results.summary = summarize(results);
+  results.summary = steps.summarize(results);
 
   if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
     results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");

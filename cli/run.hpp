@@ -12,6 +12,7 @@
 #include "cli/table.hpp"
 #include "headgauge/options.hpp"
 #include "headgauge/results.hpp"
+#include "headgauge/scan.hpp"
 
 namespace headgauge::cli {
 
@@ -42,6 +43,7 @@ struct RunSteps {
   // In place of measure() where there is no model and no text.
   std::function<Results(Progress*, std::stop_token)> simulate = {};
   std::function<void(Results&)> complete = {};  // settings of the command's own options
+  std::function<std::vector<SummaryLine>(const Results&)> summarize = headgauge::summarize;
   std::function<std::string(const Results&, const TableOptions&)> table;
   // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
   std::function<std::string(const Results&)> finished;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "headgauge/array.hpp"
+#include "headgauge/attention_plan.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
@@ -23,6 +24,7 @@
 #include "headgauge/parameters.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/report.hpp"
+#include "headgauge/plan.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"

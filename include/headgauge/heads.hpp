@@ -132,6 +132,8 @@ struct HeadIntervention {
   // What a reader of the numbers must know, at a context of `longest` tokens.
   std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
   bool changes() const { return normalizer != nullptr || pattern != nullptr; }
+  // The same objects, not objects that do the same.
+  bool operator==(const HeadIntervention&) const = default;
 };
 
 // A value for each head of a model; empty where it is of no model.

@@ -22,6 +22,7 @@ struct Document {
   // among `tokens`; empty where ids were given.
   std::vector<int> before = {};
   std::vector<int> after = {};
+  std::size_t first = 0;  // token of the whole text that `tokens` begin with
 
   std::size_t size() const { return before.size() + tokens.size() + after.size(); }
   // The ids of a context of `length`, at most size(): before, the first tokens, after.
@@ -67,8 +68,9 @@ class ModelSource : public HeadSource {
   // Of the pass that was just finished.
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
-  // layer attended otherwise, for each entry of `variants` by itself. The pass goes on as if
-  // nothing had been asked, but for the heads that layer() gave: they are gone.
+  // layer attended as an entry of `variants` says, for each entry by itself. The heads of later
+  // layers attend as intervene() said. The pass goes on as if nothing had been asked, but for the
+  // heads that layer() gave: they are gone.
   virtual std::vector<NextTokens> try_interventions(
       int layer, int document, std::span<const LayerInterventions> variants) = 0;
 };

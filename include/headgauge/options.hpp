@@ -37,6 +37,7 @@ namespace option_group {
 inline constexpr const char* input = "Input";
 inline constexpr const char* compared = "What is compared";
 inline constexpr const char* changed = "What is changed";
+inline constexpr const char* searched = "What is searched";
 inline constexpr const char* measured = "What is measured";
 inline constexpr const char* drawn = "What is drawn";
 inline constexpr const char* sensitivity = "Sensitivity";

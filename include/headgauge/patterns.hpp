@@ -29,6 +29,9 @@ class Pattern {
   // them: for Visibility::masked(). Owns what it needs. Throws UsageError where the head has not
   // what the pattern looks at.
   virtual std::shared_ptr<const KeyMask> mask(const HeadInput& head) const = 0;
+  // How many keys a decoder has to hold for the queries after `context` tokens of a causal model:
+  // all of them, where any may be looked at again.
+  virtual Index cached_keys(Index context) const { return context; }
   // What a reader must know of the pattern on texts of up to `longest` tokens; mostly nothing.
   virtual std::string notice(const SourceInfo& source, Index longest) const {
     static_cast<void>(source);

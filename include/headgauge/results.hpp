@@ -31,6 +31,7 @@ enum class Command {
   reproduce_tokens,
   diff,
   validate,
+  plan,
 };
 // As the command line has it: "scan", "converge --synthetic", "reproduce limits"; empty: unknown.
 std::string_view command_text(Command command);

@@ -15,6 +15,7 @@
 #include "headgauge/synthetic.hpp"
 #include "kernels/simd.hpp"
 #include "results/declared.hpp"
+#include "heads/tool.hpp"
 
 namespace headgauge {
 namespace {
@@ -143,10 +144,7 @@ class Simulation {
   Results results(double seconds) {
     Results out;
     out.command = Command::simulate;
-    out.tool = {{"name", "headgauge"},
-                {"version", HEADGAUGE_VERSION},
-                {"simd", simd_level()},
-                {"threads", pool_.threads()}};
+    out.tool = describe_tool(pool_.threads());
     out.model = {{"name", options_.tokens + " tokens"},
                  {"family", "synthetic"},
                  {"layers", 1},

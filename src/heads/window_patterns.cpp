@@ -1,5 +1,7 @@
 // Patterns around a local window: sliding window with global keys, attention sinks, BigBird.
 
+#include <algorithm>
+
 #include "base/random.hpp"
 #include "heads/pattern_families.hpp"
 
@@ -43,6 +45,9 @@ class WindowPattern final : public Pattern {
     WindowShape shape = shape_;
     shape.window.causal = head.visibility.is_causal();
     return std::make_shared<WindowMask>(info_.name, shape);
+  }
+  Index cached_keys(Index context) const override {
+    return std::min(context, shape_.shown + shape_.window.size);
   }
 
  private:

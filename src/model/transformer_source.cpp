@@ -49,6 +49,9 @@ class TransformerSource final : public ModelSource {
       results.text["tokens"].push_back(document.size());
       results.text["tokens_total"].push_back(document.total);
     }
+    // Pieces of a text begin somewhere in it.
+    if (std::ranges::all_of(documents_, [](const Document& d) { return d.first == 0; })) return;
+    for (const Document& document : documents_) results.text["first"].push_back(document.first);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
@@ -226,7 +229,20 @@ class TransformerSource final : public ModelSource {
                   (static_cast<std::uint64_t>(head.kv_head + 1) << 40) | layer_key | document_key};
         break;
     }
-    if (!interventions_.empty()) interventions_(head.layer, head.head).apply(head);
+    intervention(head).apply(head);
+  }
+
+  // What intervene() said of the head.
+  const HeadIntervention& intervention(const HeadInput& head) const {
+    static const HeadIntervention none;
+    return interventions_.empty() ? none : interventions_(head.layer, head.head);
+  }
+
+  // The head as the model has it.
+  void undo(HeadInput& head) const {
+    const HeadIntervention& of_head = intervention(head);
+    if (of_head.normalizer != nullptr) head.normalizer = nullptr;
+    if (of_head.pattern != nullptr) head.visibility = head.visibility.masked(nullptr);
   }
 
   // The heads of the loaded layer, from what entered it.
@@ -241,11 +257,13 @@ class TransformerSource final : public ModelSource {
                                    std::span<const LayerInterventions> variants) {
     const DocumentState& state = states_[document];
     std::vector<Matrix<float>> streams(variants.size());
+    std::vector<HeadInput> own = heads_;
+    for (HeadInput& head : own) undo(head);
     for (std::size_t v = 0; v < variants.size(); ++v) {
       std::vector<HeadInput> changed;
-      for (const HeadInput& head : heads_) {
+      for (const HeadInput& head : own) {
         const HeadIntervention& of_head = variants[v][head.head];
-        if (!of_head.changes()) continue;
+        if (of_head == intervention(head)) continue;
         changed.push_back(head);
         of_head.apply(changed.back());
       }
@@ -260,6 +278,7 @@ class TransformerSource final : public ModelSource {
       for (Matrix<float>& stream : streams) {
         std::vector<HeadInput> heads;
         model_->project(stream, heads, pool_);
+        for (HeadInput& head : heads) intervention(head).apply(head);
         attend(heads, branched_, attention_, pool_);
         model_->finish(branched_, stream, pool_);
       }

@@ -43,6 +43,8 @@ std::string_view command_text(Command command) {
       return "diff";
     case Command::validate:
       return "validate";
+    case Command::plan:
+      return "plan";
   }
   return "";
 }

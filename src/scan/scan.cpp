@@ -12,6 +12,7 @@
 #include "headgauge/parallel.hpp"
 #include "kernels/simd.hpp"
 #include "results/declared.hpp"
+#include "heads/tool.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
@@ -202,10 +203,7 @@ class Scan {
   }
 
   void describe(Results& results) const {
-    results.tool = {{"name", "headgauge"},
-                    {"version", HEADGAUGE_VERSION},
-                    {"simd", simd_level()},
-                    {"threads", pool_.threads()}};
+    results.tool = describe_tool(pool_.threads());
     results.model = {{"name", info_.name},         {"family", info_.family},
                      {"layers", info_.layers},     {"heads", info_.heads},
                      {"kv_heads", info_.kv_heads}, {"head_dim", info_.head_dim}};

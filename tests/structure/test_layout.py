@@ -22,6 +22,7 @@ ORDER = (
     "tokenize",
     "model",
     "scan",
+    "plan",
     "reproduce",
     "report",
     "cli",
@@ -30,7 +31,7 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"array": "results", "catalogue": "results", "cells": "results", "changes": "results",
+HEADERS = {"array": "results", "attention_plan": "heads", "catalogue": "results", "cells": "results", "changes": "results",
            "compare": "scan", "converge": "scan", "diff": "results", "files": "base",
            "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",

@@ -1,0 +1,225 @@
+// headgauge plan: what each head may attend by, searched for on some texts and shown on others.
+#include "headgauge/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/out_folder.hpp"
+#include "cli/plan_table.hpp"
+#include "cli/run.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+struct PlanCommand {
+  RunOptions run;
+  PlanOptions plan;
+  std::vector<std::string> select, confirm;
+  bool ids = false;
+  int length = 0;
+  int pieces = 4;
+};
+
+std::vector<Option> texts_of(PlanCommand& o) {
+  return {{.member = "PlanCommand::select",
+           .value = &o.select,
+           .form = "FILE...",
+           .group = option_group::input,
+           .help = "UTF-8 texts that the plan is searched for on",
+           .details = "Every third piece takes no part in the search: it chooses among what the "
+                      "search found",
+           .expects = "a file"},
+          {.member = "PlanCommand::confirm",
+           .value = &o.confirm,
+           .form = "FILE...",
+           .group = option_group::input,
+           .help = "Other texts that the plan is measured on once, at the end",
+           .details = "They may not have 64 tokens in a row in common with those of `--select`",
+           .expects = "a file"},
+          {.member = "PlanCommand::ids",
+           .value = &o.ids,
+           .form = "",
+           .group = option_group::input,
+           .help = "The files hold whitespace-separated token ids"},
+          {.member = "PlanCommand::length",
+           .value = &o.length,
+           .form = "L|auto",
+           .group = option_group::input,
+           .help = "Tokens of a piece of text, which is a document; auto, the default, is 1024 or "
+                   "as far as model and texts go",
+           .least = 2,
+           .none = "auto"},
+          {.member = "PlanCommand::pieces",
+           .value = &o.pieces,
+           .form = "K",
+           .group = option_group::input,
+           .help = "At most so many pieces of each text, spread over it (default {})",
+           .least = 1}};
+}
+
+// The texts of a plan, cut into pieces.
+struct Pieces {
+  std::vector<Document> search, check, confirm;
+};
+
+InputOptions with_files(const PlanCommand& command, const std::vector<std::string>& files) {
+  InputOptions input = command.run.input;
+  (command.ids ? input.tokens : input.texts) = files;
+  return input;
+}
+
+Index piece_length(const PlanCommand& command, const std::vector<Document>& select,
+                   const std::vector<Document>& confirm) {
+  const ModelSummary model = summarize_model(Checkpoint::open(command.run.input.model));
+  Index longest = command.length;
+  if (longest == 0) {
+    longest = longest_auto(model);
+    for (const auto* texts : {&select, &confirm}) {
+      // One text alone has to give a piece to search and one to check.
+      const auto least = static_cast<std::size_t>(texts == &select && select.size() == 1 ? 2 : 1);
+      for (const Document& text : *texts) {
+        longest = std::min(longest, static_cast<Index>(text.size() / least));
+      }
+    }
+    if (model.positions > 0) longest = std::min(longest, model.positions);
+  }
+  if (model.positions > 0 && longest > model.positions) {
+    throw BadInputError(fault("--length", fmt::format("at most {} (the longest context of {})",
+                                                      model.positions, command.run.input.model),
+                              std::to_string(longest), "ask for less"));
+  }
+  return longest;
+}
+
+std::vector<Document> cut(const PlanCommand& command, const char* option,
+                          const std::vector<Document>& texts, Index length, std::size_t least) {
+  auto pieces = spread_pieces(texts, length, static_cast<std::size_t>(command.pieces));
+  for (const Document& text : texts) {
+    if (static_cast<Index>(text.size()) >= length) continue;
+    throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
+                              fmt::format("{} of {}", text.name, text.size()),
+                              "give a longer text, or a smaller --length"));
+  }
+  if (pieces.size() >= least && length >= 2) return pieces;
+  throw BadInputError(fault(option,
+                            fmt::format("at least {} pieces of {} tokens", least,
+                                        std::max<Index>(length, 2)),
+                            std::to_string(pieces.size()),
+                            "give more text, a smaller --length or more --pieces"));
+}
+
+Pieces cut_texts(const PlanCommand& command) {
+  const auto select = load_whole_documents(with_files(command, command.select));
+  const auto confirm = load_whole_documents(with_files(command, command.confirm));
+  if (share_tokens(select, confirm)) {
+    throw UsageError(fault("--confirm", "other texts than those of --select",
+                           "some that have tokens in common with them",
+                           "what is chosen on a text must not be judged on it"));
+  }
+  const Index length = piece_length(command, select, confirm);
+  Pieces pieces;
+  const auto selected = cut(command, "--select", select, length, 2);
+  for (std::size_t k = 0; k < selected.size(); ++k) {
+    const bool checks = k % 3 == 2 || (selected.size() == 2 && k == 1);
+    (checks ? pieces.check : pieces.search).push_back(selected[k]);
+  }
+  if (share_tokens(pieces.search, pieces.check)) {
+    throw UsageError(fault("--select", "texts that have nothing in common",
+                           "pieces that have tokens in common", "name every text once"));
+  }
+  pieces.confirm = cut(command, "--confirm", confirm, length, 1);
+  return pieces;
+}
+
+// "50 %" as part of a file's name: "50".
+std::string file_of(const std::string& folder, const std::string& budget, bool first) {
+  std::string word;
+  for (const char c : budget) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.') word += c;
+    if (c == ' ' && !word.empty() && word.back() != '_') word += '_';
+  }
+  while (word.ends_with('_')) word.pop_back();
+  const std::string name = first ? "plan.json" : "plan_" + word + ".json";
+  return (std::filesystem::path(folder) / name).string();
+}
+
+void require_texts(const PlanCommand& command) {
+  if (resolve_model(command.run.input.model).kind == ResolvedModel::Kind::dump) {
+    throw UnsupportedError(fault("plan", "a checkpoint", "a dump, which has no loss",
+                                 "a plan is judged by the loss"));
+  }
+  if (!command.select.empty() && !command.confirm.empty()) return;
+  throw UsageError(fault("plan", "texts to search on and others to confirm on",
+                         command.select.empty() ? "no --select" : "no --confirm",
+                         "add --select a.txt --confirm b.txt c.txt"));
+}
+
+int run(PlanCommand& command) {
+  InputOptions& input = command.run.input;
+  input.threads = command.plan.threads;
+  input.asked_by = "plan";
+  const std::string& out = command.run.output.out;
+  if (!out.empty()) {
+    command.plan.state = (std::filesystem::path(out) / "plan_state.json").string();
+  }
+  require_texts(command);
+  std::vector<MadePlan> plans;
+  RunSteps steps;
+  steps.simulate = [&](Progress* progress, std::stop_token stop) {
+    Pieces pieces = cut_texts(command);
+    const auto search = open_documents(input, std::move(pieces.search));
+    const auto check = open_documents(input, std::move(pieces.check));
+    const auto confirm = open_documents(input, std::move(pieces.confirm));
+    PlanResults made = make_plan({*search, *check, *confirm}, command.plan, progress, stop);
+    if (made.results.partial) {
+      throw InterruptedError(
+          out.empty() ? "interrupted; nothing was saved, there being no --out"
+                      : fmt::format("interrupted; the losses measured are in {}: the same command "
+                                    "goes on from there",
+                                    command.plan.state));
+    }
+    plans = std::move(made.plans);
+    return std::move(made.results);
+  };
+  steps.complete = [&](Results& results) {
+    write_settings(texts_of(command), results.settings);
+  };
+  steps.summarize = summarize_plan;
+  steps.table = render_plan;
+  steps.finished = [](const Results&) { return std::string(); };
+  steps.saved = [&](const Results&) {
+    std::vector<std::string> written;
+    for (const MadePlan& made : plans) {
+      written.push_back(file_of(out, made.budget, written.empty()));
+      write_plan(made.plan, written.back());
+    }
+    std::filesystem::remove(command.plan.state);
+    return written;
+  };
+  return run_measurement(command.run, steps);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "plan", "Find what each head may attend by, and prove it on text that it has not seen");
+  auto options = std::make_shared<PlanCommand>();
+  options->run.input.add_model(*command);
+  add_options(*command, texts_of(*options));
+  add_options(*command, options_of(options->plan));
+  add_options(*command, options_of(options->run.output));
+  command->footer(
+      "Example: headgauge plan demo/model --select a.txt b.txt --confirm c.txt d.txt --out plan\n"
+      "         headgauge plan gpt2 --select a.txt --confirm b.txt --allow 0.01 --out plan\n"
+      "         headgauge scan gpt2 --text c.txt --plan plan/plan.json");
+  command->callback([=, &action] { action = [=] { return run(*options); }; });
+}
+
+}  // namespace headgauge::cli

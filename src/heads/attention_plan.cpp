@@ -1,0 +1,202 @@
+#include "headgauge/attention_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/file.hpp"
+#include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kPlanSchema = "headgauge.plan/1";
+constexpr int kMostHeads = 1 << 20;
+
+Json model_of(const HeadSource& source) {
+  Results described;
+  source.describe(described);
+  Json model;
+  for (const char* key : {"name", "family", "layers", "heads", "kv_heads", "head_dim",
+                          "config_sha256", "weights_sha256"}) {
+    if (described.model.contains(key)) model[key] = described.model[key];
+  }
+  const SourceInfo& info = source.info();
+  model["name"] = info.name;
+  model["layers"] = info.layers;
+  model["heads"] = info.heads;
+  model["kv_heads"] = info.kv_heads;
+  return model;
+}
+
+std::string name_of(const Json& model) {
+  return model.value("name", std::string("a model without a name"));
+}
+
+void require_model(const AttentionPlan& plan, const HeadSource& source, const std::string& name) {
+  const Json model = model_of(source);
+  for (const char* key : {"family", "layers", "heads", "kv_heads", "config_sha256",
+                          "weights_sha256"}) {
+    if (!plan.model.contains(key) || !model.contains(key) || plan.model[key] == model[key]) {
+      continue;
+    }
+    throw BadInputError(fault(
+        name, fmt::format("a plan for {}", source.info().name),
+        fmt::format("one for {}, whose {} is {} and not {}", name_of(plan.model), key,
+                    plan.model[key].dump(), model[key].dump()),
+        "make one for this model with headgauge plan"));
+  }
+}
+
+HeadIntervention make_intervention(const HeadPlan& head) {
+  HeadIntervention made;
+  if (!head.pattern.empty()) made.pattern = make_pattern(head.pattern, "pattern of a plan");
+  if (!head.normalizer.empty()) made.normalizer = make_normalizer(head.normalizer);
+  return made;
+}
+
+// A whole number of a JSON object; throws what nlohmann throws where there is none.
+int number(const Json& object, const char* key, int most) {
+  const Json& value = object.at(key);
+  if (!value.is_number_integer()) throw std::out_of_range(key);
+  const auto found = value.get<std::int64_t>();
+  if (found < 0 || found > most) throw std::out_of_range(key);
+  return static_cast<int>(found);
+}
+
+AttentionPlan plan_of(const Json& json) {
+  AttentionPlan plan;
+  const Json& model = json.at("model");
+  for (const char* key : {"name", "family", "config_sha256", "weights_sha256"}) {
+    if (model.contains(key)) plan.model[key] = model.at(key).get<std::string>();
+  }
+  for (const char* key : {"layers", "heads", "kv_heads"}) {
+    plan.model[key] = number(model, key, kMostHeads);
+  }
+  const int layers = plan.model["layers"], kv_heads = plan.model["kv_heads"];
+  if (layers < 1 || kv_heads < 1 || layers > kMostHeads / kv_heads) {
+    throw std::out_of_range("layers");
+  }
+  plan.context = json.contains("context") ? number(json, "context", 1 << 30) : 0;
+  plan.heads = {layers, kv_heads};
+  for (const Json& entry : json.at("heads")) {
+    const int layer = number(entry, "layer", kMostHeads), head = number(entry, "kv_head", kMostHeads);
+    if (layer >= layers || head >= kv_heads) {
+      throw BadInputError(fmt::format(
+          "key-value head {}.{} is not in a model of {} layers of {} key-value heads", layer, head,
+          layers, kv_heads));
+    }
+    HeadPlan& of_head = plan.heads(layer, head);
+    if (of_head.changes()) {
+      throw BadInputError(fmt::format("key-value head {}.{} stands there twice", layer, head));
+    }
+    of_head = {entry.value("pattern", std::string()), entry.value("normalizer", std::string())};
+    make_intervention(of_head);  // throws what is wrong with it
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string HeadPlan::text() const {
+  if (!changes()) return "full";
+  if (pattern.empty() || normalizer.empty()) return pattern + normalizer;
+  return pattern + " " + normalizer;
+}
+
+AttentionPlan empty_plan(const HeadSource& source) {
+  AttentionPlan plan;
+  plan.model = model_of(source);
+  plan.heads = {source.info().layers, source.info().kv_heads};
+  return plan;
+}
+
+AttentionPlan read_plan(const std::string& path) {
+  constexpr const char* kAdvice = "give a file that headgauge plan wrote (docs/formats.md)";
+  const std::string text = read_text(path);
+  try {
+    const Json json = Json::parse(text);
+    const std::string schema = json.at("schema");
+    if (schema != kPlanSchema) {
+      if (!schema.starts_with("headgauge.plan/")) throw std::out_of_range("schema");
+      throw UnsupportedError(fault(path, kPlanSchema, schema, "use a newer headgauge"));
+    }
+    return plan_of(json);
+  } catch (const nlohmann::json::exception&) {
+    throw BadInputError(fault(path, "a plan", "something else", kAdvice));
+  } catch (const std::out_of_range&) {
+    throw BadInputError(fault(path, "a plan", "something else", kAdvice));
+  } catch (const UsageError& error) {
+    throw BadInputError(fmt::format("{}: {}", path, error.what()));
+  } catch (const BadInputError& error) {
+    throw BadInputError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+void write_plan(const AttentionPlan& plan, const std::string& path) {
+  Json json = {{"schema", kPlanSchema}, {"model", plan.model}};
+  if (plan.context > 0) json["context"] = plan.context;
+  json["heads"] = Json::array();
+  plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
+    if (!of_head.changes()) return;
+    Json entry = {{"layer", layer}, {"kv_head", head}};
+    if (!of_head.pattern.empty()) entry["pattern"] = of_head.pattern;
+    if (!of_head.normalizer.empty()) entry["normalizer"] = of_head.normalizer;
+    json["heads"].push_back(std::move(entry));
+  });
+  for (const auto& [key, value] : plan.measured.items()) json[key] = value;
+  write_atomically(path, json.dump(1) + "\n");
+}
+
+HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource& source,
+                                     const std::string& name) {
+  require_model(plan, source, name);
+  return make_interventions(plan.heads, source.info());
+}
+
+HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const SourceInfo& source) {
+  std::map<std::string, HeadIntervention> made;
+  HeadInterventions interventions(source.layers, source.heads);
+  const int shared = source.heads / source.kv_heads;
+  interventions.each([&](int layer, int head, HeadIntervention& here) {
+    const HeadPlan& of_head = heads(layer, head / shared);
+    if (!of_head.changes()) return;
+    const auto [place, is_new] = made.try_emplace(of_head.text());
+    if (is_new) place->second = make_intervention(of_head);
+    here = place->second;
+  });
+  return interventions;
+}
+
+Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context) {
+  const Index window = source.windows.empty() ? 0 : source.windows[static_cast<std::size_t>(layer)];
+  const Index visible = window > 0 ? std::min(window, context) : context;
+  if (!head.pattern.empty()) {
+    return std::min(visible, make_pattern(head.pattern)->cached_keys(context));
+  }
+  if (head.normalizer.empty()) return visible;
+  const bool mean = make_normalizer(head.normalizer)->softmax_scale({2, 1}) == 0.0;
+  return mean ? 1 : visible;
+}
+
+double cache_share(const PerHead<HeadPlan>& heads, const SourceInfo& source, Index context) {
+  Index kept = 0, all = 0;
+  heads.each([&](int layer, int, const HeadPlan& of_head) {
+    kept += cached_keys(of_head, layer, source, context);
+    all += cached_keys({}, layer, source, context);
+  });
+  return static_cast<double>(kept) / static_cast<double>(all);
+}
+
+std::size_t bytes_of_key(const SourceInfo& source) {
+  const Index values = source.value_dim > 0 ? source.value_dim : source.head_dim;
+  return static_cast<std::size_t>((source.head_dim + values) * source.element_bytes);
+}
+
+}  // namespace headgauge

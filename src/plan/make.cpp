@@ -1,0 +1,433 @@
+// Screening, search, and confirmation, in that order; see plan.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "plan/made.hpp"
+#include "plan/output.hpp"
+#include "plan/rivals.hpp"
+#include "plan/screening.hpp"
+#include "scan/stages.hpp"
+#include "scan/stopwatch.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr double kDefaultMemory = 0.5;
+constexpr int kRounds = 4;           // of exchange()
+constexpr double kSlopes[] = {-0.9, -0.6, -0.3, 0.3, 0.6, 0.9};
+constexpr std::size_t kChecked = 24;  // points of a path that are checked for `allow`
+
+Index common_length(const PlanTexts& texts) {
+  std::set<Index> lengths;
+  for (const HeadSource* source : {&texts.search, &texts.check, &texts.confirm}) {
+    const auto& documents = source->info().documents;
+    if (documents.empty()) {
+      throw UsageError(fault("plan", "documents to search, to check and to confirm", "none of one",
+                             "give more text"));
+    }
+    lengths.insert(documents.begin(), documents.end());
+  }
+  if (lengths.size() == 1 && *lengths.begin() >= 2) return *lengths.begin();
+  throw BadInputError(fault("plan", "documents of the same number of tokens, at least 2",
+                            fmt::format("{} to {} tokens", *lengths.begin(), *lengths.rbegin()),
+                            "cut them to one length"));
+}
+
+void require(bool fits, const char* option, const char* expected, double found) {
+  if (fits) return;
+  throw UsageError(fault(option, expected, fmt::format("{}", found), "correct it"));
+}
+
+// The options with what is absent filled in.
+PlanOptions checked(PlanOptions options) {
+  if (!options.memory && !options.allow && options.objective == PlanObjective::memory) {
+    options.memory = kDefaultMemory;
+  }
+  const auto is_share = [](double share) { return share > 0 && share < 1; };
+  constexpr const char* kShare = "a share of the cache between 0 and 1";
+  if (options.memory) require(is_share(*options.memory), "PlanOptions::memory", kShare,
+                              *options.memory);
+  for (const double share : options.curve) {
+    require(is_share(share), "PlanOptions::curve", kShare, share);
+  }
+  if (options.allow) {
+    require(*options.allow > 0, "PlanOptions::allow", "nats above 0", *options.allow);
+  }
+  if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
+    throw UsageError(fault("PlanOptions::objective", "memory, where a share or a rise is given",
+                           "loss", "leave PlanOptions::memory and ::allow out"));
+  }
+  return options;
+}
+
+std::string share_label(double share) { return fmt::format("{:.4g} %", 100 * share); }
+
+nlohmann::ordered_json identity_of(const PlanTexts& texts) {
+  nlohmann::ordered_json identity;
+  for (const auto& [name, source] :
+       {std::pair<const char*, HeadSource*>{"search", &texts.search},
+        {"check", &texts.check},
+        {"confirm", &texts.confirm}}) {
+    Results described;
+    source->describe(described);
+    identity["config_sha256"] = described.model.value("config_sha256", "");
+    identity["weights_sha256"] = described.model.value("weights_sha256", "");
+    identity[name] = described.text;
+  }
+  return identity;
+}
+
+class PlanMaker {
+ public:
+  PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
+            const std::stop_token& stop)
+      : texts_(texts),
+        options_(checked(options)),
+        progress_(progress, kStages),
+        stop_(stop),
+        context_(common_length(texts)),
+        known_(options_.state, identity_of(texts)),
+        space_(texts.search.info(), context_,
+               candidates_of(options_, shares(), texts.search.info(), context_)),
+        loss_(texts.search, "search", known_, stop),
+        check_(texts.check, "check", known_, stop),
+        search_(space_, loss_, [this](const SearchPoint& at) { tick(at); }) {}
+
+  PlanResults run() {
+    screen();
+    options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
+    confirm();
+    known_.save();
+    return write_plan_results({texts_, options_, space_, screening_, budgets_,
+                               loss_.computed() + check_.computed() + confirmed_,
+                               watch_.seconds()});
+  }
+
+  void save() { known_.save(); }
+
+ private:
+  enum Stage { kScreen, kPaths, kExchange, kConfirm, kStages };
+
+  std::vector<double> shares() const {
+    std::vector<double> shares = options_.curve;
+    if (options_.memory) shares.insert(shares.begin(), *options_.memory);
+    std::vector<double> once;
+    for (const double share : shares) {
+      if (std::ranges::count(once, share) == 0) once.push_back(share);
+    }
+    return once;
+  }
+
+  void tick(const SearchPoint& at) {
+    switch (stage_) {
+      case kScreen:
+        progress_.update("", static_cast<double>(++ticks_), space_.layers());
+        break;
+      case kPaths:
+        progress_.update(share_label(at.share), path_done_ + path_share_ * (1 - at.share), 1);
+        break;
+      default:
+        progress_.update(share_label(at.share), ++ticks_, most_ticks_);
+    }
+  }
+
+  void begin(Stage stage, const char* name, double most_ticks = 1) {
+    stage_ = stage;
+    ticks_ = 0;
+    most_ticks_ = most_ticks;
+    progress_.begin(stage, name);
+    progress_.update("", 0, 1);
+  }
+
+  void screen() {
+    begin(kScreen, "screen");
+    const auto groups = space_.single_heads();
+    std::vector<std::vector<bool>> wanted;
+    if (options_.screen > 0) {
+      wanted = least_changed(output_changes(texts_.search, space_, options_.threads, stop_),
+                             options_.screen);
+    }
+    auto found = search_.alone(groups, wanted);
+    screening_.changes = {space_.layers(), space_.heads()};
+    for (int choice = 1; choice < space_.size(); ++choice) {
+      screening_.candidates.push_back(space_.choice(choice));
+    }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::vector<double>& effects = effects_.emplace_back(1, 0.0);
+      for (int choice = 1; choice < space_.size(); ++choice) {
+        effects.push_back(found[g][choice].empty() ? kUndefined : mean(found[g][choice]));
+      }
+      found[g].erase(found[g].begin());
+      screening_.changes(groups[g].layer, groups[g].heads.front()) = std::move(found[g]);
+    }
+  }
+
+  double checked_change(const Choices& choices) {
+    return mean(check_.change(space_.plan(choices)));
+  }
+
+  // The point of the lowest loss that fits into the share.
+  static const SearchPoint* best_within(const std::vector<SearchPoint>& points, double share) {
+    const SearchPoint* best = nullptr;
+    for (const SearchPoint& point : points) {
+      if (point.share > share + 1e-12) continue;
+      if (best == nullptr || point.change < best->change) best = &point;
+    }
+    return best;
+  }
+
+  void walk_paths(double least, double most) {
+    begin(kPaths, "search");
+    const auto heads = space_.single_heads(), layers = space_.whole_layers();
+    const auto on_path = [&](double done, double part) {
+      path_done_ = done;
+      path_share_ = part;
+    };
+    on_path(0, 0.5);
+    shrunk_ = search_.shrink(space_.same(0), heads, effects_, least);
+    on_path(0.95, -0.45);
+    grown_ = search_.grow(space_.smallest(), heads, effects_, most);
+    on_path(0.95, 0.05);
+    Effects of_layers;
+    for (const auto& found : search_.alone(layers, {})) {
+      std::vector<double>& effects = of_layers.emplace_back(1, 0.0);
+      for (int choice = 1; choice < space_.size(); ++choice) {
+        effects.push_back(mean(found[static_cast<std::size_t>(choice)]));
+      }
+    }
+    by_layer_ = search_.shrink(space_.same(0), layers, of_layers, least);
+  }
+
+  // The number of the choice of sinks and a window that is as large as the share allows.
+  std::optional<int> equal_choice(double share) const {
+    std::optional<int> best;
+    for (int choice = 1; choice < space_.size(); ++choice) {
+      if (space_.choice(choice).pattern.empty()) continue;
+      if (space_.share(space_.same(choice)) > share + 1e-12) continue;
+      if (!best || space_.keys(0, choice) > space_.keys(0, *best)) best = choice;
+    }
+    return best;
+  }
+
+  // Searches on from every start; what loses least on the check is the plan.
+  BudgetResult within(double share) {
+    struct Found {
+      SearchPoint point;
+      const char* start;
+    };
+    std::vector<Found> found;
+    const auto heads = space_.single_heads();
+    if (const auto equal = equal_choice(share)) {
+      found.push_back({search_.point(space_.same(*equal)), "equal windows"});
+      found.push_back({search_.exchange(found.back().point, heads, share, kRounds),
+                       "equal windows, then exchanges"});
+    }
+    if (const SearchPoint* best = best_within(by_layer_, share)) {
+      found.push_back({*best, "layers"});
+    }
+    const SearchPoint *shrunk = best_within(shrunk_, share), *grown = best_within(grown_, share);
+    const bool from_full = grown == nullptr || (shrunk != nullptr && shrunk->change <= grown->change);
+    if (shrunk != nullptr) found.push_back({*shrunk, "full attention"});
+    if (grown != nullptr) found.push_back({*grown, "the smallest windows"});
+    if (const SearchPoint* best = from_full ? shrunk : grown) {
+      found.push_back({search_.exchange(*best, heads, share, kRounds),
+                       from_full ? "full attention, then exchanges"
+                                 : "the smallest windows, then exchanges"});
+    }
+    const Found* best = nullptr;
+    double least = kUndefined;
+    for (const Found& one : found) {
+      const double change = checked_change(one.point.choices);
+      if (best != nullptr && !(change < least)) continue;
+      best = &one;
+      least = change;
+    }
+    if (best == nullptr) {
+      throw UsageError(fault("PlanOptions::memory",
+                             fmt::format("a share of at least {:.4f}, what the smallest of the "
+                                         "candidates keep",
+                                         space_.share(space_.smallest())),
+                             fmt::format("{}", share), "give smaller patterns"));
+    }
+    return made(share_label(share), best->point, best->start);
+  }
+
+  BudgetResult made(std::string label, const SearchPoint& point, std::string start) {
+    BudgetResult result;
+    result.label = std::move(label);
+    result.plan = space_.plan(point.choices);
+    result.share = point.share;
+    result.start = std::move(start);
+    result.search_change = point.change;
+    result.check_change = checked_change(point.choices);
+    return result;
+  }
+
+  void fit_into_memory() {
+    const std::vector<double> all = shares();
+    const double least = all.empty() ? 0.02 : *std::ranges::min_element(all);
+    const double most = all.empty() ? 1 : *std::ranges::max_element(all);
+    walk_paths(options_.allow ? std::min(least, 0.02) : least, options_.allow ? 1 : most);
+    begin(kExchange, "exchange", static_cast<double>(all.size() * 2 * kRounds));
+    for (const double share : all) budgets_.push_back(within(share));
+    if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
+  }
+
+  // The smallest share at which the loss is shown on the check to rise by less than `rise`: one by
+  // one from the smallest, at most kChecked of the points at which no smaller one loses less.
+  BudgetResult within_rise(double rise) {
+    std::vector<SearchPoint> all = shrunk_;
+    all.insert(all.end(), grown_.begin(), grown_.end());
+    all.insert(all.end(), by_layer_.begin(), by_layer_.end());
+    std::ranges::stable_sort(all, {}, &SearchPoint::share);
+    std::vector<SearchPoint> front;
+    for (SearchPoint& point : all) {
+      if (point.change >= rise) continue;
+      if (front.empty() || point.change < front.back().change) front.push_back(std::move(point));
+    }
+    const std::size_t step = (front.size() + kChecked - 1) / kChecked;
+    for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
+      const ByDocument change = check_.change(space_.plan(front[i].choices));
+      if (!(t_test(change, rise, Tail::below).p <= 0.05)) continue;
+      return made(fmt::format("rise of {:g}", rise), front[i], "a path");
+    }
+    return made(fmt::format("rise of {:g}", rise), search_.point(space_.same(0)),
+                "nothing smaller was shown to stay below");
+  }
+
+  // Down the path of the lowest loss as far as the check follows.
+  void lower_the_loss() {
+    begin(kPaths, "search", static_cast<double>(space_.layers() * space_.heads()));
+    stage_ = kExchange;  // progress by moves
+    const auto path = search_.lower(space_.same(0), space_.single_heads(), effects_);
+    const SearchPoint* best = &path.front();
+    double least = 0;
+    for (const SearchPoint& point : path) {
+      const double change = checked_change(point.choices);
+      if (!(change < least)) continue;
+      best = &point;
+      least = change;
+    }
+    budgets_.push_back(made("lowest loss", *best, "full attention"));
+  }
+
+  void confirm() {
+    const int methods = kMethods - 1;
+    begin(kConfirm, "confirm",
+          static_cast<double>(budgets_.size()) * (methods + options_.random_plans));
+    const ConvergeBudgets converged(texts_.search, context_, options_.seed, options_.threads,
+                                    nullptr, stop_);
+    JointLoss confirm(texts_.confirm, "confirm", known_, stop_);
+    for (BudgetResult& budget : budgets_) {
+      budget.methods.resize(kMethods);
+      const auto of = [&](Method method) -> MethodResult& {
+        return budget.methods[static_cast<std::size_t>(method)];
+      };
+      const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
+        progress_.update(method_text(method), ++ticks_, most_ticks_);
+        if (plan.empty()) return;
+        of(method) = {plan, cache_share(plan, space_.source(), context_), confirm.change(plan)};
+      };
+      const double share = budget.share;
+      try_plan(Method::plan, budget.plan);
+      try_plan(Method::windows, equal_windows(space_, share, false));
+      try_plan(Method::sinks, equal_windows(space_, share, true));
+      try_plan(Method::pyramid, best_pyramid(share));
+      if (const SearchPoint* layers = best_within(by_layer_, share)) {
+        try_plan(Method::layers, space_.plan(layers->choices));
+      }
+      try_plan(Method::converge, converged.plan(space_, share));
+      try_plan(Method::heaviest_keys, heaviest_keys(space_, share));
+      deal(budget, confirm);
+    }
+    confirmed_ = confirm.computed();
+  }
+
+  void deal(BudgetResult& budget, JointLoss& confirm) {
+    ByDocument sum(confirm.original().size());
+    for (int draw = 0; draw < options_.random_plans; ++draw) {
+      const auto plan = dealt(budget.plan, options_.seed, static_cast<std::uint32_t>(draw));
+      progress_.update("random", ++ticks_, most_ticks_);
+      budget.draws.push_back(confirm.change(plan));
+      for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += budget.draws.back()[d];
+    }
+    if (budget.draws.empty()) return;
+    for (double& value : sum) value /= options_.random_plans;
+    budget.methods[static_cast<std::size_t>(Method::random)] = {{}, budget.share, std::move(sum)};
+  }
+
+  PerHead<HeadPlan> best_pyramid(double share) {
+    PerHead<HeadPlan> best;
+    double least = kUndefined;
+    for (const double slope : kSlopes) {
+      auto plan = pyramid(space_, share, slope);
+      const double change = mean(loss_.change(plan));
+      if (!best.empty() && !(change < least)) continue;
+      best = std::move(plan);
+      least = change;
+    }
+    return best;
+  }
+
+  Stopwatch watch_;
+  const PlanTexts& texts_;
+  PlanOptions options_;
+  StageProgress progress_;
+  std::stop_token stop_;
+  Index context_;
+  Evaluations known_;
+  PlanSpace space_;
+  JointLoss loss_;   // on the texts of the search
+  JointLoss check_;  // and on those of the check
+  PlanSearch search_;
+  Stage stage_ = kScreen;
+  double ticks_ = 0, most_ticks_ = 1, path_done_ = 0, path_share_ = 0;
+  Screening screening_;
+  Effects effects_;  // of single heads, from the screening
+  std::vector<SearchPoint> shrunk_, grown_, by_layer_;
+  std::vector<BudgetResult> budgets_;
+  int confirmed_ = 0;
+};
+
+}  // namespace
+
+const char* method_text(Method method) {
+  switch (method) {
+    case Method::plan:
+      return "plan";
+    case Method::windows:
+      return "equal windows";
+    case Method::sinks:
+      return "equal windows, sinks";
+    case Method::pyramid:
+      return "pyramid";
+    case Method::layers:
+      return "by layer";
+    case Method::converge:
+      return "converge budgets";
+    case Method::random:
+      return "random heads";
+    case Method::heaviest_keys:
+      return "heaviest keys";
+  }
+  return "";
+}
+
+PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
+                      std::stop_token stop) {
+  try {
+    return PlanMaker(texts, options, progress, stop).run();
+  } catch (const Stopped&) {
+    PlanResults stopped;
+    stopped.results.command = Command::plan;
+    stopped.results.partial = true;
+    return stopped;
+  }
+}
+
+}  // namespace headgauge

@@ -1,0 +1,73 @@
+// The options of make_plan(), declared once.
+#include "headgauge/plan.hpp"
+
+namespace headgauge {
+
+std::vector<Option> options_of(PlanOptions& o) {
+  return {
+      {.member = "PlanOptions::objective",
+       .value = choice(o.objective, {"memory", "loss"}),
+       .form = "memory|loss",
+       .group = option_group::searched,
+       .help = "What is searched for: the lowest loss at a share of the key-value cache (the "
+               "default), or the lowest loss whatever the cache"},
+      {.member = "PlanOptions::memory",
+       .value = &o.memory,
+       .form = "SHARE",
+       .group = option_group::searched,
+       .help = "Keep at most this share of the key-value cache (default 0.5, unless --allow is "
+               "given)",
+       .below = 1,
+       .none = "none"},
+      {.member = "PlanOptions::allow",
+       .value = &o.allow,
+       .form = "NATS",
+       .group = option_group::searched,
+       .help = "Keep as little of the cache as possible while the loss is shown to rise by less "
+               "than this",
+       .none = "none"},
+      {.member = "PlanOptions::curve",
+       .value = &o.curve,
+       .form = "SHARE,SHARE...",
+       .group = option_group::searched,
+       .help = "Make plans for these shares of the cache too, for the curve of loss against cache "
+               "(default {})",
+       .below = 1},
+      {.member = "PlanOptions::patterns",
+       .value = &o.patterns,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::searched,
+       .help = "What a head may get in place of full attention (default: 4 sinks and a recent "
+               "window, of 1/64 to 3/4 of the context)",
+       .details = "See [patterns.md](patterns.md). Patterns that may look at any key again, such "
+                  "as `topk`, keep the whole cache",
+       .none = "windows",
+       .named = "pattern"},
+      {.member = "PlanOptions::normalizers",
+       .value = &o.normalizers,
+       .form = "NAME[:KEY=VALUE],...",
+       .group = option_group::searched,
+       .help = "And which normalizers (default: uniform, whose cache is a running mean; for "
+               "--objective loss temperatures too)",
+       .none = "uniform"},
+      {.member = "PlanOptions::screen",
+       .value = &o.screen,
+       .form = "N|all",
+       .group = option_group::searched,
+       .help = "Measure the loss of only the first N heads under a candidate one by one, those "
+               "whose output it changes least (default {})",
+       .details = "The search begins with those. For models in which all would take too long",
+       .least = 0,
+       .none = "all"},
+      {.member = "PlanOptions::random_plans",
+       .value = &o.random_plans,
+       .form = "N",
+       .group = option_group::searched,
+       .help = "Deal the plan to other heads at random so many times (default {})",
+       .least = 0,
+       .most = 10000},
+      threads_option("PlanOptions", o.threads),
+      seed_option("PlanOptions", o.seed)};
+}
+
+}  // namespace headgauge

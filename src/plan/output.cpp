@@ -1,0 +1,264 @@
+#include "plan/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "heads/tool.hpp"
+#include "results/declared.hpp"
+#include "results/mean_of.hpp"
+#include "statistics/false_discoveries.hpp"
+#include "statistics/student.hpp"
+
+namespace headgauge {
+namespace {
+
+Estimate estimate_of(const ByDocument& values) {
+  const TTest test = t_test(values);
+  return {mean(values), test.standard_error, std::ssize(values), test.degrees_of_freedom};
+}
+
+ByDocument difference(ByDocument of, const ByDocument& from) {
+  for (std::size_t d = 0; d < of.size(); ++d) of[d] -= from[d];
+  return of;
+}
+
+std::vector<double> counted(Index count) {
+  std::vector<double> labels(static_cast<std::size_t>(count));
+  std::iota(labels.begin(), labels.end(), 0.0);
+  return labels;
+}
+
+class PlanWriter {
+ public:
+  explicit PlanWriter(const PlanRun& run)
+      : run_(run),
+        info_(run.texts.search.info()),
+        shared_(info_.heads / info_.kv_heads),
+        documents_(std::ssize(run.texts.confirm.info().documents)) {}
+
+  PlanResults write() {
+    describe();
+    set_coords();
+    write_screening();
+    write_budgets();
+    write_methods();
+    write_draws();
+    add_notices();
+    PlanResults made;
+    for (std::size_t b = 0; b < run_.budgets.size(); ++b) made.plans.push_back(made_plan(b));
+    made.results = std::move(results_);
+    return made;
+  }
+
+ private:
+  void describe() {
+    results_.command = Command::plan;
+    const int threads = run_.options.threads;
+    results_.tool = describe_tool(
+        threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
+    results_.model = empty_plan(run_.texts.search).model;
+    run_.texts.confirm.describe(results_);
+    PlanOptions options = run_.options;
+    write_settings(options_of(options), results_.settings);
+    results_.settings["select_text"] = text_of(run_.texts.search);
+    results_.settings["check_text"] = text_of(run_.texts.check);
+    results_.layers_done = info_.layers;
+    results_.timings = {{"total_s", run_.seconds}, {"losses", run_.computed}};
+  }
+
+  static nlohmann::ordered_json text_of(const HeadSource& source) {
+    Results described;
+    source.describe(described);
+    return described.text;
+  }
+
+  void set_coords() {
+    results_.set_coord("layer", counted(info_.layers));
+    results_.set_coord("head", counted(info_.heads));
+    results_.set_coord("length", std::vector<double>{static_cast<double>(run_.space.context())});
+    std::vector<std::string> candidates, budgets, methods;
+    for (const HeadPlan& candidate : run_.screening.candidates) {
+      candidates.push_back(candidate.text());
+    }
+    for (const BudgetResult& budget : run_.budgets) budgets.push_back(budget.label);
+    for (int m = 0; m < kMethods; ++m) methods.emplace_back(method_text(static_cast<Method>(m)));
+    results_.set_coord("candidate", candidates);
+    results_.set_coord("budget", budgets);
+    results_.set_coord("method", methods);
+    results_.set_coord("document", counted(documents_));
+    const Index draws = std::ssize(run_.budgets.front().draws);
+    if (draws > 0) results_.set_coord("draw", counted(draws));
+  }
+
+  // visit(query head, its key-value head)
+  template <class Visit>
+  void each_query_head(const Visit& visit) const {
+    for (int head = 0; head < info_.heads; ++head) visit(head, head / shared_);
+  }
+
+  void write_screening() {
+    LabelledArray& change = add_declared(results_, "screened_loss_change").with_standard_errors();
+    change.with_rows();
+    LabelledArray& adjusted = add_declared(results_, "screened_loss_change_p");
+    std::vector<double> p;
+    run_.screening.changes.each([&](int, int, const std::vector<ByDocument>& by_candidate) {
+      for (const ByDocument& changes : by_candidate) {
+        p.push_back(changes.empty() ? kUndefined : t_test(changes).p);
+      }
+    });
+    p = adjusted_p_values(p);
+    std::size_t next = 0;
+    run_.screening.changes.each(
+        [&](int layer, int kv_head, const std::vector<ByDocument>& by_candidate) {
+          for (Index c = 0; c < std::ssize(by_candidate); ++c, ++next) {
+            const ByDocument& changes = by_candidate[static_cast<std::size_t>(c)];
+            if (changes.empty()) continue;
+            each_query_head([&](int head, int its_kv_head) {
+              if (its_kv_head != kv_head) return;
+              change.set({layer, head, c}, estimate_of(changes));
+              adjusted({layer, head, c}) = p[next];
+            });
+          }
+        });
+  }
+
+  void write_budgets() {
+    LabelledArray& kept = add_declared(results_, "kept_keys");
+    LabelledArray& bytes = add_declared(results_, "kept_bytes_by_layer");
+    LabelledArray& searched = add_declared(results_, "searched_loss_change");
+    LabelledArray& checked = add_declared(results_, "checked_loss_change");
+    const auto key_bytes = static_cast<double>(bytes_of_key(info_));
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
+      searched({b}) = budget.search_change;
+      checked({b}) = budget.check_change;
+      for (int layer = 0; layer < info_.layers; ++layer) {
+        double in_layer = 0;
+        each_query_head([&](int head, int kv_head) {
+          const auto keys = static_cast<double>(
+              cached_keys(budget.plan(layer, kv_head), layer, info_, run_.space.context()));
+          kept({layer, head, b}) = keys;
+          if (head % shared_ == 0) in_layer += keys * key_bytes;
+        });
+        bytes({layer, b}) = in_layer;
+      }
+      results_.settings["starts"][budget.label] = budget.start;
+    }
+  }
+
+  void write_methods() {
+    LabelledArray& share = add_declared(results_, "planned_cache_share");
+    LabelledArray& change = add_declared(results_, "planned_loss_change").with_standard_errors();
+    change.with_rows();
+    LabelledArray& low = add_declared(results_, "planned_loss_change_low");
+    LabelledArray& high = add_declared(results_, "planned_loss_change_high");
+    LabelledArray& by_document = add_declared(results_, "planned_loss_change_by_document");
+    LabelledArray& ahead = add_declared(results_, "plan_difference").with_standard_errors();
+    ahead.with_rows();
+    LabelledArray& ahead_low = add_declared(results_, "plan_difference_low");
+    LabelledArray& ahead_high = add_declared(results_, "plan_difference_high");
+    LabelledArray& adjusted = add_declared(results_, "plan_difference_p");
+    std::vector<double> p;
+    std::vector<std::vector<Index>> cells;
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      const auto& methods = run_.budgets[static_cast<std::size_t>(b)].methods;
+      const ByDocument& of_plan = methods.front().change;
+      for (Index m = 0; m < kMethods; ++m) {
+        const MethodResult& method = methods[static_cast<std::size_t>(m)];
+        if (method.change.empty()) continue;
+        share({m, b}) = method.share;
+        const Estimate estimate = estimate_of(method.change);
+        change.set({m, b}, estimate);
+        put_interval(estimate, {m, b}, low, high);
+        for (Index d = 0; d < documents_; ++d) {
+          by_document({m, b, d}) = method.change[static_cast<std::size_t>(d)];
+        }
+        if (m == 0) continue;
+        const Estimate gain = estimate_of(difference(of_plan, method.change));
+        ahead.set({m, b}, gain);
+        put_interval(gain, {m, b}, ahead_low, ahead_high);
+        p.push_back(t_test(mean_of(gain)).p);
+        cells.push_back({m, b});
+      }
+    }
+    p = adjusted_p_values(p);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      adjusted.values[static_cast<std::size_t>(adjusted.offset(cells[i]))] = p[i];
+    }
+  }
+
+  static void put_interval(const Estimate& estimate, std::initializer_list<Index> cell,
+                           LabelledArray& low, LabelledArray& high) {
+    const Interval interval = t_interval(mean_of(estimate));
+    low(cell) = interval.low;
+    high(cell) = interval.high;
+  }
+
+  // How many dealings of the same entries lose no more: a test by permutations.
+  void write_draws() {
+    if (results_.coord("draw") == nullptr) return;
+    LabelledArray& change = add_declared(results_, "random_loss_change").with_standard_errors();
+    LabelledArray& rank = add_declared(results_, "random_plans_p");
+    for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
+      const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
+      const double own = mean(budget.methods.front().change);
+      Index as_low = 0;
+      for (Index draw = 0; draw < std::ssize(budget.draws); ++draw) {
+        const ByDocument& dealt = budget.draws[static_cast<std::size_t>(draw)];
+        change.set({b, draw}, estimate_of(dealt));
+        if (mean(dealt) <= own) ++as_low;
+      }
+      rank({b}) = static_cast<double>(1 + as_low) / static_cast<double>(1 + budget.draws.size());
+    }
+  }
+
+  void add_notices() {
+    results_.notices = info_.notices;
+    if (documents_ < 4) {
+      results_.notices.push_back(fmt::format(
+          "the texts of --confirm give {} {}: intervals over so few are wide; give more text",
+          documents_, documents_ == 1 ? "document, of which nothing is confirmed" : "documents"));
+    }
+  }
+
+  MadePlan made_plan(std::size_t b) const {
+    const BudgetResult& budget = run_.budgets[b];
+    MadePlan made{budget.label, empty_plan(run_.texts.search)};
+    made.plan.context = run_.space.context();
+    made.plan.heads = budget.plan;
+    const auto place = static_cast<Index>(b);
+    nlohmann::ordered_json measured;
+    measured["cache_share"] = budget.share;
+    const auto put = [&](const char* key, double value) {
+      if (!std::isnan(value)) measured[key] = value;
+    };
+    const LabelledArray& change = results_.require_metric("planned_loss_change");
+    const Estimate estimate = change.at({0, place});
+    put("loss_change", estimate.value);
+    put("standard_error", estimate.standard_error);
+    put("low", results_.at("planned_loss_change_low", {0, place}));
+    put("high", results_.at("planned_loss_change_high", {0, place}));
+    measured["documents"] = documents_;
+    made.plan.measured["measured"] = measured;
+    made.plan.measured["select"] = results_.settings["select_text"];
+    made.plan.measured["check"] = results_.settings["check_text"];
+    made.plan.measured["confirm"] = results_.text;
+    return made;
+  }
+
+  const PlanRun& run_;
+  const SourceInfo& info_;
+  int shared_;
+  Index documents_;
+  Results results_;
+};
+
+}  // namespace
+
+PlanResults write_plan_results(const PlanRun& run) { return PlanWriter(run).write(); }
+
+}  // namespace headgauge

@@ -1,0 +1,40 @@
+// Plans of the same size that take no search: what a plan must beat.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headgauge/converge.hpp"
+#include "plan/space.hpp"
+
+namespace headgauge {
+
+// The same window on every head, as many keys as the share of the context allows: the last ones
+// alone, or behind 4 sinks (StreamingLLM; Xiao et al. 2023).
+PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share, bool sinks);
+
+// Budgets that fall, or rise where `slope` is negative, evenly from layer to layer about the mean
+// (PyramidKV; Cai et al. 2024): from (1 + slope) to (1 - slope) times it, with 4 sinks.
+PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope);
+
+// The heaviest keys of every query, as many as the share allows: an oracle, since a decoder would
+// have to hold all keys to find them.
+PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share);
+
+// The entries of a plan dealt to other heads at random, draw by draw.
+PerHead<HeadPlan> dealt(const PerHead<HeadPlan>& plan, std::uint64_t seed, std::uint32_t draw);
+
+// The recent keys that converge() says each key-value head needs, by one tolerance for all heads.
+class ConvergeBudgets {
+ public:
+  // Undefined where the source gives no budgets.
+  ConvergeBudgets(HeadSource& source, Index context, std::uint64_t seed, int threads,
+                  Progress* progress, std::stop_token stop);
+  // The largest budgets that fit into the share; empty where even the smallest do not.
+  PerHead<HeadPlan> plan(const PlanSpace& space, double share) const;
+
+ private:
+  std::vector<PerHead<Index>> keys_;  // by tolerance, ascending
+};
+
+}  // namespace headgauge

@@ -1,0 +1,136 @@
+#include "plan/space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
+#include "scan/specs.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kSinks = 4;
+constexpr Index kFewestKeys = 16;
+
+// Of the default candidates.
+std::vector<Index> default_sizes(const std::vector<double>& shares, Index context) {
+  std::vector<Index> sizes;
+  for (const double share : shares) {
+    sizes.push_back(static_cast<Index>(std::floor(share * static_cast<double>(context) + 1e-9)));
+  }
+  for (Index part = 8; part <= 64; part *= 2) sizes.push_back(context / part);
+  std::erase_if(sizes, [&](Index size) { return size < kFewestKeys || size >= context; });
+  std::ranges::sort(sizes, std::greater());
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  return sizes;
+}
+
+}  // namespace
+
+std::string sinks_and_window(Index keys) {
+  const Index sinks = std::min(kSinks, keys - 1);
+  return sinks > 0 ? fmt::format("sinks:sinks={},window={}", sinks, keys - sinks)
+                   : fmt::format("window:size={}", keys);
+}
+
+std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vector<double>& shares,
+                                    const SourceInfo& source, Index context) {
+  std::vector<HeadPlan> candidates;
+  const auto add = [&](HeadPlan candidate) {
+    if (std::ranges::count(candidates, candidate) == 0) candidates.push_back(std::move(candidate));
+  };
+  for (const std::string& pattern : split_specs(options.patterns)) {
+    make_pattern(pattern, "PlanOptions::patterns");  // throws what is wrong with it
+    add({pattern, ""});
+  }
+  if (options.patterns.empty()) {
+    for (const Index size : default_sizes(shares, context)) add({sinks_and_window(size), ""});
+  }
+  std::ranges::stable_sort(candidates, std::greater(), [&](const HeadPlan& candidate) {
+    return cached_keys(candidate, 0, source, context);
+  });
+  std::vector<std::string> normalizers = split_specs(options.normalizers);
+  if (normalizers.empty()) {
+    normalizers = {"uniform"};
+    if (options.objective == PlanObjective::loss) {
+      normalizers.insert(normalizers.begin(),
+                         {"softmax:t=0.8", "softmax:t=0.9", "softmax:t=1.1", "softmax:t=1.25"});
+    }
+  }
+  for (const std::string& normalizer : normalizers) {
+    make_normalizer(normalizer, "PlanOptions::normalizers");
+    add({"", normalizer});
+  }
+  return candidates;
+}
+
+PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<HeadPlan>& choices)
+    : source_(source), context_(context), choices_{HeadPlan{}} {
+  choices_.insert(choices_.end(), choices.begin(), choices.end());
+  for (int layer = 0; layer < layers(); ++layer) {
+    std::vector<Index>& of_layer = keys_.emplace_back();
+    for (const HeadPlan& choice : choices_) {
+      of_layer.push_back(cached_keys(choice, layer, source_, context_));
+    }
+    all_keys_ += static_cast<double>(of_layer.front() * heads());
+  }
+}
+
+Choices PlanSpace::smallest() const {
+  Choices choices(layers(), heads());
+  choices.each([&](int layer, int, int& choice) {
+    choice = static_cast<int>(std::ranges::min_element(keys_[layer]) - keys_[layer].begin());
+  });
+  return choices;
+}
+
+PerHead<HeadPlan> PlanSpace::plan(const Choices& choices) const {
+  PerHead<HeadPlan> plan(layers(), heads());
+  plan.each([&](int layer, int head, HeadPlan& here) { here = choice(choices(layer, head)); });
+  return plan;
+}
+
+double PlanSpace::share(const Choices& choices) const {
+  double kept = 0;
+  choices.each([&](int layer, int, int choice) {
+    kept += static_cast<double>(keys(layer, choice));
+  });
+  return kept / all_keys_;
+}
+
+double PlanSpace::share_change(const Choices& from, const HeadGroup& group, int choice) const {
+  Index change = 0;
+  for (const int head : group.heads) {
+    change += keys(group.layer, choice) - keys(group.layer, from(group.layer, head));
+  }
+  return static_cast<double>(change) / all_keys_;
+}
+
+std::vector<HeadGroup> PlanSpace::single_heads() const {
+  std::vector<HeadGroup> groups;
+  for (int layer = 0; layer < layers(); ++layer) {
+    for (int head = 0; head < heads(); ++head) groups.push_back({layer, {head}});
+  }
+  return groups;
+}
+
+std::vector<HeadGroup> PlanSpace::whole_layers() const {
+  std::vector<int> all(static_cast<std::size_t>(heads()));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<HeadGroup> groups;
+  for (int layer = 0; layer < layers(); ++layer) groups.push_back({layer, all});
+  return groups;
+}
+
+Choices moved(Choices from, const HeadGroup& group, int choice) {
+  for (const int head : group.heads) from(group.layer, head) = choice;
+  return from;
+}
+
+}  // namespace headgauge

@@ -1,0 +1,150 @@
+// What make_plan() found, in sentences.
+#include <algorithm>
+#include <optional>
+
+#include "headgauge/cells.hpp"
+#include "headgauge/plan.hpp"
+#include "plan/made.hpp"
+#include "results/summary_line.hpp"
+
+namespace headgauge {
+namespace {
+
+using summary::Line;
+using summary::MaybeLine;
+
+constexpr double kLevel = 0.05;
+
+class Sentences {
+ public:
+  explicit Sentences(const Results& results)
+      : results_(results),
+        budgets_(results.coord_names("budget")),
+        methods_(results.coord_names("method")) {}
+
+  std::vector<SummaryLine> all() const {
+    std::vector<SummaryLine> lines;
+    for (const MaybeLine& line : {act(), rivals(0), dealt(0), others(), screened()}) {
+      if (line) lines.push_back(*line);
+    }
+    return lines;
+  }
+
+ private:
+  std::optional<MetricCell> cell(const char* metric, Index method, Index budget) const {
+    return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
+  }
+
+  void add_change(Line& line, Index budget) const {
+    line.number(*cell("planned_loss_change", 0, budget)).say(" nats");
+    const auto low = cell("planned_loss_change_low", 0, budget);
+    const auto high = cell("planned_loss_change_high", 0, budget);
+    if (low && high) line.say(" (95 %: ").number(*low).say(" to ").number(*high).say(")");
+  }
+
+  // What the plan of the objective does where it was confirmed, and whether that was asked for.
+  MaybeLine act() const {
+    const auto share = cell("planned_cache_share", 0, 0);
+    if (!share) return std::nullopt;
+    const auto low = cell("planned_loss_change_low", 0, 0);
+    const auto high = cell("planned_loss_change_high", 0, 0);
+    Line line;
+    line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
+    line.say(" % of the key-value cache and changes the loss by ");
+    add_change(line, 0);
+    line.say(" on text that had no part in making it: ");
+    if (!low || !high) return line.say("one document shows nothing of others.").done();
+    const auto& allow = results_.settings["allow"];
+    if (high->value < 0) {
+      line.say("the loss is shown to fall");
+    } else if (low->value > 0) {
+      line.say("the loss is shown to rise");
+    } else {
+      line.say("no change is shown");
+    }
+    if (budgets_[0].starts_with("rise") && allow.is_number()) {
+      const bool met = high->value <= allow.get<double>();
+      line.say(met ? ", and by less than was allowed" : ", and not shown to stay below the rise "
+                                                        "that was allowed: do not use it");
+    }
+    if (budgets_[0] == "lowest loss" && high->value >= 0) line.say(": keep the model as it is");
+    return line.say(".").done();
+  }
+
+  MaybeLine rivals(Index budget) const {
+    std::vector<std::string> better, worse, open;
+    for (Index m = 1; m < std::ssize(methods_); ++m) {
+      const auto p = cell("plan_difference_p", m, budget);
+      const auto difference = cell("plan_difference", m, budget);
+      if (!p || !difference) continue;
+      const std::string name(methods_[static_cast<std::size_t>(m)]);
+      (p->value > kLevel ? open : difference->value < 0 ? better : worse).push_back(name);
+    }
+    if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
+    Line line;
+    line.say("At the same size its loss is ");
+    bool some = false;
+    const auto add = [&](const char* what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      line.say(some ? "; " : "").say(what);
+      for (std::size_t i = 0; i < names.size(); ++i) line.say(i > 0 ? "; " : "").say(names[i]);
+      some = true;
+    };
+    add("shown to be lower than under: ", better);
+    add("shown to be higher than under: ", worse);
+    add("not shown to differ from: ", open);
+    return line.say(".").done();
+  }
+
+  MaybeLine dealt(Index budget) const {
+    const auto p = find_cell(results_, "random_plans_p", {{"budget", budget}});
+    if (!p) return std::nullopt;
+    Line line;
+    line.say("Dealt to other heads at random, the same entries lose no more with p = ").number(*p);
+    line.say(p->value <= kLevel ? ": it matters which head got what."
+                                : ": it is not shown to matter which head got what.");
+    return line.done();
+  }
+
+  MaybeLine others() const {
+    if (budgets_.size() < 2) return std::nullopt;
+    Line line;
+    line.say("The other plans change the loss by ");
+    for (Index b = 1; b < std::ssize(budgets_); ++b) {
+      if (!cell("planned_loss_change", 0, b)) return std::nullopt;
+      if (b > 1) line.say(", ");
+      add_change(line, b);
+      line.say(" at ").number(*cell("planned_cache_share", 0, b), 100).say(" %");
+    }
+    return line.say(".").done();
+  }
+
+  MaybeLine screened() const {
+    const LabelledArray* p = results_.metric("screened_loss_change_p");
+    const LabelledArray* change = results_.metric("screened_loss_change");
+    if (p == nullptr || change == nullptr) return std::nullopt;
+    double tried = 0, falls = 0, rises = 0;
+    for (std::size_t i = 0; i < p->values.size(); ++i) {
+      if (std::isnan(p->values[i])) continue;
+      ++tried;
+      if (p->values[i] <= kLevel) ++(change->values[i] < 0 ? falls : rises);
+    }
+    if (tried == 0) return std::nullopt;
+    Line line;
+    line.say("Of ").derived(tried).say(" heads under candidates, one at a time, the loss is shown ");
+    line.say("to fall in ").derived(falls).say(" and to rise in ").derived(rises);
+    return line.say(" (false discovery rate 5 %).").done();
+  }
+
+  const Results& results_;
+  std::span<const std::string> budgets_, methods_;
+};
+
+}  // namespace
+
+std::vector<SummaryLine> summarize_plan(const Results& results) {
+  if (results.metric("planned_loss_change") == nullptr) return {};
+  return Sentences(results).all();
+}
+
+}  // namespace headgauge

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include "plan/space.hpp"
+
+namespace headgauge {
+namespace {
+
+SourceInfo small_source() {
+  SourceInfo source;
+  source.layers = 2;
+  source.heads = 4;
+  source.kv_heads = 2;
+  source.head_dim = 8;
+  source.windows = {0, 32};
+  return source;
+}
+
+TEST(PlanSpace, CountsTheKeysOfEveryLayer) {
+  const PlanSpace space(small_source(), 128,
+                        {{"sinks:sinks=4,window=60", ""}, {"topk:k=8", ""}, {"", "uniform"}});
+  EXPECT_EQ(space.keys(0, 0), 128);
+  EXPECT_EQ(space.keys(1, 0), 32);  // the layer's own window
+  EXPECT_EQ(space.keys(0, 1), 64);
+  EXPECT_EQ(space.keys(1, 1), 32);
+  EXPECT_EQ(space.keys(0, 2), 128);  // an oracle holds all
+  EXPECT_EQ(space.keys(0, 3), 1);
+  EXPECT_EQ(space.share(space.same(0)), 1);
+  EXPECT_EQ(space.share(moved(space.same(0), {0, {1}}, 1)), (64 + 128 + 64) / 320.0);
+  EXPECT_EQ(space.smallest()(0, 0), 3);
+}
+
+TEST(PlanSpace, DefaultCandidatesFitTheSharesAndTheContext) {
+  const auto candidates = candidates_of({}, {0.75, 0.5}, small_source(), 256);
+  std::vector<std::string> texts;
+  for (const HeadPlan& candidate : candidates) texts.push_back(candidate.text());
+  EXPECT_EQ(texts, (std::vector<std::string>{"sinks:sinks=4,window=188", "sinks:sinks=4,window=124",
+                                             "sinks:sinks=4,window=28", "sinks:sinks=4,window=12",
+                                             "uniform"}));
+}
+
+}  // namespace
+}  // namespace headgauge
