@@ -70,18 +70,19 @@ def critical_n_paper(distance: Array, context: Array, level: float) -> Critical:
     return best
 
 
-def words(seed: int, domain: int, a: int, b: int, blocks: int) -> Array:
-    """The 4 * blocks words of a stream."""
-    i = np.arange(blocks, dtype=np.uint64)
-    rest = (np.full(blocks, value, dtype=np.uint64) for value in (a, b, domain))
-    parts = philox4x32((i, *rest), (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))  # type: ignore[arg-type]
-    return np.stack(parts, axis=-1).reshape(-1)
+def words(seed: int, domain: int, a: int, streams: int, blocks: int) -> Array:
+    """The 4 * blocks words of each of the streams b = 0, 1, ..."""
+    b, i = np.indices((streams, blocks), dtype=np.uint64)
+    counter = i, np.full_like(i, a), b, np.full_like(i, domain)
+    parts = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
+    return np.stack(parts, axis=-1).reshape(streams, -1)
 
 
-def signs(seed: int, stream: int, flip: int, units: int) -> Array:
-    drawn = words(seed, SIGN_FLIPS, stream, flip, (units + 127) // 128)
-    bits = (drawn[:, None] >> np.arange(32, dtype=np.uint64)) & np.uint64(1)
-    return np.asarray(np.where(bits.reshape(-1)[:units] == 1, -1.0, 1.0))
+def signs(seed: int, stream: int, flips: int, units: int) -> Array:
+    """(flips, units)"""
+    drawn = words(seed, SIGN_FLIPS, stream, flips, (units + 127) // 128)
+    bits = (drawn[:, :, None] >> np.arange(32, dtype=np.uint64)) & np.uint64(1)
+    return np.asarray(np.where(bits.reshape(flips, -1)[:, :units] == 1, -1.0, 1.0))
 
 
 def signed_ranks(values: Array) -> Array:
@@ -102,26 +103,27 @@ def sign_flip_p(above: Array, seed: int, stream: int) -> Array:
     norm = np.sqrt((x * x).sum(axis=0))
     scaled = x / np.where(norm > 0, norm, 1.0)
     found = scaled.sum(axis=0)
-    reached = np.ones(x.shape[1])
-    for flip in range(FLIPS):
-        drawn = signs(seed, stream, flip, len(x)) @ scaled
-        reached += drawn.max() >= found - 1e-9
+    largest = (signs(seed, stream, FLIPS, len(x)) @ scaled).max(axis=1)
+    reached = 1 + (largest[:, None] >= found - 1e-9).sum(axis=0)
     p = np.where(norm > 0, reached / (FLIPS + 1), 1.0)
     return np.asarray(np.where((~np.isnan(above)).sum(axis=0) >= 2, p, np.nan))
 
 
-def upper_tail(t: float, freedom: float) -> float:
+def upper_tail(t: Array, freedom: Array) -> Array:
     half = p_of_t(t, freedom) / 2
-    return half if t > 0 else 1 - half
+    return np.where(t > 0, half, 1 - half)
 
 
-def equality_p(value: float, error: float, freedom: float) -> float:
-    """The larger p of two one-sided t tests of a log ratio against the edges."""
-    if math.isnan(error) or math.isnan(value):
-        return math.nan
-    if error == 0:
-        return 0.0 if abs(value) < EDGE else 1.0
-    return max(upper_tail((value + EDGE) / error, freedom), upper_tail((EDGE - value) / error, freedom))
+def equality_p(value: Array, error: Array, freedom: Array) -> Array:
+    """The larger p of two one-sided t tests of each log ratio against the edges; NaN where the
+    ratio or its error is."""
+    p = np.where(np.abs(value) < EDGE, 0.0, 1.0)  # with an error of 0
+    p[np.isnan(value) | np.isnan(error)] = np.nan
+    some = (error > 0) & ~np.isnan(value)
+    value, error, freedom = value[some], error[some], freedom[some]
+    sides = (upper_tail(gap / error, freedom) for gap in (value + EDGE, EDGE - value))
+    p[some] = np.maximum(*sides)
+    return p
 
 
 @dataclass
@@ -133,8 +135,7 @@ class HeadRatios:
     freedom: Array
 
     def p(self) -> Array:
-        each = zip(self.log_ratio, self.error, self.freedom, strict=True)
-        return np.asarray([equality_p(*of_n) for of_n in each])
+        return equality_p(self.log_ratio, self.error, self.freedom)
 
 
 def first_equal(p: Array, level: float) -> tuple[float, float]:
@@ -155,38 +156,54 @@ def equality_of_heads(heads: list[HeadRatios], seed: int, stream: int) -> Array:
     errors = np.stack([head.error for head in heads])
     error = np.where(known, errors, 0.0).sum(axis=0) / known.sum(axis=0)
     freedom = np.min([head.freedom for head in heads], axis=0)
-    text = [equality_p(*of_n) for of_n in zip(np.nanmedian(x, axis=0), error, freedom, strict=True)]
+    text = equality_p(median_over_heads(x), error, freedom)
     return np.asarray(np.fmax(p, text))
 
 
-def closest(log_ratio: Array) -> tuple[float, float]:
-    """N and median of the N whose median over heads (rows) is closest to 0."""
-    if log_ratio.shape[1] == 0 or np.isnan(log_ratio).all():
-        return math.nan, math.nan
-    middle = np.nanmedian(log_ratio, axis=0)
-    best = int(np.nanargmin(np.abs(middle)))
-    return best + 1.0, float(middle[best])
+def median_over_heads(values: Array) -> Array:
+    """Of (..., heads, N) the median of the heads that have a number; NaN where none has."""
+    ordered = np.sort(values, axis=-2)  # NaN come last
+    count = (~np.isnan(values)).sum(axis=-2, keepdims=True)
+    middle = np.maximum(np.concatenate([count - 1, count], axis=-2) // 2, 0)
+    middle = np.minimum(middle, values.shape[-2] - 1)
+    return np.asarray(np.take_along_axis(ordered, middle, axis=-2).mean(axis=-2))
+
+
+def closest(log_ratio: Array) -> tuple[Array, Array]:
+    """N and median of the N whose median over heads is closest to 0, of (..., heads, N)."""
+    if log_ratio.shape[-1] == 0:
+        none = np.full(log_ratio.shape[:-2], np.nan)
+        return none, none
+    median = median_over_heads(log_ratio)
+    best = np.where(np.isnan(median), np.inf, np.abs(median)).argmin(axis=-1)
+    found = np.take_along_axis(median, best[..., None], axis=-1)[..., 0]
+    return np.where(np.isnan(found), np.nan, best + 1.0), found
 
 
 def doubt_of_closest(log_ratio: Array) -> float:
     """How far other N lie from the closest one that are as close up to single precision."""
     best, middle = closest(log_ratio)
-    if math.isnan(best):
+    if np.isnan(best):
         return 0.0
-    near = np.abs(np.nanmedian(log_ratio, axis=0)) <= abs(middle) + SINGLE
+    near = np.abs(median_over_heads(log_ratio)) <= np.abs(middle) + SINGLE
     return float(np.abs(np.flatnonzero(near) + 1.0 - best).max())
 
 
-def exponent(lengths: list[float], n: list[float]) -> float:
-    return float(np.polyfit(np.log(lengths), np.log(n), 1)[0]) if len(lengths) >= 3 else math.nan
+def exponent(lengths: list[int], n: Array) -> Array:
+    """Slope of log n against log L by least squares, of (..., lengths)."""
+    if len(lengths) < 3:
+        return np.full(n.shape[:-1], np.nan)
+    x = np.log(lengths) - np.log(lengths).mean()
+    return np.asarray(np.log(n) @ x / (x @ x))
 
 
-def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool]) -> list[float]:
-    """N and ratio of every length, then the exponent."""
+def closest_figures(curves: list[Array], lengths: list[int], inside: list[bool]) -> Array:
+    """N and ratio of every length, then the exponent: a last axis, of curves (..., heads, N)."""
     found = [closest(curve) for curve in curves]
-    kept = [i for i, good in enumerate(inside) if good]
-    slope = exponent([lengths[i] for i in kept], [found[i][0] for i in kept])
-    return [figure for n, middle in found for figure in (n, math.exp(middle))] + [slope]
+    sizes = np.stack([n for n, _ in found], axis=-1)[..., inside]
+    slope = exponent([length for length, good in zip(lengths, inside, strict=True) if good], sizes)
+    figures = [figure for n, middle in found for figure in (n, np.exp(middle))]
+    return np.stack([*figures, slope], axis=-1)
 
 
 def closest_sizes(
@@ -198,17 +215,16 @@ def closest_sizes(
     equally close, and so the end of an interval may lie where 1 % of the resamples more or less do.
     """
     units = len(curves[0])
-    inside = [closest(curve)[0] < curve.shape[1] for curve in curves]
-    whole = np.asarray(closest_figures(curves, lengths, inside))
+    inside = [bool(closest(curve)[0] < curve.shape[1]) for curve in curves]
+    whole = closest_figures(curves, lengths, inside)
     low, high = np.full_like(whole, np.nan), np.full_like(whole, np.nan)
     of_low, of_high = np.zeros_like(whole), np.zeros_like(whole)
     if units >= FEWEST_HEADS:
-        drawn = []
-        for resample in range(RESAMPLES):
-            picked = words(seed, BOOTSTRAP, BOOTSTRAP_STREAM, resample, (units + 3) // 4)[:units]
-            chosen = (picked * np.uint64(units) >> np.uint64(32)).astype(np.int64)
-            drawn.append(closest_figures([curve[chosen] for curve in curves], lengths, inside))
-        known = np.asarray(drawn)
+        picked = words(seed, BOOTSTRAP, BOOTSTRAP_STREAM, RESAMPLES, (units + 3) // 4)[:, :units]
+        chosen = (picked * np.uint64(units) >> np.uint64(32)).astype(np.int64)
+        drawn = [closest_figures([curve[part] for curve in curves], lengths, inside)
+                 for part in np.array_split(chosen, 50)]  # a resample is as large as the curves
+        known = np.concatenate(drawn)
         below, low, above = np.nanpercentile(known, [1.5, 2.5, 3.5], axis=0)
         of_low = np.nan_to_num(above - below)
         below, high, above = np.nanpercentile(known, [96.5, 97.5, 98.5], axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,13 @@ def slope(line: Curve) -> tuple[float, float]:
     return mean, math.sqrt(float(w @ (steps - mean) ** 2) * q / (1.0 - q))
 
 
+@cache
 def student(freedom: int) -> float:
     """The |t| that Student's t exceeds in MISSED of the cases, by bisection."""
     low, high = 0.0, 1e4
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if p_of_t(middle, freedom) > MISSED else (low, middle)
+        low, high = (middle, high) if float(p_of_t(middle, freedom)) > MISSED else (low, middle)
     return low
 
 

@@ -35,8 +35,7 @@ def prefix_distances(a: Array, top: Array, products: Array) -> tuple[Array, Arra
     norms2 = np.diagonal(products)[:n]
     terms = products[top, :n]
     terms *= chosen[:, None]
-    for size in range(1, len(top)):
-        terms[size] += terms[size - 1]
+    np.add.accumulate(terms, axis=0, out=terms)
     onto_last = terms[np.arange(len(top)), top]
     s2 = np.cumsum(2.0 * chosen * onto_last - chosen**2 * norms2[top])
     terms *= -2.0 * a

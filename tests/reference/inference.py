@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
 
 TERMS = 400
+log_gamma = np.vectorize(math.lgamma, otypes=[float])
 
 
-def beta_share(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
-    if x <= 0:
-        return 0.0
-    if x > (a + 1) / (a + b + 2):
-        return 1 - beta_share(b, a, 1 - x)
-    value = 0.0
+def beta_share(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> Array:
+    """The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22), and as
+    1 - I_{1-x}(b, a) where that one converges faster."""
+    a, b, x = (np.asarray(part, dtype=np.float64) for part in (a, b, x))
+    other = x > (a + 1) / (a + b + 2)
+    a, b = np.where(other, b, a)[()], np.where(other, a, b)[()]
+    x = np.where(other, 1 - x, x)[()]
+    value = np.zeros_like(x)[()]
     for term in range(TERMS, 0, -1):
         m = term // 2
         if term % 2:
@@ -22,12 +30,15 @@ def beta_share(a: float, b: float, x: float) -> float:
         else:
             d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         value = d / (1 + value)
-    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(logarithm + a * math.log(x) + b * math.log1p(-x)) / a / (1 + value)
+    logarithm = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
+    with np.errstate(divide="ignore"):
+        share = np.exp(logarithm + a * np.log(x) + b * np.log1p(-x)) / a / (1 + value)
+    return np.where(other, 1 - share, share)
 
 
-def p_of_t(t: float, freedom: float) -> float:
+def p_of_t(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Array:
     """How often Student's t is larger than |t| either way."""
+    t, freedom = np.asarray(t, dtype=np.float64), np.asarray(freedom, dtype=np.float64)
     return beta_share(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 

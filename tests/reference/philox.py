@@ -102,16 +102,17 @@ def pairings(
     )
     drawn = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
     words = np.stack(drawn, axis=-1).reshape(len(streams), -1)
+    step = np.arange(width)[:, None]
+    last = np.maximum(visible - 1 - step, 0)  # (width, rows); a row that is done exchanges 0 with 0
+    first = np.zeros_like(last)
+    if domain == LOCAL_PAIRING:
+        first = np.maximum(0, visible - NEIGHBOURS * (step // NEIGHBOURS + 1))
+    choices = (last - first + 1).astype(np.uint64)
+    pick = first + ((choices * words[:, :width].T) >> _32).astype(np.int64)
     to = np.tile(np.arange(width), (len(streams), 1))
-    for step in range(width - 1):
-        active = np.flatnonzero(visible - 1 - step > 0)
-        last = visible[active] - 1 - step
-        first = np.zeros_like(last)
-        if domain == LOCAL_PAIRING:
-            first = np.maximum(0, visible[active] - NEIGHBOURS * (step // NEIGHBOURS + 1))
-        choices = (last - first + 1).astype(np.uint64)
-        pick = first + ((choices * words[active, step]) >> _32).astype(np.int64)
-        to[active, last], to[active, pick] = to[active, pick], to[active, last]
+    flat, row = to.reshape(-1), width * np.arange(len(streams))
+    for one, other in zip(row + last, row + pick, strict=True):
+        flat[one], flat[other] = flat[other], flat[one]
     return to
 
 
