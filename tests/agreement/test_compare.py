@@ -63,11 +63,12 @@ class CompareAgreement(unittest.TestCase):
 
     def check_outputs(self, results: dict, index: int, intervention: Intervention,
                       what: str) -> None:
+        layers = range(self.reference.model.config.layers)
+        changes = [self.reference.output_changes(layer, intervention) for layer in layers]
         for layer, head in self.heads:
-            changes = self.reference.output_change(layer, head, intervention)
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["output_change"]["values"][layer][head][index][place]
-                self.near(found, float(np.nanmean(changes[:length])), OUTPUT,
+                self.near(found, float(np.nanmean(changes[layer][head, :length])), OUTPUT,
                           f"{what}: output_change of {layer}.{head} at {length}")
 
     @staticmethod
@@ -114,11 +115,13 @@ class CompareAgreement(unittest.TestCase):
         intervention = Intervention(mask=kept)
         self.check_losses(self.cell(results, 1), dict.fromkeys(self.heads, intervention), "sinks")
         self.check_outputs(results, 1, intervention, "sinks")
+        layers = range(self.reference.model.config.layers)
+        kept_mass = [self.reference.kept_masses(layer, intervention) for layer in layers]
         for layer, head in self.heads:
-            mass = self.reference.kept_mass(layer, head, intervention)
             for place, length in enumerate(LENGTHS):
                 found = results["metrics"]["kept_mass"]["values"][layer][head][1][place]
-                self.near(found, float(mass[:length].mean()), 1e-5, "kept_mass")
+                expected = float(kept_mass[layer][head, :length].mean())
+                self.near(found, expected, 1e-5, "kept_mass")
 
 
 if __name__ == "__main__":
