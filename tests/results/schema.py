@@ -6,6 +6,8 @@ Other tests import it: `validate(path)` raises InvalidResults with every fault i
 from __future__ import annotations
 
 import json
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import jsonschema
@@ -18,6 +20,8 @@ SCHEMA = ROOT / "docs/results.schema.json"
 METRIC_KEYS = {"dims", "unit", "none", "identifier", "change_of", "values", "stderr",
                "degrees_of_freedom", "rows"}
 CELL_KEYS = ("values", "stderr", "degrees_of_freedom", "rows")
+# bool is an int to Python, and 1.0 a whole number to JSON Schema
+NUMBER_OR_NULL, WHOLE = {int, float, type(None)}, {int}
 MOST_FAULTS = 10
 
 
@@ -43,20 +47,24 @@ def validate_text(text: str, path: str) -> dict:
 
 def faults_of(document: dict):
     """Every fault of a parsed file, as text."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = _validator()
     errors = list(validator.iter_errors(_thinned(document)))
     for error in errors:
         where = ".".join(str(part) for part in error.absolute_path) or "the document"
         yield f"{where}: {error.message[:200]}"
     if errors:
         return  # what follows relies on the schema
-    for key in document.keys() - schema["properties"].keys():
+    for key in document.keys() - validator.schema["properties"].keys():
         yield f"{key}: not in the schema"
     for name, metric in document["metrics"].items():
         yield from _metric_faults(name, metric, document["coords"])
         yield from _declaration_faults(name, metric)
     yield from _flag_faults(document)
+
+
+@cache
+def _validator():
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
 def _thinned(document):
@@ -86,24 +94,23 @@ def _metric_faults(name: str, metric: dict, coords: dict):
     if "head" in metric["dims"] and metric["dims"][:2] != ["layer", "head"]:
         yield f"{name}.dims: layer and head come first, found {metric['dims']}"
     sizes = [len(coords[dim]) for dim in metric["dims"]]
-    for key in CELL_KEYS:
-        if key not in metric:
-            continue
-        if not _has_shape(metric[key], sizes):
+    flat = {}
+    for key in metric.keys() & set(CELL_KEYS):
+        cells = flat[key] = _cells(metric[key], sizes)
+        if cells is None:
             yield f"{name}.{key}: not nested lists of sizes {sizes}"
             return
-        for cell in _flat(metric[key]):
-            # bool is an int to Python, and 1.0 a whole number to JSON Schema
-            fits = type(cell) is int and cell >= 0 if key == "rows" else _is_number_or_null(cell)
-            if not fits:
-                yield f"{name}.{key}: a cell is {cell!r}"
-                return
-    if "rows" in metric:
-        for value, rows in zip(_flat(metric["values"]), _flat(metric["rows"])):
-            if rows == 0 and value is not None:
-                yield f"{name}: a value of no row"
-                return
-    if "stderr" in metric and any(e is not None and e < 0 for e in _flat(metric["stderr"])):
+        types = WHOLE if key == "rows" else NUMBER_OR_NULL
+        if not set(map(type, cells)) <= types:
+            odd = next(cell for cell in cells if type(cell) not in types)
+            yield f"{name}.{key}: a cell is {odd!r}"
+            return
+    if min(flat.get("rows", []), default=0) < 0:
+        yield f"{name}.rows: negative"
+    if 0 in flat.get("rows", []):
+        if any(n == 0 and v is not None for v, n in zip(flat["values"], flat["rows"])):
+            yield f"{name}: a value of no row"
+    if min(filter(None, flat.get("stderr", [])), default=0) < 0:
         yield f"{name}.stderr: negative"
 
 
@@ -135,24 +142,14 @@ def _flag_faults(document: dict):
             yield f"flags: a partner belongs to redundant, and only to it ({flag['name']})"
 
 
-def _has_shape(cells, sizes: list[int]) -> bool:
-    if not sizes:
-        return not isinstance(cells, list)
-    if not isinstance(cells, list) or len(cells) != sizes[0]:
-        return False
-    return all(_has_shape(cell, sizes[1:]) for cell in cells)
-
-
-def _is_number_or_null(cell) -> bool:
-    return cell is None or type(cell) in (int, float)
-
-
-def _flat(cells):
-    if isinstance(cells, list):
-        for cell in cells:
-            yield from _flat(cell)
-    else:
-        yield cells
+def _cells(nested, sizes: list[int]) -> list | None:
+    """The cells in their order; None if they are not in nested lists of these sizes."""
+    cells = [nested]
+    for size in sizes:
+        if not all(type(part) is list and len(part) == size for part in cells):
+            return None
+        cells = list(chain.from_iterable(cells))
+    return None if list in map(type, cells) else cells
 
 
 def _refuse(constant: str):
