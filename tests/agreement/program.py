@@ -24,10 +24,10 @@ def headgauge(*arguments: str | Path | int) -> str:
     return run(BINARY, *arguments)
 
 
-def token_ids(model: Path) -> list[int]:
-    """The demo text by the model's own tokenizer."""
+def token_ids(model: Path, text: Path = ROOT / "demo/text.txt") -> list[int]:
+    """The text, the demo's unless another is named, by the model's own tokenizer."""
     program = BUILD / "tests/tokenize/print_token_ids"
-    return [int(word) for word in run(program, model, ROOT / "demo/text.txt").split()]
+    return [int(word) for word in run(program, model, text).split()]
 
 
 def comparison(*arguments: str | Path | int, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -16,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tests.agreement.program import DEMO, headgauge, token_ids
 from tests.golden.catalogue.gpt2 import capp_tokens
-from tests.places import BINARY, DATA, ROOT
+from tests.places import DATA
 
 Array = npt.NDArray[np.float64]
 
@@ -33,16 +33,22 @@ NULLS = (
 
 
 class Nulls(unittest.TestCase):
-    def scans(self, model: Path, length: int, *text: str) -> list[dict[str, tuple[Array, Array]]]:
-        """For every seed the values and errors at N = 20 of the metrics, over all heads."""
+    def model(self, name: str) -> Path:
+        model = DATA / "models" / name
         if not model.exists():
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
+        return model
+
+    def scans(self, model: Path, ids: list[int]) -> list[dict[str, tuple[Array, Array]]]:
+        """For every seed the values and errors at N = 20 of the metrics, over all heads."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="headgauge-nulls-")))
+        tokens = folder / "ids"
+        tokens.write_text("\n".join(map(str, ids)) + "\n")
         found = []
         for seed in range(SEEDS):
-            command = [str(BINARY), "scan", str(model), *text, "--measures", "separability"]
-            command += ["--lengths", str(length), "--seed", str(seed), "--top-n", "20", "--json"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            metrics = json.loads(done.stdout)["metrics"]
+            options = ["--measures", "separability", "--top-n", "20", "--seed", seed, "--json"]
+            text = headgauge("scan", model, "--tokens", tokens, "--lengths", len(ids), *options)
+            metrics = json.loads(text)["metrics"]
             found.append(
                 {
                     name: tuple(
@@ -82,8 +88,7 @@ class Nulls(unittest.TestCase):
             self.assertLessEqual(abs(values.mean() - value), 3 * error, name)
 
     def test_demo_model(self) -> None:
-        text = ("--text", str(ROOT / "demo/text.txt"))
-        scans = self.scans(ROOT / "demo/model", 1024, *text)
+        scans = self.scans(DEMO, token_ids(DEMO)[:1024])
         self.hold(scans)
         self.figures(
             scans,
@@ -94,8 +99,9 @@ class Nulls(unittest.TestCase):
         )
 
     def test_stories260k(self) -> None:
-        text = ("--text", str(DATA / "text/war_and_peace.txt"))
-        scans = self.scans(DATA / "models/stories260k", 512, *text)
+        model = self.model("stories260k")
+        # The whole novel becomes tokens once, not once a seed.
+        scans = self.scans(model, token_ids(model, DATA / "text/war_and_peace.txt")[:512])
         self.hold(scans)
         self.figures(
             scans,
@@ -106,10 +112,7 @@ class Nulls(unittest.TestCase):
         )
 
     def capp(self, ids: list[int], **expected: float) -> None:
-        with tempfile.TemporaryDirectory(prefix="headgauge-nulls-") as folder:
-            file = Path(folder) / "ids"
-            file.write_text("\n".join(map(str, ids)) + "\n")
-            scans = self.scans(DATA / "models/capp-gpt", len(ids), "--tokens", str(file))
+        scans = self.scans(self.model("capp-gpt"), ids)
         self.hold(scans)
         self.figures(scans, **expected)
 

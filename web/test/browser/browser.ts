@@ -104,11 +104,12 @@ export async function shown(page: Page): Promise<void> {
   await page.waitForSelector("#view[data-shown], #page > main", { timeout: WAIT });
 }
 
-// Scrolls through the whole view, so that every figure of it is drawn.
+// Scrolls through the whole view, a screen at a time, so that every figure of it is drawn: those
+// near the screen are, too.
 export async function drawAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
-    for (let y = 0; y < document.body.scrollHeight; y += innerHeight / 2) {
+    for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
       scrollTo(0, y);
       await frame();
       await frame();
