@@ -27,15 +27,16 @@ SINKS = 4
 FEWEST_POINTS = 4
 
 
-def words(seed: int, domain: int, a: int, b: int, count: int) -> Array:
-    """The first `count` 32-bit words of a stream, as uint64."""
-    blocks = np.arange((count + 3) // 4, dtype=np.uint64)
-    counter = (blocks, *(np.full(len(blocks), word, dtype=np.uint64) for word in (a, b, domain)))
+def words(seed: int, domain: int, a: int, b: int | Array, count: int) -> Array:
+    """The first `count` 32-bit words of a stream, as uint64; of each stream, where b is several."""
+    streams = np.asarray(b, dtype=np.uint64)[..., None]
+    blocks = np.arange((count + 3) // 4, dtype=np.uint64) + np.zeros_like(streams)
+    counter = blocks, np.full_like(blocks, a), streams, np.full_like(blocks, domain)
     parts = philox4x32(counter, (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF))
-    return np.stack(parts, axis=1).reshape(-1)[:count]
+    return np.stack(parts, axis=-1).reshape(*streams.shape[:-1], -1)[..., :count]
 
 
-def drawn(seed: int, domain: int, a: int, b: int, count: int, size: int) -> Array:
+def drawn(seed: int, domain: int, a: int, b: int | Array, count: int, size: int) -> Array:
     """`count` indices below `size` with replacement: the high half of word times size."""
     product = words(seed, domain, a, b, count) * np.uint64(size)
     return np.asarray((product >> np.uint64(32)).astype(np.int64))
@@ -257,17 +258,17 @@ def cache_bytes(
 
 
 def ranks(values: Array) -> Array:
-    """From 1; ties have the mean of theirs."""
-    below = (values[None, :] < values[:, None]).sum(axis=1)
-    same = (values[None, :] == values[:, None]).sum(axis=1)
+    """From 1 along the last axis; ties have the mean of theirs."""
+    below = (values[..., None, :] < values[..., :, None]).sum(axis=-1)
+    same = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
     return np.asarray(below + (same + 1) / 2.0)
 
 
-def spearman(x: Array, y: Array) -> float:
-    x, y = ranks(x), ranks(y)
-    if np.all(x == x[0]) or np.all(y == y[0]):
-        return math.nan
-    return float(np.corrcoef(x, y)[0, 1])
+def spearman(x: Array, y: Array) -> Array:
+    """Along the last axis; NaN where all of x or of y are equal."""
+    x, y = (of - of.mean(axis=-1, keepdims=True) for of in (ranks(x), ranks(y)))
+    with np.errstate(invalid="ignore"):
+        return np.asarray((x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)))
 
 
 def rank_correlation(x: Array, y: Array, seed: int, pair: int) -> tuple[float, float, float, int]:
@@ -276,9 +277,6 @@ def rank_correlation(x: Array, y: Array, seed: int, pair: int) -> tuple[float, f
     x, y = x[both], y[both]
     if len(x) < 16:
         return math.nan, math.nan, math.nan, len(x)
-    resampled = []
-    for resample in range(2000):
-        at = drawn(seed, BOOTSTRAP, pair, resample, len(x), len(x))
-        resampled.append(spearman(x[at], y[at]))
-    low, high = np.nanpercentile(resampled, [2.5, 97.5])
-    return spearman(x, y), float(low), float(high), len(x)
+    at = drawn(seed, BOOTSTRAP, pair, np.arange(2000), len(x), len(x))
+    low, high = np.nanpercentile(spearman(x[at], y[at]), [2.5, 97.5])
+    return float(spearman(x, y)), float(low), float(high), len(x)

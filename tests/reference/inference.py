@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-TERMS = 400
+TERMS = 100  # four times as many change no bit for up to 10,000 degrees of freedom
 log_gamma = np.vectorize(math.lgamma, otypes=[float])
 
 

@@ -143,12 +143,12 @@ def sparsemax(logits: Array) -> Array:
 def entmax(logits: Array, alpha: float) -> Array:
     """N5 by bisection of the threshold."""
     z = (alpha - 1.0) * (logits - logits.max(axis=-1, keepdims=True))
-    low = np.full((*z.shape[:-1], 1), -1.0)
-    high = np.full_like(low, -float(z.shape[-1]) ** (1.0 - alpha))
+    low, width = np.full((*z.shape[:-1], 1), -1.0), 1.0 - float(z.shape[-1]) ** (1.0 - alpha)
     for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
+        width *= 0.5
+        middle = low + width
         mass = (np.maximum(z - middle, 0.0) ** (1.0 / (alpha - 1.0))).sum(axis=-1, keepdims=True)
-        low, high = np.where(mass >= 1.0, middle, low), np.where(mass >= 1.0, high, middle)
+        low = np.where(mass >= 1.0, middle, low)
     a = np.maximum(z - low, 0.0) ** (1.0 / (alpha - 1.0))
     return np.asarray(a / a.sum(axis=-1, keepdims=True))
 
@@ -199,12 +199,12 @@ def asentmax(alpha: float, delta: float, beta: float, gamma: float) -> Normalize
 def stieltjes(q: float) -> Normalizer:
     def weigh(logits: Array, n: int, t: int) -> Array:
         z = logits - logits.max(axis=-1, keepdims=True)
-        low = np.ones((*z.shape[:-1], 1))
-        high = np.full_like(low, float(n) ** (1.0 / q))
+        low, width = np.ones((*z.shape[:-1], 1)), float(n) ** (1.0 / q) - 1.0
         for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
+            width *= 0.5
+            middle = low + width
             mass = ((middle - z) ** -q).sum(axis=-1, keepdims=True)
-            low, high = np.where(mass >= 1.0, middle, low), np.where(mass >= 1.0, high, middle)
+            low = np.where(mass >= 1.0, middle, low)
         a = (low - z) ** -q
         return np.asarray(a / a.sum(axis=-1, keepdims=True))
 
