@@ -17,8 +17,21 @@ namespace {
 struct CompareCommand {
   RunOptions run;
   CompareOptions compare;
-  std::vector<std::string> fit, confirm;
+  std::vector<std::string> plans, fit, confirm;
 };
+
+Option plans_option(CompareCommand& o) {
+  return {.member = "CompareCommand::plans",
+          .value = &o.plans,
+          .form = "FILE...",
+          .group = option_group::compared,
+          .help = "Plans to set against the model as it is, which headgauge plan wrote",
+          .details =
+              "Beside patterns or normalizers, or alone. See [plan.md](plan.md); a plan for "
+              "another model is refused",
+          .expects = "a file",
+          .named = "plan"};
+}
 
 std::vector<Option> other_texts(CompareCommand& o) {
   return {{.member = "CompareCommand::fit",
@@ -74,6 +87,9 @@ std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std:
 Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
                 const std::stop_token& stop) {
   auto interventions = make_interventions(options.compare, source.info());
+  for (const std::string& file : options.plans) {
+    interventions.push_back(make_intervention(read_plan(file), source, file));
+  }
   std::unique_ptr<HeadSource> unseen;
   if (!options.confirm.empty()) {
     unseen = open_other(options, "--confirm", options.confirm, source.info());
@@ -97,9 +113,9 @@ int run(CompareCommand& options) {
   options.run.input.take(options.compare.scan);
   options.run.input.asked_by = "compare";
   const bool patterns = !options.compare.patterns.empty();
-  if (options.compare.normalizers.empty() && !patterns) {
-    throw UsageError(fault("compare", "normalizers or patterns to compare",
-                           "neither --normalizers nor --pattern",
+  if (options.compare.normalizers.empty() && !patterns && options.plans.empty()) {
+    throw UsageError(fault("compare", "normalizers, patterns or plans to compare",
+                           "no --normalizers, no --pattern and no --plan",
                            "add --normalizers ssmax,sparsemax or --pattern window:size=128"));
   }
   if (!options.fit.empty() && patterns) {
@@ -112,6 +128,7 @@ int run(CompareCommand& options) {
   };
   steps.complete = [&](Results& results) {
     write_settings(other_texts(options), results.settings);
+    write_settings({plans_option(options)}, results.settings);
   };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {
@@ -132,6 +149,7 @@ void add_compare(CLI::App& app, Action& action) {
   const std::vector<Option> all = options_of(options->compare);
   const std::vector<std::string> first = {"normalizers", "pattern", "each"};
   add_options(*command, only(all, first));
+  add_options(*command, {plans_option(*options)});
   add_options(*command, other_texts(*options));
   add_options(*command, only(all, {"layers", "heads"}));
   options->run.input.add_to(*command);

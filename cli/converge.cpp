@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/converge_table.hpp"
 #include "cli/options.hpp"
+#include "cli/planned.hpp"
 #include "cli/run.hpp"
 #include "cli/synthetic.hpp"
 
@@ -18,6 +19,7 @@ struct ConvergeCommand {
   ConvergeOptions converge;
   SyntheticCommand synthetic;
   int top = 0;
+  std::string plan;
 };
 
 int run(const CLI::App& command, ConvergeCommand& options) {
@@ -30,10 +32,22 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.input.asked_by = "converge";
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
-    return headgauge::converge(source, converge, progress, std::move(stop));
+    if (options.plan.empty()) return headgauge::converge(source, converge, progress, stop);
+    run_under_plan(source, options.plan, converge.scan);
+    ConvergeOptions unchanged = converge;
+    if (!converge.scan.heads.empty() || !converge.scan.layers.empty()) {
+      throw UsageError(fault("--plan", "the heads that the plan leaves as they are",
+                             "--layers or --heads beside it", "leave one of the two out"));
+    }
+    unchanged.scan.heads = unchanged_heads(options.plan, source);
+    Results results = headgauge::converge(source, unchanged, progress, stop);
+    results.notices.emplace_back(
+        "the model runs under the plan; only heads that it leaves as they are were measured");
+    return results;
   };
   steps.complete = [&](Results& results) {
-    write_settings({top_option(options.top)}, results.settings);
+    write_settings({top_option(options.top), plan_option("ConvergeCommand", options.plan)},
+                   results.settings);
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
@@ -51,6 +65,7 @@ void add_converge(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvergeCommand>();
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->converge));
+  add_options(*command, {plan_option("ConvergeCommand", options->plan)});
   add_options(*command, options_of(options->run.output));
   add_options(*command, {top_option(options->top)});
   command->footer(

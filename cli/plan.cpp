@@ -23,7 +23,7 @@ struct PlanCommand {
   std::vector<std::string> select, confirm;
   bool ids = false;
   int length = 0;
-  int pieces = 4;
+  int pieces = 3;
 };
 
 std::vector<Option> texts_of(PlanCommand& o) {
@@ -90,8 +90,9 @@ Index piece_length(const PlanCommand& command, const std::vector<Document>& sele
     if (model.positions > 0) longest = std::min(longest, model.positions);
   }
   if (model.positions > 0 && longest > model.positions) {
-    throw BadInputError(fault("--length", fmt::format("at most {} (the longest context of {})",
-                                                      model.positions, command.run.input.model),
+    throw BadInputError(fault("--length",
+                              fmt::format("at most {} (the longest context of {})", model.positions,
+                                          command.run.input.model),
                               std::to_string(longest), "ask for less"));
   }
   return longest;
@@ -107,11 +108,9 @@ std::vector<Document> cut(const PlanCommand& command, const char* option,
                               "give a longer text, or a smaller --length"));
   }
   if (pieces.size() >= least && length >= 2) return pieces;
-  throw BadInputError(fault(option,
-                            fmt::format("at least {} pieces of {} tokens", least,
-                                        std::max<Index>(length, 2)),
-                            std::to_string(pieces.size()),
-                            "give more text, a smaller --length or more --pieces"));
+  throw BadInputError(fault(
+      option, fmt::format("at least {} pieces of {} tokens", least, std::max<Index>(length, 2)),
+      std::to_string(pieces.size()), "give more text, a smaller --length or more --pieces"));
 }
 
 Pieces cut_texts(const PlanCommand& command) {
@@ -151,8 +150,8 @@ std::string file_of(const std::string& folder, const std::string& budget, bool f
 
 void require_texts(const PlanCommand& command) {
   if (resolve_model(command.run.input.model).kind == ResolvedModel::Kind::dump) {
-    throw UnsupportedError(fault("plan", "a checkpoint", "a dump, which has no loss",
-                                 "a plan is judged by the loss"));
+    throw UnsupportedError(
+        fault("plan", "a checkpoint", "a dump, which has no loss", "a plan is judged by the loss"));
   }
   if (!command.select.empty() && !command.confirm.empty()) return;
   throw UsageError(fault("plan", "texts to search on and others to confirm on",
@@ -187,9 +186,7 @@ int run(PlanCommand& command) {
     plans = std::move(made.plans);
     return std::move(made.results);
   };
-  steps.complete = [&](Results& results) {
-    write_settings(texts_of(command), results.settings);
-  };
+  steps.complete = [&](Results& results) { write_settings(texts_of(command), results.settings); };
   steps.summarize = summarize_plan;
   steps.table = render_plan;
   steps.finished = [](const Results&) { return std::string(); };

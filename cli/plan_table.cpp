@@ -60,9 +60,9 @@ class PlanTable {
               paint_.right(Style::plain, fmt::format("{:.1f} %", 100 * share->value), kShare) +
               paint_.right(Style::plain, interval("planned_loss_change", m, budget), kChange);
       if (m > 0) {
-        text += paint_.right(shown ? Style::bold : Style::faint,
-                             interval("plan_difference", m, budget) + (shown ? "*" : " "),
-                             kChange + 1);
+        text +=
+            paint_.right(shown ? Style::bold : Style::faint,
+                         interval("plan_difference", m, budget) + (shown ? "*" : " "), kChange + 1);
       }
       text += "\n";
     }

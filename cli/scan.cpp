@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/planned.hpp"
 #include "cli/run.hpp"
 
 namespace headgauge::cli {
@@ -13,6 +14,7 @@ struct ScanCommand {
   ScanOptions scan;
   int top = 0;
   std::string sort;
+  std::string plan;
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
@@ -45,10 +47,12 @@ int run(ScanCommand& options) {
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     check_sort(options.scan, source.info(), options.sort);
+    run_under_plan(source, options.plan, options.scan);
     return scan(source, options.scan, progress, std::move(stop));
   };
   steps.complete = [&](Results& results) {
     write_settings(table_options(options), results.settings);
+    write_settings({plan_option("ScanCommand", options.plan)}, results.settings);
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
@@ -67,6 +71,7 @@ void add_scan(CLI::App& app, Action& action) {
   auto options = std::make_shared<ScanCommand>();
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->scan));
+  add_options(*command, {plan_option("ScanCommand", options->plan)});
   add_options(*command, options_of(options->run.output));
   add_options(*command, table_options(*options));
   command->footer(

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headgauge/attention_plan.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/results.hpp"
@@ -52,6 +53,11 @@ std::vector<Option> options_of(CompareOptions& options);
 // there are both normalizers and patterns.
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source);
+
+// Makes one of a plan. Throws BadInputError, which calls the plan `label`, where it is of another
+// model.
+Intervention make_intervention(const AttentionPlan& plan, const HeadSource& source,
+                               const std::string& label);
 
 // Chooses the parameter of every intervention, head by head, that changes the head's output least
 // on the text of `source` (at the longest length): from a grid, then twice from a finer one about

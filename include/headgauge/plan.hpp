@@ -29,8 +29,8 @@ struct PlanOptions {
   // Shares at which plans are made for the curve of loss against cache.
   std::vector<double> curve = {0.75, 0.5, 0.25};
   // What a head may get in place of full attention, besides itself. Empty patterns: 4 sinks and a
-  // recent window, of so many keys in all as the shares of the curve and 1/8 to 1/64 of the
-  // context, 16 at the least. Empty normalizers: "uniform", and for the objective `loss`
+  // recent window, of so many keys in all as the shares of the curve, 1/16 and 1/64 of the context
+  // allow, 16 at the least. Empty normalizers: "uniform", and for the objective `loss`
   // temperatures as well.
   std::vector<std::string> patterns;
   std::vector<std::string> normalizers;

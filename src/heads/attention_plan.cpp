@@ -41,16 +41,16 @@ std::string name_of(const Json& model) {
 
 void require_model(const AttentionPlan& plan, const HeadSource& source, const std::string& name) {
   const Json model = model_of(source);
-  for (const char* key : {"family", "layers", "heads", "kv_heads", "config_sha256",
-                          "weights_sha256"}) {
+  for (const char* key :
+       {"family", "layers", "heads", "kv_heads", "config_sha256", "weights_sha256"}) {
     if (!plan.model.contains(key) || !model.contains(key) || plan.model[key] == model[key]) {
       continue;
     }
-    throw BadInputError(fault(
-        name, fmt::format("a plan for {}", source.info().name),
-        fmt::format("one for {}, whose {} is {} and not {}", name_of(plan.model), key,
-                    plan.model[key].dump(), model[key].dump()),
-        "make one for this model with headgauge plan"));
+    throw BadInputError(
+        fault(name, fmt::format("a plan for {}", source.info().name),
+              fmt::format("one for {}, whose {} is {} and not {}", name_of(plan.model), key,
+                          plan.model[key].dump(), model[key].dump()),
+              "make one for this model with headgauge plan"));
   }
 }
 
@@ -86,11 +86,12 @@ AttentionPlan plan_of(const Json& json) {
   plan.context = json.contains("context") ? number(json, "context", 1 << 30) : 0;
   plan.heads = {layers, kv_heads};
   for (const Json& entry : json.at("heads")) {
-    const int layer = number(entry, "layer", kMostHeads), head = number(entry, "kv_head", kMostHeads);
+    const int layer = number(entry, "layer", kMostHeads),
+              head = number(entry, "kv_head", kMostHeads);
     if (layer >= layers || head >= kv_heads) {
-      throw BadInputError(fmt::format(
-          "key-value head {}.{} is not in a model of {} layers of {} key-value heads", layer, head,
-          layers, kv_heads));
+      throw BadInputError(
+          fmt::format("key-value head {}.{} is not in a model of {} layers of {} key-value heads",
+                      layer, head, layers, kv_heads));
     }
     HeadPlan& of_head = plan.heads(layer, head);
     if (of_head.changes()) {

@@ -12,11 +12,11 @@ constexpr int kUnsaved = 200;  // losses that a kill can cost
 ModelSource& require_model(HeadSource& source) {
   auto* model = dynamic_cast<ModelSource*>(&source);
   if (model == nullptr || !source.info().has_loss) {
-    throw UnsupportedError(
-        fault("plan", "a model that predicts the next token",
-              model == nullptr ? source.info().name + ", a dump, which has no loss"
-                               : source.info().name + ", which has no loss",
-              "a plan is judged by the loss"));
+    throw UnsupportedError(fault("plan", "a model that predicts the next token",
+                                 model == nullptr
+                                     ? source.info().name + ", a dump, which has no loss"
+                                     : source.info().name + ", which has no loss",
+                                 "a plan is judged by the loss"));
   }
   return *model;
 }
@@ -77,7 +77,9 @@ ByDocument JointLoss::less_original(ByDocument losses) const {
   return losses;
 }
 
-ByDocument JointLoss::change(const PerHead<HeadPlan>& plan) { return less_original(loss(plan)); }
+ByDocument JointLoss::change(const PerHead<HeadPlan>& plan) {
+  return less_original(loss(plan));
+}
 
 std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
                                                 std::span<const PerHead<HeadPlan>> variants) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "plan/output.hpp"
 #include "plan/rivals.hpp"
 #include "plan/screening.hpp"
-#include "scan/stages.hpp"
 #include "scan/stopwatch.hpp"
 #include "statistics/student.hpp"
 
@@ -18,7 +18,7 @@ namespace headgauge {
 namespace {
 
 constexpr double kDefaultMemory = 0.5;
-constexpr int kRounds = 4;           // of exchange()
+constexpr int kRounds = 2;  // of exchange()
 constexpr double kSlopes[] = {-0.9, -0.6, -0.3, 0.3, 0.6, 0.9};
 constexpr std::size_t kChecked = 24;  // points of a path that are checked for `allow`
 
@@ -50,8 +50,8 @@ PlanOptions checked(PlanOptions options) {
   }
   const auto is_share = [](double share) { return share > 0 && share < 1; };
   constexpr const char* kShare = "a share of the cache between 0 and 1";
-  if (options.memory) require(is_share(*options.memory), "PlanOptions::memory", kShare,
-                              *options.memory);
+  if (options.memory)
+    require(is_share(*options.memory), "PlanOptions::memory", kShare, *options.memory);
   for (const double share : options.curve) {
     require(is_share(share), "PlanOptions::curve", kShare, share);
   }
@@ -65,14 +65,15 @@ PlanOptions checked(PlanOptions options) {
   return options;
 }
 
-std::string share_label(double share) { return fmt::format("{:.4g} %", 100 * share); }
+std::string share_label(double share) {
+  return fmt::format("{:.4g} %", 100 * share);
+}
 
 nlohmann::ordered_json identity_of(const PlanTexts& texts) {
   nlohmann::ordered_json identity;
-  for (const auto& [name, source] :
-       {std::pair<const char*, HeadSource*>{"search", &texts.search},
-        {"check", &texts.check},
-        {"confirm", &texts.confirm}}) {
+  for (const auto& [name, source] : {std::pair<const char*, HeadSource*>{"search", &texts.search},
+                                     {"check", &texts.check},
+                                     {"confirm", &texts.confirm}}) {
     Results described;
     source->describe(described);
     identity["config_sha256"] = described.model.value("config_sha256", "");
@@ -82,13 +83,37 @@ nlohmann::ordered_json identity_of(const PlanTexts& texts) {
   return identity;
 }
 
+// The parts of the work, each a share of the whole, as one progress.
+class Parts {
+ public:
+  explicit Parts(Progress* whole) : whole_(whole) {}
+  void begin(std::string name, double from, double to) {
+    name_ = std::move(name);
+    from_ = from;
+    to_ = to;
+    done_ = 0;
+  }
+  // At least as far as before.
+  void update(const std::string& what, double done) {
+    done_ = std::max(done_, std::min(done, 1.0));
+    if (whole_ != nullptr) {
+      whole_->update(fmt::format("{} {}", name_, what), from_ + (to_ - from_) * done_, 1);
+    }
+  }
+
+ private:
+  Progress* whole_;
+  std::string name_;
+  double from_ = 0, to_ = 1, done_ = 0;
+};
+
 class PlanMaker {
  public:
   PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
             const std::stop_token& stop)
       : texts_(texts),
         options_(checked(options)),
-        progress_(progress, kStages),
+        progress_(progress),
         stop_(stop),
         context_(common_length(texts)),
         known_(options_.state, identity_of(texts)),
@@ -111,8 +136,6 @@ class PlanMaker {
   void save() { known_.save(); }
 
  private:
-  enum Stage { kScreen, kPaths, kExchange, kConfirm, kStages };
-
   std::vector<double> shares() const {
     std::vector<double> shares = options_.curve;
     if (options_.memory) shares.insert(shares.begin(), *options_.memory);
@@ -124,28 +147,21 @@ class PlanMaker {
   }
 
   void tick(const SearchPoint& at) {
-    switch (stage_) {
-      case kScreen:
-        progress_.update("", static_cast<double>(++ticks_), space_.layers());
-        break;
-      case kPaths:
-        progress_.update(share_label(at.share), path_done_ + path_share_ * (1 - at.share), 1);
-        break;
-      default:
-        progress_.update(share_label(at.share), ++ticks_, most_ticks_);
-    }
+    const double step = ++ticks_;
+    progress_.update(share_label(at.share), done_ ? done_(at) : step / most_ticks_);
   }
 
-  void begin(Stage stage, const char* name, double most_ticks = 1) {
-    stage_ = stage;
+  // `done`: how far the search is at a point; none: that many ticks are all.
+  void begin(const char* name, double from, double to, double most_ticks,
+             std::function<double(const SearchPoint&)> done = {}) {
     ticks_ = 0;
     most_ticks_ = most_ticks;
-    progress_.begin(stage, name);
-    progress_.update("", 0, 1);
+    done_ = std::move(done);
+    progress_.begin(name, from, to);
   }
 
   void screen() {
-    begin(kScreen, "screen");
+    begin("screen", 0, 0.25, space_.layers());
     const auto groups = space_.single_heads();
     std::vector<std::vector<bool>> wanted;
     if (options_.screen > 0) {
@@ -182,17 +198,14 @@ class PlanMaker {
   }
 
   void walk_paths(double least, double most) {
-    begin(kPaths, "search");
     const auto heads = space_.single_heads(), layers = space_.whole_layers();
-    const auto on_path = [&](double done, double part) {
-      path_done_ = done;
-      path_share_ = part;
-    };
-    on_path(0, 0.5);
+    const auto fewer = [=](const SearchPoint& at) { return (1 - at.share) / (1 - least); };
+    begin("search: fewer keys", 0.25, 0.45, 1, fewer);
     shrunk_ = search_.shrink(space_.same(0), heads, effects_, least);
-    on_path(0.95, -0.45);
+    begin("search: more keys", 0.45, 0.55, 1,
+          [=](const SearchPoint& at) { return at.share / most; });
     grown_ = search_.grow(space_.smallest(), heads, effects_, most);
-    on_path(0.95, 0.05);
+    begin("search: layers", 0.55, 0.6, 1, fewer);
     Effects of_layers;
     for (const auto& found : search_.alone(layers, {})) {
       std::vector<double>& effects = of_layers.emplace_back(1, 0.0);
@@ -218,26 +231,22 @@ class PlanMaker {
   BudgetResult within(double share) {
     struct Found {
       SearchPoint point;
-      const char* start;
+      std::string start;
     };
     std::vector<Found> found;
-    const auto heads = space_.single_heads();
     if (const auto equal = equal_choice(share)) {
       found.push_back({search_.point(space_.same(*equal)), "equal windows"});
-      found.push_back({search_.exchange(found.back().point, heads, share, kRounds),
-                       "equal windows, then exchanges"});
     }
-    if (const SearchPoint* best = best_within(by_layer_, share)) {
-      found.push_back({*best, "layers"});
+    for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
+                                      {&shrunk_, "full attention"},
+                                      {&grown_, "the smallest windows"}}) {
+      if (const SearchPoint* best = best_within(*path, share)) found.push_back({*best, start});
     }
-    const SearchPoint *shrunk = best_within(shrunk_, share), *grown = best_within(grown_, share);
-    const bool from_full = grown == nullptr || (shrunk != nullptr && shrunk->change <= grown->change);
-    if (shrunk != nullptr) found.push_back({*shrunk, "full attention"});
-    if (grown != nullptr) found.push_back({*grown, "the smallest windows"});
-    if (const SearchPoint* best = from_full ? shrunk : grown) {
-      found.push_back({search_.exchange(*best, heads, share, kRounds),
-                       from_full ? "full attention, then exchanges"
-                                 : "the smallest windows, then exchanges"});
+    if (!found.empty()) {
+      const auto best =
+          std::ranges::min_element(found, {}, [](const Found& one) { return one.point.change; });
+      found.push_back({search_.exchange(best->point, space_.single_heads(), share, kRounds),
+                       std::string(best->start) + ", then exchanges"});
     }
     const Found* best = nullptr;
     double least = kUndefined;
@@ -273,7 +282,7 @@ class PlanMaker {
     const double least = all.empty() ? 0.02 : *std::ranges::min_element(all);
     const double most = all.empty() ? 1 : *std::ranges::max_element(all);
     walk_paths(options_.allow ? std::min(least, 0.02) : least, options_.allow ? 1 : most);
-    begin(kExchange, "exchange", static_cast<double>(all.size() * 2 * kRounds));
+    begin("exchange", 0.6, 0.75, static_cast<double>(all.size() * kRounds));
     for (const double share : all) budgets_.push_back(within(share));
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
   }
@@ -302,8 +311,7 @@ class PlanMaker {
 
   // Down the path of the lowest loss as far as the check follows.
   void lower_the_loss() {
-    begin(kPaths, "search", static_cast<double>(space_.layers() * space_.heads()));
-    stage_ = kExchange;  // progress by moves
+    begin("search", 0.25, 0.75, static_cast<double>(space_.layers() * space_.heads()));
     const auto path = search_.lower(space_.same(0), space_.single_heads(), effects_);
     const SearchPoint* best = &path.front();
     double least = 0;
@@ -318,7 +326,7 @@ class PlanMaker {
 
   void confirm() {
     const int methods = kMethods - 1;
-    begin(kConfirm, "confirm",
+    begin("confirm", 0.75, 1,
           static_cast<double>(budgets_.size()) * (methods + options_.random_plans));
     const ConvergeBudgets converged(texts_.search, context_, options_.seed, options_.threads,
                                     nullptr, stop_);
@@ -329,7 +337,7 @@ class PlanMaker {
         return budget.methods[static_cast<std::size_t>(method)];
       };
       const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
-        progress_.update(method_text(method), ++ticks_, most_ticks_);
+        progress_.update(method_text(method), ++ticks_ / most_ticks_);
         if (plan.empty()) return;
         of(method) = {plan, cache_share(plan, space_.source(), context_), confirm.change(plan)};
       };
@@ -352,7 +360,7 @@ class PlanMaker {
     ByDocument sum(confirm.original().size());
     for (int draw = 0; draw < options_.random_plans; ++draw) {
       const auto plan = dealt(budget.plan, options_.seed, static_cast<std::uint32_t>(draw));
-      progress_.update("random", ++ticks_, most_ticks_);
+      progress_.update("random heads", ++ticks_ / most_ticks_);
       budget.draws.push_back(confirm.change(plan));
       for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += budget.draws.back()[d];
     }
@@ -377,7 +385,7 @@ class PlanMaker {
   Stopwatch watch_;
   const PlanTexts& texts_;
   PlanOptions options_;
-  StageProgress progress_;
+  Parts progress_;
   std::stop_token stop_;
   Index context_;
   Evaluations known_;
@@ -385,8 +393,8 @@ class PlanMaker {
   JointLoss loss_;   // on the texts of the search
   JointLoss check_;  // and on those of the check
   PlanSearch search_;
-  Stage stage_ = kScreen;
-  double ticks_ = 0, most_ticks_ = 1, path_done_ = 0, path_share_ = 0;
+  double ticks_ = 0, most_ticks_ = 1;
+  std::function<double(const SearchPoint&)> done_;
   Screening screening_;
   Effects effects_;  // of single heads, from the screening
   std::vector<SearchPoint> shrunk_, grown_, by_layer_;

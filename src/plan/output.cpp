@@ -259,6 +259,8 @@ class PlanWriter {
 
 }  // namespace
 
-PlanResults write_plan_results(const PlanRun& run) { return PlanWriter(run).write(); }
+PlanResults write_plan_results(const PlanRun& run) {
+  return PlanWriter(run).write();
+}
 
 }  // namespace headgauge

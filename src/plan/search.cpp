@@ -8,8 +8,8 @@
 namespace headgauge {
 namespace {
 
-constexpr std::size_t kMeasuredMoves = 6;  // of which the best is made
-constexpr std::size_t kExchanges = 6;      // pairs of moves that are tried in a round
+constexpr std::size_t kMeasuredMoves = 5;  // of which the best is made
+constexpr std::size_t kExchanges = 4;      // pairs of moves that are tried in a round
 
 // Moves that lower the loss come first, the largest fall first; then the smallest rise a key.
 double rise_a_key(double change, double saved) {

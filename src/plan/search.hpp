@@ -54,8 +54,8 @@ class PlanSearch {
   struct Move {
     std::size_t group = 0;
     int choice = 0;
-    double change = 0;   // of the loss
-    double share = 0;    // of the share
+    double change = 0;  // of the loss
+    double share = 0;   // of the share
   };
   // What a path looks at of a move that promises something: nothing if it is no move of it, else
   // the smaller the sooner it is measured.

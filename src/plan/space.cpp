@@ -23,7 +23,7 @@ std::vector<Index> default_sizes(const std::vector<double>& shares, Index contex
   for (const double share : shares) {
     sizes.push_back(static_cast<Index>(std::floor(share * static_cast<double>(context) + 1e-9)));
   }
-  for (Index part = 8; part <= 64; part *= 2) sizes.push_back(context / part);
+  for (const Index part : {16, 64}) sizes.push_back(context / part);
   std::erase_if(sizes, [&](Index size) { return size < kFewestKeys || size >= context; });
   std::ranges::sort(sizes, std::greater());
   const auto repeated = std::ranges::unique(sizes);
@@ -98,9 +98,8 @@ PerHead<HeadPlan> PlanSpace::plan(const Choices& choices) const {
 
 double PlanSpace::share(const Choices& choices) const {
   double kept = 0;
-  choices.each([&](int layer, int, int choice) {
-    kept += static_cast<double>(keys(layer, choice));
-  });
+  choices.each(
+      [&](int layer, int, int choice) { kept += static_cast<double>(keys(layer, choice)); });
   return kept / all_keys_;
 }
 

@@ -64,8 +64,9 @@ class Sentences {
     }
     if (budgets_[0].starts_with("rise") && allow.is_number()) {
       const bool met = high->value <= allow.get<double>();
-      line.say(met ? ", and by less than was allowed" : ", and not shown to stay below the rise "
-                                                        "that was allowed: do not use it");
+      line.say(met ? ", and by less than was allowed"
+                   : ", and not shown to stay below the rise "
+                     "that was allowed: do not use it");
     }
     if (budgets_[0] == "lowest loss" && high->value >= 0) line.say(": keep the model as it is");
     return line.say(".").done();
@@ -131,7 +132,8 @@ class Sentences {
     }
     if (tried == 0) return std::nullopt;
     Line line;
-    line.say("Of ").derived(tried).say(" heads under candidates, one at a time, the loss is shown ");
+    line.say("Of ").derived(tried).say(
+        " heads under candidates, one at a time, the loss is shown ");
     line.say("to fall in ").derived(falls).say(" and to rise in ").derived(rises);
     return line.say(" (false discovery rate 5 %).").done();
   }

@@ -93,4 +93,12 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
   return interventions;
 }
 
+Intervention make_intervention(const AttentionPlan& plan, const HeadSource& source,
+                               const std::string& label) {
+  Intervention intervention;
+  intervention.label = label;
+  intervention.heads = make_interventions(plan, source, label);
+  return intervention;
+}
+
 }  // namespace headgauge

@@ -34,8 +34,7 @@ TEST(PlanSpace, DefaultCandidatesFitTheSharesAndTheContext) {
   std::vector<std::string> texts;
   for (const HeadPlan& candidate : candidates) texts.push_back(candidate.text());
   EXPECT_EQ(texts, (std::vector<std::string>{"sinks:sinks=4,window=188", "sinks:sinks=4,window=124",
-                                             "sinks:sinks=4,window=28", "sinks:sinks=4,window=12",
-                                             "uniform"}));
+                                             "sinks:sinks=4,window=12", "uniform"}));
 }
 
 }  // namespace
