@@ -6,19 +6,16 @@
 
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
+#include "test_data.hpp"
 
 namespace headgauge {
 namespace {
 
 using Table = std::vector<std::vector<std::string>>;
 
-class ExportTest : public testing::Test {
+class ExportTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              (std::string("headgauge-export-") + test->name());
-    std::filesystem::remove_all(folder_);
     source_.family = "llama";
     source_.layers = 2;
     source_.heads = 4;
@@ -30,13 +27,11 @@ class ExportTest : public testing::Test {
     plan_.context = 100;
     plan_.heads = {2, 2};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   PlanExport write(PlanFormat format) {
-    return export_plan(plan_, format, source_, folder_.string());
+    return export_plan(plan_, format, source_, folder_ / "out");
   }
   std::string text(const std::string& name) const {
-    std::ifstream file(folder_ / name);
+    std::ifstream file(folder_ / ("out/" + name));
     std::ostringstream all;
     all << file.rdbuf();
     return all.str();
@@ -62,10 +57,10 @@ class ExportTest : public testing::Test {
       EXPECT_NE(said.find("key-value head " + head + ":"), said.npos) << said;
       EXPECT_NE(said.find(what), said.npos) << said;
     }
-    EXPECT_FALSE(std::filesystem::exists(folder_));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   }
 
-  std::filesystem::path folder_;
+  testing::TemporaryFolder folder_{"export"};
   SourceInfo source_;
   AttentionPlan plan_;
 };
@@ -131,7 +126,7 @@ TEST_F(ExportTest, KvpressGetsThePressAndThePlan) {
   EXPECT_NE(press.find("class HeadgaugePress(BasePress):"), press.npos);
   EXPECT_TRUE(press.ends_with("\n"));
   EXPECT_EQ(press.find('\0'), press.npos);
-  EXPECT_EQ(read_plan((folder_ / "kvpress/plan.json").string()).heads(1, 0), plan_.heads(1, 0));
+  EXPECT_EQ(read_plan(folder_ / "out/kvpress/plan.json").heads(1, 0), plan_.heads(1, 0));
   EXPECT_TRUE(done.notices.empty());
 }
 
