@@ -8,6 +8,7 @@
 #include "headgauge/converge.hpp"
 #include "headgauge/diff.hpp"
 #include "headgauge/options.hpp"
+#include "headgauge/plan.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
@@ -35,6 +36,7 @@ const Names& names() {
         {"parse_token_ids()", "--tokens"},
         {"write_phantom(), strength", "--strength"},
         {"SyntheticOptions::state", "--out"},
+        {"PlanOptions::state", "--out"},
         {"TokensOptions::folder", "--out"},
         {"TokensOptions::model", "MODEL and --text"},
     };
@@ -46,6 +48,7 @@ const Names& names() {
     add<TokensOptions>(names);
     add<DiffOptions>(names);
     add<ValidateOptions>(names);
+    add<PlanOptions>(names);
     std::ranges::stable_sort(
         names, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     return names;

@@ -37,7 +37,8 @@ struct Streaming {
 
 // Nothing where a pattern leaves other keys. A causal `window` with global keys is sinks.
 std::optional<Streaming> streaming(const std::string& spec) {
-  const PatternInfo& info = make_pattern(spec, "pattern of a plan")->info();
+  const auto pattern = make_pattern(spec, "pattern of a plan");
+  const PatternInfo& info = pattern->info();
   const Parameters& given = info.parameters;
   if (info.name == "sinks") return Streaming{given.whole("sinks"), given.whole("window")};
   if (info.name == "window") return Streaming{given.whole("global"), given.whole("size")};

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import unittest
 
 import numpy
@@ -51,7 +52,7 @@ class PlanExport(CommandTest):
         self.assertIn("note: duo: streaming heads have 2 sizes", done.err)
         self.assertFalse((self.folder / "out/results.json").exists())
         # A plan that was exported is a plan.
-        self.succeed("scan", "model", "--tokens", self.ids(64).name, "--plan",
+        self.succeed("scan", "model", "--tokens", self.ids(64, 31).name, "--plan",
                      "out/kvpress/plan.json", "--quiet")
 
     def test_duo_attention_reads_the_heads(self) -> None:
@@ -89,10 +90,11 @@ class PlanExport(CommandTest):
                     "--out", "out", says="gpt2")
 
     def test_beside_a_search(self) -> None:
-        self.ids(128, 31, "a.txt")
-        self.write("b.txt", " ".join(str(i * i * 5 % 29) for i in range(128)))
+        draw = random.Random(3)
+        for name in ("a.txt", "b.txt"):
+            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
         search = ("plan", "model", "--select", "a.txt", "--confirm", "b.txt", "--ids", "--length",
-                  "32", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
+                  "64", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
         self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         done = self.succeed(*search, "duo,bytes", "--pattern", "sinks:sinks=1,window=7")
         self.assertIn("no normalizer is tried", done.err)

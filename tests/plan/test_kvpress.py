@@ -104,7 +104,7 @@ class Kvpress(CommandTest):
         """The same by headgauge scan: differences of the means over the first tokens."""
         lengths = ",".join(str(length) for length in range(2, TOKENS + 1))
         done = self.succeed("scan", "model", "--tokens", "ids.txt", "--lengths", lengths, "--json",
-                            "--quiet", "--measures", "weights", *options)
+                            "--quiet", "--measures", "model", *options)
         means = json.loads(done.out)["metrics"]["loss"]["values"]
         sums = [0.0] + [mean * count for count, mean in enumerate(means, 1)]
         return [after - before for before, after in zip(sums, sums[1:])]
