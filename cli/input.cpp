@@ -189,6 +189,18 @@ bool share_tokens(std::span<const Document> a, std::span<const Document> b) {
   return any_run(b, [&](const std::vector<int>& tokens) { return runs.contains(tokens); });
 }
 
+void require_apart(const std::vector<Document>& documents, const std::string& option) {
+  for (std::size_t a = 0; a < documents.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (!share_tokens({&documents[a], 1}, {&documents[b], 1})) continue;
+      throw UsageError(
+          fault(option, "texts that have nothing in common",
+                fmt::format("tokens of {} in {}", documents[b].name, documents[a].name),
+                "what holds on a text must be tried on another one"));
+    }
+  }
+}
+
 OpenedText open_text(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x, options.threads};

@@ -48,7 +48,8 @@ struct OpenedText {
 };
 OpenedText open_text(const InputOptions& options);
 
-// The texts as token ids, whole or cut to the longest length asked for. Throw as open_source() does.
+// The texts as token ids, whole or cut to the longest length asked for. Throw as open_source()
+// does.
 std::vector<Document> load_whole_documents(const InputOptions& options);
 std::vector<Document> load_documents(const InputOptions& options);
 
@@ -67,5 +68,8 @@ Index longest_auto(const ModelSummary& model);
 // Whether some document of either has 64 tokens in a row, or all of a shorter one, in common with
 // one of the other.
 bool share_tokens(std::span<const Document> a, std::span<const Document> b);
+
+// Throws UsageError, which names the option, where two of the documents do.
+void require_apart(const std::vector<Document>& documents, const std::string& option);
 
 }  // namespace headgauge::cli

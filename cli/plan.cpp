@@ -124,16 +124,14 @@ Pieces cut_texts(const PlanCommand& command) {
                            "some that have tokens in common with them",
                            "what is chosen on a text must not be judged on it"));
   }
+  require_apart(select, "--select");
+  require_apart(confirm, "--confirm");
   const Index length = piece_length(command, select, confirm);
   Pieces pieces;
   const auto selected = cut(command, "--select", select, length, 2);
   for (std::size_t k = 0; k < selected.size(); ++k) {
     const bool checks = k % 3 == 2 || (selected.size() == 2 && k == 1);
     (checks ? pieces.check : pieces.search).push_back(selected[k]);
-  }
-  if (share_tokens(pieces.search, pieces.check)) {
-    throw UsageError(fault("--select", "texts that have nothing in common",
-                           "pieces that have tokens in common", "name every text once"));
   }
   pieces.confirm = cut(command, "--confirm", confirm, length, 1);
   return pieces;

@@ -37,18 +37,6 @@ std::vector<std::string> names_of(const std::vector<std::string>& files) {
   return std::ranges::adjacent_find(sorted) == sorted.end() ? names : files;
 }
 
-void refuse_shared_texts(const InputOptions& input) {
-  const std::vector<Document> texts = load_documents(input);
-  for (std::size_t a = 0; a < texts.size(); ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      if (!share_tokens({&texts[a], 1}, {&texts[b], 1})) continue;
-      throw UsageError(fault("--text", "texts that have nothing in common",
-                             "two that have tokens in common",
-                             "what holds on a text must be tried on another one"));
-    }
-  }
-}
-
 int run(ValidateCommand& command) {
   InputOptions& input = command.run.input;
   input.take(command.validate.scan);
@@ -58,7 +46,7 @@ int run(ValidateCommand& command) {
     throw UsageError(fault("validate", "texts", "neither --text nor --tokens",
                            "name at least two texts, such as --text a.txt b.txt"));
   }
-  refuse_shared_texts(input);
+  require_apart(load_documents(input), "--text");
   RunSteps steps;
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
     return validate(

@@ -73,7 +73,7 @@ def metrics(command: str) -> str:
     return table(["group", "metric", "dims", "unit", "meaning"], rows)
 
 
-COMMANDS = ("scan", "compare", "converge", "validate", "report", "diff", "reproduce limits", "reproduce tokens",
+COMMANDS = ("scan", "compare", "converge", "validate", "plan", "report", "diff", "reproduce limits", "reproduce tokens",
             "inspect", "measures", "normalizers", "patterns", "phantom")  # fmt: skip
 Options = list[dict[str, str]]
 
@@ -122,6 +122,7 @@ def tables(program: Path) -> dict[str, Callable[[], str]]:
         "metrics_of_converge": lambda: metrics("converge"),
         "metrics_of_synthetic": lambda: metrics("converge --synthetic"),
         "metrics_of_validate": lambda: metrics("validate"),
+        "metrics_of_plan": lambda: metrics("plan"),
         "metrics_of_limits": lambda: metrics("reproduce limits"),
         **{f"options_of_{name.replace(' ', '_')}": options(name) for name in COMMANDS},
     }

@@ -64,7 +64,7 @@ struct PlanResults {
 };
 
 // Screens every key-value head alone under every candidate, then searches for plans by their joint
-// loss (docs/mathematics.md 7d): greedily from full attention and from the smallest windows, by
+// loss (docs/mathematics.md 7e): greedily from full attention and from the smallest windows, by
 // head and by layer, then by exchanges, from the best of these and from equal windows; of what is
 // found, that with the lowest loss on `check` is the plan. On `confirm` the plans are set against
 // others of the same size: equal windows, with and without sinks, budgets by layer, budgets of

@@ -20,18 +20,14 @@ constexpr const char* kPlanSchema = "headgauge.plan/1";
 constexpr int kMostHeads = 1 << 20;
 
 Json model_of(const HeadSource& source) {
+  const SourceInfo& info = source.info();
+  Json model = {{"name", info.name},   {"family", info.family},     {"layers", info.layers},
+                {"heads", info.heads}, {"kv_heads", info.kv_heads}, {"head_dim", info.head_dim}};
   Results described;
   source.describe(described);
-  Json model;
-  for (const char* key : {"name", "family", "layers", "heads", "kv_heads", "head_dim",
-                          "config_sha256", "weights_sha256"}) {
+  for (const char* key : {"config_sha256", "weights_sha256"}) {
     if (described.model.contains(key)) model[key] = described.model[key];
   }
-  const SourceInfo& info = source.info();
-  model["name"] = info.name;
-  model["layers"] = info.layers;
-  model["heads"] = info.heads;
-  model["kv_heads"] = info.kv_heads;
   return model;
 }
 
@@ -70,7 +66,8 @@ int number(const Json& object, const char* key, int most) {
   return static_cast<int>(found);
 }
 
-AttentionPlan plan_of(const Json& json) {
+// `path` names the file in messages.
+AttentionPlan plan_of(const Json& json, const std::string& path) {
   AttentionPlan plan;
   const Json& model = json.at("model");
   for (const char* key : {"name", "family", "config_sha256", "weights_sha256"}) {
@@ -88,14 +85,15 @@ AttentionPlan plan_of(const Json& json) {
   for (const Json& entry : json.at("heads")) {
     const int layer = number(entry, "layer", kMostHeads),
               head = number(entry, "kv_head", kMostHeads);
+    const std::string name = fmt::format("{}: key-value head {}.{}", path, layer, head);
     if (layer >= layers || head >= kv_heads) {
       throw BadInputError(
-          fmt::format("key-value head {}.{} is not in a model of {} layers of {} key-value heads",
-                      layer, head, layers, kv_heads));
+          fault(name, fmt::format("one of {} layers of {} key-value heads", layers, kv_heads),
+                "one that is not in the model", "correct or remove it"));
     }
     HeadPlan& of_head = plan.heads(layer, head);
     if (of_head.changes()) {
-      throw BadInputError(fmt::format("key-value head {}.{} stands there twice", layer, head));
+      throw BadInputError(fault(name, "one entry for each head", "it twice", "remove one of them"));
     }
     of_head = {entry.value("pattern", std::string()), entry.value("normalizer", std::string())};
     make_intervention(of_head);  // throws what is wrong with it
@@ -128,14 +126,12 @@ AttentionPlan read_plan(const std::string& path) {
       if (!schema.starts_with("headgauge.plan/")) throw std::out_of_range("schema");
       throw UnsupportedError(fault(path, kPlanSchema, schema, "use a newer headgauge"));
     }
-    return plan_of(json);
+    return plan_of(json, path);
   } catch (const nlohmann::json::exception&) {
     throw BadInputError(fault(path, "a plan", "something else", kAdvice));
   } catch (const std::out_of_range&) {
     throw BadInputError(fault(path, "a plan", "something else", kAdvice));
   } catch (const UsageError& error) {
-    throw BadInputError(fmt::format("{}: {}", path, error.what()));
-  } catch (const BadInputError& error) {
     throw BadInputError(fmt::format("{}: {}", path, error.what()));
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -60,7 +61,7 @@ PlanOptions checked(PlanOptions options) {
   }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
     throw UsageError(fault("PlanOptions::objective", "memory, where a share or a rise is given",
-                           "loss", "leave PlanOptions::memory and ::allow out"));
+                           "loss", "leave the share and the rise out"));
   }
   return options;
 }
@@ -163,10 +164,11 @@ class PlanMaker {
   void screen() {
     begin("screen", 0, 0.25, space_.layers());
     const auto groups = space_.single_heads();
+    PerHead<std::vector<double>> outputs;
     std::vector<std::vector<bool>> wanted;
     if (options_.screen > 0) {
-      wanted = least_changed(output_changes(texts_.search, space_, options_.threads, stop_),
-                             options_.screen);
+      outputs = output_changes(texts_.search, space_, options_.threads, stop_);
+      wanted = least_changed(outputs, options_.screen);
     }
     auto found = search_.alone(groups, wanted);
     screening_.changes = {space_.layers(), space_.heads()};
@@ -180,6 +182,28 @@ class PlanMaker {
       }
       found[g].erase(found[g].begin());
       screening_.changes(groups[g].layer, groups[g].heads.front()) = std::move(found[g]);
+    }
+    if (!outputs.empty()) expect_by_output(outputs);
+  }
+
+  // Of what was not measured the loss is taken to rise with the change of the output, as it does in
+  // the mean of what was; until a move is measured.
+  void expect_by_output(const PerHead<std::vector<double>>& outputs) {
+    double loss = 0, output = 0;
+    auto of_head = outputs.begin();
+    for (std::size_t g = 0; g < effects_.size(); ++g) {
+      for (std::size_t c = 1; c < effects_[g].size(); ++c) {
+        if (std::isnan(effects_[g][c])) continue;
+        loss += std::abs(effects_[g][c]);
+        output += of_head[static_cast<std::ptrdiff_t>(g)][c];
+      }
+    }
+    for (std::size_t g = 0; g < effects_.size(); ++g) {
+      for (std::size_t c = 1; c < effects_[g].size(); ++c) {
+        if (!std::isnan(effects_[g][c])) continue;
+        effects_[g][c] =
+            output > 0 ? of_head[static_cast<std::ptrdiff_t>(g)][c] * loss / output : 0;
+      }
     }
   }
 
@@ -263,14 +287,16 @@ class PlanMaker {
                                          space_.share(space_.smallest())),
                              fmt::format("{}", share), "give smaller patterns"));
     }
-    return made(share_label(share), best->point, best->start);
+    BudgetResult result = made(share_label(share), best->point, best->start);
+    result.allowed = share;
+    return result;
   }
 
   BudgetResult made(std::string label, const SearchPoint& point, std::string start) {
     BudgetResult result;
     result.label = std::move(label);
     result.plan = space_.plan(point.choices);
-    result.share = point.share;
+    result.share = result.allowed = point.share;
     result.start = std::move(start);
     result.search_change = point.change;
     result.check_change = checked_change(point.choices);
@@ -328,8 +354,10 @@ class PlanMaker {
     const int methods = kMethods - 1;
     begin("confirm", 0.75, 1,
           static_cast<double>(budgets_.size()) * (methods + options_.random_plans));
-    const ConvergeBudgets converged(texts_.search, context_, options_.seed, options_.threads,
-                                    nullptr, stop_);
+    std::optional<ConvergeBudgets> converged;
+    if (context_ >= kShortestContext) {
+      converged.emplace(texts_.search, context_, options_.seed, options_.threads, nullptr, stop_);
+    }
     JointLoss confirm(texts_.confirm, "confirm", known_, stop_);
     for (BudgetResult& budget : budgets_) {
       budget.methods.resize(kMethods);
@@ -341,7 +369,7 @@ class PlanMaker {
         if (plan.empty()) return;
         of(method) = {plan, cache_share(plan, space_.source(), context_), confirm.change(plan)};
       };
-      const double share = budget.share;
+      const double share = budget.allowed;
       try_plan(Method::plan, budget.plan);
       try_plan(Method::windows, equal_windows(space_, share, false));
       try_plan(Method::sinks, equal_windows(space_, share, true));
@@ -349,7 +377,7 @@ class PlanMaker {
       if (const SearchPoint* layers = best_within(by_layer_, share)) {
         try_plan(Method::layers, space_.plan(layers->choices));
       }
-      try_plan(Method::converge, converged.plan(space_, share));
+      if (converged) try_plan(Method::converge, converged->plan(space_, share));
       try_plan(Method::heaviest_keys, heaviest_keys(space_, share));
       deal(budget, confirm);
     }

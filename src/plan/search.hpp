@@ -1,4 +1,4 @@
-// The search for plans by their joint loss (docs/mathematics.md 7d). Effects of single heads do
+// The search for plans by their joint loss (docs/mathematics.md 7e). Effects of single heads do
 // not add up, so that every move is measured where it is made.
 #pragma once
 

@@ -83,7 +83,7 @@ class Sentences {
     }
     if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
     Line line;
-    line.say("At the same size its loss is ");
+    line.say("Beside plans that may keep the whole share its loss is ");
     bool some = false;
     const auto add = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;

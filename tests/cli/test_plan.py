@@ -1,0 +1,164 @@
+"""headgauge plan as a user runs it, and what takes its plans."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+
+import jsonschema
+
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import BAD_INPUT, INTERRUPTED, UNSUPPORTED, USAGE, CommandTest, environment
+from tests.places import BINARY, ROOT
+from tests.results.schema import validate
+
+FEW = ("--ids", "--length", 96, "--random-plans", 3)
+
+
+class Plan(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        for k, name in enumerate(("a.txt", "b.txt", "c.txt", "d.txt")):
+            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41 for i in range(288)]
+            self.write(name, " ".join(map(str, numbers)))
+        self.texts = ("model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "d.txt")
+
+    def make(self, *options) -> dict:
+        self.succeed("plan", *self.texts, *FEW, "--out", "out", "--quiet", *options)
+        return validate(self.folder / "out/results.json")
+
+    def test_a_plan_is_made_confirmed_and_followed(self) -> None:
+        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["command"], "plan")
+        self.assertEqual(results["coords"]["budget"], ["50 %", "25 %"])
+        for word in ("equal windows, sinks", "random heads", "heaviest keys", "keys kept, 50 %",
+                     "on text that had no part in making it", "plan_25.json"):
+            self.assertIn(word, done.out)
+        self.assertFalse((self.folder / "out/plan_state.json").exists())
+        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
+        for name in ("plan.json", "plan_25.json"):
+            text = (self.folder / "out" / name).read_text(encoding="utf-8")
+            jsonschema.validate(json.loads(text), schema)
+        # Followed on the confirming texts, piece by piece, it does what was said.
+        change = results["metrics"]["planned_loss_change"]["values"][0][0]
+        changes = []
+        for name in ("c.txt", "d.txt"):
+            ids = (self.folder / name).read_text(encoding="utf-8").split()
+            for piece in range(3):
+                self.write("piece.txt", " ".join(ids[96 * piece : 96 * (piece + 1)]))
+                self.succeed("compare", "model", "--tokens", "piece.txt", "--lengths", 96,
+                             "--measures", "model", "--plan", "out/plan.json", "--out", "one")
+                one = validate(self.folder / "one/results.json")["metrics"]
+                changes.append(one["loss_change"]["values"][1][0])
+                self.succeed("scan", "model", "--tokens", "piece.txt", "--lengths", 96,
+                             "--measures", "model", "--plan", "out/plan.json", "--out", "two")
+                two = validate(self.folder / "two/results.json")["metrics"]
+                self.assertAlmostEqual(two["loss"]["values"][0], one["loss"]["values"][1][0], 9)
+        self.assertEqual(results["metrics"]["planned_loss_change"]["rows"][0][0], len(changes))
+        self.assertAlmostEqual(sum(changes) / len(changes), change, 9)
+        self.assertEqual(plan["measured"]["documents"], len(changes))
+
+    def test_converge_measures_what_a_plan_leaves(self) -> None:
+        self.make()
+        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+        plan["heads"] = [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=2,window=6"}]
+        self.write("one.json", json.dumps(plan))
+        few = ("--lengths", 96, "--replicates", 4, "--points", 3, "--measures", "weights")
+        self.succeed("converge", "model", "--tokens", "a.txt", *few, "--plan", "one.json",
+                     "--out", "needs")
+        values = validate(self.folder / "needs/results.json")["metrics"]["horizon"]["values"]
+        self.assertIsNone(values[0][1])
+        self.assertIsNotNone(values[0][0])
+        self.assertIsNotNone(values[1][1])
+
+    def test_refuses_plans_that_do_not_fit(self) -> None:
+        self.make()
+        plan = json.loads((self.folder / "out/plan.json").read_text(encoding="utf-8"))
+
+        def refused(change, *says) -> None:
+            other = json.loads(json.dumps(plan))
+            change(other)
+            self.write("other.json", json.dumps(other))
+            self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
+                        says=("other.json", *says))
+
+        refused(lambda p: p["model"].update(weights_sha256="0" * 64), "a plan for model")
+        refused(lambda p: p["model"].update(layers=3), "a plan for model", "layers is 3 and not 2")
+        refused(lambda p: p["heads"].append({"layer": 7, "kv_head": 0, "pattern": "topk:k=3"}),
+                "key-value head 7.0", "one of 2 layers")
+        refused(lambda p: p["heads"].extend([{"layer": 0, "kv_head": 0, "pattern": "topk:k=3"}] * 2),
+                "twice")
+        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": "nonsense"}]),
+                "nonsense")
+        refused(lambda p: p.pop("heads"), "a plan", "something else")
+        self.write("other.json", "not json")
+        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
+                    says=("other.json", "a plan"))
+        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json",
+                    says=("none.json",))
+        self.refuse(USAGE, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
+                    "--pattern", "topk:k=3", says=("--plan", "--pattern"))
+
+    def test_refuses_texts_that_show_nothing(self) -> None:
+        self.refuse(USAGE, "plan", "model", "--select", "a.txt", says=("no --confirm",))
+        self.refuse(USAGE, "plan", "model", "--confirm", "a.txt", says=("no --select",))
+        same = ("model", "--select", "a.txt", "--confirm", "a.txt")
+        self.refuse(USAGE, "plan", *same, *FEW, says=("--confirm", "in common"))
+        twice = ("model", "--select", "a.txt", "a.txt", "--confirm", "c.txt")
+        self.refuse(USAGE, "plan", *twice, *FEW, says=("--select", "nothing in common"))
+        self.write("short.txt", "1 2 3")
+        short = ("model", "--select", "a.txt", "--confirm", "short.txt")
+        self.refuse(BAD_INPUT, "plan", *short, *FEW, says=("short.txt", "a longer text"))
+        self.write("empty.txt", "")
+        empty = ("model", "--select", "empty.txt", "--confirm", "a.txt")
+        self.refuse(BAD_INPUT, "plan", *empty, *FEW, says=("empty.txt",))
+        self.refuse(BAD_INPUT, "plan", *self.texts, "--ids", "--length", 4096,
+                    says=("--length", "at most 128"))
+        one = ("model", "--select", "a.txt", "--confirm", "c.txt")
+        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1,
+                    says=("--select", "at least 2 pieces"))
+
+    def test_refuses_what_has_no_loss(self) -> None:
+        make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
+        self.refuse(UNSUPPORTED, "plan", "d.safetensors", *self.texts[1:], *FEW,
+                    says=("a dump, which has no loss",))
+        copy_golden("bert/plain", self.folder / "bert")
+        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
+                    says=("bert", "no loss"))
+
+    def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, says=("--memory",))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--allow", 0.1,
+                    says=("--objective",))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", says=("nonsense",))
+
+    def test_goes_on_after_an_interruption(self) -> None:
+        whole = self.make()
+        command = [str(BINARY), "plan", *map(str, self.texts), *map(str, FEW), "--out", "again"]
+        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=environment()) as run:
+            # Once the search has begun there is something to lose.
+            for line in run.stderr:
+                if line.startswith(b"search"):
+                    break
+            run.send_signal(signal.SIGINT)
+            said = run.stderr.read().decode()
+            run.wait(timeout=60)
+        if run.returncode != 0:  # it was not done before
+            self.assertEqual(run.returncode, INTERRUPTED)
+            self.assertIn("goes on from there", said)
+            self.assertTrue((self.folder / "again/plan_state.json").exists())
+        self.succeed("plan", *self.texts, *FEW, "--out", "again", "--quiet")
+        again = validate(self.folder / "again/results.json")
+        self.assertEqual(again["metrics"], whole["metrics"])
+
+    def test_lower_loss_and_allowed_rises(self) -> None:
+        lowest = self.make("--objective", "loss")
+        self.assertEqual(lowest["coords"]["budget"], ["lowest loss"])
+        allowed = self.make("--allow", 3)
+        self.assertEqual(allowed["coords"]["budget"][0], "rise of 3")
+        self.assertTrue((self.folder / "out/plan.json").exists())

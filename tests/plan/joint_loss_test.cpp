@@ -1,0 +1,99 @@
+#include "plan/joint_loss.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/headgauge.hpp"
+#include "plan/tiny_plan.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::tiny_source;
+
+PerHead<HeadPlan> mixed(const SourceInfo& info) {
+  PerHead<HeadPlan> plan(info.layers, info.kv_heads);
+  plan(0, 0) = {"sinks:sinks=2,window=6", ""};
+  plan(1, 1) = {"", "uniform"};
+  return plan;
+}
+
+TEST(JointLoss, IsTheLossThatCompareFinds) {
+  const auto source = tiny_source(2);
+  Evaluations known("", {});
+  JointLoss loss(*source, "search", known, {});
+  const PerHead<HeadPlan> plan = mixed(source->info());
+  const ByDocument change = loss.change(plan);
+  ASSERT_EQ(change.size(), 2U);
+
+  CompareOptions options;
+  options.scan.measures = {"model"};
+  options.scan.lengths = {96};
+  Intervention intervention;
+  intervention.label = "plan";
+  intervention.heads = make_interventions(plan, source->info());
+  const Results expected = compare(*source, options, std::vector{intervention});
+  EXPECT_NEAR(mean(change), expected.at("loss_change", {1, 0}), 1e-12);
+  EXPECT_NE(mean(change), 0);
+}
+
+TEST(JointLoss, NearAPlanHasTheBitsOfTheWholePass) {
+  const auto source = tiny_source(2);
+  Evaluations known("", {}), other("", {});
+  JointLoss near(*source, "search", known, {});
+  const PerHead<HeadPlan> base = mixed(source->info());
+  std::vector<PerHead<HeadPlan>> variants(5, base);
+  variants[0](0, 0) = {};                              // back to full attention
+  variants[1](0, 0) = {"window:size=3", ""};           // another pattern
+  variants[2](0, 1) = {"", "softmax:t=2"};             // a head that was as it is
+  variants[3](1, 1) = {"sinks:sinks=2,window=6", ""};  // a pattern in place of a normalizer
+  variants[4](1, 0) = {"window:size=3", "uniform"};
+  const auto changes = near.changes_near(base, variants);
+  JointLoss whole(*source, "search", other, {});
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_EQ(changes[v], whole.change(variants[v])) << v;
+  }
+}
+
+TEST(JointLoss, RefusesWhatHasNoLoss) {
+  const auto model = resolve_model(testing::source_path("tests/golden/bert/plain"));
+  std::vector<int> tokens(24, 7);
+  const auto source = make_model_source(model, {{"text", tokens, ""}}, {});
+  Evaluations known("", {});
+  EXPECT_THROW(JointLoss(*source, "search", known, {}), UnsupportedError);
+}
+
+TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "headgauge_evaluations.json").string();
+  std::filesystem::remove(path);
+  const nlohmann::ordered_json identity = {{"weights_sha256", "a"}, {"search", {1, 2}}};
+  const std::vector<double> losses = {0.1, 1.0 / 3.0};
+  {
+    Evaluations known(path, identity);
+    known.add("search 1", losses);
+    known.save();
+  }
+  const Evaluations again(path, identity);
+  ASSERT_NE(again.find("search 1"), nullptr);
+  EXPECT_EQ(*again.find("search 1"), losses);
+  EXPECT_EQ(again.find("search 2"), nullptr);
+  try {
+    Evaluations(path, {{"weights_sha256", "b"}, {"search", {1, 2}}});
+    FAIL();
+  } catch (const BadInputError& error) {
+    EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
+  }
+  std::ofstream(path) << "{\"schema\": \"headgauge.plan-state/1\"}";
+  EXPECT_THROW(Evaluations(path, identity), BadInputError);
+  std::ofstream(path) << "not json";
+  EXPECT_THROW(Evaluations(path, identity), BadInputError);
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,199 @@
+// make_plan() on a tiny model: what it says is what was measured, on any number of threads, and
+// after any number of stops.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/headgauge.hpp"
+#include "plan/tiny_plan.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::tiny_source;
+
+struct Sources {
+  std::unique_ptr<HeadSource> search, check, confirm;
+  explicit Sources(int threads = 1)
+      : search(tiny_source(3, 1, threads)),
+        check(tiny_source(2, 2, threads)),
+        confirm(tiny_source(4, 3, threads)) {}
+  PlanTexts texts() const { return {*search, *check, *confirm}; }
+};
+
+PlanOptions small_options() {
+  PlanOptions options;
+  options.memory = 0.5;
+  options.curve = {0.25};
+  options.patterns = {"sinks:sinks=2,window=46,sinks:sinks=2,window=22,window:size=8"};
+  options.random_plans = 5;
+  return options;
+}
+
+void expect_same(const Results& a, const Results& b) {
+  ASSERT_EQ(a.metrics.size(), b.metrics.size());
+  for (const auto& [name, metric] : a.metrics) {
+    const LabelledArray& other = b.require_metric(name);
+    ASSERT_EQ(metric.size(), other.size()) << name;
+    for (std::size_t i = 0; i < metric.values.size(); ++i) {
+      const double x = metric.values[i], y = other.values[i];
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y))) << name << " " << i;
+    }
+  }
+}
+
+TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
+  const Sources sources;
+  const PlanResults made = make_plan(sources.texts(), small_options());
+  const Results& results = made.results;
+  EXPECT_EQ(results.command, Command::plan);
+  ASSERT_EQ(made.plans.size(), 2U);
+  EXPECT_EQ(made.plans[0].budget, "50 %");
+  EXPECT_EQ(made.plans[1].budget, "25 %");
+  CompareOptions options;
+  options.scan.measures = {"model"};
+  options.scan.lengths = {96};
+  for (Index b = 0; b < 2; ++b) {
+    const AttentionPlan& plan = made.plans[static_cast<std::size_t>(b)].plan;
+    const auto confirm = tiny_source(4, 3);
+    const Results expected =
+        compare(*confirm, options, std::vector{make_intervention(plan, *confirm, "plan")});
+    const Estimate found = results.require_metric("planned_loss_change").at({0, b});
+    const LabelledArray& change = expected.require_metric("loss_change");
+    EXPECT_NEAR(found.value, change({1, 0}), 1e-12);
+    // Four documents are four batches of compare() too.
+    EXPECT_NEAR(found.standard_error, change.at({1, 0}).standard_error, 1e-12);
+    EXPECT_EQ(found.degrees_of_freedom, 3);
+    const double share = results.at("planned_cache_share", {0, b});
+    EXPECT_DOUBLE_EQ(share, cache_share(plan.heads, confirm->info(), 96));
+    EXPECT_LE(share, b == 0 ? 0.5 : 0.25);
+  }
+}
+
+TEST(MakePlan, RivalsKeepNoMoreThanTheShare) {
+  const Sources sources;
+  const Results results = make_plan(sources.texts(), small_options()).results;
+  const LabelledArray& share = results.require_metric("planned_cache_share");
+  for (Index b = 0; b < 2; ++b) {
+    for (Index m = 1; m < results.coord_size("method"); ++m) {
+      if (results.coord_names("method")[m] == "heaviest keys") continue;  // an oracle
+      if (std::isnan(share({m, b}))) continue;
+      EXPECT_LE(share({m, b}), b == 0 ? 0.5 : 0.25) << m;
+    }
+  }
+}
+
+TEST(MakePlan, HasTheSameBitsOnAnyNumberOfThreads) {
+  const Sources one(1), three(3);
+  PlanOptions options = small_options();
+  const Results first = make_plan(one.texts(), options).results;
+  options.threads = 3;
+  expect_same(first, make_plan(three.texts(), options).results);
+}
+
+// Asks for a stop after a number of updates.
+class StopAfter final : public Progress {
+ public:
+  StopAfter(int updates, std::stop_source& stop) : left_(updates), stop_(stop) {}
+  void update(std::string_view, double done, double total) override {
+    EXPECT_GE(done, last_);
+    EXPECT_LE(done, total);
+    last_ = done;
+    if (--left_ == 0) stop_.request_stop();
+  }
+
+ private:
+  int left_;
+  double last_ = 0;
+  std::stop_source& stop_;
+};
+
+TEST(MakePlan, GoesOnWhereItWasStopped) {
+  const std::string state =
+      (std::filesystem::temp_directory_path() / "headgauge_plan_state.json").string();
+  std::filesystem::remove(state);
+  const Sources sources;
+  const Results whole = make_plan(sources.texts(), small_options()).results;
+  PlanOptions options = small_options();
+  options.state = state;
+  int stops = 0;
+  PlanResults made;
+  do {
+    std::stop_source stop;
+    StopAfter progress(9, stop);
+    made = make_plan(sources.texts(), options, &progress, stop.get_token());
+    // Each run finds what those before it measured, so that nine updates come sooner and sooner.
+    ASSERT_LT(++stops, 40);
+    if (made.results.partial) options.random_plans = small_options().random_plans;
+    if (stops == 3) break;
+  } while (made.results.partial);
+  EXPECT_TRUE(made.results.partial);
+  EXPECT_TRUE(std::filesystem::exists(state));
+  made = make_plan(sources.texts(), options);
+  expect_same(whole, made.results);
+  // Of another text.
+  const auto other = tiny_source(3, 9);
+  EXPECT_THROW(make_plan({*other, *sources.check, *sources.confirm}, options), BadInputError);
+  std::filesystem::remove(state);
+}
+
+TEST(MakePlan, LowersTheLossOrKeepsTheModel) {
+  const Sources sources;
+  PlanOptions options;
+  options.objective = PlanObjective::loss;
+  options.patterns = {"window:size=8"};
+  options.random_plans = 2;
+  const PlanResults made = make_plan(sources.texts(), options);
+  ASSERT_EQ(made.plans.size(), 1U);
+  EXPECT_EQ(made.plans[0].budget, "lowest loss");
+  EXPECT_LE(made.results.at("checked_loss_change", {0}), 0);
+  EXPECT_LE(made.results.at("searched_loss_change", {0}), 0);
+}
+
+TEST(MakePlan, AllowsARiseOnlyWhereItIsShown) {
+  const Sources sources;
+  PlanOptions options = small_options();
+  options.memory.reset();
+  options.allow = 1e-9;
+  const PlanResults strict = make_plan(sources.texts(), options);
+  EXPECT_EQ(strict.plans.front().budget, "rise of 1e-09");
+  options.allow = 5;
+  const PlanResults loose = make_plan(sources.texts(), options);
+  const double few = loose.results.at("planned_cache_share", {0, 0});
+  EXPECT_LT(few, strict.results.at("planned_cache_share", {0, 0}));
+}
+
+TEST(MakePlan, ScreensOnlyTheLeastChangedWhereAsked) {
+  const Sources sources;
+  PlanOptions options = small_options();
+  options.screen = 6;
+  const Results results = make_plan(sources.texts(), options).results;
+  const LabelledArray& screened = results.require_metric("screened_loss_change");
+  const auto tried =
+      std::ranges::count_if(screened.values, [](double v) { return !std::isnan(v); });
+  EXPECT_EQ(tried, 6);
+}
+
+TEST(MakePlan, RefusesWhatDoesNotFit) {
+  const Sources sources;
+  const auto refused = [&](auto change) {
+    PlanOptions options = small_options();
+    change(options);
+    EXPECT_THROW(make_plan(sources.texts(), options), UsageError);
+  };
+  refused([](PlanOptions& o) { o.memory = 1.5; });
+  refused([](PlanOptions& o) { o.curve = {0.0}; });
+  refused([](PlanOptions& o) { o.objective = PlanObjective::loss; });
+  refused([](PlanOptions& o) { o.patterns = {"nothing"}; });
+  refused([](PlanOptions& o) { o.memory = 1e-4; });  // less than the smallest candidates keep
+  const auto shorter =
+      make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                        {{"short", std::vector<int>(40, 3), ""}}, {});
+  EXPECT_THROW(make_plan({*sources.search, *sources.check, *shorter}, small_options()),
+               BadInputError);
+}
+
+}  // namespace
+}  // namespace headgauge
