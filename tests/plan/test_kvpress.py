@@ -27,12 +27,12 @@ HEADS = {
 }
 
 
-def llama(folder, **config) -> None:
-    """A random Llama whose attention is far from even, so that hidden keys are missed."""
+def write_model(folder, family: str, **config) -> None:
+    """A random model whose attention is far from even, so that hidden keys are missed."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM, logging
+    import transformers
 
-    logging.disable_progress_bar()
+    transformers.logging.disable_progress_bar()
     torch.manual_seed(5)
     settings = {
         "vocab_size": VOCABULARY,
@@ -41,21 +41,26 @@ def llama(folder, **config) -> None:
         "num_hidden_layers": 2,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
+        "head_dim": 16,
         "max_position_embeddings": 256,
         "initializer_range": 0.2,
         **config,
     }
-    LlamaForCausalLM(LlamaConfig(**settings)).save_pretrained(folder)
+    made = getattr(transformers, f"{family}Config")(**settings)
+    getattr(transformers, f"{family}ForCausalLM")(made).save_pretrained(folder)
 
 
 @unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)} (tests/plan/requirements.txt)")
-class Kvpress(CommandTest):
+class PressTest(CommandTest):
+    family = "Llama"
+    config: dict = {}
+
     def setUp(self) -> None:
         super().setUp()
         import torch
         from transformers import AutoModelForCausalLM
 
-        llama(self.folder / "model")
+        write_model(self.folder / "model", self.family, **self.config)
         ids = self.ids(TOKENS, VOCABULARY).read_text().split()
         self.tokens = torch.tensor([[int(i) for i in ids]])
         self.model = AutoModelForCausalLM.from_pretrained(
@@ -67,7 +72,8 @@ class Kvpress(CommandTest):
         ]
         plan = {
             "schema": "headgauge.plan/1",
-            "model": {"name": "model", "family": "llama", "layers": 2, "heads": 4, "kv_heads": 2},
+            "model": {"name": "model", "family": self.family.lower(), "layers": 2, "heads": 4,
+                      "kv_heads": 2},
             "context": TOKENS,
             "heads": heads,
         }
@@ -89,7 +95,7 @@ class Kvpress(CommandTest):
         import torch
         from transformers import DynamicCache
 
-        cache, logits, at = DynamicCache(), [], 0
+        cache, logits, at = DynamicCache(config=self.model.config), [], 0
         with torch.no_grad(), press(self.model):
             for count in passes:
                 tokens = self.tokens[:, at : at + count]
@@ -117,6 +123,8 @@ class Kvpress(CommandTest):
     def assert_apart(self, first: list[float], second: list[float]) -> None:
         self.assertGreater(max(abs(a - b) for a, b in zip(first, second)), 0.1)
 
+
+class Kvpress(PressTest):
     def test_token_by_token_it_is_the_plan(self) -> None:
         planned = self.gauged("--plan", "plan.json")
         self.assert_close(self.losses(self.press(), [1] * TOKENS), planned)
@@ -161,6 +169,20 @@ class Kvpress(CommandTest):
         self.write("other.json", json.dumps(plan))
         self.refuse(UNSUPPORTED, "plan", "model", "--plan", "other.json", "--export", "kvpress",
                     "--out", "more", says="key-value head 0.1")
+
+
+class SlidingWindow(PressTest):
+    """The cache of such a layer drops what the model itself does not see any more."""
+
+    family = "Mistral"
+    config = {"sliding_window": 16}
+
+    def test_it_is_the_plan(self) -> None:
+        planned = self.gauged("--plan", "plan.json")
+        self.assert_close(self.losses(self.press(), [1] * TOKENS), planned)
+        passes = [40, 1, 30, 1, 1, 23]
+        self.assert_close(self.losses(self.press(mask_prompt=True), passes), planned)
+        self.assert_apart(planned, self.gauged())
 
 
 if __name__ == "__main__":
