@@ -11,8 +11,10 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
+#include "cli/plan_export.hpp"
 #include "cli/plan_table.hpp"
 #include "cli/run.hpp"
+#include "cli/terminal.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 struct PlanCommand {
   RunOptions run;
   PlanOptions plan;
+  PlanExportOptions exported;
   std::vector<std::string> select, confirm;
   bool ids = false;
   int length = 0;
@@ -165,7 +168,17 @@ int run(PlanCommand& command) {
   if (!out.empty()) {
     command.plan.state = (std::filesystem::path(out) / "plan_state.json").string();
   }
+  if (!command.exported.plan.empty()) {
+    if (command.select.empty() && command.confirm.empty()) {
+      return export_existing(command.exported, command.run);
+    }
+    throw UsageError(fault("--plan", "a plan and no texts", "--select or --confirm beside it",
+                           "leave them out, or --plan to search for another plan"));
+  }
   require_texts(command);
+  const auto formats = export_formats(command.exported, out);
+  std::vector<std::string> notices;  // of the exports
+  SourceInfo info;
   std::vector<MadePlan> plans;
   RunSteps steps;
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
@@ -173,6 +186,8 @@ int run(PlanCommand& command) {
     const auto search = open_documents(input, std::move(pieces.search));
     const auto check = open_documents(input, std::move(pieces.check));
     const auto confirm = open_documents(input, std::move(pieces.confirm));
+    info = confirm->info();
+    notices = keep_exportable(command.plan, formats, info);
     PlanResults made = make_plan({*search, *check, *confirm}, command.plan, progress, stop);
     if (made.results.partial) {
       throw InterruptedError(
@@ -184,7 +199,12 @@ int run(PlanCommand& command) {
     plans = std::move(made.plans);
     return std::move(made.results);
   };
-  steps.complete = [&](Results& results) { write_settings(texts_of(command), results.settings); };
+  steps.complete = [&](Results& results) {
+    write_settings(texts_of(command), results.settings);
+    write_settings(only(options_of(command.exported), {"export"}), results.settings);
+    results.notices.insert(results.notices.end(), notices.begin(), notices.end());
+    notices.clear();
+  };
   steps.summarize = summarize_plan;
   steps.table = render_plan;
   steps.finished = [](const Results&) { return std::string(); };
@@ -195,9 +215,14 @@ int run(PlanCommand& command) {
       write_plan(made.plan, written.back());
     }
     std::filesystem::remove(command.plan.state);
+    const PlanExport done = export_plan(plans.front().plan, formats, info, out);
+    written.insert(written.end(), done.files.begin(), done.files.end());
+    notices = done.notices;
     return written;
   };
-  return run_measurement(command.run, steps);
+  const int code = run_measurement(command.run, steps);
+  if (!command.run.output.quiet) print_notices(notices);
+  return code;
 }
 
 }  // namespace
@@ -210,10 +235,12 @@ void add_plan(CLI::App& app, Action& action) {
   add_options(*command, texts_of(*options));
   add_options(*command, options_of(options->plan));
   add_options(*command, options_of(options->run.output));
+  add_options(*command, options_of(options->exported));
   command->footer(
       "Example: headgauge plan demo/model --select a.txt b.txt --confirm c.txt d.txt --out plan\n"
       "         headgauge plan gpt2 --select a.txt --confirm b.txt --allow 0.01 --out plan\n"
-      "         headgauge scan gpt2 --text c.txt --plan plan/plan.json");
+      "         headgauge scan gpt2 --text c.txt --plan plan/plan.json\n"
+      "         headgauge plan llama --plan plan/plan.json --export duo,kvpress --out plan");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

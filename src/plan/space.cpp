@@ -65,7 +65,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
   }
   for (const std::string& normalizer : normalizers) {
     make_normalizer(normalizer, "PlanOptions::normalizers");
-    add({"", normalizer});
+    if (normalizer != "softmax") add({"", normalizer});  // the model's own: no normalizers at all
   }
   return candidates;
 }

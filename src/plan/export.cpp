@@ -1,0 +1,285 @@
+// Plans for other tools; see plan.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/file.hpp"
+#include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
+#include "headgauge/plan.hpp"
+#include "plan/press_text.hpp"
+#include "scan/specs.hpp"
+
+namespace headgauge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr std::array kFormats = {
+    std::pair{"duo", PlanFormat::duo}, std::pair{"kvpress", PlanFormat::kvpress},
+    std::pair{"json", PlanFormat::json}, std::pair{"bytes", PlanFormat::bytes}};
+// What DuoAttention trains with; of no effect where no head streams.
+constexpr Index kDuoSinks = 64, kDuoRecent = 256;
+constexpr const char* kFolderAdvice = "choose another folder";
+
+// The first and the last keys that a streaming head sees.
+struct Streaming {
+  Index sinks = 0;
+  Index recent = 0;
+};
+
+// Nothing where a pattern leaves other keys. A causal `window` with global keys is sinks.
+std::optional<Streaming> streaming(const std::string& spec) {
+  const auto pattern = make_pattern(spec, "pattern of a plan");
+  const PatternInfo& info = pattern->info();
+  const Parameters& given = info.parameters;
+  if (info.name == "sinks") return Streaming{given.whole("sinks"), given.whole("window")};
+  if (info.name == "window") return Streaming{given.whole("global"), given.whole("size")};
+  return std::nullopt;
+}
+
+const char* tool_of(PlanFormat format) {
+  return format == PlanFormat::duo ? "DuoAttention" : "kvpress";
+}
+
+void require_exported(const AttentionPlan& plan, PlanFormat format) {
+  plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
+    const std::string what = not_exported(of_head, format);
+    if (what.empty()) return;
+    throw UnsupportedError(
+        fault(fmt::format("key-value head {}.{}", layer, head),
+              fmt::format("sinks, window or full attention, which {} can do", tool_of(format)),
+              what, "export it as json, or make a plan of windows alone"));
+  });
+}
+
+void require_family(const SourceInfo& source, PlanFormat format) {
+  if (format != PlanFormat::kvpress) return;
+  if (source.family != "gpt2" && source.family != "bert") return;
+  throw UnsupportedError(fault("kvpress", "a model that runs as Llama does", source.family,
+                               "kvpress does not know its layers"));
+}
+
+// Lines of one row a layer and one column a key-value head.
+std::string head_table(const AttentionPlan& plan,
+                       const std::function<Index(const HeadPlan&)>& value) {
+  std::string text;
+  plan.heads.each([&](int, int head, const HeadPlan& of_head) {
+    text += std::to_string(value(of_head)) + (head + 1 < plan.heads.heads() ? "\t" : "\n");
+  });
+  return text;
+}
+
+class Exporter {
+ public:
+  Exporter(const AttentionPlan& plan, const SourceInfo& source, std::string folder)
+      : plan_(plan), source_(source), folder_(std::move(folder)) {}
+
+  PlanExport duo() {
+    Streaming most;
+    std::set<std::pair<Index, Index>> sizes;
+    Index streaming_heads = 0;
+    plan_.heads.each([&](int, int, const HeadPlan& head) {
+      if (!head.changes()) return;
+      const Streaming of_head = *streaming(head.pattern);
+      most = {std::max(most.sinks, of_head.sinks), std::max(most.recent, of_head.recent)};
+      sizes.emplace(of_head.sinks, of_head.recent);
+      ++streaming_heads;
+    });
+    if (streaming_heads == 0) most = {kDuoSinks, kDuoRecent};
+    const auto heads = static_cast<double>(plan_.heads.layers() * plan_.heads.heads());
+    const Json config = {{"model_name", plan_.model.value("name", std::string())},
+                         {"sink_size", most.sinks},
+                         {"recent_size", most.recent},
+                         {"threshold", 0.5},
+                         {"sparsity", static_cast<double>(streaming_heads) / heads}};
+    const MadeFolder made(folder_, kFolderAdvice);
+    write("full_attention_heads.tsv",
+          head_table(plan_, [](const HeadPlan& head) { return head.changes() ? 0 : 1; }));
+    write("config.json", config.dump(1) + "\n");
+    const auto own = [&](Index Streaming::*size) {
+      return head_table(plan_, [size](const HeadPlan& head) -> Index {
+        return head.changes() ? (*streaming(head.pattern)).*size : -1;
+      });
+    };
+    write("sink_sizes.tsv", own(&Streaming::sinks));
+    write("recent_sizes.tsv", own(&Streaming::recent));
+    if (sizes.size() > 1) {
+      done_.notices.push_back(
+          fmt::format("duo: streaming heads have {} sizes, and DuoAttention has one: config.json "
+                      "has the largest (sinks {}, window {}); those of each head are in "
+                      "sink_sizes.tsv and recent_sizes.tsv",
+                      sizes.size(), most.sinks, most.recent));
+    }
+    return done_;
+  }
+
+  PlanExport kvpress() {
+    constexpr std::array kTested = {"llama", "mistral", "qwen2", "qwen3"};
+    if (std::ranges::count(kTested, source_.family) == 0) {
+      done_.notices.push_back(fmt::format(
+          "kvpress: {} is not among the families that kvpress is tested with", source_.family));
+    }
+    const MadeFolder made(folder_, kFolderAdvice);
+    write("headgauge_press.py", press_text());
+    write_plan(plan_, path("plan.json"));
+    done_.files.push_back(path("plan.json"));
+    return done_;
+  }
+
+  PlanExport json() {
+    Json table = Json::array();
+    plan_.heads.each([&](int layer, int head, const HeadPlan& of_head) {
+      if (head == 0) table.push_back(Json::array());
+      table.back().push_back(head_of(layer, of_head));
+    });
+    Json json = {{"schema", "headgauge.plan_heads/1"}, {"model", plan_.model}};
+    json["context"] = plan_.context > 0 ? Json(plan_.context) : Json();
+    json["heads"] = std::move(table);
+    const MadeFolder made(folder_, kFolderAdvice);
+    write("plan_heads.json", json.dump(1) + "\n");
+    return done_;
+  }
+
+  PlanExport bytes() {
+    if (plan_.context == 0) {
+      throw BadInputError(fault("bytes", "a plan with its context in tokens", "none",
+                                "write \"context\" into the plan"));
+    }
+    const auto of_key = static_cast<Index>(bytes_of_key(source_));
+    std::string text = "layer\tcontext\tkeys\tfull_keys\tbytes\tfull_bytes\n";
+    for (int layer = 0; layer < plan_.heads.layers(); ++layer) {
+      Index kept = 0, all = 0;
+      for (int head = 0; head < plan_.heads.heads(); ++head) {
+        kept += cached_keys(plan_.heads(layer, head), layer, source_, plan_.context);
+        all += cached_keys({}, layer, source_, plan_.context);
+      }
+      text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", layer, plan_.context, kept, all,
+                          kept * of_key, all * of_key);
+    }
+    const MadeFolder made(folder_, kFolderAdvice);
+    write("bytes.tsv", text);
+    return done_;
+  }
+
+ private:
+  static Json values_of(const Parameters& parameters) {
+    Json values = Json::object();
+    for (const Parameter& parameter : parameters.declared()) {
+      const std::string& key = parameter.key;
+      if (!parameters.is_number(key)) {
+        values[key] = parameters.word(key);
+      } else if (parameter.domain && parameter.domain->whole) {
+        values[key] = parameters.whole(key);
+      } else {
+        values[key] = parameters.number(key);
+      }
+    }
+    return values;
+  }
+
+  Json head_of(int layer, const HeadPlan& head) const {
+    Json json = {{"text", head.text()}, {"pattern", nullptr}, {"normalizer", nullptr}};
+    if (!head.pattern.empty()) {
+      const auto pattern = make_pattern(head.pattern, "pattern of a plan");
+      json["pattern"] = {{"name", pattern->info().name},
+                         {"parameters", values_of(pattern->info().parameters)}};
+    }
+    if (!head.normalizer.empty()) {
+      const auto normalizer = make_normalizer(head.normalizer);
+      json["normalizer"] = {{"name", normalizer->info().name},
+                            {"parameters", values_of(normalizer->info().parameters)}};
+    }
+    json["kept_keys"] =
+        plan_.context > 0 ? Json(cached_keys(head, layer, source_, plan_.context)) : Json();
+    return json;
+  }
+
+  std::string path(const char* name) const { return (fs::path(folder_) / name).string(); }
+
+  void write(const char* name, std::string_view text) {
+    write_atomically(path(name), text);
+    done_.files.push_back(path(name));
+  }
+
+  const AttentionPlan& plan_;
+  const SourceInfo& source_;
+  std::string folder_;
+  PlanExport done_;
+};
+
+}  // namespace
+
+PlanFormat plan_format(const std::string& name, const std::string& option) {
+  for (const auto& [known, format] : kFormats) {
+    if (name == known) return format;
+  }
+  throw UsageError(
+      fault(option, "one of " + plan_format_names(), "\"" + name + "\"", "correct the format"));
+}
+
+std::string plan_format_names() {
+  std::string names;
+  for (const auto& [name, format] : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+std::string not_exported(const HeadPlan& head, PlanFormat format) {
+  if (format != PlanFormat::duo && format != PlanFormat::kvpress) return {};
+  if (!head.normalizer.empty()) return "the normalizer " + head.normalizer;
+  if (head.pattern.empty() || streaming(head.pattern)) return {};
+  return "the pattern " + head.pattern;
+}
+
+std::vector<std::string> keep_exportable(PlanOptions& options,
+                                         const std::vector<PlanFormat>& formats,
+                                         const SourceInfo& source) {
+  std::vector<std::string> notices;
+  for (const PlanFormat format : formats) {
+    require_family(source, format);
+    const auto require = [&](const HeadPlan& head, const char* option) {
+      const std::string what = not_exported(head, format);
+      if (what.empty()) return;
+      throw UsageError(fault(option, fmt::format("what {} can do", tool_of(format)), what,
+                             "leave it out, or the export"));
+    };
+    for (const std::string& pattern : split_specs(options.patterns)) {
+      require({pattern, ""}, "PlanOptions::patterns");
+    }
+    for (const std::string& normalizer : split_specs(options.normalizers)) {
+      if (normalizer != "softmax") require({"", normalizer}, "PlanOptions::normalizers");
+    }
+    if (!options.normalizers.empty() || not_exported({"", "uniform"}, format).empty()) continue;
+    options.normalizers = {"softmax"};
+    notices.push_back(fmt::format("no normalizer is tried: {} has none", tool_of(format)));
+  }
+  return notices;
+}
+
+PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
+                       const std::string& folder) {
+  require_family(source, format);
+  require_exported(plan, format);
+  const auto into = [&](const char* name) { return (fs::path(folder) / name).string(); };
+  switch (format) {
+    case PlanFormat::duo:
+      return Exporter(plan, source, into("duo")).duo();
+    case PlanFormat::kvpress:
+      return Exporter(plan, source, into("kvpress")).kvpress();
+    case PlanFormat::json:
+      return Exporter(plan, source, folder).json();
+    case PlanFormat::bytes:
+      return Exporter(plan, source, folder).bytes();
+  }
+  return {};
+}
+
+}  // namespace headgauge

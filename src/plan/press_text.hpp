@@ -1,0 +1,10 @@
+// The press for kvpress as it stands in headgauge_press.py, embedded in the library.
+#pragma once
+
+#include <string_view>
+
+namespace headgauge {
+
+std::string_view press_text();
+
+}  // namespace headgauge

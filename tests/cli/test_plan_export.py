@@ -1,0 +1,113 @@
+"""headgauge plan --export: an existing plan, and what a search makes, for other tools."""
+
+from __future__ import annotations
+
+import json
+import random
+import unittest
+
+import numpy
+
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
+
+EXISTING = ("plan", "model", "--plan", "plan.json", "--export")
+
+
+class PlanExport(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("llama/llama-plain", self.folder / "model")
+        self.plan()
+
+    def plan(self, *, name: str = "plan.json", **model) -> None:
+        heads = [
+            {"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=12"},
+            {"layer": 1, "kv_head": 0, "pattern": "window:size=24"},
+        ]
+        described = {"name": "m", "family": "llama", "layers": 2, "heads": 6, "kv_heads": 2}
+        plan = {
+            "schema": "headgauge.plan/1",
+            "model": described | model,
+            "context": 64,
+            "heads": heads,
+        }
+        self.write(name, json.dumps(plan))
+
+    def test_an_existing_plan_in_every_format(self) -> None:
+        done = self.succeed(*EXISTING, "duo,kvpress,json,bytes", "--out", "out")
+        written = [
+            "duo/full_attention_heads.tsv",
+            "duo/config.json",
+            "duo/sink_sizes.tsv",
+            "duo/recent_sizes.tsv",
+            "kvpress/headgauge_press.py",
+            "kvpress/plan.json",
+            "plan_heads.json",
+            "bytes.tsv",
+        ]
+        self.assertEqual(done.out, f"Written: {', '.join(f'out/{name}' for name in written)}\n")
+        for name in written:
+            self.assertTrue((self.folder / "out" / name).is_file(), name)
+        self.assertIn("note: duo: streaming heads have 2 sizes", done.err)
+        self.assertFalse((self.folder / "out/results.json").exists())
+        # A plan that was exported is a plan.
+        self.succeed("scan", "model", "--tokens", self.ids(64, 31).name, "--plan",
+                     "out/kvpress/plan.json", "--quiet")
+
+    def test_duo_attention_reads_the_heads(self) -> None:
+        """By the rule of its sparsify_attention_heads(): a threshold at the quantile `sparsity`."""
+        self.succeed(*EXISTING, "duo", "--out", "out", "--quiet")
+        heads = numpy.loadtxt(self.folder / "out/duo/full_attention_heads.tsv", delimiter="\t")
+        config = json.loads((self.folder / "out/duo/config.json").read_text())
+        noisy = heads + numpy.random.default_rng(0).uniform(0, 1e-6, heads.shape)
+        threshold = numpy.quantile(noisy, config["sparsity"])
+        self.assertEqual((noisy >= threshold).tolist(), [[True, False], [False, True]])
+        self.assertEqual((config["sink_size"], config["recent_size"]), (4, 24))
+
+    def test_what_is_refused(self) -> None:
+        self.refuse(USAGE, *EXISTING, "duo,vllm", "--out", "out",
+                    says=("--export", "one of duo, kvpress, json, bytes", '"vllm"'))
+        self.refuse(USAGE, *EXISTING, "duo", says="no --out")
+        self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export beside it")
+        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
+        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--select", "plan.json",
+                    says="--select or --confirm")
+        self.plan(name="other.json", layers=3)
+        self.refuse(BAD_INPUT, "plan", "model", "--plan", "other.json", "--export", "json", "--out",
+                    "out", says=("other.json", "layers"))
+        self.refuse(BAD_INPUT, "plan", "model", "--plan", "model/config.json", "--export", "json",
+                    "--out", "out", says="a plan")
+
+    def test_kvpress_does_not_know_gpt2(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "gpt2")
+        config = json.loads((self.folder / "gpt2/config.json").read_text())
+        plan = {"schema": "headgauge.plan/1", "context": 64, "heads": [],
+                "model": {"layers": config["n_layer"], "heads": config["n_head"],
+                          "kv_heads": config["n_head"]}}
+        self.write("gpt2.json", json.dumps(plan))
+        self.refuse(UNSUPPORTED, "plan", "gpt2", "--plan", "gpt2.json", "--export", "kvpress",
+                    "--out", "out", says="gpt2")
+
+    def test_beside_a_search(self) -> None:
+        draw = random.Random(3)
+        for name in ("a.txt", "b.txt"):
+            self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
+        search = ("plan", "model", "--select", "a.txt", "--confirm", "b.txt", "--ids", "--length",
+                  "64", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
+        self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
+        done = self.succeed(*search, "duo,bytes", "--pattern", "sinks:sinks=1,window=7")
+        self.assertIn("no normalizer is tried", done.err)
+        for name in ("out/plan.json", "out/duo/config.json", "out/bytes.tsv"):
+            self.assertIn(name, done.out)
+        heads = numpy.loadtxt(self.folder / "out/duo/full_attention_heads.tsv", delimiter="\t")
+        plan = json.loads((self.folder / "out/plan.json").read_text())
+        for head in plan["heads"]:
+            self.assertEqual(heads[head["layer"]][head["kv_head"]], 0)
+        self.assertEqual((heads == 0).sum(), len(plan["heads"]))
+        results = json.loads((self.folder / "out/results.json").read_text())
+        self.assertEqual(results["settings"]["export"], ["duo", "bytes"])
+
+
+if __name__ == "__main__":
+    unittest.main()

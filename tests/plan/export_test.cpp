@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "headgauge/patterns.hpp"
+#include "headgauge/plan.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using Table = std::vector<std::vector<std::string>>;
+
+class ExportTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    source_.family = "llama";
+    source_.layers = 2;
+    source_.heads = 4;
+    source_.kv_heads = 2;
+    source_.head_dim = 8;
+    source_.element_bytes = 2;
+    source_.windows = {0, 32};
+    plan_.model = {{"name", "tiny"}, {"layers", 2}, {"heads", 4}, {"kv_heads", 2}};
+    plan_.context = 100;
+    plan_.heads = {2, 2};
+  }
+  PlanExport write(PlanFormat format) {
+    return export_plan(plan_, format, source_, folder_ / "out");
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(folder_ / ("out/" + name));
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+  }
+  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
+  Table table(const std::string& name) const {
+    Table rows;
+    std::istringstream lines(text(name));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream cells(line);
+      rows.emplace_back();
+      for (std::string cell; std::getline(cells, cell, '\t');) rows.back().push_back(cell);
+    }
+    return rows;
+  }
+  // What is thrown names the head and the tool, and nothing is written.
+  void expect_refused(PlanFormat format, const std::string& head, const std::string& what) {
+    try {
+      write(format);
+      FAIL() << "nothing was thrown";
+    } catch (const UnsupportedError& error) {
+      const std::string said = error.what();
+      EXPECT_NE(said.find("key-value head " + head + ":"), said.npos) << said;
+      EXPECT_NE(said.find(what), said.npos) << said;
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  }
+
+  testing::TemporaryFolder folder_{"export"};
+  SourceInfo source_;
+  AttentionPlan plan_;
+};
+
+TEST_F(ExportTest, DuoOfOneSize) {
+  plan_.heads(0, 1) = plan_.heads(1, 0) = {"sinks:sinks=4,window=60", ""};
+  const PlanExport done = write(PlanFormat::duo);
+  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"1", "0"}, {"0", "1"}}));
+  const auto config = json("duo/config.json");
+  EXPECT_EQ(config["sink_size"], 4);
+  EXPECT_EQ(config["recent_size"], 60);
+  EXPECT_EQ(config["sparsity"], 0.5);
+  EXPECT_EQ(config["model_name"], "tiny");
+  EXPECT_TRUE(done.notices.empty());
+  EXPECT_EQ(done.files.size(), 4u);
+  for (const std::string& file : done.files) EXPECT_TRUE(std::filesystem::exists(file)) << file;
+}
+
+TEST_F(ExportTest, DuoOfSeveralSizes) {
+  plan_.heads(0, 0) = {"sinks:sinks=2,window=60", ""};
+  plan_.heads(0, 1) = {"window:size=70", ""};
+  plan_.heads(1, 1) = {"window:size=9,global=5", ""};
+  const PlanExport done = write(PlanFormat::duo);
+  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"0", "0"}, {"1", "0"}}));
+  EXPECT_EQ(table("duo/sink_sizes.tsv"), (Table{{"2", "0"}, {"-1", "5"}}));
+  EXPECT_EQ(table("duo/recent_sizes.tsv"), (Table{{"60", "70"}, {"-1", "9"}}));
+  const auto config = json("duo/config.json");
+  EXPECT_EQ(config["sink_size"], 5);
+  EXPECT_EQ(config["recent_size"], 70);
+  EXPECT_EQ(config["sparsity"], 0.75);
+  ASSERT_EQ(done.notices.size(), 1u);
+  EXPECT_NE(done.notices[0].find("3 sizes"), std::string::npos) << done.notices[0];
+}
+
+TEST_F(ExportTest, DuoOfNoStreamingHeads) {
+  write(PlanFormat::duo);
+  EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"1", "1"}, {"1", "1"}}));
+  EXPECT_EQ(json("duo/config.json")["sparsity"], 0);
+}
+
+TEST_F(ExportTest, TheFirstHeadThatAToolCannotDoIsNamed) {
+  plan_.heads(0, 0) = {"window:size=9", ""};
+  plan_.heads(0, 1) = {"topk:k=8", ""};
+  plan_.heads(1, 0) = {"", "uniform"};
+  for (const PlanFormat format : {PlanFormat::duo, PlanFormat::kvpress}) {
+    plan_.heads(0, 1) = {"topk:k=8", ""};
+    expect_refused(format, "0.1", "the pattern topk:k=8");
+    plan_.heads(0, 1) = {};
+    expect_refused(format, "1.0", "the normalizer uniform");
+  }
+}
+
+TEST_F(ExportTest, WindowWithANormalizerIsRefused) {
+  plan_.heads(1, 1) = {"window:size=9", "sparsemax"};
+  expect_refused(PlanFormat::duo, "1.1", "the normalizer sparsemax");
+}
+
+TEST_F(ExportTest, KvpressGetsThePressAndThePlan) {
+  plan_.heads(1, 0) = {"sinks:sinks=4,window=60", ""};
+  const PlanExport done = write(PlanFormat::kvpress);
+  const std::string press = text("kvpress/headgauge_press.py");
+  EXPECT_TRUE(press.starts_with("\"\"\"A plan of headgauge"));
+  EXPECT_NE(press.find("class HeadgaugePress(BasePress):"), press.npos);
+  EXPECT_TRUE(press.ends_with("\n"));
+  EXPECT_EQ(press.find('\0'), press.npos);
+  EXPECT_EQ(read_plan(folder_ / "out/kvpress/plan.json").heads(1, 0), plan_.heads(1, 0));
+  EXPECT_TRUE(done.notices.empty());
+}
+
+// The press has the patterns' defaults a second time.
+TEST_F(ExportTest, ThePressKnowsTheDefaults) {
+  write(PlanFormat::kvpress);
+  const std::string press = text("kvpress/headgauge_press.py");
+  const auto whole = [](const char* pattern, const char* key) {
+    return std::to_string(make_pattern(pattern)->info().parameters.whole(key));
+  };
+  EXPECT_NE(press.find("\"sinks\": {\"sinks\": " + whole("sinks", "sinks") +
+                       ", \"window\": " + whole("sinks", "window") + "}"),
+            press.npos);
+  EXPECT_NE(press.find("\"window\": {\"global\": " + whole("window", "global") +
+                       ", \"size\": " + whole("window", "size") + "}"),
+            press.npos);
+}
+
+TEST_F(ExportTest, KvpressAndFamilies) {
+  source_.family = "gemma2";
+  EXPECT_EQ(write(PlanFormat::kvpress).notices.size(), 1u);
+  source_.family = "gpt2";
+  EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
+}
+
+TEST_F(ExportTest, JsonHasEveryHeadInParts) {
+  plan_.heads(0, 0) = {"sinks:window=12", ""};
+  plan_.heads(0, 1) = {"topk:k=8", "softmax:t=0.5"};
+  plan_.heads(1, 1) = {"", "uniform"};
+  write(PlanFormat::json);
+  const auto written = json("plan_heads.json");
+  EXPECT_EQ(written["context"], 100);
+  const auto& heads = written["heads"];
+  EXPECT_EQ(heads[0][0]["pattern"]["name"], "sinks");
+  EXPECT_EQ(heads[0][0]["pattern"]["parameters"], (nlohmann::json{{"sinks", 4}, {"window", 12}}));
+  EXPECT_EQ(heads[0][0]["kept_keys"], 16);
+  EXPECT_TRUE(heads[0][0]["normalizer"].is_null());
+  EXPECT_EQ(heads[0][1]["normalizer"]["parameters"]["t"], 0.5);
+  EXPECT_EQ(heads[0][1]["kept_keys"], 100);
+  EXPECT_EQ(heads[1][0]["text"], "full");
+  EXPECT_EQ(heads[1][0]["kept_keys"], 32);  // the layer's own window
+  EXPECT_EQ(heads[1][1]["kept_keys"], 1);
+}
+
+TEST_F(ExportTest, BytesByLayer) {
+  plan_.heads(0, 0) = {"sinks:sinks=4,window=6", ""};
+  plan_.heads(1, 1) = {"", "uniform"};
+  write(PlanFormat::bytes);
+  // A key and its value: 16 numbers of 2 bytes.
+  EXPECT_EQ(table("bytes.tsv"),
+            (Table{{"layer", "context", "keys", "full_keys", "bytes", "full_bytes"},
+                   {"0", "100", "110", "200", "3520", "6400"},
+                   {"1", "100", "33", "64", "1056", "2048"}}));
+}
+
+TEST_F(ExportTest, WithoutAContext) {
+  plan_.context = 0;
+  write(PlanFormat::json);
+  EXPECT_TRUE(json("plan_heads.json")["heads"][0][0]["kept_keys"].is_null());
+  EXPECT_THROW(write(PlanFormat::bytes), BadInputError);
+}
+
+TEST_F(ExportTest, ASearchKeepsToWhatCanBeExported) {
+  const std::vector<PlanFormat> formats = {PlanFormat::bytes, PlanFormat::duo, PlanFormat::kvpress};
+  PlanOptions options;
+  EXPECT_EQ(keep_exportable(options, formats, source_).size(), 1u);
+  EXPECT_EQ(options.normalizers, std::vector<std::string>{"softmax"});
+  options.patterns = {"window:size=9,sinks:sinks=1,window=4"};
+  EXPECT_TRUE(keep_exportable(options, formats, source_).empty());
+  options.patterns = {"topk:k=3"};
+  EXPECT_THROW(keep_exportable(options, formats, source_), UsageError);
+  options.patterns = {};
+  options.normalizers = {"uniform"};
+  EXPECT_THROW(keep_exportable(options, formats, source_), UsageError);
+  PlanOptions untouched;
+  EXPECT_TRUE(keep_exportable(untouched, {PlanFormat::json, PlanFormat::bytes}, source_).empty());
+  EXPECT_TRUE(untouched.normalizers.empty());
+}
+
+TEST(PlanFormats, AreNamed) {
+  EXPECT_EQ(plan_format("kvpress"), PlanFormat::kvpress);
+  EXPECT_EQ(plan_format_names(), "duo, kvpress, json, bytes");
+  try {
+    plan_format("vllm", "--export");
+    FAIL() << "nothing was thrown";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--export: expected one of duo, kvpress, json, bytes, found \"vllm\"; correct the "
+                 "format");
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
