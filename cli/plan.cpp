@@ -26,7 +26,7 @@ struct PlanCommand {
   std::vector<std::string> select, confirm;
   bool ids = false;
   int length = 0;
-  int pieces = 3;
+  int pieces = 4;
 };
 
 std::vector<Option> texts_of(PlanCommand& o) {
@@ -35,7 +35,7 @@ std::vector<Option> texts_of(PlanCommand& o) {
            .form = "FILE...",
            .group = option_group::input,
            .help = "UTF-8 texts that the plan is searched for on",
-           .details = "Every third piece takes no part in the search: it chooses among what the "
+           .details = "Every second piece takes no part in the search: it chooses among what the "
                       "search found",
            .expects = "a file"},
           {.member = "PlanCommand::confirm",
@@ -130,8 +130,7 @@ Pieces cut_texts(const PlanCommand& command) {
   Pieces pieces;
   const auto selected = cut(command, "--select", select, length, 2);
   for (std::size_t k = 0; k < selected.size(); ++k) {
-    const bool checks = k % 3 == 2 || (selected.size() == 2 && k == 1);
-    (checks ? pieces.check : pieces.search).push_back(selected[k]);
+    (k % 2 == 1 ? pieces.check : pieces.search).push_back(selected[k]);
   }
   pieces.confirm = cut(command, "--confirm", confirm, length, 1);
   return pieces;

@@ -125,6 +125,9 @@ class PlanMaker {
         search_(space_, loss_, [this](const SearchPoint& at) { tick(at); }) {}
 
   PlanResults run() {
+    if (context_ >= kShortestContext) {
+      converged_.emplace(texts_.search, context_, options_.seed, options_.threads, nullptr, stop_);
+    }
     screen();
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
@@ -251,31 +254,69 @@ class PlanMaker {
     return best;
   }
 
-  // Searches on from every start; what loses least on the check is the plan.
-  BudgetResult within(double share) {
-    struct Found {
-      SearchPoint point;
-      std::string start;
-    };
-    std::vector<Found> found;
+  // Every head's window as large as the converged budget allows.
+  std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const {
+    Choices choices = space_.same(0);
+    bool fits = true;
+    choices.each([&](int layer, int head, int& chosen) {
+      const HeadPlan& budget = budgets(layer, head);
+      if (!budget.changes()) return;
+      const Index keys = cached_keys(budget, layer, space_.source(), context_);
+      std::optional<int> best;
+      for (int choice = 1; choice < space_.size(); ++choice) {
+        if (space_.choice(choice).pattern.empty() || space_.keys(layer, choice) > keys) continue;
+        if (!best || space_.keys(layer, choice) > space_.keys(layer, *best)) best = choice;
+      }
+      fits = fits && best;
+      if (best) chosen = *best;
+    });
+    return fits ? std::optional(choices) : std::nullopt;
+  }
+
+  struct Found {
+    PerHead<HeadPlan> plan;
+    std::string start;
+  };
+
+  // The starts within the share, and what the search finds from the best of them.
+  std::vector<Found> search_within(double share) {
+    std::vector<std::pair<SearchPoint, std::string>> points;
     if (const auto equal = equal_choice(share)) {
-      found.push_back({search_.point(space_.same(*equal)), "equal windows"});
+      points.emplace_back(search_.point(space_.same(*equal)), "equal windows, sinks");
     }
     for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
                                       {&shrunk_, "full attention"},
                                       {&grown_, "the smallest windows"}}) {
-      if (const SearchPoint* best = best_within(*path, share)) found.push_back({*best, start});
+      if (const SearchPoint* best = best_within(*path, share)) points.emplace_back(*best, start);
     }
-    if (!found.empty()) {
-      const auto best =
-          std::ranges::min_element(found, {}, [](const Found& one) { return one.point.change; });
-      found.push_back({search_.exchange(best->point, space_.single_heads(), share, kRounds),
-                       std::string(best->start) + ", then exchanges"});
+    std::vector<Found> found = {{equal_windows(space_, share, false), "equal windows"},
+                                {best_pyramid(share), "pyramid"}};
+    if (converged_) {
+      if (auto budgets = converged_->plan(space_, share); !budgets.empty()) {
+        if (const auto start = rounded(budgets)) {
+          points.emplace_back(search_.point(*start), "converge budgets");
+        }
+        found.push_back({std::move(budgets), "converge budgets"});
+      }
     }
+    if (!points.empty()) {
+      const auto best = std::ranges::min_element(
+          points, {}, [](const auto& point) { return point.first.change; });
+      points.emplace_back(search_.exchange(best->first, space_.single_heads(), share, kRounds),
+                          best->second + ", then exchanges");
+    }
+    for (const auto& [point, start] : points) found.push_back({space_.plan(point.choices), start});
+    return found;
+  }
+
+  // What loses least on the check, of all starts and of what was found from them, is the plan.
+  BudgetResult within(double share) {
     const Found* best = nullptr;
     double least = kUndefined;
+    const std::vector<Found> found = search_within(share);
     for (const Found& one : found) {
-      const double change = checked_change(one.point.choices);
+      if (cache_share(one.plan, space_.source(), context_) > share + 1e-12) continue;
+      const double change = mean(check_.change(one.plan));
       if (best != nullptr && !(change < least)) continue;
       best = &one;
       least = change;
@@ -287,19 +328,19 @@ class PlanMaker {
                                          space_.share(space_.smallest())),
                              fmt::format("{}", share), "give smaller patterns"));
     }
-    BudgetResult result = made(share_label(share), best->point, best->start);
+    BudgetResult result = made(share_label(share), best->plan, best->start);
     result.allowed = share;
     return result;
   }
 
-  BudgetResult made(std::string label, const SearchPoint& point, std::string start) {
+  BudgetResult made(std::string label, const PerHead<HeadPlan>& plan, std::string start) {
     BudgetResult result;
     result.label = std::move(label);
-    result.plan = space_.plan(point.choices);
-    result.share = result.allowed = point.share;
+    result.plan = plan;
+    result.share = result.allowed = cache_share(plan, space_.source(), context_);
     result.start = std::move(start);
-    result.search_change = point.change;
-    result.check_change = checked_change(point.choices);
+    result.search_change = mean(loss_.change(plan));
+    result.check_change = mean(check_.change(plan));
     return result;
   }
 
@@ -329,9 +370,9 @@ class PlanMaker {
     for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
       const ByDocument change = check_.change(space_.plan(front[i].choices));
       if (!(t_test(change, rise, Tail::below).p <= 0.05)) continue;
-      return made(fmt::format("rise of {:g}", rise), front[i], "a path");
+      return made(fmt::format("rise of {:g}", rise), space_.plan(front[i].choices), "a path");
     }
-    return made(fmt::format("rise of {:g}", rise), search_.point(space_.same(0)),
+    return made(fmt::format("rise of {:g}", rise), space_.plan(space_.same(0)),
                 "nothing smaller was shown to stay below");
   }
 
@@ -347,17 +388,13 @@ class PlanMaker {
       best = &point;
       least = change;
     }
-    budgets_.push_back(made("lowest loss", *best, "full attention"));
+    budgets_.push_back(made("lowest loss", space_.plan(best->choices), "full attention"));
   }
 
   void confirm() {
     const int methods = kMethods - 1;
     begin("confirm", 0.75, 1,
           static_cast<double>(budgets_.size()) * (methods + options_.random_plans));
-    std::optional<ConvergeBudgets> converged;
-    if (context_ >= kShortestContext) {
-      converged.emplace(texts_.search, context_, options_.seed, options_.threads, nullptr, stop_);
-    }
     JointLoss confirm(texts_.confirm, "confirm", known_, stop_);
     for (BudgetResult& budget : budgets_) {
       budget.methods.resize(kMethods);
@@ -377,7 +414,7 @@ class PlanMaker {
       if (const SearchPoint* layers = best_within(by_layer_, share)) {
         try_plan(Method::layers, space_.plan(layers->choices));
       }
-      if (converged) try_plan(Method::converge, converged->plan(space_, share));
+      if (converged_) try_plan(Method::converge, converged_->plan(space_, share));
       try_plan(Method::heaviest_keys, heaviest_keys(space_, share));
       deal(budget, confirm);
     }
@@ -423,6 +460,7 @@ class PlanMaker {
   PlanSearch search_;
   double ticks_ = 0, most_ticks_ = 1;
   std::function<double(const SearchPoint&)> done_;
+  std::optional<ConvergeBudgets> converged_;
   Screening screening_;
   Effects effects_;  // of single heads, from the screening
   std::vector<SearchPoint> shrunk_, grown_, by_layer_;
