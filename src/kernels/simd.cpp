@@ -35,6 +35,11 @@ namespace {
 constexpr std::int64_t kAvx512 = HWY_TARGETS & HWY_AVX3;
 constexpr std::int64_t kAvx2 = HWY_TARGETS & HWY_AVX2;
 
+#if HWY_ARCH_X86
+static_assert((HWY_TARGETS & ~(HWY_AVX3 | HWY_AVX2 | HWY_EMU128 | HWY_SCALAR)) == 0,
+              "a level that no other version of Highway has");
+#endif
+
 // Asked once: SupportedTargets() also resets the choice.
 std::int64_t cpu_targets() {
   static const std::int64_t targets = hwy::SupportedTargets();

@@ -1,5 +1,6 @@
 #include "kernels/gemm.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

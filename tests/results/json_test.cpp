@@ -311,7 +311,7 @@ TEST(ResultsJson, ChangedBytesNeverCrash) {
 TEST(ResultsJson, NamesThatAreNotUtf8AreWrittenAllTheSame) {
   Results r = made_results();
   r.text["names"] = {"caf\xe9.txt"};
-  EXPECT_NO_THROW(Json::parse(results_text(r)));
+  EXPECT_TRUE(Json::accept(results_text(r)));
 }
 
 class ResultsFile : public ::testing::Test {
