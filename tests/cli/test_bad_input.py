@@ -393,7 +393,7 @@ class Memory(BadInputTest):
         scan = ("scan", "long", "--tokens", "many.txt", "--lengths", "4096", "--queries", "2")
         for groups, least in (("distance", 90), ("distance,separability,coverage", 160)):
             codes = set()
-            for megabytes in range(least, least + 80, 10):
+            for megabytes in range(least, least + 120, 10):
                 limits = {resource.RLIMIT_AS: megabytes << 20}
                 arguments = (*scan, "--measures", groups, "--x", "value", "--quiet")
                 done = run(*arguments, "--threads", "2", cwd=self.folder, limits=limits)
