@@ -83,6 +83,13 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
         build.connect(position_input(i), build.query(head, i), query);
         build.connect(position_input(i), build.key(head, i), 1.0);
         break;
+      case PhantomHead::induction:
+        // One layer does not see which token came before a key: positions know it of repeated.txt.
+        build.connect(token_input(i), build.query(head, i), query);
+        if (i > 0) {
+          build.connect(position_input(i), build.key(head, repeated_phantom_token(i - 1)), 1.0);
+        }
+        break;
     }
   }
   if (kind == PhantomHead::sink) {
@@ -191,6 +198,8 @@ const char* phantom_head_name(PhantomHead head) {
       return "same token";
     case PhantomHead::one_hot:
       return "one-hot";
+    case PhantomHead::induction:
+      return "induction";
   }
   return "";
 }
@@ -206,13 +215,10 @@ void write_phantom(const std::string& folder, double strength) {
   const auto begin = [&](const std::string& name) -> AtomicFile& {
     return files.emplace_back(folder + "/" + name);
   };
-  // Every token once, in an order without meaning; and the first half twice over.
   std::vector<int> distinct, repeated;
   for (Index i = 0; i < kPhantomTokens; ++i) {
-    distinct.push_back(static_cast<int>((37 * i + 11) % kPhantomTokens));
-  }
-  for (Index i = 0; i < kPhantomTokens; ++i) {
-    repeated.push_back(distinct[static_cast<std::size_t>(i % (kPhantomTokens / 2))]);
+    distinct.push_back(phantom_token(i));
+    repeated.push_back(repeated_phantom_token(i));
   }
   nlohmann::ordered_json expected = {{"format", kExpectedFormat}, {"strength", strength}};
   for (Index h = 0; h < kHeads; ++h) {
