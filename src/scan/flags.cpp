@@ -112,12 +112,6 @@ Entry role_entry(const char* short_name, const char* keys) {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      role_entry<0>("1st4", "on the first 4 tokens"),
-      role_entry<1>("prev", "on the token before"),
-      role_entry<2>("near", "on the recent 64 tokens"),
-      role_entry<3>("far", "on tokens that are neither the first 4 nor the recent 64"),
-      role_entry<4>("copy", "on earlier copies of the token"),
-      role_entry<5>("ind", "on what followed earlier copies of the token"),
       {{"dispersed", "disp", fmt::format("entropy above {} of its maximum", kDispersed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        dispersed},
@@ -149,6 +143,12 @@ const std::vector<Entry>& entries() {
                     kSlow),
         "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's"},
        slow},
+      role_entry<0>("1st4", "on the first 4 tokens"),
+      role_entry<1>("prev", "on the token before"),
+      role_entry<2>("near", "on the recent 64 tokens"),
+      role_entry<3>("far", "on tokens that are neither the first 4 nor the recent 64"),
+      role_entry<4>("copy", "on earlier copies of the token"),
+      role_entry<5>("ind", "on what followed earlier copies of the token"),
   };
   return list;
 }
