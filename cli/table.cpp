@@ -72,10 +72,10 @@ class Table {
   }
 
   std::string text() const {
-    if (columns_.empty() && results_.flags.empty()) {
+    if (columns_.empty() && results_.flags.empty() && !has_roles_) {
       return "Nothing was measured that this table shows: that is of the groups weights, "
              "distance,\n"
-             "separability and dispersion. The rest is in results.json: add --out DIR, or "
+             "separability, dispersion and roles. The rest is in results.json: add --out DIR, or "
              "--json.\n\n";
     }
     std::string out = header();
@@ -185,7 +185,8 @@ void Table::choose_columns() {
   std::size_t used = kHeadWidth + kGap;
   for (const Column& column : columns_) used += column.width + kGap;
   has_roles_ = std::any_of(results_.flags.begin(), results_.flags.end(),
-                           [](const Flag& flag) { return is_role(flag.name); });
+                           [](const Flag& flag) { return is_role(flag.name); }) ||
+               (columns_.empty() && results_.metric("role_chance") != nullptr);
   if (has_roles_) used += kRoleWidth + kGap;
   flag_width_ = kTableWidth - used;
 }
@@ -275,8 +276,9 @@ std::string Table::row(const HeadName& head) const {
     line += gap + paint_.right(style, text, column.width);
   }
   const std::string flags = flag_column(names), role = role_of(head);
-  if (has_roles_ && !(role.empty() && flags.empty())) {
-    line += gap + (flags.empty() ? role : paint_.left(Style::plain, role, kRoleWidth));
+  if (has_roles_) {
+    const std::string shown = role.empty() ? "-" : role;
+    line += gap + (flags.empty() ? shown : paint_.left(Style::plain, shown, kRoleWidth));
   }
   if (!flags.empty()) line += gap + paint_(Style::warning, flags);
   return line + "\n";

@@ -1,4 +1,4 @@
-"""TransformerLens's head detector on the model and tokens of a scan, against the scan's roles.
+"""TransformerLens's head detector on the attention of transformers, against the roles of a scan.
 
     headgauge scan MODEL --tokens IDS --lengths 1000 --measures roles --out OUT
     python bench/peers/head_detector.py MODEL IDS OUT/results.json
@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
-from transformer_lens import HookedTransformer, HookedTransformerConfig
 from transformer_lens.head_detector import detect_head
-from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights
 from transformers import GPT2LMHeadModel
 
 HEADS = {
@@ -28,26 +27,27 @@ HEADS = {
 }
 
 
-def load_hooked(folder: Path) -> HookedTransformer:
-    theirs = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.float32).eval()
-    config = theirs.config
-    cfg = HookedTransformerConfig(
-        n_layers=config.n_layer,
-        n_heads=config.n_head,
-        d_model=config.n_embd,
-        d_head=config.n_embd // config.n_head,
-        d_mlp=config.n_inner or 4 * config.n_embd,
-        n_ctx=config.n_positions,
-        d_vocab=config.vocab_size,
-        act_fn="gelu_new",
-        eps=config.layer_norm_epsilon,
-        normalization_type="LN",
-        attention_dir="causal",
+def attention_of(folder: Path, ids: torch.Tensor) -> list[torch.Tensor]:
+    """The weights of every head of a layer, (heads, L, L), as transformers computes them."""
+    model = GPT2LMHeadModel.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32
+    ).eval()
+    with torch.no_grad():
+        return [layer[0] for layer in model(ids, output_attentions=True).attentions]
+
+
+def detector_scores(attention: list[torch.Tensor], ids: torch.Tensor, head: str) -> np.ndarray:
+    """detect_head() asks a model for no more than this where it is given the attention."""
+    config = SimpleNamespace(
+        n_layers=len(attention),
+        n_heads=len(attention[0]),
+        n_ctx=ids.shape[1] + 1,
         device="cpu",
+        dtype=torch.float32,
     )
-    model = HookedTransformer(cfg)
-    model.load_state_dict(convert_gpt2_weights(theirs, cfg), strict=False)
-    return model.eval()
+    model = SimpleNamespace(cfg=config, to_tokens=lambda _: ids)
+    cache = {("pattern", layer, "attn"): weights for layer, weights in enumerate(attention)}
+    return detect_head(model, "", head, cache=cache).numpy()
 
 
 def main() -> None:
@@ -62,35 +62,31 @@ def main() -> None:
     results = json.loads(args.results.read_text())
     length = int(results["coords"]["length"][-1])
     ids = torch.tensor([[int(word) for word in args.tokens.read_text().split()][:length]])
-    model = load_hooked(args.model)
-    model.to_tokens = lambda *_, **__: ids  # ids in place of a text
-    with torch.no_grad():
-        _, cache = model.run_with_cache(ids, remove_batch_dim=True)
-        for metric, head in HEADS.items():
-            score = detect_head(model, "", head, cache=cache).numpy()
-            measured = results["metrics"][metric]
-            share = np.array(measured["values"], dtype=float)[..., -1]
-            rows = np.array(measured["rows"], dtype=float)[..., -1]
-            ours = np.nan_to_num(share * rows / length)
-            top = np.unravel_index(score.argmax(), score.shape)
-            top_of_ours = np.unravel_index(ours.argmax(), ours.shape)
-            print(
-                json.dumps(
-                    {
-                        "head": head,
-                        "heads": int(score.size),
-                        "rows": int(rows.max()),
-                        "largest_difference": float(np.abs(score - ours).max()),
-                        "same_order": bool((score.ravel().argsort() == ours.ravel().argsort()).all()),
-                        "highest": [".".join(map(str, map(int, top))), float(score[top])],
-                        "highest_of_headgauge": [
-                            ".".join(map(str, map(int, top_of_ours))),
-                            float(ours[top_of_ours]),
-                            float(share[top_of_ours]),
-                        ],
-                    }
-                )
+    attention = attention_of(args.model, ids)
+    for metric, head in HEADS.items():
+        score = detector_scores(attention, ids, head)
+        measured = results["metrics"][metric]
+        share = np.array(measured["values"], dtype=float)[..., -1]
+        rows = np.array(measured["rows"], dtype=float)[..., -1]
+        ours = np.nan_to_num(share * rows / length)
+        top = np.unravel_index(score.argmax(), score.shape)
+        top_of_ours = np.unravel_index(ours.argmax(), ours.shape)
+        print(
+            json.dumps(
+                {
+                    "head": head,
+                    "heads": int(score.size),
+                    "rows": int(rows.max()),
+                    "largest_difference": float(np.abs(score - ours).max()),
+                    "highest": [".".join(map(str, map(int, top))), float(score[top])],
+                    "highest_of_headgauge": [
+                        ".".join(map(str, map(int, top_of_ours))),
+                        float(ours[top_of_ours]),
+                        float(share[top_of_ours]),
+                    ],
+                }
             )
+        )
 
 
 if __name__ == "__main__":

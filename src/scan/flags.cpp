@@ -101,8 +101,8 @@ struct Entry {
 template <std::size_t role>
 Entry role_entry(const char* short_name, const char* keys) {
   const std::string meaning =
-      fmt::format("{} at least {:g} of the way from chance (role_chance) to 1: its weight {}",
-                  kRoles[role].metric, kRole, keys);
+      fmt::format("the share of its weight {} ({}) is at least {:g} of the way from chance to 1",
+                  keys, kRoles[role].metric, kRole);
   return {{fmt::format("role_{}", kRoles[role].label), short_name, meaning,
            "ARENA 3.0's detectors of heads, score > 0.4; share as in TransformerLens's "
            "head_detector; the comparison with chance is headgauge's",
