@@ -31,12 +31,15 @@ class AttentionBuilder {
  public:
   AttentionBuilder() : weight_(kWidth, 3 * kWidth), bias_(1, 3 * kWidth) {}
 
-  // Output column gets `value` whenever residual coordinate `input` is one.
+  // Output column gets `value` whenever residual coordinate `input` is one, and exactly 0 where it
+  // is zero: the bias takes away what float32 makes of that, so that keys which are alike tie.
   void connect(Index input, Index column, double value) {
     const double mean = 2.0 / kWidth;
     const double deviation = std::sqrt(mean - mean * mean + kEpsilon);
-    weight_(input, column) = static_cast<float>(value * deviation);
-    bias_(0, column) += static_cast<float>(value * mean);
+    const float zero = -static_cast<float>(mean) * static_cast<float>(1 / deviation);
+    const auto weight = static_cast<float>(value * deviation);
+    weight_(input, column) = weight;
+    bias_(0, column) -= weight * zero;
   }
   void constant(Index column, double value) { bias_(0, column) += static_cast<float>(value); }
 
@@ -84,11 +87,10 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
         build.connect(position_input(i), build.key(head, i), 1.0);
         break;
       case PhantomHead::induction:
-        // One layer does not see which token came before a key: positions know it of repeated.txt.
+        // One layer does not see which token came before a key: its position knows it, of texts
+        // that begin as tokens.txt and repeated.txt do.
         build.connect(token_input(i), build.query(head, i), query);
-        if (i > 0) {
-          build.connect(position_input(i), build.key(head, repeated_phantom_token(i - 1)), 1.0);
-        }
+        build.connect(position_input(i), build.key(head, token_before(i)), 1.0);
         break;
     }
   }

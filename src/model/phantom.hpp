@@ -26,6 +26,10 @@ constexpr int phantom_token(Index position) {
 constexpr int repeated_phantom_token(Index position) {
   return phantom_token(position % (kPhantomTokens / 2));
 }
+// The token before a position; before the first one the last one, so that every key follows one.
+constexpr int token_before(Index position) {
+  return phantom_token(position + kPhantomTokens - 1);
+}
 inline constexpr double kOneHotStrength = 200;  // e^-200: nothing else is left in float32
 inline constexpr std::array<int, 3> kPhantomLengths = {32, 64, 128};
 inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};

@@ -59,10 +59,8 @@ TwoLevelRow make_row(PhantomHead kind, std::span<const int> tokens, Index t, dou
       row.keys = {row.t};
       break;
     case PhantomHead::induction:
-      for (Index j = 1; j <= t; ++j) {
-        if (repeated_phantom_token(j - 1) == tokens[t]) {
-          row.keys.push_back(static_cast<double>(j));
-        }
+      for (Index j = 0; j <= t; ++j) {
+        if (token_before(j) == tokens[t]) row.keys.push_back(static_cast<double>(j));
       }
       break;
   }
