@@ -13,6 +13,7 @@ Array = npt.NDArray[Any]
 
 SINKS = 4
 RECENT = 64
+ROLES = ["sinks", "previous", "recent", "distant", "duplicate", "induction"]
 
 
 def kinds(block: RowBlock) -> dict[str, Array]:
