@@ -30,7 +30,8 @@ void add_phantom(CLI::App& app, Action& action) {
       write_phantom(*folder, *strength);
       print(
           "Written: {0}/config.json, model.safetensors, tokens.txt, repeated.txt, expected.json\n"
-          "Its heads: 0.0 uniform, 0.1 sink, 0.2 previous token, 0.3 same token, 0.4 one-hot\n"
+          "Its heads: 0.0 uniform, 0.1 sink, 0.2 previous token, 0.3 same token, 0.4 one-hot, "
+          "0.5 induction\n"
           "Next: headgauge scan {0} --tokens {0}/tokens.txt --lengths 32,64,128\n",
           *folder);
       return 0;

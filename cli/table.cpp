@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kHeadWidth = 5;
+constexpr std::size_t kRoleWidth = 4;
 
 struct Column {
   std::string metric;
@@ -71,10 +72,10 @@ class Table {
   }
 
   std::string text() const {
-    if (columns_.empty() && results_.flags.empty()) {
+    if (columns_.empty() && results_.flags.empty() && !has_roles_) {
       return "Nothing was measured that this table shows: that is of the groups weights, "
              "distance,\n"
-             "separability and dispersion. The rest is in results.json: add --out DIR, or "
+             "separability, dispersion and roles. The rest is in results.json: add --out DIR, or "
              "--json.\n\n";
     }
     std::string out = header();
@@ -100,6 +101,7 @@ class Table {
   std::string row(const HeadName& head) const;
   std::string cell_text(const Column& column, const HeadName& head) const;
   std::vector<std::string> flags_of(const HeadName& head) const;
+  std::string role_of(const HeadName& head) const;
   std::string flag_column(const std::vector<std::string>& names) const;
   std::string column_legend() const;
   std::string flag_legend() const;
@@ -110,14 +112,25 @@ class Table {
   std::vector<HeadName> heads_;
   std::size_t measured_ = 0;
   std::vector<Column> columns_;
+  bool has_roles_ = false;
   std::size_t flag_width_ = 0;
   std::vector<std::pair<std::string, std::size_t>> flag_places_;  // name, first column
 };
 
-std::string short_name(const std::string& flag) {
+const FlagInfo* find_info(const std::string& flag) {
   const auto info = std::find_if(flag_infos().begin(), flag_infos().end(),
                                  [&](const FlagInfo& known) { return known.name == flag; });
-  return info == flag_infos().end() ? flag : info->short_name;
+  return info == flag_infos().end() ? nullptr : &*info;
+}
+
+std::string short_name(const std::string& flag) {
+  const FlagInfo* info = find_info(flag);
+  return info == nullptr ? flag : info->short_name;
+}
+
+bool is_role(const std::string& flag) {
+  const FlagInfo* info = find_info(flag);
+  return info != nullptr && info->role;
 }
 
 void Table::sort_heads() {
@@ -171,6 +184,10 @@ void Table::choose_columns() {
   }
   std::size_t used = kHeadWidth + kGap;
   for (const Column& column : columns_) used += column.width + kGap;
+  has_roles_ = std::any_of(results_.flags.begin(), results_.flags.end(),
+                           [](const Flag& flag) { return is_role(flag.name); }) ||
+               (columns_.empty() && results_.metric("role_chance") != nullptr);
+  if (has_roles_) used += kRoleWidth + kGap;
   flag_width_ = kTableWidth - used;
 }
 
@@ -182,6 +199,7 @@ std::string Table::header() const {
     first += gap + paint_.right(Style::bold, column.title, column.width);
     second += gap + paint_.right(Style::faint, column.unit, column.width);
   }
+  if (has_roles_) first += gap + paint_.left(Style::bold, "role", kRoleWidth);
   return first + gap + paint_(Style::bold, "flags") + "\n" + second + "\n";
 }
 
@@ -193,9 +211,19 @@ std::string Table::cell_text(const Column& column, const HeadName& head) const {
 std::vector<std::string> Table::flags_of(const HeadName& head) const {
   std::vector<std::string> names;
   for (const Flag& flag : results_.flags) {
+    if (is_role(flag.name)) continue;
     if (flag.layer == head.layer && flag.head == head.head) names.push_back(flag.name);
   }
   return names;
+}
+
+std::string Table::role_of(const HeadName& head) const {
+  for (const Flag& flag : results_.flags) {
+    if (flag.layer == head.layer && flag.head == head.head && is_role(flag.name)) {
+      return short_name(flag.name);
+    }
+  }
+  return "";
 }
 
 // The short names, each kind of flag in its own place where there is room for that, else one after
@@ -225,7 +253,7 @@ void Table::place_flags() {
   for (const FlagInfo& info : flag_infos()) {
     const bool raised = std::any_of(results_.flags.begin(), results_.flags.end(),
                                     [&](const Flag& flag) { return flag.name == info.name; });
-    if (!raised) continue;
+    if (!raised || info.role) continue;
     const bool shares = info.name == "collapsed" && !flag_places_.empty();
     flag_places_.emplace_back(info.name, shares ? flag_places_.back().second : place);
     if (!shares) place += info.short_name.size() + 1;
@@ -247,7 +275,11 @@ std::string Table::row(const HeadName& head) const {
     const Style style = flagged ? Style::warning : aside ? Style::faint : Style::plain;
     line += gap + paint_.right(style, text, column.width);
   }
-  const std::string flags = flag_column(names);
+  const std::string flags = flag_column(names), role = role_of(head);
+  if (has_roles_) {
+    const std::string shown = role.empty() ? "-" : role;
+    line += gap + (flags.empty() ? shown : paint_.left(Style::plain, shown, kRoleWidth));
+  }
   if (!flags.empty()) line += gap + paint_(Style::warning, flags);
   return line + "\n";
 }
@@ -269,7 +301,8 @@ std::string Table::flag_legend() const {
     if (count == 0) continue;
     const std::string meaning =
         fmt::format("{}, {} {}: {}", info.name, count, count == 1 ? "head" : "heads", info.meaning);
-    out += legend_line(paint_, Style::warning, info.short_name, meaning, options_.width);
+    out += legend_line(paint_, info.role ? Style::plain : Style::warning, info.short_name, meaning,
+                       options_.width);
   }
   return out.empty() ? out : "\n" + out;
 }

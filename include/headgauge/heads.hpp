@@ -110,6 +110,7 @@ struct HeadInput {
   // Before rotary positions and after any norm of queries and keys; empty: the same as those.
   MatrixView<const float> unrotated_queries;
   MatrixView<const float> unrotated_keys;
+  std::span<const int> tokens;     // L token ids; empty: the source has none
   MatrixView<const float> scores;  // L x L, scaled and unmasked: in place of queries and keys
   Vectors x;                       // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();
@@ -201,6 +202,7 @@ struct SourceInfo {
   bool has_x = true;  // x as asked for is there
   bool has_values = true;
   bool has_loss = true;
+  bool has_tokens = false;               // HeadInput::tokens is there
   std::vector<Index> documents;          // length of each document in tokens
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none

@@ -7,6 +7,7 @@
 #include "headgauge/measure.hpp"
 #include "measures/dispersion.hpp"
 #include "measures/output_change.hpp"
+#include "measures/roles.hpp"
 #include "measures/selection_measure.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/weights.hpp"
@@ -81,6 +82,7 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
   if (wanted("sensitivity")) measures.push_back(make_sensitivity_measure(options, slots));
   if (wanted("dispersion")) measures.push_back(make_dispersion_measure(source.causal));
   if (wanted("counterfactual")) measures.push_back(make_scan_change(options.changed, slots));
+  if (wanted("roles")) measures.push_back(make_roles_measure());
   return measures;
 }
 

@@ -31,12 +31,15 @@ class AttentionBuilder {
  public:
   AttentionBuilder() : weight_(kWidth, 3 * kWidth), bias_(1, 3 * kWidth) {}
 
-  // Output column gets `value` whenever residual coordinate `input` is one.
+  // Output column gets `value` whenever residual coordinate `input` is one, and exactly 0 where it
+  // is zero: the bias takes away what float32 makes of that, so that keys which are alike tie.
   void connect(Index input, Index column, double value) {
     const double mean = 2.0 / kWidth;
     const double deviation = std::sqrt(mean - mean * mean + kEpsilon);
-    weight_(input, column) = static_cast<float>(value * deviation);
-    bias_(0, column) += static_cast<float>(value * mean);
+    const float zero = -static_cast<float>(mean) * static_cast<float>(1 / deviation);
+    const auto weight = static_cast<float>(value * deviation);
+    weight_(input, column) = weight;
+    bias_(0, column) -= weight * zero;
   }
   void constant(Index column, double value) { bias_(0, column) += static_cast<float>(value); }
 
@@ -82,6 +85,12 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
       case PhantomHead::one_hot:
         build.connect(position_input(i), build.query(head, i), query);
         build.connect(position_input(i), build.key(head, i), 1.0);
+        break;
+      case PhantomHead::induction:
+        // One layer does not see which token came before a key: its position knows it, of texts
+        // that begin as tokens.txt and repeated.txt do.
+        build.connect(token_input(i), build.query(head, i), query);
+        build.connect(position_input(i), build.key(head, token_before(i)), 1.0);
         break;
     }
   }
@@ -191,6 +200,8 @@ const char* phantom_head_name(PhantomHead head) {
       return "same token";
     case PhantomHead::one_hot:
       return "one-hot";
+    case PhantomHead::induction:
+      return "induction";
   }
   return "";
 }
@@ -206,13 +217,10 @@ void write_phantom(const std::string& folder, double strength) {
   const auto begin = [&](const std::string& name) -> AtomicFile& {
     return files.emplace_back(folder + "/" + name);
   };
-  // Every token once, in an order without meaning; and the first half twice over.
   std::vector<int> distinct, repeated;
   for (Index i = 0; i < kPhantomTokens; ++i) {
-    distinct.push_back(static_cast<int>((37 * i + 11) % kPhantomTokens));
-  }
-  for (Index i = 0; i < kPhantomTokens; ++i) {
-    repeated.push_back(distinct[static_cast<std::size_t>(i % (kPhantomTokens / 2))]);
+    distinct.push_back(phantom_token(i));
+    repeated.push_back(repeated_phantom_token(i));
   }
   nlohmann::ordered_json expected = {{"format", kExpectedFormat}, {"strength", strength}};
   for (Index h = 0; h < kHeads; ++h) {

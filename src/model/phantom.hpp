@@ -11,13 +11,25 @@
 namespace headgauge {
 
 // What a head prefers; its preferred keys have logit `strength` (one-hot: 200), all others 0.
-enum class PhantomHead { uniform, sink, previous_token, same_token, one_hot };
-inline constexpr std::array kPhantomHeads = {PhantomHead::uniform, PhantomHead::sink,
+enum class PhantomHead { uniform, sink, previous_token, same_token, one_hot, induction };
+inline constexpr std::array kPhantomHeads = {PhantomHead::uniform,        PhantomHead::sink,
                                              PhantomHead::previous_token, PhantomHead::same_token,
-                                             PhantomHead::one_hot};
+                                             PhantomHead::one_hot,        PhantomHead::induction};
 const char* phantom_head_name(PhantomHead head);
 
-inline constexpr Index kPhantomTokens = 128;    // vocabulary, and longest context
+inline constexpr Index kPhantomTokens = 128;  // vocabulary, and longest context
+// Token of a position: every token once in an order without meaning, or the first half of them
+// twice.
+constexpr int phantom_token(Index position) {
+  return static_cast<int>((37 * position + 11) % kPhantomTokens);
+}
+constexpr int repeated_phantom_token(Index position) {
+  return phantom_token(position % (kPhantomTokens / 2));
+}
+// The token before a position; before the first one the last one, so that every key follows one.
+constexpr int token_before(Index position) {
+  return phantom_token(position + kPhantomTokens - 1);
+}
 inline constexpr double kOneHotStrength = 200;  // e^-200: nothing else is left in float32
 inline constexpr std::array<int, 3> kPhantomLengths = {32, 64, 128};
 inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};

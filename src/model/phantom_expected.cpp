@@ -15,11 +15,12 @@ using Json = nlohmann::ordered_json;
 
 // One row: the weights of its preferred and of its other keys, in float64.
 struct TwoLevelRow {
-  double n = 0;              // visible keys
-  std::vector<double> keys;  // positions of the preferred keys
-  double t = 0;              // position of the query
-  double w = 0;              // weight of each preferred key
-  double u = 0;              // weight of each other key
+  double n = 0;                // visible keys
+  std::vector<double> keys;    // positions of the preferred keys
+  double t = 0;                // position of the query
+  double w = 0;                // weight of each preferred key
+  double u = 0;                // weight of each other key
+  std::vector<double> copies;  // earlier positions of the query's token
   double c() const { return static_cast<double>(keys.size()); }
   double others() const { return n - c(); }
   double power_sum(int k) const { return c() * std::pow(w, k) + others() * std::pow(u, k); }
@@ -35,6 +36,9 @@ TwoLevelRow make_row(PhantomHead kind, std::span<const int> tokens, Index t, dou
   TwoLevelRow row;
   row.n = static_cast<double>(t + 1);
   row.t = static_cast<double>(t);
+  for (Index j = 0; j < t; ++j) {
+    if (tokens[j] == tokens[t]) row.copies.push_back(static_cast<double>(j));
+  }
   switch (kind) {
     case PhantomHead::uniform:
       break;
@@ -53,6 +57,11 @@ TwoLevelRow make_row(PhantomHead kind, std::span<const int> tokens, Index t, dou
       break;
     case PhantomHead::one_hot:
       row.keys = {row.t};
+      break;
+    case PhantomHead::induction:
+      for (Index j = 0; j <= t; ++j) {
+        if (token_before(j) == tokens[t]) row.keys.push_back(static_cast<double>(j));
+      }
       break;
   }
   const double k = kind == PhantomHead::one_hot ? kOneHotStrength : strength;
@@ -102,6 +111,20 @@ double jacobian_bound(const TwoLevelRow& row) {
   const double a = row.largest();
   const double spread = std::max(a * (1 - a), row.others() > 0 ? row.u * (1 - row.u) : 0);
   return std::min({0.5, 2 * spread, a, a * std::sqrt(row.n * row.power_sum(2))});
+}
+
+// The weight on the keys that `of` names; undefined where these are none or all of the keys.
+double share(const TwoLevelRow& row, const std::function<bool(double)>& of) {
+  double keys = 0, sum = 0;
+  for (double key = 0; key < row.n; ++key) {
+    if (!of(key)) continue;
+    ++keys;
+    sum += row.prefers(key) ? row.w : row.u;
+  }
+  return keys == 0 || keys == row.n ? kUndefined : sum;
+}
+bool is_copy(const TwoLevelRow& row, double key) {
+  return std::ranges::find(row.copies, key) != row.copies.end();
 }
 
 using RowValue = std::function<double(const TwoLevelRow&)>;
@@ -198,12 +221,16 @@ class Expectations {
     }
   }
 
-  // Mean of `value` over the rows t <= L with at least `least` keys.
+  // What a row without a value is to the mean: nothing, or what makes it undefined.
+  enum class Undefined { left_out, spreads };
+
+  // Mean of `value` over the rows t <= L with at least `least` keys that have one.
   void add(const char* name, const RowValue& value, double least = 1) {
     Json layer = Json::array();
     for (const auto& rows : rows_) {
       Json head = Json::array();
-      for (int length : kPhantomLengths) head.push_back(mean(rows, length, least, value));
+      for (int length : kPhantomLengths)
+        head.push_back(mean(rows, length, least, Undefined::left_out, value));
       layer.push_back(head);
     }
     metrics_[name] = {{"dims", {"layer", "head", "length"}}, {"values", Json::array({layer})}};
@@ -217,8 +244,8 @@ class Expectations {
       for (int length : kPhantomLengths) {
         Json sets = Json::array();
         for (int set : kPhantomTopN) {
-          sets.push_back(
-              mean(rows, length, set + 1, [&](const TwoLevelRow& row) { return value(row, set); }));
+          sets.push_back(mean(rows, length, set + 1, Undefined::spreads,
+                              [&](const TwoLevelRow& row) { return value(row, set); }));
         }
         head.push_back(sets);
       }
@@ -232,11 +259,13 @@ class Expectations {
 
  private:
   static double mean(const std::vector<TwoLevelRow>& rows, int length, double least,
-                     const RowValue& value) {
+                     Undefined undefined, const RowValue& value) {
     double sum = 0, count = 0;
     for (const TwoLevelRow& row : rows) {
       if (row.n > length || row.n < least) continue;
-      sum += value(row);
+      const double of_row = value(row);
+      if (undefined == Undefined::left_out && std::isnan(of_row)) continue;
+      sum += of_row;
       ++count;
     }
     return sum / count;
@@ -268,11 +297,27 @@ void add_weights(Expectations& out) {
   out.add("scaled_weight_max", [](const TwoLevelRow& row) { return row.n * row.largest(); });
 }
 
+void add_roles(Expectations& out) {
+  const auto add = [&](const char* name, bool (*of)(const TwoLevelRow&, double)) {
+    out.add(name, [of](const TwoLevelRow& row) {
+      return share(row, [&](double key) { return of(row, key); });
+    });
+  };
+  add("weight_sinks", [](const TwoLevelRow&, double key) { return key < 4; });
+  add("weight_previous", [](const TwoLevelRow& row, double key) { return key == row.t - 1; });
+  add("weight_recent", [](const TwoLevelRow& row, double key) { return row.t - key < 64; });
+  add("weight_distant",
+      [](const TwoLevelRow& row, double key) { return key >= 4 && row.t - key >= 64; });
+  add("weight_duplicate", is_copy);
+  add("weight_induction", [](const TwoLevelRow& row, double key) { return is_copy(row, key - 1); });
+}
+
 }  // namespace
 
 Json phantom_expectations(std::span<const int> tokens, double strength) {
   Expectations out(tokens, strength);
   add_weights(out);
+  add_roles(out);
   const double loss = std::log(static_cast<double>(kPhantomTokens));
   out.metrics()["loss"] = {{"dims", {"length"}},
                            {"values", std::vector<double>(kPhantomLengths.size(), loss)}};

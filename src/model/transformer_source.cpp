@@ -161,6 +161,7 @@ class TransformerSource final : public ModelSource {
 
   void fill_info() {
     const Index d = width();
+    info_.has_tokens = true;
     info_.x_dim = x_ == XSource::value ? info_.head_dim : d;
     Index longest = 0, total = 0;
     for (Document& document : documents_) {
@@ -214,6 +215,7 @@ class TransformerSource final : public ModelSource {
   // The document, x and the intervention of a head that was projected.
   void complete(HeadInput& head, int document, const DocumentState& state) const {
     head.document = document;
+    head.tokens = state.tokens;
     const auto document_key = (contexts_ << 52) | (static_cast<std::uint64_t>(document) + 1);
     const auto layer_key = (static_cast<std::uint64_t>(head.layer) + 1) << 20;
     switch (x_) {

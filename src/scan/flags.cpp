@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "headgauge/cells.hpp"
+#include "measures/roles.hpp"
 #include "results/mean_of.hpp"
 #include "scan/flag_thresholds.hpp"
+#include "scan/roles.hpp"
 #include "statistics/student.hpp"
 
 namespace headgauge {
@@ -84,10 +86,29 @@ std::optional<Finding> slow(const Results& results, const HeadName& head) {
   return Finding{rate->value < kSlow, rate->value, kSlow, std::nullopt};
 }
 
+template <std::size_t role>
+std::optional<Finding> has_role(const Results& results, const HeadName& head) {
+  const auto found = role_of(results, head);
+  if (!found) return std::nullopt;
+  return Finding{found->role == role, found->share, found->threshold, std::nullopt};
+}
+
 struct Entry {
   FlagInfo info;
   Rule rule;
 };
+
+template <std::size_t role>
+Entry role_entry(const char* short_name, const char* keys) {
+  const std::string meaning =
+      fmt::format("the share of its weight {} ({}) is at least {:g} of the way from chance to 1",
+                  keys, kRoles[role].metric, kRole);
+  return {{fmt::format("role_{}", kRoles[role].label), short_name, meaning,
+           "ARENA 3.0's detectors of heads, score > 0.4; share as in TransformerLens's "
+           "head_detector; the comparison with chance is headgauge's",
+           true},
+          has_role<role>};
+}
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
@@ -122,6 +143,12 @@ const std::vector<Entry>& entries() {
                     kSlow),
         "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's"},
        slow},
+      role_entry<0>("1st4", "on the first 4 tokens"),
+      role_entry<1>("prev", "on the token before"),
+      role_entry<2>("near", "on the recent 64 tokens"),
+      role_entry<3>("far", "on tokens that are neither the first 4 nor the recent 64"),
+      role_entry<4>("copy", "on earlier copies of the token"),
+      role_entry<5>("ind", "on what followed earlier copies of the token"),
   };
   return list;
 }

@@ -10,9 +10,9 @@
 #include "base/memory.hpp"
 #include "headgauge/flags.hpp"
 #include "headgauge/parallel.hpp"
+#include "heads/tool.hpp"
 #include "kernels/simd.hpp"
 #include "results/declared.hpp"
-#include "heads/tool.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
@@ -218,6 +218,11 @@ class Scan {
     const Index longest = rows().longest();
     results.notices = info_.notices;
     if (asks_loss_ && !info_.has_loss) say("there is no loss: " + why_no_loss(info_));
+    const bool roles = std::ranges::find(options.measures, "roles") != options.measures.end();
+    if (roles && !info_.has_tokens) {
+      say("no token ids are known: what needs them (weight_duplicate, weight_induction) is "
+          "undefined");
+    }
     say(untrained_notice(longest, info_));
     for (std::string& notice : short_document_notices(rows().lengths(), info_, results)) {
       say(std::move(notice));

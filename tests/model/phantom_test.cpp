@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "headgauge/headgauge.hpp"
@@ -98,6 +99,28 @@ TEST(PhantomFlags, NameTheHeadsThatWereBuiltIn) {
   EXPECT_TRUE(flagged("collapsed", 4));
   EXPECT_FALSE(flagged("dispersed", 1));
   EXPECT_FALSE(flagged("sink", 0));
+}
+
+TEST(PhantomFlags, NameTheRolesThatWereBuiltIn) {
+  const testing::TemporaryFolder folder("phantom-roles");
+  write_phantom(folder.path(), 6.0);
+  auto source = make_model_source(resolve_model(folder.path()),
+                                  {{"tokens", read_token_ids(folder / "repeated.txt"), ""}}, {});
+  ScanOptions options;
+  options.lengths = {32, 64, 128};
+  options.measures = {"roles"};
+  const Results results = scan(*source, options);
+  std::map<int, std::string> roles;
+  for (const Flag& flag : results.flags) {
+    if (!flag.name.starts_with("role_")) continue;
+    EXPECT_TRUE(roles.emplace(flag.head, flag.name).second) << "two roles of head " << flag.head;
+    EXPECT_GE(flag.value, flag.threshold);
+  }
+  EXPECT_EQ(roles, (std::map<int, std::string>{{1, "role_sinks"},
+                                               {2, "role_previous"},
+                                               {3, "role_duplicate"},
+                                               {4, "role_recent"},
+                                               {5, "role_induction"}}));
 }
 
 }  // namespace

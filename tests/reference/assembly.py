@@ -69,6 +69,18 @@ def critical_of_paper(means: list[PrefixMeans], settings: Settings) -> dict[str,
     return {n: Metric(("length",), v) for n, v in zip(names, columns, strict=True)}
 
 
+TIED = 1e-9  # log ratios of heads that are equal: single precision puts them in either order
+
+
+def doubt_of_critical_p(p: Array, curves: list[Array]) -> Array:
+    """Heads that tie change places in the ranks, as if their signs were drawn anew: 3 standard errors."""
+    tied = []
+    for curve in curves:
+        gaps = np.diff(np.sort(curve, axis=0), axis=0)
+        tied.append(bool((gaps < TIED).any()))
+    return np.where(tied, 3 * np.sqrt(2 * np.nan_to_num(p * (1 - p)) / 2001), 0.0)
+
+
 def share(n: Array, lengths: list[int]) -> Array:
     return np.where(n > 0, n / np.asarray(lengths, dtype=np.float64), np.nan)
 
@@ -88,11 +100,11 @@ def critical_metrics(
     ]
     n, p = np.asarray(equal).T
     metrics["critical_n"] = Metric(("length",), n)
-    metrics["critical_p"] = Metric(("length",), p)
-    metrics["critical_fraction"] = Metric(("length",), share(n, lengths))
     curves = [
         np.stack([head[place].ratios.log_ratio for head in means]) for place in range(len(lengths))
     ]
+    metrics["critical_p"] = Metric(("length",), p, doubt=doubt_of_critical_p(p, curves))
+    metrics["critical_fraction"] = Metric(("length",), share(n, lengths))
     for name, (values, doubt) in closest_sizes(curves, lengths, settings.seed).items():
         metrics[name] = Metric(dims_of(name), np.asarray(values), doubt=np.asarray(doubt))
     own = {k: np.full((*shape, len(lengths)), np.nan) for k in ("n", "closest", "ratio", "error")}

@@ -93,7 +93,8 @@ class Oracle:
         draws = Draws(s.seed, layer, head, number)
         parts, chosen, tops = [], [], []
         logits = document.logits(layer, head, self.normalizer.unit_norms)
-        for block in row_blocks(logits, document.visible, s.depth, self.normalizer):
+        tokens = document.tokens
+        for block in row_blocks(logits, document.visible, s.depth, self.normalizer, tokens):
             part: dict[str, Array] = {}
             tops.append(clear_top(block))
             for group in s.groups:

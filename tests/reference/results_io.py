@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tests.reference.catalogue import GROUPS, base_name, group_of
 from tests.reference.dispersion import FORECASTS
+from tests.reference.roles import ROLES
 from tests.reference.settings import Metric, Settings
 
 Array = npt.NDArray[Any]
@@ -122,6 +123,7 @@ def write_results(metrics: dict[str, Metric], settings: Settings, edges: list[in
             "length": settings.lengths,
             "top_n": settings.top_n,
             "position": edges,
+            "role": ROLES,
             "forecast_length": [factor * settings.longest for factor in FORECASTS],
             "temperature": settings.temperatures,
             "epsilon": settings.epsilons,

@@ -45,12 +45,13 @@ class RowBlock:
     weights: Array  # (R, C), 0 beyond n
     order: Array  # (R, K) indices of the largest weights, K <= C
     normalizer: Normalizer = SOFTMAX
+    tokens: Array | None = None  # (L,) ids of the whole text
 
     def row(self, number: int) -> RowBlock:
         """One row alone, as far as its keys reach."""
         line, keys = slice(number, number + 1), slice(0, int(self.n[number]))
         values = (self.t[line], self.n[line], self.logits[line, keys], self.weights[line, keys])
-        return RowBlock(*values, self.order[line, keys], self.normalizer)
+        return RowBlock(*values, self.order[line, keys], self.normalizer, self.tokens)
 
     @property
     def visible(self) -> Array:
@@ -79,7 +80,11 @@ def ranking(logits: Array, weights: Array, normalizer: Normalizer) -> Array:
 
 
 def row_blocks(
-    logits: Array, visible: Array, depth: int, normalizer: Normalizer = SOFTMAX
+    logits: Array,
+    visible: Array,
+    depth: int,
+    normalizer: Normalizer = SOFTMAX,
+    tokens: Array | None = None,
 ) -> Iterator[RowBlock]:
     """Cuts the (L, L) scaled scores of a head into blocks; row t sees its first visible[t-1]."""
     for start in range(0, len(logits), ROWS_PER_BLOCK):
@@ -90,7 +95,7 @@ def row_blocks(
         t = np.arange(start + 1, start + 1 + len(n))
         weights = weigh(block, n, t, normalizer)
         order = rank(ranking(block, weights, normalizer), min(depth, width))
-        yield RowBlock(t, n, block, weights, order, normalizer)
+        yield RowBlock(t, n, block, weights, order, normalizer, tokens)
 
 
 def concatenate(parts: list[dict[str, Array]]) -> dict[str, Array]:

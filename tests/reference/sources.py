@@ -33,6 +33,7 @@ class Document:
     layers: list[int]
     heads: int
     positions: int | None = field(default=None, kw_only=True)  # learnt ones: there are no others
+    tokens: Array | None = field(default=None, kw_only=True)  # (L,) ids, where they are known
 
     def logits(self, layer: int, head: int, unit_norms: bool = False) -> Array:
         """Scaled scores; the cosines of queries and keys where a normalizer asks for unit norms."""
@@ -117,6 +118,7 @@ def model_documents(
                 unit_sphere=unit_sphere,
                 cap=cap_at,
                 positions=None if isinstance(model, LlamaModel) else model.config.positions,
+                tokens=np.asarray(ids[:count]),
             )
         )
     return documents

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "headgauge/catalogue.hpp"
+#include "measures/roles.hpp"
 
 namespace headgauge {
 namespace {
@@ -150,6 +152,52 @@ TEST(Flags, SaturatedUsesTheLargestTopNUpTo20ButNever1) {
   EXPECT_EQ(names(r), Names{"saturated"});
   r.set_coord("top_n", std::vector<double>{1, 21, 25, 100});
   EXPECT_EQ(names(r), Names{});
+}
+
+// Shares of head 4 by role, in the order of kRoles, all of them at this chance.
+Results with_shares(const std::vector<double>& shares, double chance, std::int64_t rows = 900) {
+  Results r = two_heads();
+  std::vector<std::string> labels;
+  for (const Role& role : kRoles) labels.emplace_back(role.label);
+  r.set_coord("role", labels);
+  r.add_metric("role_chance", {"layer", "head", "length", "role"}, "1");
+  for (std::size_t k = 0; k < kRoles.size(); ++k) {
+    if (std::isnan(shares[k])) continue;
+    LabelledArray& share = r.add_metric(kRoles[k].metric, {"layer", "head", "length"}, "1");
+    share.with_rows();
+    share.values[1] = shares[k];
+    share.rows[1] = rows;
+    r.metric("role_chance")->values[kRoles.size() + k] = chance;
+  }
+  return r;
+}
+
+TEST(Flags, ARoleIsAShareFarBeyondChance) {
+  // chance + 0.4 (1 - chance) = 0.55 at a chance of a quarter.
+  EXPECT_EQ(names(with_shares({.25, .56, .25, .25, .25, .25}, .25)), Names{"role_previous"});
+  EXPECT_EQ(names(with_shares({.25, .54, .25, .25, .25, .25}, .25)), Names{});
+  const Flag flag = find_flags(with_shares({.2, .1, .1, .1, .1, .7}, .25))[0];
+  EXPECT_EQ(flag.name, "role_induction");
+  EXPECT_DOUBLE_EQ(flag.value, .7);
+  EXPECT_DOUBLE_EQ(flag.threshold, .55);
+  EXPECT_EQ(names(with_shares({.9, .9, .9, .9, .9, .9}, .9)), Names{}) << "even weights";
+}
+
+TEST(Flags, AHeadHasOneRole) {
+  EXPECT_EQ(names(with_shares({.5, .6, .9, .1, .7, .6}, 0)), Names{"role_duplicate"});
+  EXPECT_EQ(names(with_shares({.1, .41, .99, .1, .1, .1}, 0)), Names{"role_previous"})
+      << "the recent keys hold the previous one";
+  EXPECT_EQ(names(with_shares({.1, .3, .8, .1, .1, .1}, 0)), Names{"role_recent"});
+  EXPECT_EQ(names(with_shares({.1, .1, .1, .8, .1, .1}, 0)), Names{"role_distant"});
+  EXPECT_EQ(names(with_shares({.5, .1, .5, .1, .1, .1}, 0)), Names{"role_sinks"});
+}
+
+TEST(Flags, ARoleNeedsEnoughRows) {
+  const std::vector<double> shares = {.1, .1, .1, .1, .1, .9};
+  EXPECT_EQ(names(with_shares(shares, 0, 32)), Names{"role_induction"});
+  EXPECT_EQ(names(with_shares(shares, 0, 31)), Names{});
+  const double none = kUndefined;
+  EXPECT_EQ(names(with_shares({.1, .1, .1, .1, none, none}, 0)), Names{});
 }
 
 TEST(Flags, EveryFlagIsJudgedByAMetricOfTheCatalogue) {

@@ -93,6 +93,15 @@ function headLinks(flags: readonly Flag[]): HTMLElement {
   return list;
 }
 
+// A role is a flag that names what a head does; a head has one at most.
+const ROLE = "role_";
+export const isRole = (name: string): boolean => name.startsWith(ROLE);
+export const roleWords = (flags: readonly Flag[]): string =>
+  flags
+    .filter(({ name }) => isRole(name))
+    .map(({ name }) => flagWords(name.slice(ROLE.length)))
+    .join(", ");
+
 export const flagWords = (name: string): string => name.replaceAll("_", " ");
 
 // Those of one head, each with what was measured and what to do.

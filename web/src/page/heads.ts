@@ -11,7 +11,7 @@ import {
   otherDims,
 } from "./cells";
 import { element, fill } from "./element";
-import { badges, flagWords } from "./flags";
+import { badges, flagWords, isRole, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { metricOptions } from "./selection";
 import { filterBox, refill } from "./filter";
@@ -53,7 +53,7 @@ export const heads: View = {
 
 async function open(page: Page): Promise<Opened> {
   const box = element("div");
-  const filter = filterBox(page, "Filter (layer.head, or a flag)", "3.*  or  dispersed");
+  const filter = filterBox(page, "Filter (layer.head, a role or a flag)", "3.*  or  induction");
   const chooser = element("details", { class: "chooser" });
   let drawn = 0;
   const update = async () => {
@@ -84,7 +84,8 @@ export function headRows(results: Results): HeadRow[] {
   return allHeads(results).map((head) => ({ head, flags: flags.get(headName(head)) ?? [] }));
 }
 
-// Every word must fit: "3.*", "*.5" and "3.5" a head's name, anything else the name of a flag.
+// Every word must fit: "3.*", "*.5" and "3.5" a head's name, anything else the name of a flag; a role
+// is one ("role previous").
 export function matching(rows: readonly HeadRow[], filter: string): HeadRow[] {
   const words = filter
     .toLowerCase()
@@ -135,10 +136,18 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
     {
       id: "flags",
       title: "Flags",
-      key: ({ flags }) => flags.length,
-      show: ({ flags }) => badges(flags),
+      key: ({ flags }) => flags.filter(({ name }) => !isRole(name)).length,
+      show: ({ flags }) => badges(flags.filter(({ name }) => !isRole(name))),
     },
   ];
+  if (rows.some(({ flags }) => flags.some(({ name }) => isRole(name)))) {
+    columns.splice(1, 0, {
+      id: "role",
+      title: "Role",
+      key: ({ flags }) => roleWords(flags),
+      show: ({ flags }) => roleWords(flags) || "–",
+    });
+  }
   return table({
     caption: "Values of each head at the longest length",
     columns,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { headName } from "../../src/page/address";
-import { flagGroups } from "../../src/page/flags";
+import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
-import { headRows, matching } from "../../src/page/heads";
+import { headRows, matching, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
@@ -19,6 +19,19 @@ test("the filter takes names of heads and of flags, and all words must fit", () 
   expect(found("over_selected")).toEqual(["0.1"]);
   expect(found("sink, 2.*")).toEqual(["2.5"]);
   expect(found("nothing")).toEqual([]);
+});
+
+test("a role is filtered as a flag is, and named without its prefix", () => {
+  const rows = [
+    { head: { layer: 0, head: 1 }, flags: [{ name: "role_induction" }, { name: "sink" }] },
+    { head: { layer: 0, head: 2 }, flags: [{ name: "role_previous" }] },
+    { head: { layer: 0, head: 3 }, flags: [{ name: "sink" }] },
+  ] as unknown as HeadRow[];
+  const named = (filter: string) => matching(rows, filter).map(({ head }) => headName(head));
+  expect(named("induction")).toEqual(["0.1"]);
+  expect(named("role")).toEqual(["0.1", "0.2"]);
+  expect(named("sink")).toEqual(["0.1", "0.3"]);
+  expect(rows.map(({ flags }) => roleWords(flags))).toEqual(["induction", "previous", ""]);
 });
 
 test("flags are grouped by name, the most frequent first", () => {

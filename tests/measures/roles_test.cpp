@@ -1,0 +1,191 @@
+// The roles group: shares of weight against their definition, on random rows of every kind.
+#include "measures/roles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/results.hpp"
+#include "scan/statistics.hpp"
+
+namespace headgauge {
+namespace {
+
+using Values = std::map<std::string, Matrix<double>>;
+
+// A head of `length` positions: random weights over the keys that each query sees.
+struct MadeRows {
+  std::vector<int> tokens;
+  std::vector<Row> rows;
+  std::vector<std::vector<float>> weights;
+  std::vector<std::vector<std::uint32_t>> positions;
+};
+
+enum class Seen { causal, window, all, gaps };
+
+// Weights of either sign under `is_signed`.
+MadeRows make_rows(Index length, int vocabulary, Seen seen, std::uint64_t seed,
+                   bool is_signed = false) {
+  std::mt19937_64 random(seed);
+  std::exponential_distribution<float> draw;
+  MadeRows made;
+  for (Index t = 0; t < length; ++t) {
+    made.tokens.push_back(static_cast<int>(random() % static_cast<std::uint64_t>(vocabulary)));
+  }
+  made.weights.resize(static_cast<std::size_t>(length));
+  made.positions.resize(static_cast<std::size_t>(length));
+  for (Index t = 0; t < length; ++t) {
+    Row row;
+    row.query = t;
+    row.keys = {seen == Seen::window ? std::max(Index{0}, t - 79) : 0,
+                seen == Seen::all ? length : t + 1};
+    auto& positions = made.positions[static_cast<std::size_t>(t)];
+    if (seen == Seen::gaps) {
+      for (Index j = 0; j < t; ++j) {
+        if (random() % 3 != 0) positions.push_back(static_cast<std::uint32_t>(j));
+      }
+      positions.push_back(static_cast<std::uint32_t>(t));
+      row.positions = positions;
+    }
+    auto& weights = made.weights[static_cast<std::size_t>(t)];
+    float sum = 0;
+    for (Index i = 0; i < row.n(); ++i) sum += weights.emplace_back(draw(random));
+    for (float& w : weights) w *= (is_signed && random() % 2 == 0 ? -1.0f : 1.0f) / sum;
+    row.weights = weights;
+    made.rows.push_back(row);
+  }
+  return made;
+}
+
+Values observe(const MadeRows& made, bool with_tokens = true) {
+  std::vector<std::unique_ptr<Measure>> measures;
+  measures.push_back(make_roles_measure());
+  const CellLayout layout(measures);
+  HeadInput head;
+  if (with_tokens) head.tokens = made.tokens;
+  ThreadPool pool(1);
+  measures.front()->begin_head(head, pool);
+  Matrix<double> all(std::ssize(made.rows), layout.cells());
+  for (Index r = 0; r < all.rows(); ++r) std::ranges::fill(all.row(r), kUndefined);
+  Matrix<double> stand_for(all.rows(), all.cols());
+  RowSink sink(all, stand_for);
+  RowBlock block;
+  block.head = &head;
+  block.rows = made.rows;
+  measures.front()->observe(block, 0, sink);
+  Values values;
+  for (const CellRange& range : layout.ranges()) {
+    Matrix<double> part(all.rows(), range.handle.count);
+    for (Index r = 0; r < part.rows(); ++r) {
+      for (Index c = 0; c < part.cols(); ++c) part(r, c) = all(r, range.handle.first + c);
+    }
+    values[range.metric.name] = std::move(part);
+  }
+  return values;
+}
+
+// Whether key j of query t is of a role's kind, as docs/mathematics.md 7a says.
+bool is_of(const std::string& role, Index t, Index j, const std::vector<int>& tokens) {
+  const auto same = [&](Index i) {
+    return i >= 0 && i < t &&
+           tokens[static_cast<std::size_t>(i)] == tokens[static_cast<std::size_t>(t)];
+  };
+  if (role == "sinks") return j < 4;
+  if (role == "previous") return j == t - 1;
+  if (role == "recent") return std::abs(t - j) < 64;
+  if (role == "distant") return std::abs(t - j) >= 64 && j >= 4;
+  if (role == "duplicate") return same(j);
+  return same(j - 1);
+}
+
+TEST(Roles, AreTheSharesOfTheirKeysAndOfEvenWeights) {
+  for (const Seen seen : {Seen::causal, Seen::window, Seen::all, Seen::gaps}) {
+    for (const bool is_signed : {false, true}) {
+      const MadeRows made = make_rows(200, 23, seen, 7, is_signed);
+      const Values values = observe(made);
+      for (Index r = 0; r < 200; ++r) {
+        const Row& row = made.rows[static_cast<std::size_t>(r)];
+        for (std::size_t k = 0; k < kRoles.size(); ++k) {
+          double mass = 0, total = 0;
+          Index keys = 0;
+          for (Index i = 0; i < row.n(); ++i) {
+            const double weight = std::abs(static_cast<double>(row.weights[i]));
+            total += weight;
+            if (!is_of(kRoles[k].label, r, row.key(i), made.tokens)) continue;
+            mass += weight;
+            ++keys;
+          }
+          const double share = values.at(kRoles[k].metric)(r, 0);
+          const double chance = values.at("role_chance")(r, static_cast<Index>(k));
+          if (keys == 0 || keys == row.n()) {
+            EXPECT_TRUE(std::isnan(share) && std::isnan(chance)) << kRoles[k].label << " " << r;
+            continue;
+          }
+          EXPECT_NEAR(share, mass / total, 1e-12) << kRoles[k].label << " row " << r;
+          EXPECT_EQ(chance, static_cast<double>(keys) / static_cast<double>(row.n()));
+        }
+      }
+    }
+  }
+}
+
+// Beyond row 68 the first four, the recent 64 and the rest are all keys, each once.
+TEST(Roles, SinksRecentAndDistantSumToOne) {
+  const Values values = observe(make_rows(160, 5, Seen::causal, 3));
+  for (Index r = 68; r < 160; ++r) {
+    EXPECT_NEAR(values.at("weight_sinks")(r, 0) + values.at("weight_recent")(r, 0) +
+                    values.at("weight_distant")(r, 0),
+                1, 1e-12);
+    EXPECT_GE(values.at("weight_recent")(r, 0), values.at("weight_previous")(r, 0));
+  }
+  EXPECT_TRUE(std::isnan(values.at("weight_recent")(63, 0))) << "every key is recent";
+  EXPECT_TRUE(std::isnan(values.at("weight_distant")(67, 0))) << "no key is distant";
+}
+
+TEST(Roles, EvenWeightsHaveTheChance) {
+  MadeRows made = make_rows(150, 9, Seen::causal, 5);
+  for (auto& weights : made.weights) std::ranges::fill(weights, 1.0f / 64);
+  const Values values = observe(made);
+  for (Index r = 0; r < 150; ++r) {
+    for (std::size_t k = 0; k < kRoles.size(); ++k) {
+      const double share = values.at(kRoles[k].metric)(r, 0);
+      const double chance = values.at("role_chance")(r, static_cast<Index>(k));
+      EXPECT_EQ(std::isnan(share), std::isnan(chance));
+      if (std::isnan(share)) continue;
+      EXPECT_NEAR(share, chance, 1e-12);
+    }
+  }
+}
+
+// a b a a b: row 4 (a) copies keys 1 and 3 and follows at 2 and 4, itself.
+TEST(Roles, FollowEarlierCopiesUpToTheQueryItself) {
+  MadeRows made = make_rows(5, 1, Seen::causal, 1);
+  made.tokens = {0, 1, 0, 0, 1};
+  auto& of_a = made.weights[3];
+  std::ranges::copy(std::vector<float>{.1f, .2f, .3f, .4f}, of_a.begin());
+  const Values values = observe(made);
+  EXPECT_NEAR(values.at("weight_duplicate")(3, 0), .4, 1e-7);
+  EXPECT_NEAR(values.at("weight_induction")(3, 0), .6, 1e-7);
+  EXPECT_TRUE(std::isnan(values.at("weight_duplicate")(1, 0))) << "the first b";
+}
+
+TEST(Roles, AreUndefinedWithoutTokensOrWeight) {
+  MadeRows made = make_rows(100, 3, Seen::causal, 2);
+  std::ranges::fill(made.weights[90], 0.0f);
+  const Values bare = observe(made, false);
+  for (Index r = 0; r < 100; ++r) {
+    EXPECT_TRUE(std::isnan(bare.at("weight_duplicate")(r, 0)));
+    EXPECT_TRUE(std::isnan(bare.at("weight_induction")(r, 0)));
+  }
+  EXPECT_FALSE(std::isnan(bare.at("weight_previous")(89, 0)));
+  EXPECT_TRUE(std::isnan(bare.at("weight_previous")(90, 0)));
+}
+
+}  // namespace
+}  // namespace headgauge

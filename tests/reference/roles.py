@@ -1,0 +1,51 @@
+"""Metrics of the roles group, by row: shares of weight and of keys (mathematics.md 7a)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.reference.rows import RowBlock
+
+Array = npt.NDArray[Any]
+
+SINKS = 4
+RECENT = 64
+ROLES = ["sinks", "previous", "recent", "distant", "duplicate", "induction"]
+
+
+def kinds(block: RowBlock) -> dict[str, Array]:
+    """For each role, which keys of each row are of its kind: (R, C) booleans."""
+    t = block.t[:, None]
+    j = np.arange(1, block.weights.shape[1] + 1)[None, :]
+    copies, follow = np.zeros(block.weights.shape, bool), np.zeros(block.weights.shape, bool)
+    if block.tokens is not None:
+        width = block.weights.shape[1]
+        copies = (block.tokens[:width][None, :] == block.tokens[block.t - 1][:, None]) & (j < t)
+        follow[:, 1:] = copies[:, :-1]
+    recent = np.abs(t - j) < RECENT
+    return {
+        "weight_sinks": np.broadcast_to(j <= SINKS, copies.shape),
+        "weight_previous": j == t - 1,
+        "weight_recent": recent,
+        "weight_distant": ~recent & (j > SINKS),
+        "weight_duplicate": copies,
+        "weight_induction": follow,
+    }
+
+
+def row_values(block: RowBlock) -> dict[str, Array]:
+    """Every metric of the group for each row of a block; NaN where a row has none."""
+    magnitude = np.abs(block.weights)
+    total = magnitude.sum(axis=1)
+    values, chances = {}, []
+    for name, of_kind in kinds(block).items():
+        of_kind = of_kind & block.visible
+        count = of_kind.sum(axis=1)
+        says = (count > 0) & (count < block.n) & (total > 0.0)
+        share = (magnitude * of_kind).sum(axis=1) / np.where(total > 0.0, total, 1.0)
+        values[name] = np.where(says, share, np.nan)
+        chances.append(np.where(says, count / block.n, np.nan))
+    return values | {"role_chance": np.stack(chances, axis=1)}
