@@ -31,7 +31,7 @@ export function keptKeysFigure(results: Results, budget: number): Figure | undef
     title: `Keys that each head keeps${tokens === undefined ? "" : ` after ${tokens} tokens`}, plan "${name}"`,
     caption:
       "Each cell is a head: layers downwards, heads across; heads that share keys keep the same. " +
-      `Colours are on a logarithmic scale, the same for all plans; one key is a running mean.${left}`,
+      `Colours are on a logarithmic scale, the same for all plans; uniform attention, a running mean, counts as one key.${left}`,
     log: true,
     scaled: budgetsOf(results).flatMap((_, k) =>
       overHeads(results, "kept_keys", { budget: k }).map(({ value }) => value),

@@ -312,13 +312,13 @@ export function madePlan(): Made {
   return {
     command: "plan",
     coords: {
-      layer: [0, 1], head: [0, 1, 2], length: [128], budget: ["50 %", "25 %"], method: METHODS,
+      layer: [0, 1], head: [0, 1, 2], length: [2048], budget: ["50 %", "25 %"], method: METHODS,
       document: [0, 1, 2], draw: [0, 1, 2, 3],
     },
     metrics: {
       kept_keys: {
         dims: ["layer", "head", "budget"], unit: "keys",
-        value: ({ layer, head, budget }) => (budget === 1 ? 1 : layer === 1 && head === 2 ? 128 : 32 * (head! + 1)),
+        value: ({ layer, head, budget }) => (budget === 1 ? 32 : layer === 1 && head === 2 ? 2048 : 512 * (head! + 1)),
       },
       planned_cache_share: {
         dims: cells,

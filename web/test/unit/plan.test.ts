@@ -95,6 +95,10 @@ describe("the loss against the cache", () => {
     }
     const sizes = elements.filter(({ name }) => name === "circle").map(({ attributes }) => attributes["r"]);
     expect([2, 3.5, 5.5].map((size) => sizes.filter((r) => Number(r) === size).length)).toEqual([8, 7, 2]);
+    expect(sizes.slice(-2).map(Number)).toEqual([5.5, 5.5]); // above the others
+    const rules = (of: Figure) => [...drawn(of).text.matchAll(/<g aria-label="rule"[^>]*>(.*?)<\/g>/gs)]
+      .map(([, lines]) => lines!.match(/<line/g)?.length ?? 0);
+    expect(rules(figure)).toEqual([1, 2, 2, 1, 2, 2]); // full attention, and intervals, the plan's last
     const [faint] = elements.filter(({ name, attributes }) => name === "g" && attributes["fill-opacity"] === "0.45");
     expect(faint).toBeDefined();
   });
@@ -110,11 +114,19 @@ describe("the loss against the cache", () => {
     expect(paretoFigure(changedValues("planned_loss_change", () => null))).toBeUndefined();
   });
 
-  it("bends the axis where a random plan is lost", () => {
+  it("bends the axis where a random plan is lost, and has the line at 0", () => {
     const lost = changedValues("random_loss_change", ({ draw }, was) => (draw === 3 ? 40 : was));
     expectWhole(paretoFigure(lost)!);
     expect(drawn(paretoFigure(lost)!).text).toContain("logarithmic beyond");
     expect(drawn(figure).text).not.toContain("logarithmic beyond");
+    expect(drawn(paretoFigure(lost)!).text).not.toContain(">-1</text>"); // no room below for 5 % of 40
+    // The line of full attention is in sight where all plans raise the loss.
+    const risen = madePlan();
+    for (const name of ["planned_loss_change", "planned_loss_change_low", "planned_loss_change_high", "random_loss_change"]) {
+      const { value } = risen.metrics[name]!;
+      risen.metrics[name]!.value = (cell) => (value!(cell) === null ? null : value!(cell)! + 3);
+    }
+    expect(drawn(paretoFigure(madeResults(risen))!).text).toContain(">0</text>");
   });
 });
 
@@ -123,17 +135,18 @@ describe("the keys that each head keeps", () => {
     const [large, small] = [0, 1].map((budget) => keptKeysFigure(results, budget)!);
     expectWhole(large!);
     expect(large!.columns).toEqual(["layer", "head", "kept_keys"]);
-    expect(column(large!, "kept_keys")).toEqual([32, 64, 96, 32, 64, 128]);
-    expect(column(small!, "kept_keys")).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(large!.title).toBe('Keys that each head keeps after 128 tokens, plan "50 %"');
+    expect(column(large!, "kept_keys")).toEqual([512, 1024, 1536, 512, 1024, 2048]);
+    expect(column(small!, "kept_keys")).toEqual([32, 32, 32, 32, 32, 32]);
+    expect(large!.title).toBe('Keys that each head keeps after 2048 tokens, plan "50 %"');
     expect(large!.caption).toContain("The plan leaves 43.8 % of the cache.");
     const { text, elements } = drawn(large!);
     expect(text).toContain("keys kept (keys, log scale), budget 50 %");
-    for (const end of [1, 11.3, 128]) expect(text).toContain(`>${end}</text>`); // the ends, the mean of their logs
-    expect(text).toMatch(/>96<\/text>/);
+    for (const end of [32, 256, 2048]) expect(text).toContain(`>${end}</text>`); // the ends, the mean of their logs
+    expect(text.match(/>2048<\/text>/g)).toHaveLength(2); // and in its cell
+    expect(text).toMatch(/>1536<\/text>/);
     const fills = elements.filter(({ attributes }) => attributes["y"] !== undefined).map(({ attributes }) => attributes["fill"]);
     const other = drawn(small!).elements.map(({ attributes }) => attributes["fill"]);
-    // One key has the colour of the least, also where there is no other.
+    // The least has its colour, also where there is no other.
     expect(other.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeGreaterThanOrEqual(6);
     expect(fills.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeLessThan(2);
   });
