@@ -42,6 +42,10 @@ export function formatBytes(value: number): string {
 
 export const plainName = (name: string): string => name.replace(/_/g, " ");
 
+// For file names.
+export const slug = (name: string): string =>
+  name.replace(/[^A-Za-z0-9.]+/g, "-").replace(/^-|-$/g, "");
+
 export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 // "effective tokens (keys)"; numbers without a unit have no brackets.

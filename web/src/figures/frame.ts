@@ -247,7 +247,10 @@ function drawRamp(
   const single = scale.domain[0] === scale.domain[1];
   for (const [share, anchor] of [[0, "start"], [0.5, "middle"], [1, "end"]] as const) {
     if (single && share !== 0.5) continue;
-    const text = formatTick(Number(scale.at(share).toPrecision(3)));
+    const end = share === 0.5 ? NaN : scale.domain[share]; // a count is not rounded
+    const text = formatTick(
+      Number.isInteger(end) ? end : Number(scale.at(share).toPrecision(3)),
+    );
     pen.text(8 + share * width, y + 25, text, { anchor, size: 11, fill: pen.theme.muted });
   }
   return y + 34;

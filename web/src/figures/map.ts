@@ -5,6 +5,7 @@ import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
 import { overHeads } from "./heads";
+import { withScale } from "./scatter";
 import { colourScale, themeOf } from "./theme";
 
 // "L = 1024, N = 20": the labels of the dims that are fixed.
@@ -23,19 +24,35 @@ export function cellLabel(results: Results, metric: Metric | undefined, cell: Ce
     .join(", ");
 }
 
-export function mapFigure(results: Results, name: string, cell: Cell): Figure {
+// Words of its own, and how it is coloured.
+export interface MapOptions {
+  id?: string;
+  title?: string;
+  caption?: string;
+  log?: boolean;
+  scaled?: readonly number[]; // in place of what is drawn: of several maps beside each other
+}
+
+export function mapFigure(
+  results: Results,
+  name: string,
+  cell: Cell,
+  own: MapOptions = {},
+): Figure {
   const metric = results.metric(name);
   const byHead = metric?.dims.includes("head") ?? false;
   const layers = results.coord("layer").map(String);
   const heads = byHead ? results.coord("head").map(String) : ["all heads"];
   const values = overHeads(results, name, cell);
   const where = cellLabel(results, metric, cell);
-  const title = `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
+  const title = own.title ?? `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
+  const label = withScale(metricLabel(results, name), own.log === true);
   const stderr = metric?.stderr !== undefined;
   return {
-    id: `map-${name.replace(/_/g, "-")}`,
+    id: own.id ?? `map-${name.replace(/_/g, "-")}`,
     title,
     caption:
+      own.caption ??
       `Each cell is ${byHead ? "a head: layers downwards, heads across" : "a layer"}. A cross ` +
       "says undefined or not measured, a dash that none was found.",
     columns: [...(byHead ? ["layer", "head"] : ["layer"]), name, ...(stderr ? [`${name}_stderr`] : [])],
@@ -48,7 +65,7 @@ export function mapFigure(results: Results, name: string, cell: Cell): Figure {
     draw: (options) => {
       const theme = themeOf(options.dark);
       const shown = values.map(({ value }) => (results.isNone(name, value) ? NaN : value));
-      const scale = colourScale(shown, results.changed(name) !== undefined);
+      const scale = colourScale(own.scaled ?? shown, results.changed(name) !== undefined, own.log);
       const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
       const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
       const cellWidth = inner / heads.length;
@@ -79,7 +96,7 @@ export function mapFigure(results: Results, name: string, cell: Cell): Figure {
         height: cellHeight * layers.length,
         left,
         right: options.width - left - inner,
-        ramp: { scale, label: `${metricLabel(results, name)}${where ? `, ${where}` : ""}` },
+        ramp: { scale, label: `${label}${where ? `, ${where}` : ""}` },
         yLabel: "layer",
         ...(byHead ? { xLabel: "head" } : {}),
         options: {

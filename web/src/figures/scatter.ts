@@ -4,6 +4,7 @@ import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
 import { formatNumber, formatWithError } from "./format";
 import { frame, type KeyEntry } from "./frame";
+import { quantile } from "./heads";
 import { themeOf, type Theme } from "./theme";
 
 export interface ScatterPoint {
@@ -122,6 +123,18 @@ export const isWide = (values: readonly number[]): boolean => {
   return finite.length > 0 && Math.min(...finite) > 0 &&
     Math.max(...finite) / Math.min(...finite) > 30;
 };
+
+// A few heads often have values, and change the loss, by far more than all others.
+export function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {
+  const sizes = values.map(Math.abs).filter((size) => Number.isFinite(size) && size > 0);
+  sizes.sort((a, b) => a - b);
+  const usual = quantile(sizes, 0.5);
+  const wide = sizes.length > 0 && sizes[sizes.length - 1]! > 30 * usual;
+  const symlog = wide ? Number(usual.toExponential(0)) : undefined;
+  const scale = symlog === undefined ? "" : `logarithmic beyond ±${formatNumber(symlog)}`;
+  const words = [unit, scale].filter((part) => part !== "").join(", ");
+  return { label: words === "" ? label : `${label} (${words})`, symlog };
+}
 
 export const withScale = (label: string, log: boolean): string =>
   log ? (label.endsWith(")") ? `${label.slice(0, -1)}, log scale)` : `${label} (log scale)`) : label;

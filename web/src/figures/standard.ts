@@ -7,6 +7,7 @@ import { mapFigure } from "./map";
 import { judgedN } from "./correlation";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
+import { planFigures } from "./plan";
 import { validityFigures } from "./validity";
 
 // What says most about heads, as far as it was measured.
@@ -37,6 +38,7 @@ export function standardFigures(results: Results): Figure[] {
     ...limitsFigures(results),
     ...tokensFigures(results),
     ...validityFigures(results),
+    ...planFigures(results),
     ...extremes(results).flatMap(({ layer, head }) => {
       const suffix = `-layer-${results.coord("layer")[layer]}-head-${results.coord("head")[head]}`;
       return headFigures(results, { layer, head }).map((figure) => ({

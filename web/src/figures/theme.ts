@@ -44,7 +44,12 @@ export interface ColourScale {
 }
 
 // Readable by those who confuse red and green: viridis for sizes, purple to orange for differences.
-export function colourScale(values: readonly number[], diverging: boolean): ColourScale {
+// Sizes over more than two decades are on a logarithmic scale, others where that is asked for.
+export function colourScale(
+  values: readonly number[],
+  diverging: boolean,
+  logarithmic = false,
+): ColourScale {
   const finite = values.filter(Number.isFinite);
   let low = Math.min(...finite);
   let high = Math.max(...finite);
@@ -59,7 +64,7 @@ export function colourScale(values: readonly number[], diverging: boolean): Colo
       at: (place) => reach * (2 * place - 1),
     };
   }
-  const log = low > 0 && high / low > 100;
+  const log = low > 0 && (logarithmic || high / low > 100);
   const warp = log ? Math.log : (value: number) => value;
   const scale = Plot.scale({ color: { scheme: "viridis", domain: [0, 1] } });
   const span = warp(high) - warp(low);

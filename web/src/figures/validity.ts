@@ -3,14 +3,15 @@ import * as Plot from "@observablehq/plot";
 import type { Results } from "../data/results";
 import type { Figure } from "./figure";
 import {
-  csvValue, formatNumber, formatTick, formatWithError, headLabel, plainName,
+  csvValue, formatNumber, formatTick, formatWithError, headLabel, plainName, slug,
 } from "./format";
-import { quantile } from "./heads";
 import {
   headsOf, interventionsOf, isFlag, prediction, predictorsOf, predictorTitle, predictorUnit, signed,
   strongest, type Pair, type Prediction,
 } from "./predictions";
-import { isWide, scatterFigure, withScale, type ScatterAxis, type ScatterPoint } from "./scatter";
+import {
+  bentAxis, isWide, scatterFigure, withScale, type ScatterAxis, type ScatterPoint,
+} from "./scatter";
 import { themeOf } from "./theme";
 
 export interface PredictionOptions {
@@ -238,18 +239,6 @@ function valueAxis(
   return rings ? { ...axis, format: (at) => (within(at) ? formatTick(at) : "") } : axis;
 }
 
-// A few heads often have values, and change the loss, by far more than all others.
-function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {
-  const sizes = values.map(Math.abs).filter((size) => Number.isFinite(size) && size > 0);
-  sizes.sort((a, b) => a - b);
-  const usual = quantile(sizes, 0.5);
-  const wide = sizes.length > 0 && sizes[sizes.length - 1]! > 30 * usual;
-  const symlog = wide ? Number(usual.toExponential(0)) : undefined;
-  const scale = symlog === undefined ? "" : `logarithmic beyond ±${formatNumber(symlog)}`;
-  const words = [unit, scale].filter((part) => part !== "").join(", ");
-  return { label: words === "" ? label : `${label} (${words})`, symlog };
-}
-
 function beyondLargest({ log = false, symlog }: ScatterAxis, known: readonly number[]): number {
   if (known.length === 0) return 0;
   const [low, high] = [Math.min(...known), Math.max(...known)];
@@ -268,5 +257,3 @@ function inStrip(results: Results, { layer, head, text, value }: Point, strips: 
 }
 
 const shortened = (name: string): string => (name.length > 32 ? `…${name.slice(-31)}` : name);
-
-const slug = (name: string): string => name.replace(/[^A-Za-z0-9.]+/g, "-").replace(/^-|-$/g, "");

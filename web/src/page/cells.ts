@@ -17,8 +17,12 @@ const PREFERRED: Readonly<Record<string, Label>> = {
   cache: "budget",
 };
 
+// The plan that was asked for stands before those for the curve.
+const FIRST: ReadonlySet<string> = new Set(["budget", "method"]);
+
 export function defaultIndex(results: Results, dim: string): number {
   const labels = results.coord(dim);
+  if (FIRST.has(dim)) return 0;
   const preferred = PREFERRED[dim];
   const found = preferred === undefined ? -1 : labels.indexOf(preferred);
   return found >= 0 ? found : labels.length - 1;

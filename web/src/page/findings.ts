@@ -11,11 +11,13 @@ export function findings(results: Results): HTMLElement {
     box.append(element("p", { class: "note" }, "This results file has no summary."));
     return box;
   }
-  const item = (said: Sentence) =>
-    element("li", {}, ...pieces(said).map((piece) => shownPiece(results, piece)));
+  const item = (said: Sentence) => element("li", {}, ...saidIn(results, said));
   box.append(element("ol", {}, ...summary.map(item)));
   return box;
 }
+
+export const saidIn = (results: Results, said: Sentence): (Node | string)[] =>
+  pieces(said).map((piece) => shownPiece(results, piece));
 
 export type Piece =
   { text: string; kind: "words" | "head" } | { text: string; kind: "fact"; fact: Fact };

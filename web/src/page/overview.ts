@@ -158,7 +158,7 @@ function about(results: Results): HTMLElement {
   );
 }
 
-function notices(results: Results): HTMLElement | null {
+export function notices(results: Results): HTMLElement | null {
   const said = results.header.notices ?? [];
   if (said.length === 0) return null;
   return element(

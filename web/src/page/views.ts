@@ -9,11 +9,13 @@ import { correlation } from "./correlation";
 import { multiples } from "./multiples";
 import { overview } from "./overview";
 import type { View } from "./page";
+import { plan } from "./plan";
 import { provenance } from "./provenance";
 import { validity } from "./validity";
 
 export const views: readonly View[] = [
   claims,
+  plan,
   overview,
   heads,
   head,

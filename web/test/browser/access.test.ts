@@ -13,8 +13,8 @@ interface Violation {
 }
 
 // A kind for every view; in the dark only colours differ, and one kind has them all.
-const LIGHT = ["scan", "compare", "converge", "synthetic", "diff", "limits", "validate"];
-const DARK = ["scan", "limits", "validate"];
+const LIGHT = ["scan", "compare", "converge", "synthetic", "diff", "limits", "validate", "plan"];
+const DARK = ["scan", "limits", "validate", "plan"];
 const checked = inject("kinds").flatMap((kind) => [
   ...(LIGHT.includes(kind) ? [[kind, "light"] as const] : []),
   ...(DARK.includes(kind) ? [[kind, "dark"] as const] : []),

@@ -60,6 +60,7 @@ inBrowser("on a desk", () => {
     ["converge", "correlation"],
     ["synthetic", "model"],
     ["limits", "claims"],
+    ["plan", "plan"],
     ["validate", "validity", ".predictions"], // where the table and its plot are in sight
   ])("%s: %s, in light and in dark", async (kind, view, from = "") => {
     for (const colorScheme of ["light", "dark"] as const) {

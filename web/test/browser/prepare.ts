@@ -122,7 +122,7 @@ function makeAll(folder: string): string[] {
     const small = ["--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4"];
     add("tokens", (out) => run("reproduce", "tokens", ...small, "--out", out, "--quiet"));
   }
-  const texts = thirds(folder);
+  const texts = parts(folder, ["first", "second", "third"]);
   const quick = ["--permutations", "499", "--resamples", "99"];
   add("validate", (out) => {
     const options = ["--lengths", "256", "--queries", "8", "--level", "0.3", ...quick];
@@ -136,6 +136,16 @@ function makeAll(folder: string): string[] {
     const options = ["--lengths", "64", ...changed, ...quick];
     run("validate", "demo/model", "--text", texts[0]!, ...options, "--out", out, "--quiet");
   });
+  if (/^ {2}plan /m.test(commands)) {
+    const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);
+    add("plan", (out) => {
+      const small = ["--length", "64", "--curve", "0.25", "--screen", "4", "--random-plans", "4"];
+      const lines = run(
+        "plan", "demo/model", "--select", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
+      );
+      writeFileSync(join(out, "printed.txt"), lines);
+    });
+  }
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
     write(out, wideResults(read(at("scan")), 48, 25));
@@ -150,12 +160,12 @@ function write(out: string, results: object): void {
   writeFileSync(join(out, "results.json"), JSON.stringify(results));
 }
 
-// The demo text as three texts.
-function thirds(folder: string): string[] {
+// The demo text as several texts.
+function parts(folder: string, names: readonly string[]): string[] {
   const text = readFileSync(join(root, "demo/text.txt"), "utf8");
-  return ["first", "second", "third"].map((name, k) => {
+  return names.map((name, k) => {
     const path = join(folder, `${name}.txt`);
-    writeFileSync(path, text.slice((k * text.length) / 3, ((k + 1) * text.length) / 3));
+    writeFileSync(path, text.slice((k * text.length) / names.length, ((k + 1) * text.length) / names.length));
     return path;
   });
 }

@@ -293,6 +293,57 @@ export function madeValidate(texts = ["a.txt", "b.txt", "c.txt"]): Made {
   };
 }
 
+// Of plan: 2 x 3 heads, two budgets of which the one that was asked for stands first. Of four methods one
+// made no plan of the second size.
+export const METHODS = ["plan", "equal windows", "by layer", "random heads", "heaviest keys"];
+
+export function madePlan(): Made {
+  const cells = ["method", "budget"];
+  const change = ({ method, budget }: Record<string, number>) =>
+    method === 2 && budget === 1 ? null : [-0.0625, 0.25, 0.125, 0.1875, 0.3125][method!]! * (budget! + 1);
+  const less = (cell: Record<string, number>) => {
+    const [own, plan] = [change(cell), change({ ...cell, method: 0 })];
+    return cell["method"] === 0 || own === null ? null : plan! - own;
+  };
+  const offset = (of: typeof change, by: number) => (cell: Record<string, number>) => {
+    const value = of(cell);
+    return value === null ? null : value + by;
+  };
+  return {
+    command: "plan",
+    coords: {
+      layer: [0, 1], head: [0, 1, 2], length: [2048], budget: ["50 %", "25 %"], method: METHODS,
+      document: [0, 1, 2], draw: [0, 1, 2, 3],
+    },
+    metrics: {
+      kept_keys: {
+        dims: ["layer", "head", "budget"], unit: "keys",
+        value: ({ layer, head, budget }) => (budget === 1 ? 32 : layer === 1 && head === 2 ? 2048 : 512 * (head! + 1)),
+      },
+      planned_cache_share: {
+        dims: cells,
+        value: ({ method, budget }) =>
+          method === 4 ? 1 : method === 2 && budget === 1 ? null : [0.4375, 0.5, 0.375, 0.4375][method!]! / (budget! + 1),
+      },
+      planned_loss_change: { dims: cells, unit: "nats", stderr: true, value: change },
+      planned_loss_change_low: { dims: cells, unit: "nats", value: offset(change, -0.03125) },
+      planned_loss_change_high: { dims: cells, unit: "nats", value: offset(change, 0.03125) },
+      plan_difference: { dims: cells, unit: "nats", stderr: true, value: less },
+      plan_difference_low: { dims: cells, unit: "nats", value: offset(less, -0.0625) },
+      plan_difference_high: { dims: cells, unit: "nats", value: offset(less, 0.0625) },
+      plan_difference_p: {
+        dims: cells,
+        value: (cell) => (less(cell) === null ? null : [NaN, 0.05, 0.051, 0.01, 0.5][cell["method"]!]!),
+      },
+      random_loss_change: {
+        dims: ["budget", "draw"], unit: "nats", stderr: true,
+        value: ({ budget, draw }) => (budget === 0 ? 0.125 * (draw! + 0.5) : -0.25 + 0.125 * draw!),
+      },
+      random_plans_p: { dims: ["budget"], value: ({ budget }) => (budget === 0 ? 0.2 : 0.6) },
+    },
+  };
+}
+
 export function madeCompare(dim: "normalizer" | "pattern"): Made {
   const scan = madeScan();
   return {

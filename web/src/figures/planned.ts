@@ -1,0 +1,92 @@
+// What `headgauge plan` found (docs/mathematics.md 7e): plans for shares of the key-value cache, confirmed
+// beside other plans on text that had no part in making them.
+import type { Results } from "../data/results";
+
+export const PLAN_NEEDS: readonly string[] = [
+  "kept_keys", "planned_cache_share", "planned_loss_change", "planned_loss_change_low",
+  "planned_loss_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
+  "plan_difference_p", "random_loss_change", "random_plans_p",
+];
+
+const LEVEL = 0.05; // false discovery rate, over all methods and budgets
+
+export const PLAN = "plan";
+export const RANDOM = "random heads";
+export const ORACLE = "heaviest keys";
+const SAME_KEYS = "equal windows";
+
+export interface Confirmed {
+  method: string;
+  budget: number;
+  cache: number; // share of the key-value cache that is held
+  read: number; // share of the keys that a query reads
+  change: number; // of the loss, and its 95 % interval
+  low: number;
+  high: number;
+  difference: number; // the plan less it; NaN for the plan itself
+  differenceLow: number;
+  differenceHigh: number;
+  p: number; // adjusted
+  verdict: "lower" | "higher" | ""; // what the plan's loss is shown to be
+}
+
+export const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
+
+export const methodsOf = (results: Results): string[] => results.coord("method").map(String);
+
+// The methods of a budget in the file's order, without those that made no plan of this size.
+export function confirmed(results: Results, budget: number): Confirmed[] {
+  return methodsOf(results)
+    .map((method, k): Confirmed => {
+      const of = (metric: string) => results.value(metric, { method: k, budget });
+      const difference = of("plan_difference");
+      const p = of("plan_difference_p");
+      const cache = of("planned_cache_share");
+      return {
+        method,
+        budget,
+        cache,
+        read: method === ORACLE ? sharedByAll(results, budget) : cache,
+        change: of("planned_loss_change"),
+        low: of("planned_loss_change_low"),
+        high: of("planned_loss_change_high"),
+        difference,
+        differenceLow: of("plan_difference_low"),
+        differenceHigh: of("plan_difference_high"),
+        p,
+        verdict: p <= LEVEL && difference !== 0 ? (difference < 0 ? "lower" : "higher") : "",
+      };
+    })
+    .filter(({ change }) => Number.isFinite(change));
+}
+
+// The oracle reads as many keys for a query as a window of the same size on all heads holds.
+function sharedByAll(results: Results, budget: number): number {
+  const share = (method: string) => {
+    const k = methodsOf(results).indexOf(method);
+    return k < 0 ? NaN : results.value("planned_cache_share", { method: k, budget });
+  };
+  const same = share(SAME_KEYS);
+  return Number.isFinite(same) ? same : share(PLAN);
+}
+
+// The loss changes under the plan's entries on other heads.
+export const dealtChanges = (results: Results, budget: number): number[] =>
+  results
+    .coord("draw")
+    .map((_, draw) => results.value("random_loss_change", { budget, draw }))
+    .filter(Number.isFinite);
+
+export interface Dealt {
+  plans: number;
+  noWorse: number; // lose no more than the plan
+  p: number;
+  matters: boolean; // which head got which entry
+}
+
+export function dealt(results: Results, budget: number): Dealt | undefined {
+  const p = results.value("random_plans_p", { budget });
+  const plans = dealtChanges(results, budget).length;
+  if (Number.isNaN(p) || plans === 0) return undefined;
+  return { plans, noWorse: Math.round(p * (1 + plans)) - 1, p, matters: p <= LEVEL };
+}

@@ -1,0 +1,175 @@
+// What each head may attend by: the plan, the keys that it leaves to every head, and how it was confirmed.
+import type { Results } from "../data/results";
+import { formatNumber, formatShare } from "../figures/format";
+import { keptKeysFigure, paretoFigure } from "../figures/plan";
+import {
+  budgetsOf, confirmed, dealt, ORACLE, PLAN, PLAN_NEEDS, type Confirmed,
+} from "../figures/planned";
+import { signed } from "../figures/predictions";
+import { changed, formatAddress, headAddress } from "./address";
+import { chosenIndex } from "./cells";
+import { choice, element, fill, type Child } from "./element";
+import { saidIn } from "./findings";
+import { LiveMap } from "./map";
+import { notices } from "./overview";
+import type { Opened, Page, View } from "./page";
+import { picture } from "./picture";
+import { table, type Column } from "./table";
+import { count, shown } from "./words";
+
+export const plan: View = {
+  id: "plan",
+  title: "Plan",
+  has: (results) => results.has("planned_loss_change"),
+  open,
+};
+
+async function open(page: Page): Promise<Opened> {
+  const { results } = page;
+  await results.need(...PLAN_NEEDS);
+  const map = element("section", { "aria-label": "Keys that each head keeps" });
+  const pareto = paretoFigure(results);
+  // Of many heads the numbers need the width of the page.
+  const beside = results.coord("head").length <= 12;
+  const node = element(
+    "div",
+    { class: "plan" },
+    element("h1", {}, "What each head keeps, and what that does to the loss"),
+    ...sentences(results),
+    notices(results),
+    element(
+      "div",
+      { class: beside ? "pictures" : "pictures wide" },
+      map,
+      pareto && picture(page, pareto, { heading: "h2" }),
+    ),
+    element("h2", {}, "Confirmed on other text"),
+    element("p", { class: "note" }, legend(results), " ", definition()),
+    ...budgetsOf(results).flatMap((_, budget) => confirmation(results, budget)),
+  );
+  let drawn = "";
+  const update = () => {
+    const budget = chosenIndex(results, "budget", page.address.query);
+    if (drawn === `${budget}`) return;
+    drawn = `${budget}`;
+    const focused = map.contains(document.activeElement) ? document.activeElement?.id : "";
+    fill(map, ...mapOf(page, budget));
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  };
+  return { node, update };
+}
+
+// The sentence to act on, then the others.
+function sentences(results: Results): HTMLElement[] {
+  const [first, ...others] = results.header.summary ?? [];
+  if (!first) return [element("p", { class: "note" }, "This results file has no summary.")];
+  return [
+    element("p", { class: "act" }, ...saidIn(results, first)),
+    ...(others.length > 0
+      ? [element("ul", { class: "also" }, ...others.map((said) => element("li", {}, ...saidIn(results, said))))]
+      : []),
+  ];
+}
+
+function mapOf(page: Page, budget: number): Child[] {
+  const { results } = page;
+  const figure = keptKeysFigure(results, budget);
+  if (!figure) return [];
+  const budgets = budgetsOf(results);
+  const map = new LiveMap(results, "kept_keys", { budget }, (head) => page.go(headAddress(head)));
+  return [
+    budgets.length > 1 &&
+      element(
+        "div",
+        { class: "controls" },
+        choice(
+          "choose-budget", "Plan", budgets.map((value) => ({ value, text: value })), budgets[budget]!,
+          (value) => page.go(changed(page.address, { budget: value })),
+        ),
+      ),
+    picture(page, figure, { heading: "h2", drawn: (drawing) => map.attach(drawing) }),
+    map.readout,
+  ];
+}
+
+function legend(results: Results): string {
+  const documents = results.coord("document").length;
+  return (
+    `Changes of the loss are in nats, on ${count(documents, "document")} that had no part in making the plans, ` +
+    "with 95 % intervals by Student's t over documents. * the plan's loss is shown to be lower or " +
+    "higher than the method's (paired t test over documents, false discovery rate 5 % over all lines)."
+  );
+}
+
+function definition(): HTMLElement {
+  const href = formatAddress({ view: "methods", item: "plan_difference", query: {} });
+  return element("a", { href }, "Definition");
+}
+
+function confirmation(results: Results, budget: number): HTMLElement[] {
+  const name = budgetsOf(results)[budget]!;
+  const rows = confirmed(results, budget);
+  const said = dealtWords(results, budget);
+  return [
+    element(
+      "section",
+      { class: "confirmation", "data-budget": name },
+      element("h3", {}, `Plan "${name}"`),
+      table({ caption: `Plan "${name}" beside other methods`, columns: COLUMNS, rows }),
+      said !== "" && element("p", { class: "dealt" }, said),
+    ),
+  ];
+}
+
+const number = (
+  id: string,
+  title: string,
+  show: (row: Confirmed) => Node | string,
+): Column<Confirmed> => ({ id, title, numeric: true, key: () => "", show });
+
+const COLUMNS: readonly Column<Confirmed>[] = [
+  {
+    id: "method",
+    title: "Method",
+    key: ({ method }) => method,
+    show: ({ method }) => (method === PLAN ? element("strong", {}, method) : method),
+  },
+  number("cache", "Cache", ({ method, cache, read }) =>
+    method === ORACLE
+      ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
+      : formatShare(cache),
+  ),
+  number("change", "Loss change", ({ change, low, high }) => withNote(signed(change, 4), range(low, high))),
+  number("difference", "Plan less it", differenceCell),
+  number("p", "p", ({ p }) => shown(p, 2)),
+];
+
+const range = (low: number, high: number): string =>
+  Number.isFinite(low) && Number.isFinite(high) ? `${signed(low, 4)} to ${signed(high, 4)}` : "";
+
+const withNote = (text: Node | string, note: string): HTMLElement =>
+  element("span", {}, text, note !== "" && element("span", { class: "note" }, note));
+
+function differenceCell({ difference, differenceLow, differenceHigh, verdict }: Confirmed): Node | string {
+  if (Number.isNaN(difference)) return "–";
+  const value = element(
+    "span",
+    { class: verdict === "" ? false : `differs ${verdict}` },
+    signed(difference, 4),
+    verdict !== "" && element("span", { "aria-hidden": "true" }, "*"),
+    verdict !== "" && element("span", { class: "unseen" }, ` the plan's loss is shown to be ${verdict}`),
+  );
+  return withNote(value, range(differenceLow, differenceHigh));
+}
+
+// random_plans_p in words.
+export function dealtWords(results: Results, budget: number): string {
+  const found = dealt(results, budget);
+  if (!found) return "";
+  const { plans, noWorse, p, matters } = found;
+  return (
+    `Of ${count(plans, "plan")} that deal the same entries to other heads at random, ` +
+    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a loss ` +
+    `(p = ${formatNumber(p, 2)}): it ${matters ? "matters" : "is not shown to matter"} which head got what.`
+  );
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import type { Results } from "../../src/data/results";
+import type { Figure } from "../../src/figures/figure";
+import { keptKeysFigure, paretoFigure } from "../../src/figures/plan";
+import { confirmed, dealt } from "../../src/figures/planned";
+import { standardFigures } from "../../src/figures/standard";
+import { chosenIndex } from "../../src/page/cells";
+import { dealtWords } from "../../src/page/plan";
+import { views } from "../../src/page/views";
+import { madePlan, madeResults, madeScan, METHODS, type Made } from "./made";
+import { drawn, expectWhole } from "./svg";
+
+const results = madeResults(madePlan());
+const column = ({ columns, rows }: Figure, name: string) => rows.map((row) => row[columns.indexOf(name)]);
+
+function changedValues(name: string, value: (cell: Record<string, number>, was: number | null) => number | null): Results {
+  const made: Made = madePlan();
+  const metric = made.metrics[name]!;
+  const was = metric.value!;
+  return madeResults({ ...made, metrics: { ...made.metrics, [name]: { ...metric, value: (cell) => value(cell, was(cell)) } } });
+}
+
+describe("a plan beside other methods", () => {
+  it("has the file's numbers, without methods that made no plan of the size", () => {
+    expect(confirmed(results, 0).map(({ method }) => method)).toEqual(METHODS);
+    expect(confirmed(results, 1).map(({ method }) => method)).toEqual(METHODS.filter((name) => name !== "by layer"));
+    expect(confirmed(results, 0)[1]).toEqual({
+      method: "equal windows", budget: 0, cache: 0.5, read: 0.5, change: 0.25, low: 0.21875, high: 0.28125,
+      difference: -0.3125, differenceLow: -0.375, differenceHigh: -0.25, p: 0.05, verdict: "lower",
+    });
+    expect(confirmed(results, 0)[0]!.difference).toBeNaN();
+  });
+
+  it("is shown to differ at a false discovery rate of 5 %, in either direction", () => {
+    const verdicts = (of: Results) => confirmed(of, 0).map(({ verdict }) => verdict);
+    expect(verdicts(results)).toEqual(["", "lower", "", "lower", ""]);
+    const worse = changedValues("plan_difference", ({ method }, was) => (method === 1 ? 0.25 : method === 3 ? 0 : was));
+    expect(verdicts(worse)).toEqual(["", "higher", "", "", ""]);
+  });
+
+  it("has an oracle that reads as much as the same window on all heads, or else as the plan", () => {
+    const oracle = (of: Results) => confirmed(of, 1).find(({ method }) => method === "heaviest keys")!;
+    expect(oracle(results)).toMatchObject({ cache: 1, read: 0.25 });
+    const without = changedValues("planned_cache_share", ({ method }, was) => (method === 1 ? null : was));
+    expect(oracle(without)).toMatchObject({ cache: 1, read: 0.21875 });
+  });
+
+  it("says in words how it ranks among plans dealt at random", () => {
+    expect(dealt(results, 0)).toEqual({ plans: 4, noWorse: 0, p: 0.2, matters: false });
+    expect(dealtWords(results, 0)).toBe(
+      "Of 4 plans that deal the same entries to other heads at random, none has as low a loss (p = 0.2): " +
+        "it is not shown to matter which head got what.",
+    );
+    expect(dealtWords(results, 1)).toContain("2 have as low a loss (p = 0.6)");
+    const small = changedValues("random_plans_p", () => 0.05);
+    expect(dealtWords(small, 0)).toContain("(p = 0.05): it matters");
+    const none = changedValues("random_plans_p", () => null);
+    expect(dealtWords(none, 0)).toBe("");
+  });
+
+  it("begins with the plan that was asked for, and is the first view of its results alone", () => {
+    expect(chosenIndex(results, "budget", {})).toBe(0);
+    expect(chosenIndex(results, "budget", { budget: "25 %" })).toBe(1);
+    const first = (of: Results) => views.find((view) => view.has(of))!.id;
+    expect([first(results), first(madeResults(madeScan()))]).toEqual(["plan", "overview"]);
+    expect(views.filter((view) => view.has(madeResults(madeScan()))).map(({ id }) => id)).not.toContain("plan");
+  });
+});
+
+describe("the loss against the cache", () => {
+  const figure = paretoFigure(results)!;
+
+  it("has a row for each method and budget, from the smallest share, and one for each random plan", () => {
+    expectWhole(figure);
+    expect(figure.rows).toHaveLength(9 + 8);
+    expect(figure.rows.slice(0, 2)).toEqual([
+      ["plan", "25 %", null, 0.21875, -0.125, -0.15625, -0.09375],
+      ["plan", "50 %", null, 0.4375, -0.0625, -0.09375, -0.03125],
+    ]);
+    expect(figure.rows.filter(([method]) => method === "heaviest keys").map((row) => row[3])).toEqual([0.25, 0.5]);
+    expect(figure.rows.slice(9, 11)).toEqual([
+      ["random plan", "50 %", 0, 0.4375, 0.0625, null, null], ["random plan", "50 %", 1, 0.4375, 0.1875, null, null],
+    ]);
+    expect(column(figure, "cache_share_drawn").slice(13)).toEqual([0.21875, 0.21875, 0.21875, 0.21875]);
+    expect(figure.caption).toContain("3 documents that had no part in making the plans, with 95 % intervals");
+    expect(figure.caption).toContain("their cache holds all keys");
+  });
+
+  it("sets the plan off, the others as they are told in the key", () => {
+    const { text, elements } = drawn(figure);
+    expect(text).toContain("<title>plan, 50 %: 43.8 % of the cache, -0.0625 (-0.094 to -0.031) nats</title>");
+    expect(text).toContain("<title>heaviest keys, 25 %: 25 % of the keys read, 0.625 (0.59 to 0.66) nats</title>");
+    for (const label of [...METHODS.filter((name) => name !== "random heads"), "random heads, mean", "full attention"]) {
+      expect(text).toContain(`>${label}</text>`);
+    }
+    const sizes = elements.filter(({ name }) => name === "circle").map(({ attributes }) => attributes["r"]);
+    expect([2, 3.5, 5.5].map((size) => sizes.filter((r) => Number(r) === size).length)).toEqual([8, 7, 2]);
+    expect(sizes.slice(-2).map(Number)).toEqual([5.5, 5.5]); // above the others
+    const rules = (of: Figure) => [...drawn(of).text.matchAll(/<g aria-label="rule"[^>]*>(.*?)<\/g>/gs)]
+      .map(([, lines]) => lines!.match(/<line/g)?.length ?? 0);
+    expect(rules(figure)).toEqual([1, 2, 2, 1, 2, 2]); // full attention, and intervals, the plan's last
+    const [faint] = elements.filter(({ name, attributes }) => name === "g" && attributes["fill-opacity"] === "0.45");
+    expect(faint).toBeDefined();
+  });
+
+  it("is drawn with one document, which has no intervals, and is none without a plan", () => {
+    const made = madePlan();
+    for (const end of ["low", "high"]) made.metrics[`planned_loss_change_${end}`]!.value = () => null;
+    made.coords["document"] = [0];
+    const one = paretoFigure(madeResults(made))!;
+    expectWhole(one);
+    expect(one.caption).toContain("on 1 document that had no part in making the plans; one shows nothing of others");
+    expect(drawn(one).text).toContain("<title>plan, 50 %: 43.8 % of the cache, -0.0625 nats</title>");
+    expect(paretoFigure(changedValues("planned_loss_change", () => null))).toBeUndefined();
+  });
+
+  it("bends the axis where a random plan is lost, and has the line at 0", () => {
+    const lost = changedValues("random_loss_change", ({ draw }, was) => (draw === 3 ? 40 : was));
+    expectWhole(paretoFigure(lost)!);
+    expect(drawn(paretoFigure(lost)!).text).toContain("logarithmic beyond");
+    expect(drawn(figure).text).not.toContain("logarithmic beyond");
+    expect(drawn(paretoFigure(lost)!).text).not.toContain(">-1</text>"); // no room below for 5 % of 40
+    // The line of full attention is in sight where all plans raise the loss.
+    const risen = madePlan();
+    for (const name of ["planned_loss_change", "planned_loss_change_low", "planned_loss_change_high", "random_loss_change"]) {
+      const { value } = risen.metrics[name]!;
+      risen.metrics[name]!.value = (cell) => (value!(cell) === null ? null : value!(cell)! + 3);
+    }
+    expect(drawn(paretoFigure(madeResults(risen))!).text).toContain(">0</text>");
+  });
+});
+
+describe("the keys that each head keeps", () => {
+  it("are on one logarithmic scale for all budgets, with the number in the cell", () => {
+    const [large, small] = [0, 1].map((budget) => keptKeysFigure(results, budget)!);
+    expectWhole(large!);
+    expect(large!.columns).toEqual(["layer", "head", "kept_keys"]);
+    expect(column(large!, "kept_keys")).toEqual([512, 1024, 1536, 512, 1024, 2048]);
+    expect(column(small!, "kept_keys")).toEqual([32, 32, 32, 32, 32, 32]);
+    expect(large!.title).toBe('Keys that each head keeps after 2048 tokens, plan "50 %"');
+    expect(large!.caption).toContain("The plan leaves 43.8 % of the cache.");
+    const { text, elements } = drawn(large!);
+    expect(text).toContain("keys kept (keys, log scale), budget 50 %");
+    for (const end of [32, 256, 2048]) expect(text).toContain(`>${end}</text>`); // the ends, the mean of their logs
+    expect(text.match(/>2048<\/text>/g)).toHaveLength(2); // and in its cell
+    expect(text).toMatch(/>1536<\/text>/);
+    const fills = elements.filter(({ attributes }) => attributes["y"] !== undefined).map(({ attributes }) => attributes["fill"]);
+    const other = drawn(small!).elements.map(({ attributes }) => attributes["fill"]);
+    // The least has its colour, also where there is no other.
+    expect(other.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeGreaterThanOrEqual(6);
+    expect(fills.filter((fill) => fill === "rgb(68, 1, 84)" || fill === "#440154").length).toBeLessThan(2);
+  });
+
+  it("are standard figures, a map for each budget after the loss", () => {
+    const figures = standardFigures(results);
+    expect(figures.map(({ id }) => id)).toEqual(["plan-loss-against-cache", "plan-kept-keys-50", "plan-kept-keys-25"]);
+    figures.forEach(expectWhole);
+    expect(standardFigures(madeResults(madeScan())).filter(({ id }) => id.startsWith("plan"))).toEqual([]);
+  });
+});
