@@ -228,7 +228,7 @@ int run(PlanCommand& command) {
 
 void add_plan(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "plan", "Find what each head may attend by, and prove it on text that it has not seen");
+      "plan", "Find what each head may attend by, proven on other text");
   auto options = std::make_shared<PlanCommand>();
   options->run.input.add_model(*command);
   add_options(*command, texts_of(*options));

@@ -35,11 +35,24 @@ class Sentences {
     return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
   }
 
+  // Small changes are what a plan is about: four decimals.
+  static void add_nats(Line& line, const MetricCell& cell) {
+    line.fact({fmt::format("{:+.4f}", cell.value),
+               {Line::Kind::cell, cell.metric, cell.index},
+               cell.value});
+  }
+
   void add_change(Line& line, Index budget) const {
-    line.number(*cell("planned_loss_change", 0, budget)).say(" nats");
+    add_nats(line, *cell("planned_loss_change", 0, budget));
+    line.say(" nats");
     const auto low = cell("planned_loss_change_low", 0, budget);
     const auto high = cell("planned_loss_change_high", 0, budget);
-    if (low && high) line.say(" (95 %: ").number(*low).say(" to ").number(*high).say(")");
+    if (!low || !high) return;
+    line.say(" (95 %: ");
+    add_nats(line, *low);
+    line.say(" to ");
+    add_nats(line, *high);
+    line.say(")");
   }
 
   // What the plan of the objective does where it was confirmed, and whether that was asked for.

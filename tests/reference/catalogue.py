@@ -39,6 +39,7 @@ ELSEWHERE = {
     "budget": "tests/agreement/test_converge.py",
     "correlation": "tests/agreement/test_converge.py",
     "validity": "tests/scan/validate_test.cpp",
+    "plan": "tests/plan/make_plan_test.cpp",
     "synthetic": "tests/convergence",
     "cost": "tests/reproduce",
     "warning": "tests/cli/test_reproduce.py",

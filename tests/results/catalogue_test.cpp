@@ -123,7 +123,7 @@ TEST(Catalogue, RefusesNamesThatStandTwice) {
 TEST(Catalogue, HasTheMetricsOfEveryCommand) {
   std::set<std::string> commands;
   for (const MetricInfo& info : all_metrics()) commands.insert(info.command);
-  EXPECT_EQ(commands, (std::set<std::string>{"compare", "converge", "converge --synthetic",
+  EXPECT_EQ(commands, (std::set<std::string>{"compare", "converge", "converge --synthetic", "plan",
                                              "reproduce limits", "scan", "validate"}));
   const Names& groups = measure_groups();
   EXPECT_EQ(groups.front(), "weights");
