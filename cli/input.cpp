@@ -201,6 +201,12 @@ void require_apart(const std::vector<Document>& documents, const std::string& op
   }
 }
 
+void require_checkpoint(const InputOptions& options, const std::string& command) {
+  if (resolve_model(options.model).kind != ResolvedModel::Kind::dump) return;
+  throw UnsupportedError(fault(command, "a model with a loss", "a dump, which has no loss",
+                               "give the checkpoint that it was made from"));
+}
+
 OpenedText open_text(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x, options.threads};

@@ -62,6 +62,9 @@ std::unique_ptr<HeadSource> open_documents(const InputOptions& options,
 std::vector<Document> spread_pieces(const std::vector<Document>& documents, Index tokens,
                                     std::size_t most);
 
+// Throws UnsupportedError where the model is a dump, which says nothing of a loss.
+void require_checkpoint(const InputOptions& options, const std::string& command);
+
 // The longest context that auto takes.
 Index longest_auto(const ModelSummary& model);
 

@@ -149,10 +149,7 @@ std::string file_of(const std::string& folder, const std::string& budget, bool f
 }
 
 void require_texts(const PlanCommand& command) {
-  if (resolve_model(command.run.input.model).kind == ResolvedModel::Kind::dump) {
-    throw UnsupportedError(
-        fault("plan", "a checkpoint", "a dump, which has no loss", "a plan is judged by the loss"));
-  }
+  require_checkpoint(command.run.input, "plan");
   if (!command.select.empty() && !command.confirm.empty()) return;
   throw UsageError(fault("plan", "texts to search on and others to confirm on",
                          command.select.empty() ? "no --select" : "no --confirm",

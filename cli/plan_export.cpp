@@ -57,10 +57,7 @@ int export_existing(const PlanExportOptions& options, const RunOptions& run) {
     throw UsageError(fault("--json", "a search, which has results", "--plan, which has none",
                            "leave one of the two out"));
   }
-  if (resolve_model(run.input.model).kind == ResolvedModel::Kind::dump) {
-    throw UnsupportedError(fault("plan", "a checkpoint", "a dump, for which there are no plans",
-                                 "name the model that the plan is for"));
-  }
+  require_checkpoint(run.input, "plan");
   const AttentionPlan plan = read_plan(options.plan);
   // Some text: what is asked is only whose plan it is.
   Document text;

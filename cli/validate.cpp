@@ -46,6 +46,7 @@ int run(ValidateCommand& command) {
     throw UsageError(fault("validate", "texts", "neither --text nor --tokens",
                            "name at least two texts, such as --text a.txt b.txt"));
   }
+  require_checkpoint(input, "validate");
   require_apart(load_documents(input), "--text");
   RunSteps steps;
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
