@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/calibrated.hpp"
 #include "cli/commands.hpp"
 #include "cli/converge_table.hpp"
 #include "cli/options.hpp"
@@ -20,6 +21,7 @@ struct ConvergeCommand {
   SyntheticCommand synthetic;
   int top = 0;
   std::string plan;
+  CalibrationCommand calibration;
 };
 
 int run(const CLI::App& command, ConvergeCommand& options) {
@@ -32,7 +34,12 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.input.asked_by = "converge";
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
-    if (options.plan.empty()) return headgauge::converge(source, converge, progress, stop);
+    options.calibration.check(source, options.plan);
+    if (options.plan.empty()) {
+      Results results = headgauge::converge(source, converge, progress, stop);
+      options.calibration.run(options.run, converge.scan, results, progress, stop);
+      return results;
+    }
     run_under_plan(source, options.plan, converge.scan);
     ConvergeOptions unchanged = converge;
     if (!converge.scan.heads.empty() || !converge.scan.layers.empty()) {
@@ -48,12 +55,14 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   steps.complete = [&](Results& results) {
     write_settings({top_option(options.top), plan_option("ConvergeCommand", options.plan)},
                    results.settings);
+    write_settings(options.calibration.options(), results.settings);
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
     table.top = options.top;
-    return render_convergence(results, table);
+    return render_convergence(results, table) + render_calibration(results, table);
   };
+  steps.saved = [&](const Results&) { return options.calibration.save(options.run.output.out); };
   steps.finished = finished_layers;
   return run_measurement(options.run, steps);
 }
@@ -66,6 +75,7 @@ void add_converge(CLI::App& app, Action& action) {
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->converge));
   add_options(*command, {plan_option("ConvergeCommand", options->plan)});
+  add_options(*command, options->calibration.options());
   add_options(*command, options_of(options->run.output));
   add_options(*command, {top_option(options->top)});
   command->footer(

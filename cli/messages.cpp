@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "headgauge/calibrate.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/diff.hpp"
@@ -42,6 +43,7 @@ const Names& names() {
     };
     add<ScanOptions>(names);
     add<CompareOptions>(names);
+    add<CalibrateOptions>(names);
     add<ConvergeOptions>(names);
     add<SyntheticOptions>(names);
     add<LimitsOptions>(names);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "cli/out_folder.hpp"
 #include "cli/plan_export.hpp"
 #include "cli/plan_table.hpp"
+#include "cli/planned.hpp"
 #include "cli/run.hpp"
 #include "cli/terminal.hpp"
 
@@ -136,18 +136,6 @@ Pieces cut_texts(const PlanCommand& command) {
   return pieces;
 }
 
-// "50 %" as part of a file's name: "50".
-std::string file_of(const std::string& folder, const std::string& budget, bool first) {
-  std::string word;
-  for (const char c : budget) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.') word += c;
-    if (c == ' ' && !word.empty() && word.back() != '_') word += '_';
-  }
-  while (word.ends_with('_')) word.pop_back();
-  const std::string name = first ? "plan.json" : "plan_" + word + ".json";
-  return (std::filesystem::path(folder) / name).string();
-}
-
 void require_texts(const PlanCommand& command) {
   require_checkpoint(command.run.input, "plan");
   if (!command.select.empty() && !command.confirm.empty()) return;
@@ -207,7 +195,8 @@ int run(PlanCommand& command) {
   steps.saved = [&](const Results&) {
     std::vector<std::string> written;
     for (const MadePlan& made : plans) {
-      written.push_back(file_of(out, made.budget, written.empty()));
+      written.push_back(written.empty() ? (std::filesystem::path(out) / "plan.json").string()
+                                        : plan_file(out, made.budget));
       write_plan(made.plan, written.back());
     }
     std::filesystem::remove(command.plan.state);
@@ -224,8 +213,8 @@ int run(PlanCommand& command) {
 }  // namespace
 
 void add_plan(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "plan", "Find what each head may attend by, proven on other text");
+  auto* command =
+      app.add_subcommand("plan", "Find what each head may attend by, proven on other text");
   auto options = std::make_shared<PlanCommand>();
   options->run.input.add_model(*command);
   add_options(*command, texts_of(*options));

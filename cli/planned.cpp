@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
+#include <filesystem>
+
 namespace headgauge::cli {
 
 Option plan_option(const std::string& owner, std::string& file) {
@@ -39,6 +42,16 @@ std::string unchanged_heads(const std::string& file, const HeadSource& source) {
                            "what a head needs is measured of heads that see all keys"));
   }
   return fmt::format("{}", fmt::join(names, ","));
+}
+
+std::string plan_file(const std::string& folder, const std::string& budget) {
+  std::string word;
+  for (const char c : budget) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.') word += c;
+    if (c == ' ' && !word.empty() && word.back() != '_') word += '_';
+  }
+  while (word.ends_with('_')) word.pop_back();
+  return (std::filesystem::path(folder) / ("plan_" + word + ".json")).string();
 }
 
 }  // namespace headgauge::cli

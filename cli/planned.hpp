@@ -20,4 +20,7 @@ void run_under_plan(HeadSource& source, const std::string& file, const ScanOptio
 // The heads that the plan leaves as they are, as ScanOptions::heads has them.
 std::string unchanged_heads(const std::string& file, const HeadSource& source);
 
+// The file in `folder` of the plan that was made for `budget`: "50 %" is plan_50.json.
+std::string plan_file(const std::string& folder, const std::string& budget);
+
 }  // namespace headgauge::cli

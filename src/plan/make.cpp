@@ -5,39 +5,23 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <set>
 #include <utility>
 
+#include "plan/confirmation.hpp"
+#include "plan/decisions.hpp"
+#include "plan/documents.hpp"
 #include "plan/made.hpp"
 #include "plan/output.hpp"
-#include "plan/rivals.hpp"
+#include "plan/parts.hpp"
+#include "plan/paths.hpp"
 #include "plan/screening.hpp"
 #include "scan/stopwatch.hpp"
-#include "statistics/student.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr double kDefaultMemory = 0.5;
-constexpr int kRounds = 2;  // of exchange()
-constexpr double kSlopes[] = {-0.9, -0.6, -0.3, 0.3, 0.6, 0.9};
 constexpr std::size_t kChecked = 24;  // points of a path that are checked for `allow`
-
-Index common_length(const PlanTexts& texts) {
-  std::set<Index> lengths;
-  for (const HeadSource* source : {&texts.search, &texts.check, &texts.confirm}) {
-    const auto& documents = source->info().documents;
-    if (documents.empty()) {
-      throw UsageError(fault("plan", "documents to search, to check and to confirm", "none of one",
-                             "give more text"));
-    }
-    lengths.insert(documents.begin(), documents.end());
-  }
-  if (lengths.size() == 1 && *lengths.begin() >= 2) return *lengths.begin();
-  throw BadInputError(fault("plan", "documents of the same number of tokens, at least 2",
-                            fmt::format("{} to {} tokens", *lengths.begin(), *lengths.rbegin()),
-                            "cut them to one length"));
-}
 
 void require(bool fits, const char* option, const char* expected, double found) {
   if (fits) return;
@@ -84,30 +68,6 @@ nlohmann::ordered_json identity_of(const PlanTexts& texts) {
   return identity;
 }
 
-// The parts of the work, each a share of the whole, as one progress.
-class Parts {
- public:
-  explicit Parts(Progress* whole) : whole_(whole) {}
-  void begin(std::string name, double from, double to) {
-    name_ = std::move(name);
-    from_ = from;
-    to_ = to;
-    done_ = 0;
-  }
-  // At least as far as before.
-  void update(const std::string& what, double done) {
-    done_ = std::max(done_, std::min(done, 1.0));
-    if (whole_ != nullptr) {
-      whole_->update(fmt::format("{} {}", name_, what), from_ + (to_ - from_) * done_, 1);
-    }
-  }
-
- private:
-  Progress* whole_;
-  std::string name_;
-  double from_ = 0, to_ = 1, done_ = 0;
-};
-
 class PlanMaker {
  public:
   PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
@@ -116,18 +76,17 @@ class PlanMaker {
         options_(checked(options)),
         progress_(progress),
         stop_(stop),
-        context_(common_length(texts)),
+        context_(common_length({&texts.search, &texts.check, &texts.confirm}, "plan", 2)),
         known_(options_.state, identity_of(texts)),
         space_(texts.search.info(), context_,
                candidates_of(options_, shares(), texts.search.info(), context_)),
         loss_(texts.search, "search", known_, stop),
         check_(texts.check, "check", known_, stop),
-        search_(space_, loss_, [this](const SearchPoint& at) { tick(at); }) {}
+        search_(space_, loss_, [this](const SearchPoint& at) { tick(at); }),
+        converged_(converge_budgets()),
+        paths_(space_, loss_, search_, converged_ ? &*converged_ : nullptr) {}
 
   PlanResults run() {
-    if (context_ >= kShortestContext) {
-      converged_.emplace(texts_.search, context_, options_.seed, options_.threads, nullptr, stop_);
-    }
     screen();
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
@@ -214,107 +173,26 @@ class PlanMaker {
     return mean(check_.change(space_.plan(choices)));
   }
 
-  // The point of the lowest loss that fits into the share.
-  static const SearchPoint* best_within(const std::vector<SearchPoint>& points, double share) {
-    const SearchPoint* best = nullptr;
-    for (const SearchPoint& point : points) {
-      if (point.share > share + 1e-12) continue;
-      if (best == nullptr || point.change < best->change) best = &point;
-    }
-    return best;
-  }
-
   void walk_paths(double least, double most) {
-    const auto heads = space_.single_heads(), layers = space_.whole_layers();
     const auto fewer = [=](const SearchPoint& at) { return (1 - at.share) / (1 - least); };
     begin("search: fewer keys", 0.25, 0.45, 1, fewer);
-    shrunk_ = search_.shrink(space_.same(0), heads, effects_, least);
+    paths_.shrink(effects_, least);
     begin("search: more keys", 0.45, 0.55, 1,
           [=](const SearchPoint& at) { return at.share / most; });
-    grown_ = search_.grow(space_.smallest(), heads, effects_, most);
+    paths_.grow(effects_, most);
     begin("search: layers", 0.55, 0.6, 1, fewer);
-    Effects of_layers;
-    for (const auto& found : search_.alone(layers, {})) {
-      std::vector<double>& effects = of_layers.emplace_back(1, 0.0);
-      for (int choice = 1; choice < space_.size(); ++choice) {
-        effects.push_back(mean(found[static_cast<std::size_t>(choice)]));
-      }
-    }
-    by_layer_ = search_.shrink(space_.same(0), layers, of_layers, least);
-  }
-
-  // The number of the choice of sinks and a window that is as large as the share allows.
-  std::optional<int> equal_choice(double share) const {
-    std::optional<int> best;
-    for (int choice = 1; choice < space_.size(); ++choice) {
-      if (space_.choice(choice).pattern.empty()) continue;
-      if (space_.share(space_.same(choice)) > share + 1e-12) continue;
-      if (!best || space_.keys(0, choice) > space_.keys(0, *best)) best = choice;
-    }
-    return best;
-  }
-
-  // Every head's window as large as the converged budget allows.
-  std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const {
-    Choices choices = space_.same(0);
-    bool fits = true;
-    choices.each([&](int layer, int head, int& chosen) {
-      const HeadPlan& budget = budgets(layer, head);
-      if (!budget.changes()) return;
-      const Index keys = cached_keys(budget, layer, space_.source(), context_);
-      std::optional<int> best;
-      for (int choice = 1; choice < space_.size(); ++choice) {
-        if (space_.choice(choice).pattern.empty() || space_.keys(layer, choice) > keys) continue;
-        if (!best || space_.keys(layer, choice) > space_.keys(layer, *best)) best = choice;
-      }
-      fits = fits && best;
-      if (best) chosen = *best;
-    });
-    return fits ? std::optional(choices) : std::nullopt;
-  }
-
-  struct Found {
-    PerHead<HeadPlan> plan;
-    std::string start;
-  };
-
-  // The starts within the share, and what the search finds from the best of them.
-  std::vector<Found> search_within(double share) {
-    std::vector<std::pair<SearchPoint, std::string>> points;
-    if (const auto equal = equal_choice(share)) {
-      points.emplace_back(search_.point(space_.same(*equal)), "equal windows, sinks");
-    }
-    for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
-                                      {&shrunk_, "full attention"},
-                                      {&grown_, "the smallest windows"}}) {
-      if (const SearchPoint* best = best_within(*path, share)) points.emplace_back(*best, start);
-    }
-    std::vector<Found> found = {{equal_windows(space_, share, false), "equal windows"},
-                                {best_pyramid(share), "pyramid"}};
-    if (converged_) {
-      if (auto budgets = converged_->plan(space_, share); !budgets.empty()) {
-        if (const auto start = rounded(budgets)) {
-          points.emplace_back(search_.point(*start), "converge budgets");
-        }
-        found.push_back({std::move(budgets), "converge budgets"});
-      }
-    }
-    if (!points.empty()) {
-      const auto best = std::ranges::min_element(
-          points, {}, [](const auto& point) { return point.first.change; });
-      points.emplace_back(search_.exchange(best->first, space_.single_heads(), share, kRounds),
-                          best->second + ", then exchanges");
-    }
-    for (const auto& [point, start] : points) found.push_back({space_.plan(point.choices), start});
-    return found;
+    paths_.shrink_layers(least);
   }
 
   // What loses least on the check, of all starts and of what was found from them, is the plan.
   BudgetResult within(double share) {
-    const Found* best = nullptr;
+    const FoundPlan* best = nullptr;
     double least = kUndefined;
-    const std::vector<Found> found = search_within(share);
-    for (const Found& one : found) {
+    std::vector<FoundPlan> found = paths_.found_within(share);
+    for (const BudgetResult& smaller : budgets_) {
+      found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
+    }
+    for (const FoundPlan& one : found) {
       if (cache_share(one.plan, space_.source(), context_) > share + 1e-12) continue;
       const double change = mean(check_.change(one.plan));
       if (best != nullptr && !(change < least)) continue;
@@ -345,21 +223,28 @@ class PlanMaker {
   }
 
   void fit_into_memory() {
-    const std::vector<double> all = shares();
-    const double least = all.empty() ? 0.02 : *std::ranges::min_element(all);
-    const double most = all.empty() ? 1 : *std::ranges::max_element(all);
+    const std::vector<double> asked = shares();
+    std::vector<double> all = asked;
+    std::ranges::sort(all);
+    const double least = all.empty() ? 0.02 : all.front();
+    const double most = all.empty() ? 1 : all.back();
     walk_paths(options_.allow ? std::min(least, 0.02) : least, options_.allow ? 1 : most);
-    begin("exchange", 0.6, 0.75, static_cast<double>(all.size() * kRounds));
+    begin("exchange", 0.6, 0.75, 2.0 * static_cast<double>(all.size()));
+    // The smallest first, for its plan fits into the larger ones too.
     for (const double share : all) budgets_.push_back(within(share));
+    std::vector<BudgetResult> as_asked;
+    for (const double share : asked) {
+      const auto place = std::ranges::lower_bound(all, share) - all.begin();
+      as_asked.push_back(std::move(budgets_[static_cast<std::size_t>(place)]));
+    }
+    budgets_ = std::move(as_asked);
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
   }
 
   // The smallest share at which the loss is shown on the check to rise by less than `rise`: one by
   // one from the smallest, at most kChecked of the points at which no smaller one loses less.
   BudgetResult within_rise(double rise) {
-    std::vector<SearchPoint> all = shrunk_;
-    all.insert(all.end(), grown_.begin(), grown_.end());
-    all.insert(all.end(), by_layer_.begin(), by_layer_.end());
+    std::vector<SearchPoint> all = paths_.all();
     std::ranges::stable_sort(all, {}, &SearchPoint::share);
     std::vector<SearchPoint> front;
     for (SearchPoint& point : all) {
@@ -369,7 +254,7 @@ class PlanMaker {
     const std::size_t step = (front.size() + kChecked - 1) / kChecked;
     for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
       const ByDocument change = check_.change(space_.plan(front[i].choices));
-      if (!(t_test(change, rise, Tail::below).p <= 0.05)) continue;
+      if (shown_below({&change, 1}, rise) == 0) continue;
       return made(fmt::format("rise of {:g}", rise), space_.plan(front[i].choices), "a path");
     }
     return made(fmt::format("rise of {:g}", rise), space_.plan(space_.same(0)),
@@ -392,59 +277,21 @@ class PlanMaker {
   }
 
   void confirm() {
-    const int methods = kMethods - 1;
     begin("confirm", 0.75, 1,
-          static_cast<double>(budgets_.size()) * (methods + options_.random_plans));
+          static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
     JointLoss confirm(texts_.confirm, "confirm", known_, stop_);
     for (BudgetResult& budget : budgets_) {
-      budget.methods.resize(kMethods);
-      const auto of = [&](Method method) -> MethodResult& {
-        return budget.methods[static_cast<std::size_t>(method)];
-      };
-      const auto try_plan = [&](Method method, PerHead<HeadPlan> plan) {
-        progress_.update(method_text(method), ++ticks_ / most_ticks_);
-        if (plan.empty()) return;
-        of(method) = {plan, cache_share(plan, space_.source(), context_), confirm.change(plan)};
-      };
-      const double share = budget.allowed;
-      try_plan(Method::plan, budget.plan);
-      try_plan(Method::windows, equal_windows(space_, share, false));
-      try_plan(Method::sinks, equal_windows(space_, share, true));
-      try_plan(Method::pyramid, best_pyramid(share));
-      if (const SearchPoint* layers = best_within(by_layer_, share)) {
-        try_plan(Method::layers, space_.plan(layers->choices));
-      }
-      if (converged_) try_plan(Method::converge, converged_->plan(space_, share));
-      try_plan(Method::heaviest_keys, heaviest_keys(space_, share));
-      deal(budget, confirm);
+      confirm_budget(
+          budget, space_, paths_, confirm, options_.random_plans, options_.seed,
+          [&](const std::string& what) { progress_.update(what, ++ticks_ / most_ticks_); });
     }
     confirmed_ = confirm.computed();
   }
 
-  void deal(BudgetResult& budget, JointLoss& confirm) {
-    ByDocument sum(confirm.original().size());
-    for (int draw = 0; draw < options_.random_plans; ++draw) {
-      const auto plan = dealt(budget.plan, options_.seed, static_cast<std::uint32_t>(draw));
-      progress_.update("random heads", ++ticks_ / most_ticks_);
-      budget.draws.push_back(confirm.change(plan));
-      for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += budget.draws.back()[d];
-    }
-    if (budget.draws.empty()) return;
-    for (double& value : sum) value /= options_.random_plans;
-    budget.methods[static_cast<std::size_t>(Method::random)] = {{}, budget.share, std::move(sum)};
-  }
-
-  PerHead<HeadPlan> best_pyramid(double share) {
-    PerHead<HeadPlan> best;
-    double least = kUndefined;
-    for (const double slope : kSlopes) {
-      auto plan = pyramid(space_, share, slope);
-      const double change = mean(loss_.change(plan));
-      if (!best.empty() && !(change < least)) continue;
-      best = std::move(plan);
-      least = change;
-    }
-    return best;
+  std::optional<ConvergeBudgets> converge_budgets() {
+    if (context_ < kShortestContext) return std::nullopt;
+    return ConvergeBudgets(texts_.search, context_, options_.seed, options_.threads, nullptr,
+                           stop_);
   }
 
   Stopwatch watch_;
@@ -461,36 +308,14 @@ class PlanMaker {
   double ticks_ = 0, most_ticks_ = 1;
   std::function<double(const SearchPoint&)> done_;
   std::optional<ConvergeBudgets> converged_;
+  Paths paths_;
   Screening screening_;
   Effects effects_;  // of single heads, from the screening
-  std::vector<SearchPoint> shrunk_, grown_, by_layer_;
   std::vector<BudgetResult> budgets_;
   int confirmed_ = 0;
 };
 
 }  // namespace
-
-const char* method_text(Method method) {
-  switch (method) {
-    case Method::plan:
-      return "plan";
-    case Method::windows:
-      return "equal windows";
-    case Method::sinks:
-      return "equal windows, sinks";
-    case Method::pyramid:
-      return "pyramid";
-    case Method::layers:
-      return "by layer";
-    case Method::converge:
-      return "converge budgets";
-    case Method::random:
-      return "random heads";
-    case Method::heaviest_keys:
-      return "heaviest keys";
-  }
-  return "";
-}
 
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
                       std::stop_token stop) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "heads/tool.hpp"
+#include "plan/decisions.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "statistics/false_discoveries.hpp"
@@ -15,11 +16,6 @@
 
 namespace headgauge {
 namespace {
-
-Estimate estimate_of(const ByDocument& values) {
-  const TTest test = t_test(values);
-  return {mean(values), test.standard_error, std::ssize(values), test.degrees_of_freedom};
-}
 
 ByDocument difference(ByDocument of, const ByDocument& from) {
   for (std::size_t d = 0; d < of.size(); ++d) of[d] -= from[d];
@@ -68,12 +64,6 @@ class PlanWriter {
     results_.settings["check_text"] = text_of(run_.texts.check);
     results_.layers_done = info_.layers;
     results_.timings = {{"total_s", run_.seconds}, {"losses", run_.computed}};
-  }
-
-  static nlohmann::ordered_json text_of(const HeadSource& source) {
-    Results described;
-    source.describe(described);
-    return described.text;
   }
 
   void set_coords() {
@@ -205,14 +195,10 @@ class PlanWriter {
     LabelledArray& rank = add_declared(results_, "random_plans_p");
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
-      const double own = mean(budget.methods.front().change);
-      Index as_low = 0;
       for (Index draw = 0; draw < std::ssize(budget.draws); ++draw) {
-        const ByDocument& dealt = budget.draws[static_cast<std::size_t>(draw)];
-        change.set({b, draw}, estimate_of(dealt));
-        if (mean(dealt) <= own) ++as_low;
+        change.set({b, draw}, estimate_of(budget.draws[static_cast<std::size_t>(draw)]));
       }
-      rank({b}) = static_cast<double>(1 + as_low) / static_cast<double>(1 + budget.draws.size());
+      rank({b}) = dealt_p(budget.methods.front().change, budget.draws);
     }
   }
 
@@ -231,19 +217,8 @@ class PlanWriter {
     made.plan.context = run_.space.context();
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);
-    nlohmann::ordered_json measured;
-    measured["cache_share"] = budget.share;
-    const auto put = [&](const char* key, double value) {
-      if (!std::isnan(value)) measured[key] = value;
-    };
-    const LabelledArray& change = results_.require_metric("planned_loss_change");
-    const Estimate estimate = change.at({0, place});
-    put("loss_change", estimate.value);
-    put("standard_error", estimate.standard_error);
-    put("low", results_.at("planned_loss_change_low", {0, place}));
-    put("high", results_.at("planned_loss_change_high", {0, place}));
-    measured["documents"] = documents_;
-    made.plan.measured["measured"] = measured;
+    made.plan.measured["measured"] = measured_json(
+        budget.share, results_.require_metric("planned_loss_change").at({0, place}), documents_);
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];
     made.plan.measured["confirm"] = results_.text;
@@ -258,6 +233,32 @@ class PlanWriter {
 };
 
 }  // namespace
+
+Estimate estimate_of(const ByDocument& values) {
+  const TTest test = t_test(values);
+  return {mean(values), test.standard_error, std::ssize(values), test.degrees_of_freedom};
+}
+
+nlohmann::ordered_json text_of(const HeadSource& source) {
+  Results described;
+  source.describe(described);
+  return described.text;
+}
+
+nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents) {
+  nlohmann::ordered_json measured;
+  measured["cache_share"] = share;
+  const auto put = [&](const char* key, double value) {
+    if (!std::isnan(value)) measured[key] = value;
+  };
+  const Interval interval = t_interval(mean_of(change));
+  put("loss_change", change.value);
+  put("standard_error", change.standard_error);
+  put("low", interval.low);
+  put("high", interval.high);
+  measured["documents"] = documents;
+  return measured;
+}
 
 PlanResults write_plan_results(const PlanRun& run) {
   return PlanWriter(run).write();

@@ -1,6 +1,7 @@
 // Writes what a search found and a confirmation measured.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "plan/made.hpp"
@@ -18,5 +19,14 @@ struct PlanRun {
 };
 
 PlanResults write_plan_results(const PlanRun& run);
+
+// The mean over documents with its error.
+Estimate estimate_of(const ByDocument& values);
+
+// What Results::text says of the source's texts.
+nlohmann::ordered_json text_of(const HeadSource& source);
+
+// What a plan file says was measured of it where it was confirmed.
+nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents);
 
 }  // namespace headgauge

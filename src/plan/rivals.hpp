@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "headgauge/converge.hpp"
 #include "plan/space.hpp"
 
 namespace headgauge {
+
+// The last keys of one head alone, or behind 4 sinks, `keys` in all; as it is where that is all
+// that a head of the layer sees.
+HeadPlan recent_keys(const PlanSpace& space, int layer, Index keys, bool sinks);
 
 // The same window on every head, as many keys as the share of the context allows: the last ones
 // alone, or behind 4 sinks (StreamingLLM; Xiao et al. 2023).
@@ -23,18 +26,5 @@ PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share);
 
 // The entries of a plan dealt to other heads at random, draw by draw.
 PerHead<HeadPlan> dealt(const PerHead<HeadPlan>& plan, std::uint64_t seed, std::uint32_t draw);
-
-// The recent keys that converge() says each key-value head needs, by one tolerance for all heads.
-class ConvergeBudgets {
- public:
-  // Undefined where the source gives no budgets.
-  ConvergeBudgets(HeadSource& source, Index context, std::uint64_t seed, int threads,
-                  Progress* progress, std::stop_token stop);
-  // The largest budgets that fit into the share; empty where even the smallest do not.
-  PerHead<HeadPlan> plan(const PlanSpace& space, double share) const;
-
- private:
-  std::vector<PerHead<Index>> keys_;  // by tolerance, ascending
-};
 
 }  // namespace headgauge

@@ -35,23 +35,16 @@ class Sentences {
     return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
   }
 
-  // Small changes are what a plan is about: four decimals.
-  static void add_nats(Line& line, const MetricCell& cell) {
-    line.fact({fmt::format("{:+.4f}", cell.value),
-               {Line::Kind::cell, cell.metric, cell.index},
-               cell.value});
-  }
-
   void add_change(Line& line, Index budget) const {
-    add_nats(line, *cell("planned_loss_change", 0, budget));
+    line.nats(*cell("planned_loss_change", 0, budget));
     line.say(" nats");
     const auto low = cell("planned_loss_change_low", 0, budget);
     const auto high = cell("planned_loss_change_high", 0, budget);
     if (!low || !high) return;
     line.say(" (95 %: ");
-    add_nats(line, *low);
+    line.nats(*low);
     line.say(" to ");
-    add_nats(line, *high);
+    line.nats(*high);
     line.say(")");
   }
 

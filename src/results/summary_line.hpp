@@ -31,6 +31,12 @@ class Line {
     return fact(
         {rounded(cell.value * scale), {Kind::cell, cell.metric, cell.index}, cell.value, scale});
   }
+  // A change of the loss, of which small ones count too.
+  Line& nats(const MetricCell& cell) {
+    return fact({fmt::format("{:+.4f}", cell.value),
+                 {Kind::cell, cell.metric, cell.index},
+                 cell.value});
+  }
   // The standard error of a cell.
   Line& error(const MetricCell& cell) {
     return fact({rounded(cell.standard_error),

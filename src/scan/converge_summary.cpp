@@ -18,6 +18,8 @@ namespace {
 using summary::Line;
 using summary::MaybeLine;
 
+constexpr double kShown = 0.05;
+
 struct Extreme {
   HeadName head;
   MetricCell cell;
@@ -32,7 +34,7 @@ class Sentences {
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
-    for (auto& line : {horizons(), rates(), budgets(), cache(), correlations()}) {
+    for (auto& line : {horizons(), rates(), budgets(), cache(), calibrated(), correlations()}) {
       if (line) lines.push_back(*line);
     }
     return lines;
@@ -127,6 +129,32 @@ class Sentences {
     if (fewest->head.text() == most->head.text()) return line.say(".").done();
     line.say(", of which ").head(most->head).say(" takes the most and ").head(fewest->head);
     return line.say(" the least.").done();
+  }
+
+  // What the largest rise that was asked for allows, where it was tried.
+  MaybeLine calibrated() const {
+    const LabelledArray* tolerance = results_.metric("tolerance_for_rise");
+    if (tolerance == nullptr) return {};
+    const Pick rise{"rise", results_.coord_size("rise") - 1};
+    const std::string asked = results_.require_coord("rise").label(results_.coord_size("rise") - 1);
+    const auto found = find_cell(results_, "tolerance_for_rise", {rise});
+    Line line;
+    if (!found || found->is_none) {
+      line.say("No tolerance is shown to raise the loss by less than ").constant(asked);
+      return line.say(" nats: keep all keys.").done();
+    }
+    const auto change = find_cell(results_, "calibrated_loss_change", {rise});
+    const auto low = find_cell(results_, "calibrated_loss_change_low", {rise});
+    const auto high = find_cell(results_, "calibrated_loss_change_high", {rise});
+    const auto p = find_cell(results_, "calibrated_loss_change_p", {rise});
+    const auto share = find_cell(results_, "calibrated_cache_share", {rise});
+    if (!change || !share || !p || !low || !high) return {};
+    line.say("For a rise of the loss by less than ").constant(asked).say(" nats every head may ");
+    line.say("change its output by ").number(*found, 100).say(" %, which leaves ");
+    line.number(*share, 100).say(" % of the cache; on text that had no part in it the loss ");
+    line.say("changes by ").nats(*change).say(" (").nats(*low).say(" to ").nats(*high);
+    line.say(p->value <= kShown ? "), shown to be less" : "), not shown to be less: ask for less");
+    return line.say(".").done();
   }
 
   MaybeLine correlations() const {

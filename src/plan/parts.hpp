@@ -1,0 +1,37 @@
+// Parts of the work, each a share of the whole, as one progress.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+class Parts {
+ public:
+  explicit Parts(Progress* whole) : whole_(whole) {}
+  void begin(std::string name, double from, double to) {
+    name_ = std::move(name);
+    from_ = from;
+    to_ = to;
+    done_ = 0;
+  }
+  // At least as far as before.
+  void update(const std::string& what, double done) {
+    done_ = std::max(done_, std::min(done, 1.0));
+    if (whole_ != nullptr) {
+      whole_->update(fmt::format("{} {}", name_, what), from_ + (to_ - from_) * done_, 1);
+    }
+  }
+
+ private:
+  Progress* whole_;
+  std::string name_;
+  double from_ = 0, to_ = 1, done_ = 0;
+};
+
+}  // namespace headgauge

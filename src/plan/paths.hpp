@@ -1,0 +1,57 @@
+// Where a search for a plan of some share begins, and what it finds from there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/converge_budgets.hpp"
+#include "plan/search.hpp"
+
+namespace headgauge {
+
+// A plan that may be taken, and what it was found from.
+struct FoundPlan {
+  PerHead<HeadPlan> plan;
+  std::string start;
+};
+
+// The point of the lowest loss that fits into the share; null where none does.
+const SearchPoint* best_within(const std::vector<SearchPoint>& points, double share);
+
+class Paths {
+ public:
+  // `budgets`: null where the model gives none.
+  Paths(const PlanSpace& space, JointLoss& loss, PlanSearch& search, const ConvergeBudgets* budgets)
+      : space_(space), loss_(loss), search_(search), budgets_(budgets) {}
+
+  // Walks from full attention down to the share `least`, head by head and by whole layers, and from
+  // the smallest choices up to `most`.
+  void shrink(const Effects& effects, double least);
+  void grow(const Effects& effects, double most);
+  void shrink_layers(double least);
+  const std::vector<SearchPoint>& by_layer() const { return by_layer_; }
+  // Every point of every path.
+  std::vector<SearchPoint> all() const;
+
+  // The starts within a share: points of the paths, equal windows, the best pyramid, converge's
+  // budgets; and what exchanges find from the best of them.
+  std::vector<FoundPlan> found_within(double share);
+  // That of the slope that is best where the search looks.
+  PerHead<HeadPlan> best_pyramid(double share);
+  // Empty where there are none.
+  PerHead<HeadPlan> budgets_within(double share) const;
+
+ private:
+  std::optional<int> equal_choice(double share) const;
+  std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const;
+
+  const PlanSpace& space_;
+  JointLoss& loss_;
+  PlanSearch& search_;
+  const ConvergeBudgets* budgets_;
+  std::vector<SearchPoint> shrunk_, grown_, by_layer_;
+};
+
+}  // namespace headgauge
