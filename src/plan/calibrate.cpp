@@ -92,7 +92,7 @@ class Calibration {
     for (std::size_t t = 0; t < tolerances.size(); t += kEvery) {
       progress_.update(fmt::format("{:.2g}", tolerances[t]),
                        static_cast<double>(t) / static_cast<double>(tolerances.size()));
-      Step step{tolerances[t], budgets.at(space_, t)};
+      Step step{tolerances[t], budgets.at(space_, t, true)};
       step.share = cache_share(step.plan, space_.source(), context_);
       step.change = loss.change(step.plan);
       steps_.push_back(std::move(step));

@@ -54,17 +54,17 @@ ConvergeBudgets::ConvergeBudgets(HeadSource& source, Index context, std::uint64_
   }
 }
 
-PerHead<HeadPlan> ConvergeBudgets::at(const PlanSpace& space, std::size_t t) const {
+PerHead<HeadPlan> ConvergeBudgets::at(const PlanSpace& space, std::size_t t, bool sinks) const {
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int head, HeadPlan& here) {
-    here = recent_keys(space, layer, keys_[t](layer, head), true);
+    here = recent_keys(space, layer, keys_[t](layer, head), sinks);
   });
   return plan;
 }
 
-PerHead<HeadPlan> ConvergeBudgets::within(const PlanSpace& space, double share) const {
+PerHead<HeadPlan> ConvergeBudgets::within(const PlanSpace& space, double share, bool sinks) const {
   for (std::size_t t = 0; t < keys_.size(); ++t) {
-    PerHead<HeadPlan> plan = at(space, t);
+    PerHead<HeadPlan> plan = at(space, t, sinks);
     if (cache_share(plan, space.source(), space.context()) <= share + 1e-12) return plan;
   }
   return {};

@@ -17,11 +17,11 @@ class ConvergeBudgets {
                   Progress* progress, std::stop_token stop);
 
   const std::vector<double>& tolerances() const { return tolerances_; }  // ascending
-  // Sinks and recent keys for every head that leave its output within tolerance number `t`; heads
-  // that share keys keep as many as the one that needs the most.
-  PerHead<HeadPlan> at(const PlanSpace& space, std::size_t t) const;
+  // As many keys for every head as leave its output within tolerance number `t`, behind 4 sinks or
+  // the last ones alone; heads that share keys keep as many as the one that needs the most.
+  PerHead<HeadPlan> at(const PlanSpace& space, std::size_t t, bool sinks) const;
   // The largest budgets that fit into the share of the cache; empty where even the smallest do not.
-  PerHead<HeadPlan> within(const PlanSpace& space, double share) const;
+  PerHead<HeadPlan> within(const PlanSpace& space, double share, bool sinks) const;
 
  private:
   std::vector<double> tolerances_;

@@ -107,11 +107,12 @@ std::vector<FoundPlan> Paths::found_within(double share) {
   return found;
 }
 
-PerHead<HeadPlan> Paths::best_pyramid(double share) {
+// Of those that are not empty, that of the lowest loss on the texts of the search.
+PerHead<HeadPlan> Paths::better_of(std::vector<PerHead<HeadPlan>> plans) {
   PerHead<HeadPlan> best;
   double least = kUndefined;
-  for (const double slope : kSlopes) {
-    auto plan = pyramid(space_, share, slope);
+  for (PerHead<HeadPlan>& plan : plans) {
+    if (plan.empty()) continue;
     const double change = mean(loss_.change(plan));
     if (!best.empty() && !(change < least)) continue;
     best = std::move(plan);
@@ -120,8 +121,15 @@ PerHead<HeadPlan> Paths::best_pyramid(double share) {
   return best;
 }
 
-PerHead<HeadPlan> Paths::budgets_within(double share) const {
-  return budgets_ != nullptr ? budgets_->within(space_, share) : PerHead<HeadPlan>();
+PerHead<HeadPlan> Paths::best_pyramid(double share) {
+  std::vector<PerHead<HeadPlan>> plans;
+  for (const double slope : kSlopes) plans.push_back(pyramid(space_, share, slope));
+  return better_of(std::move(plans));
+}
+
+PerHead<HeadPlan> Paths::budgets_within(double share) {
+  if (budgets_ == nullptr) return {};
+  return better_of({budgets_->within(space_, share, true), budgets_->within(space_, share, false)});
 }
 
 }  // namespace headgauge

@@ -40,10 +40,11 @@ class Paths {
   std::vector<FoundPlan> found_within(double share);
   // That of the slope that is best where the search looks.
   PerHead<HeadPlan> best_pyramid(double share);
-  // Empty where there are none.
-  PerHead<HeadPlan> budgets_within(double share) const;
+  // Converge's, with sinks or without, whichever is better there. Empty where there are none.
+  PerHead<HeadPlan> budgets_within(double share);
 
  private:
+  PerHead<HeadPlan> better_of(std::vector<PerHead<HeadPlan>> plans);
   std::optional<int> equal_choice(double share) const;
   std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const;
 

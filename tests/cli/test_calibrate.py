@@ -1,0 +1,99 @@
+"""headgauge converge --tolerance-nats as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import mean, stdev
+
+import jsonschema
+
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
+from tests.places import ROOT
+from tests.reference.inference import p_of_t
+from tests.results.schema import validate
+
+LENGTH, PIECES = 96, 3
+RISES = "0.001,0.02,5"
+
+
+class Calibrate(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
+            numbers = [(i * i + 3 * i * (k + 1) + 5 * k + i // 41 * (k + 2)) % 41
+                       for i in range(LENGTH * PIECES)]  # fmt: skip
+            self.write(name, " ".join(map(str, numbers)))
+        self.asked = ("model", "--tokens", "a.txt", "b.txt", "--lengths", LENGTH,
+                      "--measures", "weights", "--replicates", 5)  # fmt: skip
+
+    def change_under(self, plan: str, name: str) -> list[float]:
+        """The change of the loss of each piece of a text, by `compare`, which searches nothing."""
+        ids = (self.folder / name).read_text(encoding="utf-8").split()
+        changes = []
+        for piece in range(PIECES):
+            self.write("piece.txt", " ".join(ids[LENGTH * piece : LENGTH * (piece + 1)]))
+            self.succeed("compare", "model", "--tokens", "piece.txt", "--lengths", LENGTH,
+                         "--measures", "model", "--plan", plan, "--out", "one", "--quiet")
+            one = validate(self.folder / "one/results.json")["metrics"]
+            changes.append(one["loss_change"]["values"][1][0])
+        return changes
+
+    def test_a_rise_that_was_asked_for(self) -> None:
+        done = self.succeed("converge", *self.asked, "--tolerance-nats", RISES, "--confirm", "c.txt",
+                            "--out", "out")
+        for words in ("budgets for a rise of the loss", "stays below", "plan_rise_of_5.json",
+                      "on text that had no part in it the loss changes by"):
+            self.assertIn(words, done.out)
+        results = validate(self.folder / "out/results.json")
+        metrics, rises = results["metrics"], results["coords"]["rise"]
+        self.assertEqual(rises, [0.001, 0.02, 5])
+        # The rule: the last tolerance before the first that is not shown to stay below the rise.
+        learned = metrics["calibration_loss_change"]
+        tolerances = results["coords"]["calibrated_tolerance"]
+        for r, rise in enumerate(rises):
+            good = -1.0
+            for tolerance, change, error, rows in zip(tolerances, learned["values"],
+                                                      learned["stderr"], learned["rows"]):
+                if error == 0:
+                    shown = change < rise
+                else:
+                    t = (change - rise) / error
+                    two_sided = float(p_of_t(t, rows - 1))
+                    shown = t < 0 and two_sided / 2 <= 0.05
+                if not shown:
+                    break
+                good = tolerance
+            self.assertEqual(metrics["tolerance_for_rise"]["values"][r], good, rise)
+        # The plan file does on the confirming text what was said.
+        plan = json.loads((self.folder / "out/plan_rise_of_5.json").read_text(encoding="utf-8"))
+        schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
+        jsonschema.validate(plan, schema)
+        changes = self.change_under("out/plan_rise_of_5.json", "c.txt")
+        self.assertAlmostEqual(metrics["calibrated_loss_change"]["values"][2], mean(changes), 6)
+        self.assertAlmostEqual(metrics["calibrated_loss_change"]["stderr"][2],
+                               stdev(changes) / math.sqrt(PIECES), 6)
+        self.assertEqual(results["settings"]["tolerance_nats"], rises)
+
+    def test_refuses_what_shows_nothing(self) -> None:
+        nats = ("--tolerance-nats", "0.01")
+        self.refuse(USAGE, "converge", *self.asked, *nats, says=("no --confirm",))
+        self.refuse(USAGE, "converge", *self.asked, "--confirm", "c.txt",
+                    says=("no --tolerance-nats",))
+        self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "a.txt",
+                    says=("other texts than that of the budgets",))
+        self.refuse(USAGE, "converge", *self.asked, "--tolerance-nats", "0", "--confirm", "c.txt",
+                    says=("--tolerance-nats",))
+        self.write("short.txt", " ".join(map(str, range(40))))
+        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--confirm", "short.txt",
+                    says=("--confirm", "at least 2 pieces"))
+
+    def test_refuses_what_has_no_loss(self) -> None:
+        nats = ("--tolerance-nats", "0.01", "--confirm", "c.txt")
+        make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
+        self.refuse(UNSUPPORTED, "converge", "d.safetensors", *nats, says=("a loss",))
+        copy_golden("bert/plain", self.folder / "bert")
+        self.refuse(UNSUPPORTED, "converge", "bert", "--tokens", "a.txt", *nats,
+                    says=("a model with a loss",))
