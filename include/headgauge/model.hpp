@@ -50,6 +50,9 @@ struct SourceOptions {
 struct NextTokens {
   std::vector<double> losses;      // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats
   std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
+  // Of a model without a loss: how far the last hidden state of each token is from the reference's,
+  // relative to the length of that one. Empty without a reference.
+  std::vector<double> output_change;
 };
 
 // An intervention for each head of one layer.
@@ -63,8 +66,10 @@ class ModelSource : public HeadSource {
   virtual void keep_entering(int layer) = 0;
   // Where layer() goes on after intervene().
   virtual int first_layer() const = 0;
-  // Makes the pass that was just finished the reference of every divergence.
+  // Makes the pass that was just finished the reference of every divergence and output change.
   virtual void set_reference() = 0;
+  // set_context() forgets it.
+  virtual bool has_reference() const = 0;
   // Of the pass that was just finished.
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
