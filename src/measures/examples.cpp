@@ -1,0 +1,225 @@
+#include "measures/examples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/results.hpp"
+#include "measures/candidates.hpp"
+#include "measures/roles.hpp"
+
+namespace headgauge {
+namespace {
+
+using CandidatesOfHead = std::vector<Candidates>;  // by criterion
+
+// What is shown is short.
+double six_digits(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+// A row's weights as shares of their absolute sum, and those that it has without the change, over
+// the keys [first, first + size) with a share of 0 for those that it does not see.
+class Shares {
+ public:
+  explicit Shares(const Row& row) : row_(row), mass_(row.sums.abs_mass) {
+    for (const float w : row.original) original_mass_ += std::abs(static_cast<double>(w));
+  }
+  bool has_original() const { return original_mass_ > 0; }
+  // Of key number `i` of the n.
+  double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
+  // The weight at a position without the change.
+  double original(Index position) const {
+    const KeyRange keys = row_.original_keys;
+    if (position < keys.begin || position >= keys.end) return 0;
+    return row_.original[position - keys.begin];
+  }
+  double original_share(Index position) const {
+    return std::abs(original(position)) / original_mass_;
+  }
+  // Half of the sum of |share - original share|: what would have to be moved.
+  double moved() const {
+    // Keys that the row sees, and then those that the change hides from it.
+    double sum = 0, seen = 0;
+    for (Index i = 0; i < row_.n(); ++i) {
+      const double before = original_share(row_.key(i));
+      sum += std::abs(share(i) - before);
+      seen += before;
+    }
+    return 0.5 * (sum + std::max(0.0, 1 - seen));
+  }
+
+ private:
+  const Row& row_;
+  double mass_;
+  double original_mass_ = 0;
+};
+
+// The key with the largest weight that counts in an example: position, weight and the larger of
+// the shares with and without the change.
+struct HeavyKey {
+  Index position;
+  double weight;
+  double share;
+};
+
+// The heaviest keys of a row, hidden ones too, ties by lower position.
+std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
+  std::vector<HeavyKey> keys;
+  for (Index i = 0; i < row.n(); ++i) {
+    const Index at = row.key(i);
+    const double before = shares.has_original() ? shares.original_share(at) : 0;
+    keys.push_back({at, row.weights[i], std::max(shares.share(i), before)});
+  }
+  if (shares.has_original() && std::ssize(row.original) != row.n()) {
+    std::set<Index> seen;
+    for (Index i = 0; i < row.n(); ++i) seen.insert(row.key(i));
+    for (Index at = row.original_keys.begin; at < row.original_keys.end; ++at) {
+      if (!seen.contains(at)) keys.push_back({at, 0, shares.original_share(at)});
+    }
+  }
+  const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
+  const auto heavier = [](const HeavyKey& a, const HeavyKey& b) {
+    return std::pair(-a.share, a.position) < std::pair(-b.share, b.position);
+  };
+  std::ranges::partial_sort(keys, keys.begin() + most, heavier);
+  keys.resize(static_cast<std::size_t>(most));
+  std::erase_if(keys, [](const HeavyKey& key) { return key.share == 0; });
+  return keys;
+}
+
+class ExamplesMeasure final : public Measure {
+ public:
+  ExamplesMeasure(int count, Index longest, int slots)
+      : count_(count), first_(std::min(kFirstExample, longest / 2)), found_(slots) {}
+
+  void declare(MetricRegistry&) override {}
+  MeasureNeeds needs() const override { return {.weights = true, .changes = true}; }
+
+  std::size_t bytes(const SourceInfo& source, Index) const override {
+    const std::size_t row = sizeof(Example) + 3 * kExampleKeys * sizeof(double);
+    const std::size_t of_layer = (found_.size() + 1) * kExampleCriteria.size();
+    return row * static_cast<std::size_t>(count_) * static_cast<std::size_t>(source.heads) *
+           (of_layer + static_cast<std::size_t>(source.layers));
+  }
+
+  void observe(const RowBlock& block, int slot, RowSink&) override {
+    auto& of_head = found_[slot].try_emplace(block.head->head, empty()).first->second;
+    for (const Row& row : block.rows) {
+      if (row.query < first_ || row.sees_nothing || !(row.sums.abs_mass > 0)) continue;
+      observe_row(*block.head, row, of_head);
+    }
+  }
+
+  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
+    std::map<int, CandidatesOfHead> all;
+    for (auto& of_slot : found_) {
+      for (const auto& [head, candidates] : of_slot) {
+        auto& of_head = all.try_emplace(head, empty()).first->second;
+        for (std::size_t c = 0; c < candidates.size(); ++c) of_head[c].add(candidates[c]);
+      }
+      of_slot.clear();
+    }
+    for (const auto& [head, candidates] : all) deal(layer, head, candidates);
+  }
+
+  void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    results.examples = examples_;
+  }
+
+ private:
+  CandidatesOfHead empty() const {
+    return CandidatesOfHead(kExampleCriteria.size(), Candidates(count_));
+  }
+
+  void observe_row(const HeadInput& head, const Row& row, CandidatesOfHead& candidates) const {
+    const Shares shares(row);
+    std::array<double, kExampleCriteria.size()> values{};
+    const auto of = [&](ExampleCriterion criterion) -> double& {
+      return values[static_cast<std::size_t>(criterion)];
+    };
+    for (Index i = 0; i < row.n(); ++i) {
+      const Index at = row.key(i);
+      if (at < kSinkKeys) continue;
+      const bool is_far = std::abs(row.query - at) >= kRecentKeys;
+      double& largest = of(is_far ? ExampleCriterion::far : ExampleCriterion::near);
+      largest = std::max(largest, shares.share(i));
+    }
+    if (row.n() > 1) {
+      of(ExampleCriterion::spread) = row.sums.entropy / std::log(static_cast<double>(row.n()));
+    }
+    if (shares.has_original()) of(ExampleCriterion::change) = shares.moved();
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      Example example;
+      example.value = values[c];
+      example.document = head.document;
+      example.query = row.query;
+      if (!(example.value > 0) || !candidates[c].wants(example)) continue;
+      describe(row, shares, example);
+      candidates[c].add(std::move(example));
+    }
+  }
+
+  static void describe(const Row& row, const Shares& shares, Example& example) {
+    double covered = 0;
+    for (const HeavyKey& key : heaviest_keys(row, shares)) {
+      example.keys.push_back(key.position);
+      example.weights.push_back(six_digits(key.weight));
+      if (shares.has_original()) {
+        example.originals.push_back(six_digits(shares.original(key.position)));
+      }
+      covered += std::abs(key.weight);
+    }
+    example.covered = six_digits(std::min(1.0, covered / row.sums.abs_mass));
+  }
+
+  // Each criterion in turn takes the best query that none has taken, until there are enough. No
+  // criterion lacks one that it would have found further down its list: all others together take
+  // fewer than the list is long.
+  void deal(int layer, int head, const CandidatesOfHead& candidates) {
+    std::set<std::pair<int, Index>> taken;
+    const auto take = [&](std::size_t c) {
+      const std::vector<Example>& rows = candidates[c].rows();
+      const auto free = std::ranges::find_if(rows, [&](const Example& row) {
+        return !taken.contains({row.document, row.query});
+      });
+      if (free == rows.end()) return false;
+      taken.insert({free->document, free->query});
+      Example& example = examples_.emplace_back(*free);
+      example.layer = layer;
+      example.head = head;
+      example.why = kExampleCriteria[c];
+      example.value = six_digits(example.value);
+      return true;
+    };
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        if (std::ssize(taken) == count_) return;
+        any = take(c) || any;
+      }
+    }
+  }
+
+  int count_;
+  Index first_;
+  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the layer
+  std::vector<Example> examples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measure> make_examples_measure(int count, Index longest, int slots) {
+  return std::make_unique<ExamplesMeasure>(count, longest, slots);
+}
+
+}  // namespace headgauge
