@@ -117,13 +117,15 @@ struct Claim {
 struct Example {
   int layer = 0;
   int head = 0;
-  std::string why;                // the criterion: "change", "far", "spread" or "focused"
-  double value = 0;               // of the criterion, a share between 0 and 1
-  int document = 0;               // as the source numbers them, from 0
-  Index query = 0;                // 0-based position in the document
-  double covered = 0;             // share of the row's absolute weight on `keys`
-  std::vector<Index> keys;        // 0-based positions, largest weight first; at most 8
-  std::vector<double> weights;    // on them, to 6 digits
+  std::string why;     // the criterion: "change", "far", "near" or "spread"
+  double value = 0;    // of the criterion, a share between 0 and 1
+  int document = 0;    // as the source numbers them, from 0
+  Index query = 0;     // 0-based position in the document
+  double covered = 0;  // share of the row's absolute weight on `keys`
+  // 0-based positions, at most 8, and the weights on them to 6 digits, the largest first (with or
+  // without the change).
+  std::vector<Index> keys;
+  std::vector<double> weights;
   std::vector<double> originals;  // without what the scan changes; empty where it changes nothing
 };
 

@@ -64,37 +64,67 @@ class Shares {
   double original_mass_ = 0;
 };
 
-// The key with the largest weight that counts in an example: position, weight and the larger of
-// the shares with and without the change.
+// A key that a row or its original sees, with its shares of their weights.
 struct HeavyKey {
   Index position;
   double weight;
   double share;
+  double original_share;
+  double larger() const { return std::max(share, original_share); }
 };
 
-// The heaviest keys of a row, hidden ones too, ties by lower position.
-std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
+// All keys that the row or its original sees, ascending.
+std::vector<HeavyKey> all_keys(const Row& row, const Shares& shares) {
   std::vector<HeavyKey> keys;
+  const KeyRange before = shares.has_original() ? row.original_keys : KeyRange{};
+  // Keys below `end` that only the original sees.
+  Index next = before.begin;
+  const auto add_hidden = [&](Index end) {
+    for (; next < std::min(end, before.end); ++next) {
+      keys.push_back({next, 0, 0, shares.original_share(next)});
+    }
+    next = std::max(next, end + 1);
+  };
   for (Index i = 0; i < row.n(); ++i) {
     const Index at = row.key(i);
-    const double before = shares.has_original() ? shares.original_share(at) : 0;
-    keys.push_back({at, row.weights[i], std::max(shares.share(i), before)});
+    add_hidden(at);
+    const double original = shares.has_original() ? shares.original_share(at) : 0;
+    keys.push_back({at, row.weights[i], shares.share(i), original});
   }
-  if (shares.has_original() && std::ssize(row.original) != row.n()) {
-    std::set<Index> seen;
-    for (Index i = 0; i < row.n(); ++i) seen.insert(row.key(i));
-    for (Index at = row.original_keys.begin; at < row.original_keys.end; ++at) {
-      if (!seen.contains(at)) keys.push_back({at, 0, shares.original_share(at)});
+  add_hidden(before.end);
+  return keys;
+}
+
+// The heaviest keys of a row, ties by lower position. Where something is changed, those with and
+// those without the change in turn: what it takes away is as telling as what it leaves.
+std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
+  std::vector<HeavyKey> keys = all_keys(row, shares);
+  const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
+  const auto heaviest_by = [&](double HeavyKey::*share) {
+    std::ranges::partial_sort(keys, keys.begin() + most, [&](const HeavyKey& a, const HeavyKey& b) {
+      return std::pair(-(a.*share), a.position) < std::pair(-(b.*share), b.position);
+    });
+    return std::vector<HeavyKey>(keys.begin(), keys.begin() + most);
+  };
+  std::vector<HeavyKey> chosen = heaviest_by(&HeavyKey::share);
+  if (shares.has_original()) {
+    const std::vector<HeavyKey> with = std::exchange(chosen, {});
+    const std::vector<HeavyKey> without = heaviest_by(&HeavyKey::original_share);
+    const auto choose = [&](const HeavyKey& key) {
+      const bool is_new =
+          std::ranges::find(chosen, key.position, &HeavyKey::position) == chosen.end();
+      if (is_new && std::ssize(chosen) < most) chosen.push_back(key);
+    };
+    for (Index k = 0; k < most; ++k) {
+      choose(with[k]);
+      choose(without[k]);
     }
   }
-  const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
-  const auto heavier = [](const HeavyKey& a, const HeavyKey& b) {
-    return std::pair(-a.share, a.position) < std::pair(-b.share, b.position);
-  };
-  std::ranges::partial_sort(keys, keys.begin() + most, heavier);
-  keys.resize(static_cast<std::size_t>(most));
-  std::erase_if(keys, [](const HeavyKey& key) { return key.share == 0; });
-  return keys;
+  std::erase_if(chosen, [](const HeavyKey& key) { return key.larger() == 0; });
+  std::ranges::sort(chosen, [](const HeavyKey& a, const HeavyKey& b) {
+    return std::pair(-a.larger(), a.position) < std::pair(-b.larger(), b.position);
+  });
+  return chosen;
 }
 
 class ExamplesMeasure final : public Measure {
