@@ -85,7 +85,7 @@ std::vector<Option> measured(ScanOptions& o) {
        .value = &o.examples,
        .form = "K|none",
        .group = option_group::measured,
-       .help = "Keep K telling queries of each head with the keys that they select (default none)",
+       .help = "Keep K telling queries of each head with the keys that they select (default {})",
        .details = "The head's page of the report shows them in their text. See "
                   "[examples.md](examples.md)",
        .least = 1,
