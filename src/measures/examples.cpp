@@ -15,12 +15,19 @@
 
 #include "headgauge/results.hpp"
 #include "measures/candidates.hpp"
+#include "measures/key_ranges.hpp"
 #include "measures/roles.hpp"
 
 namespace headgauge {
 namespace {
 
 using CandidatesOfHead = std::vector<Candidates>;  // by criterion
+using Values = std::array<double, kExampleCriteria.size()>;
+
+struct RowValues {
+  const Row* row;
+  Values values;
+};
 
 // What is shown is short.
 double six_digits(double value) {
@@ -37,6 +44,21 @@ class Shares {
   bool has_original() const { return original_mass_ > 0; }
   // Of key number `i` of the n.
   double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
+  // The largest of keys number [first, last) of the n; 0 where there are none.
+  double largest(Index first, Index last) const {
+    // Four at a time, which do not wait for one another.
+    float most[4] = {0, 0, 0, 0};
+    const auto see = [&](float& so_far, Index i) {
+      const float size = std::abs(row_.weights[i]);
+      so_far = size > so_far ? size : so_far;
+    };
+    Index i = first;
+    for (; i + 4 <= last; i += 4) {
+      for (Index k = 0; k < 4; ++k) see(most[k], i + k);
+    }
+    for (; i < last; ++i) see(most[0], i);
+    return static_cast<double>(std::max({most[0], most[1], most[2], most[3]})) / mass_;
+  }
   // The weight at a position without the change.
   double original(Index position) const {
     const KeyRange keys = row_.original_keys;
@@ -144,9 +166,19 @@ class ExamplesMeasure final : public Measure {
 
   void observe(const RowBlock& block, int slot, RowSink&) override {
     auto& of_head = found_[slot].try_emplace(block.head->head, empty()).first->second;
+    std::vector<RowValues> rows;
     for (const Row& row : block.rows) {
       if (row.query < first_ || row.sees_nothing || !(row.sums.abs_mass > 0)) continue;
-      observe_row(*block.head, row, of_head);
+      rows.push_back({&row, values_of(row)});
+    }
+    for (std::size_t c = 0; c < of_head.size(); ++c) {
+      // The best first: most of the others need not be described.
+      std::ranges::sort(rows, [c](const RowValues& a, const RowValues& b) {
+        return a.values[c] != b.values[c] ? a.values[c] > b.values[c] : a.row->query < b.row->query;
+      });
+      for (const RowValues& row : rows) {
+        if (row.values[c] > 0) add(*block.head, *row.row, row.values[c], of_head[c]);
+      }
     }
   }
 
@@ -171,32 +203,34 @@ class ExamplesMeasure final : public Measure {
     return CandidatesOfHead(kExampleCriteria.size(), Candidates(count_));
   }
 
-  void observe_row(const HeadInput& head, const Row& row, CandidatesOfHead& candidates) const {
+  static Values values_of(const Row& row) {
     const Shares shares(row);
-    std::array<double, kExampleCriteria.size()> values{};
+    Values values{};
     const auto of = [&](ExampleCriterion criterion) -> double& {
       return values[static_cast<std::size_t>(criterion)];
     };
-    for (Index i = 0; i < row.n(); ++i) {
-      const Index at = row.key(i);
-      if (at < kSinkKeys) continue;
-      const bool is_far = std::abs(row.query - at) >= kRecentKeys;
-      double& largest = of(is_far ? ExampleCriterion::far : ExampleCriterion::near);
-      largest = std::max(largest, shares.share(i));
-    }
+    // Keys in order: sinks, far ones, near ones, and far ones again where a head looks ahead.
+    const Index sinks_end = first_key_from(row, kSinkKeys);
+    const Index near_begin = std::max(sinks_end, first_key_from(row, row.query - kRecentKeys + 1));
+    const Index near_end = std::max(near_begin, first_key_from(row, row.query + kRecentKeys));
+    of(ExampleCriterion::near) = shares.largest(near_begin, near_end);
+    of(ExampleCriterion::far) =
+        std::max(shares.largest(sinks_end, near_begin), shares.largest(near_end, row.n()));
     if (row.n() > 1) {
       of(ExampleCriterion::spread) = row.sums.entropy / std::log(static_cast<double>(row.n()));
     }
     if (shares.has_original()) of(ExampleCriterion::change) = shares.moved();
-    for (std::size_t c = 0; c < values.size(); ++c) {
-      Example example;
-      example.value = values[c];
-      example.document = head.document;
-      example.query = row.query;
-      if (!(example.value > 0) || !candidates[c].wants(example)) continue;
-      describe(row, shares, example);
-      candidates[c].add(std::move(example));
-    }
+    return values;
+  }
+
+  static void add(const HeadInput& head, const Row& row, double value, Candidates& candidates) {
+    Example example;
+    example.value = value;
+    example.document = head.document;
+    example.query = row.query;
+    if (!candidates.wants(example)) return;
+    describe(row, Shares(row), example);
+    candidates.add(std::move(example));
   }
 
   static void describe(const Row& row, const Shares& shares, Example& example) {
