@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, readonly [string, (value: string) => stri
   spread: ["Widely spread", (value) => `Its entropy is ${value} of that of even weights.`],
 };
 
-const percent = (share: number): string => `${shown(100 * share, 3)} %`;
+const percent = (share: number): string => `${shown(100 * share, 3)}\u00a0%`;
 
 const reason = ({ why, value }: Example): readonly [string, string] => {
   const [title, sentence] = REASONS[why] ?? [why, (text: string) => `${text}.`];
