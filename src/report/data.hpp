@@ -9,8 +9,9 @@
 
 namespace headgauge::report {
 
-// {"header": all of results.json but metrics, examples and passages, "metrics": [{name, dims, unit, element}]}. The
-// header of a diff or a comparison has the list of changes, computed where the results lack it.
+// {"header": all of results.json but metrics, examples and passages, "metrics": [{name, dims, unit,
+// element}]}. The header of a diff or a comparison has the list of changes, computed where the
+// results lack it.
 std::string overview_text(const Results& results);
 
 // The name by which the overview calls the numbers of the k-th metric.

@@ -31,14 +31,15 @@ std::string one_line(const char* text) {
   return line;
 }
 
-// The pieces of a text that end where `ends` says. Cuts inside a character move to its end.
+// The pieces of a text that end where `ends` says. The offsets of a token that is part of a
+// character are those of the character: it goes to the first of its tokens, and the others are
+// empty.
 std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size_t> ends) {
   std::vector<std::string> pieces;
   pieces.reserve(ends.size());
   std::size_t from = 0;
   for (const std::size_t end : ends) {
-    std::size_t to = std::clamp(end, from, utf8.size());
-    while (to < utf8.size() && (static_cast<unsigned char>(utf8[to]) & 0xC0) == 0x80) ++to;
+    const std::size_t to = std::clamp(end, from, utf8.size());
     pieces.emplace_back(utf8.substr(from, to - from));
     from = to;
   }

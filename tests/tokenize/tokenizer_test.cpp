@@ -168,6 +168,10 @@ TEST(Tokenizer, TextsOfTokensAreTheTextAgain) {
   // What lies between two tokens goes to the later one; the text keeps its case.
   EXPECT_EQ(texts_of(bert, "The Unaffable,  CAT"),
             (Texts{"The", " Una", "ffa", "ble", ",", "  CAT"}));
+  // A byte a token.
+  const Tokenizer llama = Tokenizer::load((data_root() / "models/stories260k").string());
+  const Texts bytes = texts_of(llama, "a \xF0\x9F\xA6\x87 b");
+  EXPECT_EQ(std::ranges::count(bytes, "\xF0\x9F\xA6\x87"), 1);
   for (const Vector& v : read_vectors("gpt-2")) texts_of(gpt2, v.text);
   for (const Vector& v : read_vectors("bert-bge")) texts_of(bert, v.text);
 }
