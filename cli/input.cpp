@@ -24,11 +24,25 @@ std::vector<Document> read_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back(read_document(path, tokenizer, summary.causal));
+      documents.push_back(read_document(path, tokenizer, summary.causal, options.with_texts));
     }
   }
   for (const std::string& path : options.tokens) documents.push_back(read_ids(path));
   return documents;
+}
+
+// Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
+// cannot be read, they stay ids: nothing that is measured needs more.
+void look_up_texts(const ResolvedModel& model, std::vector<Document>& documents) {
+  if (Tokenizer::kind(model.folder) == "none") return;
+  try {
+    const Tokenizer tokenizer = Tokenizer::load(model.folder);
+    for (Document& document : documents) {
+      if (!document.texts.empty()) continue;
+      for (const int id : document.tokens) document.texts.push_back(tokenizer.piece(id));
+    }
+  } catch (const BadInputError&) {
+  }
 }
 
 // Leaves the first tokens of each, as many as are asked for; auto goes no further than the model
@@ -128,6 +142,7 @@ void InputOptions::take(const ScanOptions& scan) {
   lengths = scan.lengths;
   x = scan.x;
   threads = scan.threads;
+  with_texts = scan.examples > 0;
 }
 
 Index longest_auto(const ModelSummary& model) {
@@ -229,6 +244,7 @@ OpenedText open_text(const InputOptions& options) {
   };
   cut_documents(options, summary, documents);
   require_length(documents, options, summary);
+  if (options.with_texts) look_up_texts(model, documents);
   return {make_model_source(model, std::move(documents), source), cut};
 }
 

@@ -23,19 +23,25 @@ struct Document {
   std::vector<int> before = {};
   std::vector<int> after = {};
   std::size_t first = 0;  // token of the whole text that `tokens` begin with
+  // What each token stands for, of before, tokens and after; empty: not known.
+  std::vector<std::string> texts = {};
 
   std::size_t size() const { return before.size() + tokens.size() + after.size(); }
   // The ids of a context of `length`, at most size(): before, the first tokens, after.
   // BadInputError where it has no room for what stands around the text.
   std::vector<int> context(Index length) const;
+  // What each token of such a context stands for: its text or, where that is not known, its id.
+  std::vector<std::string> context_texts(Index length) const;
   // Drops tokens at the end until no more than `length` are left with what stands around them.
   void cut(std::size_t length);
 };
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. Throws BadInputError as read_text_file() and Tokenizer::encode() do.
-Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal);
+// cut has not ended. `with_texts` fills Document::texts too. Throws BadInputError as
+// read_text_file() and Tokenizer::encode() do.
+Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
+                       bool with_texts = false);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path);
 

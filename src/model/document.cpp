@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/file.hpp"
 #include "checkpoint/sha256.hpp"
@@ -16,11 +17,22 @@ std::string sha256_of(const std::string& bytes) {
 
 }  // namespace
 
-Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal) {
+Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
+                       bool with_texts) {
   // Read once: a pipe has nothing left for a second time.
   const std::string bytes = read_text(path);
+  const std::string text = parse_text(bytes, path);
   Tokenizer::Around around;
-  Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
+  std::vector<std::string> texts;
+  Document document{path,
+                    with_texts ? tokenizer.encode(text, around, texts)  //
+                               : tokenizer.encode(text, around),
+                    sha256_of(bytes)};
+  if (with_texts) {
+    for (const int id : around.before) document.texts.push_back(tokenizer.piece(id));
+    std::ranges::move(texts, std::back_inserter(document.texts));
+    for (const int id : around.after) document.texts.push_back(tokenizer.piece(id));
+  }
   document.before = std::move(around.before);
   std::vector<int>& end = causal ? document.tokens : document.after;
   end.insert(end.end(), around.after.begin(), around.after.end());
@@ -50,9 +62,27 @@ std::vector<int> Document::context(Index length) const {
   return ids;
 }
 
+std::vector<std::string> Document::context_texts(Index length) const {
+  std::vector<std::string> of_context;
+  if (texts.empty()) {
+    for (const int id : context(length)) of_context.push_back(std::to_string(id));
+    return of_context;
+  }
+  const Index ends = std::ssize(after);
+  const Index begins = std::min<Index>(length, std::ssize(texts)) - ends;
+  of_context.assign(texts.begin(), texts.begin() + begins);
+  of_context.insert(of_context.end(), texts.end() - ends, texts.end());
+  return of_context;
+}
+
 void Document::cut(std::size_t length) {
   const std::size_t around = before.size() + after.size();
-  tokens.resize(std::min(tokens.size(), length > around ? length - around : 0));
+  const std::size_t kept = std::min(tokens.size(), length > around ? length - around : 0);
+  if (!texts.empty()) {
+    const auto dropped = texts.begin() + std::ssize(before) + static_cast<std::ptrdiff_t>(kept);
+    texts.erase(dropped, texts.end() - std::ssize(after));
+  }
+  tokens.resize(kept);
 }
 
 }  // namespace headgauge

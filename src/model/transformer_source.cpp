@@ -72,6 +72,13 @@ class TransformerSource final : public ModelSource {
     return heads_;
   }
 
+  std::vector<std::string> token_texts(int document) const override {
+    const Document& text = documents_[document];
+    const auto longest = std::ssize(text);
+    if (longest < context_) return {};
+    return text.context_texts(context_ > 0 ? context_ : longest);
+  }
+
   void intervene(const HeadInterventions& interventions) override {
     require_all_heads(interventions, info_);
     interventions_ = interventions;
@@ -264,9 +271,10 @@ class TransformerSource final : public ModelSource {
 
   // The head as the model has it.
   void undo(HeadInput& head) const {
-    const HeadIntervention& of_head = intervention(head);
-    if (of_head.normalizer != nullptr) head.normalizer = nullptr;
-    if (of_head.pattern != nullptr) head.visibility = head.visibility.masked(nullptr);
+    if (!head.own) return;
+    head.normalizer = head.own->normalizer;
+    head.visibility = head.own->visibility;
+    head.own.reset();
   }
 
   // The heads of the loaded layer, from what entered it.
