@@ -293,7 +293,7 @@ class Overlap(DiffTest):
         self.change(path, "two", rename)
         done = self.succeed("diff", "one", "two")
         self.assertIn("<b>x</b>\\x0a\\x1b[31m", done.out)
-        self.assertIn("odd?name", done.err)
+        self.assertIn("odd\\x0aname", done.err)
         self.assertNotIn("\x1b", done.out + done.err)
         for line in done.err.splitlines():
             self.assertTrue(line.startswith("headgauge: note: "), line)
