@@ -2,8 +2,8 @@
 
 #include "base/file.hpp"
 #include "base/sha256.hpp"
-#include "checkpoint/shard_index.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
