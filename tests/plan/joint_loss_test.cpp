@@ -89,7 +89,7 @@ TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
   } catch (const BadInputError& error) {
     EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
   }
-  for (const double wrong : {-1.0, 1e999}) {
+  for (const double wrong : {-1.0, kUndefined}) {
     SavedState(path, "headgauge.plan-state/2", "", "", identity).save({{"search 1", {0.5, wrong}}});
     EXPECT_THROW(Evaluations(path, identity), BadInputError) << wrong;
   }
