@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,13 @@ struct Document {
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. `with_texts` fills Document::texts too. Throws BadInputError as
+// cut has not ended. `with_texts` fills Document::texts too. The path may name a pipe, which is read
+// until it ends; a stop that is asked for meanwhile is an InterruptedError. Throws BadInputError as
 // read_text_file() and Tokenizer::encode() do.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       bool with_texts = false);
+                       bool with_texts = false, const std::stop_token& stop = {});
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
-Document read_ids(const std::string& path);
+Document read_ids(const std::string& path, const std::stop_token& stop = {});
 
 struct SourceOptions {
   XSource x = XSource::embedding;

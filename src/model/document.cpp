@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/file.hpp"
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 #include "headgauge/model.hpp"
 
 namespace headgauge {
@@ -18,9 +18,9 @@ std::string sha256_of(const std::string& bytes) {
 }  // namespace
 
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       bool with_texts) {
+                       bool with_texts, const std::stop_token& stop) {
   // Read once: a pipe has nothing left for a second time.
-  const std::string bytes = read_text(path);
+  const std::string bytes = read_stream(path, stop);
   const std::string text = parse_text(bytes, path);
   Tokenizer::Around around;
   std::vector<std::string> texts;
@@ -40,8 +40,8 @@ Document read_document(const std::string& path, const Tokenizer& tokenizer, bool
   return document;
 }
 
-Document read_ids(const std::string& path) {
-  const std::string bytes = read_text(path);
+Document read_ids(const std::string& path, const std::stop_token& stop) {
+  const std::string bytes = read_stream(path, stop);
   Document document{path, parse_token_ids(bytes, path), sha256_of(bytes)};
   document.total = document.size();
   return document;

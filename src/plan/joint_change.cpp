@@ -76,7 +76,7 @@ void JointChange::measured(const std::string& key, ByDocument levels) {
 
 ByDocument JointChange::level(const PerHead<HeadPlan>& plan) {
   const std::string key = Evaluations::key(set_, plan);
-  if (const ByDocument* found = known_.find(key)) return *found;
+  if (const ByDocument* found = known_.find(key, documents())) return *found;
   set_reference();
   run(plan);
   ByDocument levels;
@@ -103,7 +103,7 @@ std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
   int last = -1;
   for (std::size_t v = 0; v < variants.size(); ++v) {
     keys.push_back(Evaluations::key(set_, variants[v]));
-    if (known_.find(keys.back()) != nullptr) continue;
+    if (known_.find(keys.back(), documents()) != nullptr) continue;
     const int layer = layer_of_difference(base, variants[v]);
     if (layer < 0) {
       level(base);
@@ -138,7 +138,8 @@ std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
     }
   }
   std::vector<ByDocument> changes;
-  for (const std::string& key : keys) changes.push_back(less_original(*known_.find(key)));
+  for (const std::string& key : keys)
+    changes.push_back(less_original(*known_.find(key, documents())));
   return changes;
 }
 

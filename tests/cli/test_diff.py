@@ -292,8 +292,8 @@ class Overlap(DiffTest):
 
         self.change(path, "two", rename)
         done = self.succeed("diff", "one", "two")
-        self.assertIn("<b>x</b>??[31m", done.out)
-        self.assertIn("odd?name", done.err)
+        self.assertIn("<b>x</b>\\x0a\\x1b[31m", done.out)
+        self.assertIn("odd\\x0aname", done.err)
         self.assertNotIn("\x1b", done.out + done.err)
         for line in done.err.splitlines():
             self.assertTrue(line.startswith("headgauge: note: "), line)
@@ -403,7 +403,7 @@ class BadFiles(DiffTest):
         path = self.scan("one", 4)
         text = path.read_text()
         self.write("cut.json", text[: len(text) // 2])
-        self.refuse(BAD_INPUT, "diff", "one", "cut.json", says="cut.json: expected JSON")
+        self.refuse(BAD_INPUT, "diff", "one", "cut.json", says="cut.json: expected a JSON object")
         self.write("newer.json", text.replace("headgauge.results/2", "headgauge.results/9"))
         self.refuse(UNSUPPORTED, "diff", "newer.json", "one", says=("newer.json", "newer headgauge"))
         self.write("other.json", '{"results": {"arc": 0.5}}')

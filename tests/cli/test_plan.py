@@ -97,7 +97,7 @@ class Plan(CommandTest):
         refused(lambda p: p.pop("heads"), "a plan", "something else")
         self.write("other.json", "not json")
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
-                    says=("other.json", "a plan"))
+                    says=("other.json", "a file that headgauge plan wrote"))
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json",
                     says=("none.json",))
         self.refuse(USAGE, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
