@@ -112,6 +112,7 @@ Results measure(const CompareCommand& options, HeadSource& source, Progress* pro
 int run(CompareCommand& options) {
   options.run.input.take(options.compare.scan);
   options.run.input.asked_by = "compare";
+  options.run.input.read_again = !options.fit.empty() || !options.confirm.empty();
   const bool patterns = !options.compare.patterns.empty();
   if (options.compare.normalizers.empty() && !patterns && options.plans.empty()) {
     throw UsageError(fault("compare", "normalizers, patterns or plans to compare",

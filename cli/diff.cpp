@@ -18,6 +18,7 @@
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/kernels.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -99,7 +100,7 @@ int run(DiffCommand& command) {
   flush_text();
   if (!output.quiet) print_notices(results.notices);
   if (output.json) {
-    for (const std::string& line : verdict) fmt::print(stderr, "headgauge: {}\n", line);
+    for (const std::string& line : verdict) fmt::print(stderr, "headgauge: {}\n", legible(line));
   }
   const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
   return exceeded ? kLimitExceeded : 0;

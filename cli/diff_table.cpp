@@ -136,7 +136,7 @@ class DiffTable {
     };
     const auto add = [&](const std::string& key) {
       parts.push_back(
-          fmt::format("{}: {} -> {}", printable(key), shown(before, key), shown(after, key)));
+          fmt::format("{}: {} -> {}", legible(key), shown(before, key), shown(after, key)));
     };
     for (const auto& [key, value] : before.items()) add(key);
     for (const auto& [key, value] : after.items()) {
@@ -280,7 +280,7 @@ class DiffTable {
     if (heads.empty()) return "";
     std::vector<std::string> parts;
     for (const auto& [name, list] : heads) {
-      parts.push_back(fmt::format("{} {}", printable(name), fmt::join(list, " ")));
+      parts.push_back(fmt::format("{} {}", legible(name), fmt::join(list, " ")));
     }
     return sentence(fmt::format("Flags {}: {}.", change, fmt::join(parts, ", ")));
   }

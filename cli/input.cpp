@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,16 +20,32 @@ namespace {
 constexpr Index kLongestAuto = 1024;
 constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
 
+// A pipe has nothing left for a second time.
+void refuse_pipes(const InputOptions& options) {
+  if (!options.read_again) return;
+  std::error_code none;  // what cannot be looked at is said when it is opened
+  for (const auto* paths : {&options.texts, &options.tokens}) {
+    for (const std::string& path : *paths) {
+      if (!std::filesystem::is_fifo(path, none)) continue;
+      throw UsageError(fault(path, "a file, for " + options.asked_by + " reads it more than once",
+                             "a pipe", "write it to a file first"));
+    }
+  }
+}
+
 std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
                                      const ModelSummary& summary) {
   std::vector<Document> documents;
+  refuse_pipes(options);
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back(read_document(path, tokenizer, summary.causal));
+      documents.push_back(read_document(path, tokenizer, summary.causal, options.stop));
     }
   }
-  for (const std::string& path : options.tokens) documents.push_back(read_ids(path));
+  for (const std::string& path : options.tokens) {
+    documents.push_back(read_ids(path, options.stop));
+  }
   return documents;
 }
 
@@ -91,23 +109,24 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
 }  // namespace
 
 std::vector<Option> options_of(InputOptions& o) {
-  return {{.member = "InputOptions::texts",
-           .value = &o.texts,
-           .form = "FILE...",
-           .group = option_group::input,
-           .help = "UTF-8 texts; each file is a document",
-           .details = "A text goes through the model's own tokenizer, with the tokens that it puts "
-                      "around a text",
-           .expects = "a file",
-           .named = "text"},
-          {.member = "InputOptions::tokens",
-           .value = &o.tokens,
-           .form = "FILE...",
-           .group = option_group::input,
-           .help = "Files of whitespace-separated token ids, in place of text",
-           .details = "For any model; nothing is put around them",
-           .expects = "a file",
-           .excludes = "text"}};
+  return {
+      {.member = "InputOptions::texts",
+       .value = &o.texts,
+       .form = "FILE...",
+       .group = option_group::input,
+       .help = "UTF-8 texts; each file is a document",
+       .details = "A text goes through the model's own tokenizer, with the tokens that it puts "
+                  "around a text. A file or a pipe of at most 1.1 GB",
+       .expects = "a file",
+       .named = "text"},
+      {.member = "InputOptions::tokens",
+       .value = &o.tokens,
+       .form = "FILE...",
+       .group = option_group::input,
+       .help = "Files of whitespace-separated token ids, in place of text",
+       .details = "For any model; nothing is put around them. A file or a pipe, as for `--text`",
+       .expects = "a file",
+       .excludes = "text"}};
 }
 
 void InputOptions::add_model(CLI::App& command) {

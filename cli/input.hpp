@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct InputOptions {
   std::string asked_by = "scan";
   std::string lengths_option = "--lengths";
   std::string auto_advice = "use --lengths auto";
+
+  bool read_again = false;  // the command reads its texts more than once
+  std::stop_token stop;     // ends the waiting for a text that is a pipe
 
   // MODEL; and --text and --tokens.
   void add_model(CLI::App& command);

@@ -10,6 +10,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/memory.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
 
 namespace headgauge::cli {
@@ -90,7 +91,7 @@ int inspect(const std::string& name, bool json) {
   const Facts facts =
       model.kind == ResolvedModel::Kind::dump ? inspect_dump(model) : inspect_checkpoint(model);
   if (json) {
-    print("{}\n", facts.dump(2));
+    print("{}\n", facts.dump(2, ' ', true, Facts::error_handler_t::replace));
     return 0;
   }
   for (const auto& [key, value] : facts.items()) {
@@ -103,7 +104,7 @@ int inspect(const std::string& name, bool json) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.get<int>(), type);
       }
     }
-    print("{:<15} {}\n", key, text);
+    print("{:<15} {}\n", key, legible(text));
   }
   return 0;
 }

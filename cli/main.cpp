@@ -18,11 +18,12 @@
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/memory.hpp"
+#include "headgauge/text.hpp"
 
 namespace {
 
 int fail(int code, const std::string& message) {
-  std::fprintf(stderr, "headgauge: %s\n", message.c_str());
+  std::fprintf(stderr, "headgauge: %s\n", headgauge::legible(message).c_str());
   return code;
 }
 

@@ -6,12 +6,15 @@
 #include <system_error>
 #include <utility>
 
+#include "headgauge/results_folder.hpp"
+#include "headgauge/text.hpp"
+
 namespace headgauge::cli {
 
 namespace fs = std::filesystem;
 
 std::string results_path(const std::string& folder) {
-  return (fs::path(folder) / "results.json").string();
+  return (fs::path(folder) / kResultsFile).string();
 }
 
 std::string results_file(const std::string& path) {
@@ -19,31 +22,21 @@ std::string results_file(const std::string& path) {
   return fs::is_directory(path, none) ? results_path(path) : path;
 }
 
-std::string heads_csv_path(const std::string& folder) {
-  return (fs::path(folder) / "heads.csv").string();
-}
-
-bool has_heads(const Results& results) {
-  return results.coord("head") != nullptr && results.coord("length") != nullptr;
-}
-
 std::string written_line(const Results& results, const std::string& folder,
                          const std::vector<std::string>& further) {
   std::vector<std::string> paths{results_path(folder)};
-  if (has_heads(results)) paths.push_back(heads_csv_path(folder));
+  if (has_heads(results)) paths.push_back((fs::path(folder) / kHeadsFile).string());
   paths.insert(paths.end(), further.begin(), further.end());
-  return fmt::format("Written: {}\n", fmt::join(paths, ", "));
+  return fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(paths, ", "))));
 }
 
 OutFolder::OutFolder(std::string path) : path_(std::move(path)), made_(path_, kOutAdvice) {
-  for (const std::string& file : {results_path(path_), heads_csv_path(path_)}) {
-    AtomicFile trial(file);
-  }
+  AtomicFiles trial(path_);
+  for (const char* name : {kResultsFile, kHeadsFile}) trial.add(name);
 }
 
 void OutFolder::save(const Results& results) const {
-  write_results(results, results_path(path_));
-  if (has_heads(results)) write_heads_csv(results, heads_csv_path(path_));
+  write_results_folder(results, path_);
 }
 
 }  // namespace headgauge::cli

@@ -12,10 +12,6 @@ namespace headgauge::cli {
 std::string results_path(const std::string& folder);
 // The results file that a path means: a folder stands for the results in it.
 std::string results_file(const std::string& path);
-std::string heads_csv_path(const std::string& folder);
-
-// Whether there are heads and lengths for heads.csv.
-bool has_heads(const Results& results);
 
 // "Written: DIR/results.json, DIR/heads.csv", and further files.
 std::string written_line(const Results& results, const std::string& folder,

@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 
@@ -33,7 +34,7 @@ void add_phantom(CLI::App& app, Action& action) {
           "Its heads: 0.0 uniform, 0.1 sink, 0.2 previous token, 0.3 same token, 0.4 one-hot, "
           "0.5 induction\n"
           "Next: headgauge scan {0} --tokens {0}/tokens.txt --lengths 32,64,128\n",
-          *folder);
+          legible(*folder));
       return 0;
     };
   });

@@ -5,6 +5,7 @@
 
 #include "cli/print.hpp"
 #include "cli/terminal.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 
@@ -65,7 +66,7 @@ int export_existing(const PlanExportOptions& options, const RunOptions& run) {
   const auto source = open_documents(run.input, {text});
   make_interventions(plan, *source, options.plan);
   const PlanExport done = export_plan(plan, formats, source->info(), out);
-  print_text(fmt::format("Written: {}\n", fmt::join(done.files, ", ")));
+  print_text(fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(done.files, ", ")))));
   flush_text();
   if (!run.output.quiet) print_notices(done.notices);
   return 0;

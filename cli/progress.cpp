@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "headgauge/text.hpp"
+
 namespace headgauge::cli {
 namespace {
 
@@ -47,13 +49,14 @@ void ProgressBar::update(std::string_view what, double done, double total) {
     tail += fmt::format("  {:.2g}/s  {} left", done / elapsed,
                         readable_time(elapsed * (1 - share) / share));
   }
+  const std::string shown = legible(what);
   if (!terminal_) {
-    put(fmt::format("{}: {}\n", what, tail));
+    put(fmt::format("{}: {}\n", shown, tail));
     return;
   }
   const int filled = static_cast<int>(std::lround(share * kBarWidth));
   std::string line =
-      fmt::format("{} [{:#<{}}{:.<{}}] {}", what, "", filled, "", kBarWidth - filled, tail);
+      fmt::format("{} [{:#<{}}{:.<{}}] {}", shown, "", filled, "", kBarWidth - filled, tail);
   // A line that wraps could not be wiped.
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(0, width_ - 1))));
   drawn_ = true;

@@ -16,6 +16,7 @@
 #include "cli/print.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/files.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -91,8 +92,8 @@ int run(const ReportCommand& options) {
   const auto paths = options.format == "html" ? write_page(options, input, results)
                                               : write_pictures(options, results);
   if (options.quiet) return 0;
-  if (paths.empty()) print("No figure: {} holds too little for any\n", options.results);
-  for (const std::string& path : paths) print("Written: {}\n", path);
+  if (paths.empty()) print("No figure: {} holds too little for any\n", legible(options.results));
+  for (const std::string& path : paths) print("Written: {}\n", legible(path));
   return 0;
 }
 

@@ -89,6 +89,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.output.quiet);
   std::optional<OutFolder> folder;
   if (!options.output.out.empty()) folder.emplace(options.output.out);
+  options.input.stop = signal->token();
   const auto source = steps.simulate ? nullptr : steps.open(options.input);
   ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
   Progress* const progress = options.output.quiet ? nullptr : &bar;

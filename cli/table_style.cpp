@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headgauge/text.hpp"
+
 namespace headgauge::cli {
 namespace {
 
@@ -35,18 +37,11 @@ std::size_t text_width(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  std::string clean;
-  std::size_t seen = 0;
-  const std::size_t kept = text_width(text) <= width ? width : width - 1;
-  for (const char c : text) {
-    if (!continues(c) && ++seen > kept) return clean + "\u2026";
-    clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  }
-  return clean;
-}
-
-std::string printable(std::string_view text) {
-  return shortened(text, text.size());
+  std::string clean = legible(text);
+  if (text_width(clean) <= width) return clean;
+  std::size_t seen = 0, end = 0;
+  while (end < clean.size() && (continues(clean[end]) || ++seen < width)) ++end;
+  return clean.substr(0, end) + "\u2026";
 }
 
 std::string hanging(std::string_view text, std::size_t width, std::size_t indent) {

@@ -22,11 +22,8 @@ class Painter {
 
 // The number of characters of UTF-8 text.
 std::size_t text_width(std::string_view text);
-// At most `width` characters, the last an ellipsis if something was cut. Control characters, which
-// could move the cursor, become "?".
+// At most `width` characters of legible(text), the last an ellipsis if something was cut.
 std::string shortened(std::string_view text, std::size_t width);
-// All of it, but for these.
-std::string printable(std::string_view text);
 inline constexpr std::size_t kTableWidth = 100;  // at most, on any terminal
 
 // Text that begins in column `indent`, wrapped so that its further lines do too.

@@ -10,6 +10,7 @@
 
 #include "cli/print.hpp"
 #include "cli/table_style.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 
@@ -32,14 +33,14 @@ TableOptions table_on_output() {
 void print_sentences(const std::vector<std::string>& sentences) {
   const auto width = terminal_width(STDOUT_FILENO);
   for (const std::string& sentence : sentences) {
-    const std::string line = printable(sentence);
+    const std::string line = legible(sentence);
     print_text((width ? wrapped(line, std::min(*width, kTableWidth), 2) : line) + "\n");
   }
 }
 
 void print_notices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {
-    fmt::print(stderr, "headgauge: note: {}\n", printable(notice));
+    fmt::print(stderr, "headgauge: note: {}\n", legible(notice));
   }
 }
 

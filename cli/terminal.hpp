@@ -21,7 +21,7 @@ TableOptions table_on_output();
 void print_sentences(const std::vector<std::string>& sentences);
 
 // Notices on stderr, which come after everything else. What files say may hold anything: control
-// characters are shown as "?" here and above.
+// characters are escaped here and above.
 void print_notices(const std::vector<std::string>& notices);
 
 }  // namespace headgauge::cli

@@ -9,16 +9,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "cli/table_style.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
-
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  return "\"" + shortened(text, kLongest) + "\"";
-}
 
 std::string expected(const std::string& what, const std::string& found) {
   return fmt::format("expected {}, found {}", what, in_quotes(found));

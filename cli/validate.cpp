@@ -41,6 +41,7 @@ int run(ValidateCommand& command) {
   InputOptions& input = command.run.input;
   input.take(command.validate.scan);
   input.asked_by = "validate";
+  input.read_again = true;
   const std::vector<std::string>& files = input.texts.empty() ? input.tokens : input.texts;
   if (files.empty()) {
     throw UsageError(fault("validate", "texts", "neither --text nor --tokens",

@@ -32,10 +32,11 @@ enum class ErrorKind {
 };
 
 // The base of everything headgauge throws. what() is one line: where, what was expected, what was
-// found, and what to do about it.
+// found, and what to do about it. Whatever the names and values in the message, it stays one line
+// without control characters (legible() of text.hpp).
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, std::string_view message);
   ErrorKind kind() const noexcept { return kind_; }
   int exit_code() const noexcept { return static_cast<int>(kind_); }
 

@@ -2,6 +2,7 @@
 // names the path and says what the system said.
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,9 +11,9 @@
 namespace headgauge {
 
 // A file that appears under its name only when it is complete: bytes go to a temporary file in
-// the same folder, commit() renames it. Without commit() nothing is left behind. Of several files
-// that belong together, all are finished before the first is committed. A path that already names
-// something other than a regular file (/dev/stdout) is written in place.
+// the same folder, commit() renames it. Without commit() nothing is left behind, and what a killed
+// process left behind goes when the same file is next written. A path that already names something
+// other than a regular file (/dev/stdout) is written in place; a pipe that nobody reads is refused.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -21,17 +22,47 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
-  void finish();  // all bytes are on the disk: commit() needs no more of it
   void commit();
   const std::string& path() const { return path_; }
 
  private:
+  friend class AtomicFiles;
+  enum class Undo { none, exchange, remove };  // what takes a rename back
+  void open_in_place(bool pipe);
+  void finish();                // all bytes are on the disk: what follows needs no more of it
+  void rename(bool keep_old);   // keep_old: under the temporary name, where the system can
+  void rename_back() noexcept;  // after rename(true)
+  void close() noexcept;
   [[noreturn]] void fail(int error);
+  [[noreturn]] void refuse(const std::string& found, const char* advice);
   void discard() noexcept;
 
   std::string path_;
-  std::string temporary_;  // empty: written in place
+  std::string temporary_;  // empty: written in place, or renamed
   int descriptor_ = -1;
+  Undo undo_ = Undo::none;
+};
+
+// Files of one folder that are one result. All are written before the first appears, and they take
+// the place of the old ones under a lock of the folder: a full disk leaves all of the old ones, and
+// of two processes that write the same ones, all are of the one or of the other. Nothing but files
+// may stand in their place.
+class AtomicFiles {
+ public:
+  explicit AtomicFiles(std::string folder);
+
+  // A file of this name to be written; valid as long as this object is.
+  AtomicFile& add(const std::string& name);
+  // A file that is no part of the new ones, and goes with the old ones.
+  void remove(const std::string& name);
+  void commit();
+
+ private:
+  std::string path(const std::string& name) const;
+
+  std::string folder_;
+  std::deque<AtomicFile> files_;
+  std::vector<std::string> removed_;
 };
 
 // A folder that is made if need be, with those above it. Those that were made and are still empty

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,13 @@ struct Document {
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. Throws BadInputError as read_text_file() and Tokenizer::encode() do.
-Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal);
+// cut has not ended. The path may name a pipe, which is read until it ends; a stop that is asked
+// for meanwhile is an InterruptedError. Throws BadInputError as read_text_file() and
+// Tokenizer::encode() do.
+Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
+                       const std::stop_token& stop = {});
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
-Document read_ids(const std::string& path);
+Document read_ids(const std::string& path, const std::stop_token& stop = {});
 
 struct SourceOptions {
   XSource x = XSource::embedding;

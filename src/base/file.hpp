@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -12,12 +13,27 @@
 
 namespace headgauge {
 
+// The most bytes that a file of each kind may have: far beyond any that makes sense, and little
+// enough to be read.
+inline constexpr std::size_t kLargestConfig = std::size_t{64} << 20;  // limits and plans, too
+inline constexpr std::size_t kLargestTokenizer = std::size_t{256} << 20;
+inline constexpr std::size_t kLargestText = std::size_t{1} << 30;
+inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;  // and saved states
+
 // Throws what it means that a file could not be read: `error` is an errno, `size` the file's bytes
 // where they are known.
 [[noreturn]] void fail_to_read(const std::string& path, int error, std::size_t size = 0);
 
-// The bytes of a file, which may be a pipe.
-std::string read_text(const std::string& path);
+// Opens a file for reading without waiting for anybody. BadInputError where the path names no
+// regular file: a folder, a device, or a pipe unless `pipes` are allowed.
+int open_to_read(const std::string& path, bool pipes = false);
+
+// The bytes of a regular file of at most `most` bytes.
+std::string read_file(const std::string& path, std::size_t most = kLargestConfig);
+
+// The bytes of a file or a pipe, of at most kLargestText. A pipe is read until it ends; a stop that
+// is asked for meanwhile is an InterruptedError.
+std::string read_stream(const std::string& path, const std::stop_token& stop = {});
 
 // Writes a file atomically, from bytes or from a function that writes piece by piece. An
 // exception of the function passes through, and nothing is left behind.

@@ -1,9 +1,9 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 #include "checkpoint/shard_index.hpp"
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
@@ -81,7 +81,7 @@ std::size_t Checkpoint::bytes() const {
 
 std::string ResolvedModel::config_sha256() const {
   if (config_file.empty()) return "";
-  const std::string text = read_text(config_file);
+  const std::string text = read_file(config_file);
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
@@ -75,7 +75,7 @@ constexpr const char* kConfigAdvice = "use the config.json that the model came w
 }  // namespace
 
 ConfigReader ConfigReader::open(const std::string& path) {
-  return ConfigReader(read_text(path), path);
+  return ConfigReader(read_file(path), path);
 }
 
 ConfigReader::ConfigReader(std::string_view text, std::string file)

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {

@@ -10,7 +10,7 @@
 
 #include "base/file.hpp"
 #include "checkpoint/shard_index.hpp"
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
@@ -206,7 +206,7 @@ fs::path snapshot_folder(const fs::path& repository, const std::string& advice) 
   const fs::path reference = repository / "refs" / "main";
   const fs::path snapshots = repository / "snapshots";
   if (is_there(reference)) {
-    std::string revision = read_text(reference.string());
+    std::string revision = read_file(reference.string());
     revision.erase(revision.find_last_not_of(" \t\r\n") + 1);
     const bool plain = !revision.empty() && revision.find_first_of({"/\0", 2}) == revision.npos &&
                        revision != "." && revision != "..";

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 
 namespace headgauge {
 namespace {

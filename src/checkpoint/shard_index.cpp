@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/file.hpp"
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
@@ -38,7 +38,7 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
 }
 
 ShardIndex read_shard_index(const std::string& path) {
-  return parse_shard_index(read_text(path), path);
+  return parse_shard_index(read_file(path), path);
 }
 
 }  // namespace headgauge

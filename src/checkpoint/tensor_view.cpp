@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "checkpoint/strict_json.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "kernels/gemm.hpp"
 

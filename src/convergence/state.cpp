@@ -1,18 +1,14 @@
 #include "convergence/state.hpp"
 
-#include <filesystem>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
-
-#include "base/file.hpp"
 
 namespace headgauge {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kSchema = "headgauge.synthetic-state/1";
-constexpr const char* kAdvice =
-    "delete the file to begin anew, or choose another SyntheticOptions::state";
 
 // Errors are exact in JSON: numbers are written with as many digits as they need.
 Json to_json(const SweepState& state) {
@@ -36,6 +32,22 @@ Json to_json(const SweepState& state) {
   return scales;
 }
 
+// A norm of a difference, or what such norms are divided by.
+double norm_at(const Json& json) {
+  const double norm = json.get<double>();
+  if (!std::isfinite(norm) || norm < 0) throw std::out_of_range("norm");
+  return norm;
+}
+
+std::vector<double> norms_at(const Json& json, int replicates) {
+  if (!json.is_array() || json.size() != static_cast<std::size_t>(replicates)) {
+    throw std::out_of_range("replicates");
+  }
+  std::vector<double> norms;
+  std::ranges::transform(json, std::back_inserter(norms), norm_at);
+  return norms;
+}
+
 SweepState from_json(const Json& json, std::size_t scales, std::size_t points, int replicates) {
   SweepState state;
   state.references.resize(scales);
@@ -45,17 +57,14 @@ SweepState from_json(const Json& json, std::size_t scales, std::size_t points, i
     const Json& scale = json.at(s);
     if (scale.contains("reference")) {
       const Json& r = scale.at("reference");
-      state.references[s] = {r.at("mean_unit"), r.at("covariance_unit"), r.at("mean_error"),
-                             r.at("covariance_error"), r.at("method")};
+      state.references[s] = {norm_at(r.at("mean_unit")), norm_at(r.at("covariance_unit")),
+                             norm_at(r.at("mean_error")), norm_at(r.at("covariance_error")),
+                             r.at("method")};
     }
     const Json& done = scale.at("points");
     for (std::size_t p = 0; p < done.size(); ++p) {
-      CellErrors cell{done.at(p).at("mean"), done.at(p).at("covariance")};
-      const auto wanted = static_cast<std::size_t>(replicates);
-      if (cell.mean.size() != wanted || cell.covariance.size() != wanted) {
-        throw std::out_of_range("replicates");
-      }
-      state.cells[s].at(p) = std::move(cell);
+      state.cells[s].at(p) = CellErrors{norms_at(done.at(p).at("mean"), replicates),
+                                        norms_at(done.at(p).at("covariance"), replicates)};
     }
   }
   return state;
@@ -64,37 +73,18 @@ SweepState from_json(const Json& json, std::size_t scales, std::size_t points, i
 }  // namespace
 
 StateFile::StateFile(std::string path, Json identity)
-    : path_(std::move(path)), identity_(std::move(identity)) {}
+    : file_(std::move(path), "headgauge.synthetic-state/2", "the state of a simulation",
+            "SyntheticOptions::state", std::move(identity)) {}
 
 std::optional<SweepState> StateFile::load(std::size_t scales, std::size_t points,
                                           int replicates) const {
-  if (path_.empty() || !std::filesystem::exists(path_)) return std::nullopt;
-  try {
-    const Json json = Json::parse(read_text(path_));
-    if (json.at("schema") != kSchema) throw std::out_of_range("schema");
-    const Json& found = json.at("settings");
-    if (found != identity_) {
-      std::string which = "other settings";
-      for (const auto& [key, value] : identity_.items()) {
-        if (!found.contains(key) || found.at(key) != value) {
-          which = "one with another value of " + key;
-          break;
-        }
-      }
-      throw BadInputError(fault(path_, "an unfinished run of the same settings", which, kAdvice));
-    }
-    return from_json(json.at("scales"), scales, points, replicates);
-  } catch (const nlohmann::json::exception&) {
-    throw BadInputError(fault(path_, "the state of a simulation", "something else", kAdvice));
-  } catch (const std::out_of_range&) {
-    throw BadInputError(fault(path_, "the state of a simulation", "something else", kAdvice));
-  }
+  std::optional<SweepState> state;
+  file_.load([&](const Json& json) { state = from_json(json, scales, points, replicates); });
+  return state;
 }
 
 void StateFile::save(const SweepState& state) const {
-  if (path_.empty()) return;
-  const Json json = {{"schema", kSchema}, {"settings", identity_}, {"scales", to_json(state)}};
-  write_atomically(path_, json.dump() + "\n");
+  file_.save(to_json(state));
 }
 
 }  // namespace headgauge

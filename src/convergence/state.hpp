@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/saved_state.hpp"
 #include "convergence/experiment.hpp"
 
 namespace headgauge {
@@ -28,14 +29,13 @@ class StateFile {
   StateFile(std::string path, nlohmann::ordered_json identity);
 
   // What a run of the same identity left behind, or nothing. BadInputError for a file of another
-  // one, or that is no such file.
+  // one, or that is no such file: SavedState.
   std::optional<SweepState> load(std::size_t scales, std::size_t points, int replicates) const;
   // Atomically.
   void save(const SweepState& state) const;
 
  private:
-  std::string path_;
-  nlohmann::ordered_json identity_;
+  SavedState file_;
 };
 
 }  // namespace headgauge

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
@@ -118,9 +119,8 @@ AttentionPlan empty_plan(const HeadSource& source) {
 
 AttentionPlan read_plan(const std::string& path) {
   constexpr const char* kAdvice = "give a file that headgauge plan wrote (docs/formats.md)";
-  const std::string text = read_text(path);
+  const Json json = parse_json_object<Json>(read_file(path), path, kAdvice);
   try {
-    const Json json = Json::parse(text);
     const std::string schema = json.at("schema");
     if (schema != kPlanSchema) {
       if (!schema.starts_with("headgauge.plan/")) throw std::out_of_range("schema");

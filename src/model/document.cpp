@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/file.hpp"
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 #include "headgauge/model.hpp"
 
 namespace headgauge {
@@ -16,9 +16,10 @@ std::string sha256_of(const std::string& bytes) {
 
 }  // namespace
 
-Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal) {
+Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
+                       const std::stop_token& stop) {
   // Read once: a pipe has nothing left for a second time.
-  const std::string bytes = read_text(path);
+  const std::string bytes = read_stream(path, stop);
   Tokenizer::Around around;
   Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
   document.before = std::move(around.before);
@@ -28,8 +29,8 @@ Document read_document(const std::string& path, const Tokenizer& tokenizer, bool
   return document;
 }
 
-Document read_ids(const std::string& path) {
-  const std::string bytes = read_text(path);
+Document read_ids(const std::string& path, const std::stop_token& stop) {
+  const std::string bytes = read_stream(path, stop);
   Document document{path, parse_token_ids(bytes, path), sha256_of(bytes)};
   document.total = document.size();
   return document;

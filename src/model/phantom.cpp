@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "checkpoint/safetensors_writer.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/model.hpp"
@@ -167,6 +167,16 @@ std::string ids_text(std::span<const int> ids) {
   return text;
 }
 
+// Whether a file is the expected.json of a phantom.
+bool is_expectation(const std::string& path) {
+  try {
+    const auto json = parse_json_object(read_file(path), path);
+    return json.contains("format") && json["format"] == kExpectedFormat;
+  } catch (const BadInputError&) {
+    return false;
+  }
+}
+
 // A folder that holds a model is overwritten only if that is a phantom, as its expected.json says.
 void refuse_other_models(const std::string& folder) {
   namespace fs = std::filesystem;
@@ -175,11 +185,7 @@ void refuse_other_models(const std::string& folder) {
     const std::string path = folder + "/" + name;
     if (!fs::exists(path, unknown)) continue;
     const std::string expected = folder + "/" + kExpectedFile;
-    if (fs::is_regular_file(expected, unknown)) {
-      const auto json = nlohmann::json::parse(read_text(expected), nullptr, false);
-      const auto format = json.is_object() ? json.find("format") : json.end();
-      if (format != json.end() && *format == kExpectedFormat) continue;
-    }
+    if (fs::is_regular_file(expected, unknown) && is_expectation(expected)) continue;
     throw UsageError(fault(path, "a folder without a model, or with a phantom's",
                            std::string("a ") + name + " that is no phantom's",
                            "choose another folder"));
@@ -213,10 +219,7 @@ void write_phantom(const std::string& folder, double strength) {
   }
   refuse_other_models(folder);
   const MadeFolder made(folder, "choose another folder");
-  std::deque<AtomicFile> files;  // none appears before all are complete
-  const auto begin = [&](const std::string& name) -> AtomicFile& {
-    return files.emplace_back(folder + "/" + name);
-  };
+  AtomicFiles files(folder);  // none appears before all are complete
   std::vector<int> distinct, repeated;
   for (Index i = 0; i < kPhantomTokens; ++i) {
     distinct.push_back(phantom_token(i));
@@ -228,7 +231,7 @@ void write_phantom(const std::string& folder, double strength) {
     expected["heads"].push_back({{"layer", 0}, {"head", h}, {"kind", phantom_head_name(kind)}});
   }
   const auto add = [&](const char* file, std::span<const int> tokens) {
-    begin(file).write(ids_text(tokens));
+    files.add(file).write(ids_text(tokens));
     expected["documents"].push_back({{"tokens", file},
                                      {"lengths", kPhantomLengths},
                                      {"top_n", kPhantomTopN},
@@ -236,11 +239,10 @@ void write_phantom(const std::string& folder, double strength) {
   };
   add("tokens.txt", distinct);
   add("repeated.txt", repeated);
-  put_weights(begin("model.safetensors"), strength);
-  begin(kExpectedFile).write(expected.dump(1) + "\n");
-  begin("config.json").write(phantom_config().dump(2) + "\n");
-  for (AtomicFile& file : files) file.finish();
-  for (AtomicFile& file : files) file.commit();
+  put_weights(files.add("model.safetensors"), strength);
+  files.add(kExpectedFile).write(expected.dump(1) + "\n");
+  files.add("config.json").write(phantom_config().dump(2) + "\n");
+  files.commit();
 }
 
 }  // namespace headgauge

@@ -1,42 +1,36 @@
 #include "plan/evaluations.hpp"
 
-#include <filesystem>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
 
-#include "base/file.hpp"
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 
 namespace headgauge {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "headgauge.plan-state/1";
-constexpr const char* kAdvice =
-    "delete the file to begin anew, or choose another PlanOptions::state";
 constexpr std::size_t kKeyDigits = 32;
+
+constexpr double kLeast = -1e-3;  // a cross entropy is not below 0 but for rounding
+
+std::vector<double> losses_at(const Json& json) {
+  auto losses = json.get<std::vector<double>>();
+  const auto fits = [](double loss) { return std::isfinite(loss) && loss >= kLeast; };
+  if (!std::ranges::all_of(losses, fits)) throw std::out_of_range("losses");
+  return losses;
+}
 
 }  // namespace
 
 Evaluations::Evaluations(std::string path, Json identity)
-    : path_(std::move(path)), identity_(std::move(identity)) {
-  if (path_.empty() || !std::filesystem::exists(path_)) return;
-  try {
-    const Json json = Json::parse(read_text(path_));
-    if (json.at("schema") != kSchema) throw std::out_of_range("schema");
-    for (const auto& [key, value] : identity_.items()) {
-      if (json.at("identity").at(key) == value) continue;
-      throw BadInputError(fault(path_, "an unfinished run of the same plan",
-                                "one with another value of " + key, kAdvice));
-    }
-    for (const auto& [key, losses] : json.at("losses").items()) {
-      losses_[key] = losses.get<std::vector<double>>();
-    }
-  } catch (const nlohmann::json::exception&) {
-    throw BadInputError(fault(path_, "the state of a plan", "something else", kAdvice));
-  } catch (const std::out_of_range&) {
-    throw BadInputError(fault(path_, "the state of a plan", "something else", kAdvice));
-  }
+    : file_(std::move(path), "headgauge.plan-state/2", "the state of a plan", "PlanOptions::state",
+            std::move(identity)) {
+  file_.load([&](const Json& losses) {
+    for (const auto& [key, values] : losses.items()) losses_[key] = losses_at(values);
+  });
 }
 
 std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& plan) {
@@ -45,9 +39,10 @@ std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& pl
   return set + " " + sha256_hex(std::as_bytes(std::span(text))).substr(0, kKeyDigits);
 }
 
-const std::vector<double>* Evaluations::find(const std::string& key) const {
+const std::vector<double>* Evaluations::find(const std::string& key, int documents) const {
   const auto found = losses_.find(key);
-  return found == losses_.end() ? nullptr : &found->second;
+  const bool whole = found != losses_.end() && std::ssize(found->second) == documents;
+  return whole ? &found->second : nullptr;
 }
 
 void Evaluations::add(const std::string& key, std::vector<double> losses) {
@@ -56,11 +51,10 @@ void Evaluations::add(const std::string& key, std::vector<double> losses) {
 }
 
 void Evaluations::save() {
-  if (path_.empty() || saved_) return;
+  if (!file_.kept() || saved_) return;
   Json losses = Json::object();
   for (const auto& [key, values] : losses_) losses[key] = values;
-  const Json json = {{"schema", kSchema}, {"identity", identity_}, {"losses", losses}};
-  write_atomically(path_, json.dump() + "\n");
+  file_.save(losses);
   saved_ = true;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/saved_state.hpp"
 #include "headgauge/attention_plan.hpp"
 
 namespace headgauge {
@@ -20,15 +21,14 @@ class Evaluations {
 
   // The key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
-  // Null: not measured.
-  const std::vector<double>* find(const std::string& key) const;
+  // Null: not measured, or not on that many documents.
+  const std::vector<double>* find(const std::string& key, int documents) const;
   void add(const std::string& key, std::vector<double> losses);
   // Saves to the file, atomically, if anything was added since.
   void save();
 
  private:
-  std::string path_;
-  nlohmann::ordered_json identity_;
+  SavedState file_;
   std::map<std::string, std::vector<double>> losses_;
   bool saved_ = true;
 };

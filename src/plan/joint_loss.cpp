@@ -61,7 +61,7 @@ void JointLoss::measured(const std::string& key, ByDocument losses) {
 
 ByDocument JointLoss::loss(const PerHead<HeadPlan>& plan) {
   const std::string key = Evaluations::key(set_, plan);
-  if (const ByDocument* found = known_.find(key)) return *found;
+  if (const ByDocument* found = known_.find(key, documents())) return *found;
   model_.intervene(make_interventions(plan, source()));
   for (int layer = 0; layer < source().layers; ++layer) {
     for (int d = 0; d < documents(); ++d) run_layer(layer, d);
@@ -88,7 +88,7 @@ std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
   int last = -1;
   for (std::size_t v = 0; v < variants.size(); ++v) {
     keys.push_back(Evaluations::key(set_, variants[v]));
-    if (known_.find(keys.back()) != nullptr) continue;
+    if (known_.find(keys.back(), documents()) != nullptr) continue;
     const int layer = layer_of_difference(base, variants[v]);
     if (layer < 0) {
       loss(base);
@@ -122,7 +122,8 @@ std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
     }
   }
   std::vector<ByDocument> changes;
-  for (const std::string& key : keys) changes.push_back(less_original(*known_.find(key)));
+  for (const std::string& key : keys)
+    changes.push_back(less_original(*known_.find(key, documents())));
   return changes;
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/strict_json.hpp"
 #include "headgauge/diff.hpp"
 #include "results/header.hpp"
 

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <exception>
-#include <stdexcept>
+
+#include "headgauge/base.hpp"
+#include "headgauge/text.hpp"
 
 // The C ABI of the Rust crate in report/ffi, which says what each function does.
 extern "C" {
@@ -16,6 +18,8 @@ void hg_figures_free(std::uint8_t* text, std::size_t size);
 
 namespace headgauge::report {
 namespace {
+
+constexpr std::size_t kLongestReason = 300;
 
 struct Loader {
   const std::function<std::string(std::string_view)>& load;
@@ -53,7 +57,12 @@ std::string run_figures(std::string_view script, std::string_view data,
   std::string text(reinterpret_cast<const char*>(bytes), size);
   hg_figures_free(bytes, size);
   if (loader.failed) std::rethrow_exception(loader.failed);
-  if (!good) throw std::runtime_error("the figures could not be drawn: " + text);
+  if (!good) {
+    // Below the message stands where in the script it came from, line by line.
+    throw BadInputError(fault("figures", "results that can be drawn",
+                              in_quotes(text.substr(0, text.find('\n')), kLongestReason),
+                              "measure again with this headgauge, or leave the figures out"));
+  }
   return text;
 }
 

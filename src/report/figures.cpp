@@ -1,8 +1,8 @@
 // The standard figures as SVG, drawn by the script of web/.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/strict_json.hpp"
+#include "headgauge/files.hpp"
 #include "headgauge/report.hpp"
 #include "report/bundle.hpp"
 #include "report/data.hpp"
@@ -22,18 +22,21 @@ std::vector<Drawing> draw_figures(const Results& results) {
   const std::string drawn =
       report::run_figures(report::figures_script(), report::overview_text(results), load);
   std::vector<Drawing> drawings;
-  for (const auto& one : nlohmann::json::parse(drawn)) {
+  for (const auto& one : parse_json(drawn, "figures")) {
     drawings.push_back({one.at("name"), one.at("title"), one.at("svg")});
   }
   return drawings;
 }
 
 std::vector<std::string> write_figures(const Results& results, const std::string& folder) {
+  AtomicFiles files(folder);
   std::vector<std::string> paths;
   for (const Drawing& drawing : draw_figures(results)) {
-    paths.push_back((std::filesystem::path(folder) / (drawing.name + ".svg")).string());
-    write_atomically(paths.back(), drawing.svg);
+    AtomicFile& file = files.add(drawing.name + ".svg");
+    file.write(drawing.svg);
+    paths.push_back(file.path());
   }
+  files.commit();
   return paths;
 }
 

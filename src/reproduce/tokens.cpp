@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/saved_state.hpp"
+#include "base/sha256.hpp"
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/reproduce.hpp"
+#include "headgauge/results_folder.hpp"
 #include "reproduce/claims.hpp"
 #include "reproduce/random_keys.hpp"
 #include "scan/stages.hpp"
@@ -29,12 +32,16 @@ Json without_idle(Json settings) {
   return settings;
 }
 
-// One experiment: its own folder, results and state.
+// One experiment: its own folder, results and state, and a seal that says by a checksum which
+// results were saved there.
 class Kept {
  public:
   Kept(const std::string& folder, const std::string& name) {
     if (folder.empty()) return;
     path_ = fs::path(folder) / name;
+    seal_ = SavedState((path_ / kSealFile).string(), "headgauge.finished/1",
+                       "what was saved of an experiment", "TokensOptions::folder",
+                       {{"experiment", name}});
     made_.emplace(path_.string(), "choose another TokensOptions::folder");
   }
   std::string state() const {
@@ -44,24 +51,40 @@ class Kept {
   // What was finished before under the same identity: everything that the numbers depend on.
   template <class Same>
   std::optional<Results> found(const Same& same) const {
-    if (path_.empty() || !fs::exists(file())) return std::nullopt;
-    Results results = read_results(file());
+    std::error_code none;  // what cannot be looked at is said when it is opened
+    if (path_.empty() || !fs::exists(file(), none)) return std::nullopt;
+    std::string sum;
+    if (!seal_.load([&](const Json& json) { sum = json.at(kSum); })) return std::nullopt;
+    const std::string text = read_file(file(), kLargestResults);
+    if (sum_of(text) != sum) {
+      throw BadInputError(fault(file(), "the results as they were saved",
+                                "others, which were changed or damaged",
+                                "delete " + file() + " to start again"));
+    }
+    Results results = parse_results(text, file());
     if (results.partial || !same(results)) return std::nullopt;
     return results;
   }
   void save(const Results& results) const {
     if (path_.empty() || results.partial) return;
-    write_results(results, file());
-    if (results.coord("head") != nullptr) {
-      write_heads_csv(results, (path_ / "heads.csv").string());
-    }
+    AtomicFiles files(path_.string());
+    add_results(results, files);
+    files.add(kSealFile).write(seal_.text({{kSum, sum_of(results_text(results))}}));
+    files.commit();
     fs::remove(state());
   }
 
  private:
-  std::string file() const { return (path_ / "results.json").string(); }
+  static constexpr const char* kSealFile = "finished.json";
+  static constexpr const char* kSum = "results_sha256";
+
+  static std::string sum_of(const std::string& text) {
+    return sha256_hex(std::as_bytes(std::span(text)));
+  }
+  std::string file() const { return (path_ / kResultsFile).string(); }
 
   fs::path path_;
+  SavedState seal_{"", "", "", "", {}};
   std::optional<MadeFolder> made_;
 };
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/strict_json.hpp"
 #include "results/catalogue_text.hpp"
 #include "results/declared.hpp"
 
@@ -165,7 +166,12 @@ const Catalogue& catalogue() {
 }  // namespace
 
 Catalogue read_catalogue(std::string_view text) {
-  json files = json::parse(text, nullptr, false);
+  json files;
+  try {
+    files = parse_json(text, "catalogue");
+  } catch (const BadInputError&) {
+    // It is no list then.
+  }
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
   for (json& file : files) {

@@ -9,7 +9,7 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
-#include "results/text.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
 namespace {

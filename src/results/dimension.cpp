@@ -5,7 +5,7 @@
 #include <map>
 
 #include "headgauge/array.hpp"
-#include "results/text.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
 namespace {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "headgauge/files.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -18,7 +19,7 @@ nlohmann::ordered_json changes_to_json(const ChangeList& list);
 // change_of.
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric);
 
-// On one line. A file name need not be UTF-8; what is not is replaced, never an error.
-std::string json_text(const nlohmann::ordered_json& json);
+// Writes the text of results.json piece by piece.
+void put_results(const Results& results, AtomicFile& file);
 
 }  // namespace headgauge

@@ -21,11 +21,21 @@ void append_number(std::string& text, double value) {
   text.append(digits, end);
 }
 
-// As RFC 4180 has it: names of normalizers hold commas.
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"\n") == std::string::npos) return name;
+bool is_number(std::string_view text) {
+  double value = 0;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+// A name as a field: as RFC 4180 has it, for names of normalizers hold commas; and, as OWASP has it
+// ("CSV Injection"), with an apostrophe before what a spreadsheet would take for a formula and run.
+std::string field(const std::string& name) {
+  const bool formula = !name.empty() && std::string_view("=+-@\t\r").find(name[0]) != name.npos;
+  const std::string safe = formula && !is_number(name) ? "'" + name : name;
+  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
   std::string text(1, '"');
-  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  for (const char c : safe) text.append(c == '"' ? 2 : 1, c);
   text += '"';
   return text;
 }
@@ -74,7 +84,7 @@ std::string heads_csv_text(const Results& results) {
   for (const auto& [name, metric] : results.metrics) {
     if (dims.size() < names.size() || !is_column(metric, dims)) continue;
     columns.push_back(&metric);
-    text += "," + name;
+    text += "," + field(name);
   }
   text += "\n";
   if (columns.empty()) return text;
@@ -86,7 +96,7 @@ std::string heads_csv_text(const Results& results) {
       if (const auto* numbers = std::get_if<std::vector<double>>(&labels)) {
         append_number(text, (*numbers)[cell[k]]);
       } else {
-        text += quoted(dims[k].label(cell[k]));
+        text += field(dims[k].label(cell[k]));
       }
     }
     for (const LabelledArray* column : columns) {

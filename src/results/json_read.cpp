@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/results.hpp"
 #include "results/json_fields.hpp"
 #include "results/renamed.hpp"
@@ -18,16 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kAdvice = "give a results.json written by headgauge";
 
-// What a value is, for a message: short, whatever its size.
-std::string shown(const Json& json) {
-  if (json.is_array()) return "a list of " + std::to_string(json.size());
-  if (json.is_object()) return "an object";
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  constexpr std::size_t kLongest = 40;
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
-}
-
 [[noreturn]] void fail(const std::string& where, const std::string& expected,
                        const std::string& found) {
   throw BadInputError(fault(where, expected, found, kAdvice));
@@ -39,7 +30,7 @@ struct Place {
   std::string where;
 
   Place operator[](const char* key) const {
-    if (!json.is_object()) fail(where, "an object", shown(json));
+    if (!json.is_object()) fail(where, "an object", describe(json));
     const auto it = json.find(key);
     if (it == json.end()) fail(where, "a key \"" + std::string(key) + "\"", "none");
     return {*it, where + ": " + key};
@@ -50,12 +41,12 @@ struct Place {
 
 // Reads what stands at a place; each takes the kind of value that it is for.
 void read(const Place& place, std::string& text) {
-  if (!place.json.is_string()) fail(place.where, "a string", shown(place.json));
+  if (!place.json.is_string()) fail(place.where, "a string", describe(place.json));
   text = place.json.get<std::string>();
 }
 
 void read(const Place& place, std::int64_t& number) {
-  if (!place.json.is_number_integer()) fail(place.where, "a whole number", shown(place.json));
+  if (!place.json.is_number_integer()) fail(place.where, "a whole number", describe(place.json));
   number = place.json.get<std::int64_t>();
 }
 
@@ -63,20 +54,20 @@ void read(const Place& place, int& number) {
   std::int64_t wide = 0;
   read(place, wide);
   if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
-    fail(place.where, "a whole number below 2^31", shown(place.json));
+    fail(place.where, "a whole number below 2^31", describe(place.json));
   }
   number = static_cast<int>(wide);
 }
 
 void read(const Place& place, double& number) {
   if (!place.json.is_null() && !place.json.is_number()) {
-    fail(place.where, "a number or null", shown(place.json));
+    fail(place.where, "a number or null", describe(place.json));
   }
   number = place.json.is_null() ? kUndefined : place.json.get<double>();
 }
 
 void read(const Place& place, bool& truth) {
-  if (!place.json.is_boolean()) fail(place.where, "true or false", shown(place.json));
+  if (!place.json.is_boolean()) fail(place.where, "true or false", describe(place.json));
   truth = place.json.get<bool>();
 }
 
@@ -90,7 +81,7 @@ void read_enum(const Place& place, Enum& value, Enum last, std::string_view (*te
     value = static_cast<Enum>(k);
     if (!text.empty() && text == text_of(value)) return;
   }
-  fail(place.where, expected, shown(place.json));
+  fail(place.where, expected, describe(place.json));
 }
 
 void read(const Place& place, Verdict& verdict) {
@@ -113,14 +104,14 @@ void read(const Place& place, std::optional<T>& value) {
 }
 
 void read(const Place& place, std::vector<std::pair<std::string, std::string>>& labels) {
-  if (!place.json.is_object()) fail(place.where, "an object", shown(place.json));
+  if (!place.json.is_object()) fail(place.where, "an object", describe(place.json));
   for (const auto& [dim, label] : place.json.items()) {
     read({label, place.where + ": " + dim}, labels.emplace_back(dim, "").second);
   }
 }
 
 std::size_t list_size(const Place& place) {
-  if (!place.json.is_array()) fail(place.where, "a list", shown(place.json));
+  if (!place.json.is_array()) fail(place.where, "a list", describe(place.json));
   return place.json.size();
 }
 
@@ -176,7 +167,7 @@ Coordinate coordinate_at(const Place& place) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < size; ++i) {
     const Place item = place.at(i);
-    if (!item.json.is_number()) fail(item.where, "a number", shown(item.json));
+    if (!item.json.is_number()) fail(item.where, "a number", describe(item.json));
     numbers.push_back(item.json.get<double>());
   }
   return numbers;
@@ -195,7 +186,7 @@ void flatten(const Json& json, const std::string& where, std::span<const std::st
   if (sizes.empty()) return read_cell(json, where, out);
   if (!json.is_array() || static_cast<Index>(json.size()) != sizes.front()) {
     fail(where, "a list of " + std::to_string(sizes.front()) + " (" + dims.front() + ")",
-         shown(json));
+         describe(json));
   }
   for (std::size_t i = 0; i < json.size(); ++i) {
     // The path of a cell is put together only for a level that may fail there.
@@ -216,9 +207,9 @@ LabelledArray metric_at(const Place& place, const Results& results) {
   const std::vector<std::string> names = value_at<std::vector<std::string>>(place["dims"]);
   for (const std::string& name : names) {
     const Dimension* dim = results.coord(name);
-    if (dim == nullptr) fail(place.where + ": dims", "names of coords", "\"" + name + "\"");
+    if (dim == nullptr) fail(place.where + ": dims", "names of coords", in_quotes(name));
     if (std::ranges::find(dims, name, &Dimension::name) != dims.end()) {
-      fail(place.where + ": dims", "each name once", "\"" + name + "\" twice");
+      fail(place.where + ": dims", "each name once", in_quotes(name) + " twice");
     }
     dims.push_back(*dim);
     sizes.push_back(dim->size());
@@ -259,7 +250,7 @@ ChangeList changes_at(const Place& counts, const Place& changes) {
 Json object_at(const Place& root, const char* key) {
   if (!root.has(key)) return Json::object();
   const Place place = root[key];
-  if (!place.json.is_object()) fail(place.where, "an object", shown(place.json));
+  if (!place.json.is_object()) fail(place.where, "an object", describe(place.json));
   return place.json;
 }
 
@@ -268,16 +259,16 @@ int check_schema(const Place& root) {
   const std::string schema = value_at<std::string>(root["schema"]);
   const Place place = root["schema"];
   const std::string expected = "\"" + std::string(kResultsSchema) + "\"";
-  if (schema.rfind(kResultsFormat, 0) != 0) fail(place.where, expected, shown(place.json));
+  if (schema.rfind(kResultsFormat, 0) != 0) fail(place.where, expected, describe(place.json));
   int major = 0;
   const char* first = schema.data() + kResultsFormat.size();
   const char* last = schema.data() + schema.size();
   const auto [end, error] = std::from_chars(first, last, major);
   if (error != std::errc{} || (end != last && *end != '.') || major < 1) {
-    fail(place.where, expected, shown(place.json));
+    fail(place.where, expected, describe(place.json));
   }
   if (major > kResultsMajor) {
-    throw UnsupportedError(fault(place.where, expected + " or older", shown(place.json),
+    throw UnsupportedError(fault(place.where, expected + " or older", describe(place.json),
                                  "read it with a newer headgauge"));
   }
   return major;
@@ -303,7 +294,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
     results.set_coord(name, coordinate_at({values, where + ": coords: " + name}));
   }
   const Place metrics = root["metrics"];
-  if (!metrics.json.is_object()) fail(metrics.where, "an object", shown(metrics.json));
+  if (!metrics.json.is_object()) fail(metrics.where, "an object", describe(metrics.json));
   for (const auto& [name, metric] : metrics.json.items()) {
     results.metrics.emplace_back(name, metric_at({metric, metrics.where + ": " + name}, results));
   }
@@ -325,24 +316,14 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
 }
 
 Results parse_results(std::string_view text, const std::string& where) {
-  Json json;
-  try {
-    json = Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
-    // The byte of the last token read, counted from 1; at the end of the file it is one past it.
-    throw BadInputError(fault(where, "JSON",
-                              error.byte > text.size()
-                                  ? "the end of the file at byte " + std::to_string(text.size())
-                                  : "something else at byte " + std::to_string(error.byte),
-                              "the file is damaged or not a results.json: write it again"));
-  } catch (const Json::exception&) {
-    fail(where, "numbers that fit float64", "a larger one");
-  }
-  return results_from_json(json, where);
+  return results_from_json(
+      parse_json_object<Json>(text, where,
+                              "the file is damaged or not a results.json: write it again"),
+      where);
 }
 
 Results read_results(const std::string& path) {
-  return parse_results(read_text(path), path);
+  return parse_results(read_file(path, kLargestResults), path);
 }
 
 }  // namespace headgauge

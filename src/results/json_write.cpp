@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/results.hpp"
 #include "results/header.hpp"
 #include "results/json_fields.hpp"
@@ -200,10 +201,6 @@ void write_text(const Results& results, const Put& put) {
 
 }  // namespace
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 nlohmann::ordered_json attributes_to_json(const LabelledArray& metric) {
   Json json;
   json["dims"] = metric.dim_names();
@@ -245,10 +242,12 @@ std::string results_text(const Results& results) {
   return text;
 }
 
+void put_results(const Results& results, AtomicFile& file) {
+  write_text(results, [&](std::string_view piece) { file.write(piece); });
+}
+
 void write_results(const Results& results, const std::string& path) {
-  write_atomically(path, [&](AtomicFile& file) {
-    write_text(results, [&](std::string_view piece) { file.write(piece); });
-  });
+  write_atomically(path, [&](AtomicFile& file) { put_results(results, file); });
 }
 
 }  // namespace headgauge

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/diff.hpp"
 
 namespace headgauge {
@@ -23,48 +24,12 @@ constexpr const char* kLimitsAdvice = "correct the limits";
   throw BadInputError(fault(where, expected, found, kLimitsAdvice));
 }
 
-// What a value is, for a message: short, and fit for one line.
-std::string shown_limit(const Json& json) {
-  if (json.is_array()) return fmt::format("a list of {}", json.size());
-  if (json.is_object()) return "an object";
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  constexpr std::size_t kLongest = 40;
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
-}
-
-std::string shown_key(const std::string& key) {
-  return shown_limit(Json(key));
-}
-
-// A plain parse takes the last of two keys of one name; here that is a fault.
-Json parse_strictly(std::string_view text, const std::string& where) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      fail_limit(where, "each key once", shown_limit(value) + " twice");
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), watch);
-  } catch (const Json::parse_error& error) {
-    fail_limit(where, "JSON",
-               error.byte > text.size() ? fmt::format("the end of the file at byte {}", text.size())
-                                        : fmt::format("something else at byte {}", error.byte));
-  } catch (const Json::exception&) {
-    fail_limit(where, "numbers that fit float64", "a larger one");
-  }
-}
-
 void refuse_other_keys(const Json& json, const std::string& where,
                        const std::set<std::string>& known) {
   std::string list;
   for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
   for (const auto& [key, value] : json.items()) {
-    if (!known.contains(key)) fail_limit(where, "one of the keys " + list, shown_key(key));
+    if (!known.contains(key)) fail_limit(where, "one of the keys " + list, in_quotes(key));
   }
 }
 
@@ -79,23 +44,23 @@ void check_schema(const Json& root, const std::string& where) {
     const auto [stop, error] = std::from_chars(schema.data() + kFormat.size(), end, major);
     if (error != std::errc{} || stop != end) major = 0;
   }
-  if (major < 1) fail_limit(where, expected, shown_limit(*it));
+  if (major < 1) fail_limit(where, expected, describe(*it));
   if (major > kMajor) {
     throw UnsupportedError(fault(where, fmt::format("\"{}{}\" or older", kFormat, kMajor),
-                                 shown_limit(*it), "read it with a newer headgauge"));
+                                 describe(*it), "read it with a newer headgauge"));
   }
 }
 
 std::string text_at(const Json& json, const std::string& where) {
   if (!json.is_string() || json.get_ref<const std::string&>().empty()) {
-    fail_limit(where, "some text", shown_limit(json));
+    fail_limit(where, "some text", describe(json));
   }
   return json.get<std::string>();
 }
 
 double amount_at(const Json& json, const std::string& where) {
   if (!json.is_number() || !(json.get<double>() >= 0) || !std::isfinite(json.get<double>())) {
-    fail_limit(where, "a number of at least 0", shown_limit(json));
+    fail_limit(where, "a number of at least 0", describe(json));
   }
   return json.get<double>();
 }
@@ -118,7 +83,7 @@ Coordinate labels_at(const Json& json, const std::string& where) {
     } else if (item.is_string()) {
       names.push_back(item.get<std::string>());
     } else {
-      fail_limit(where, expected, shown_limit(item));
+      fail_limit(where, expected, describe(item));
     }
   }
   if (!numbers.empty() && !names.empty()) fail_limit(where, expected, "both");
@@ -127,7 +92,7 @@ Coordinate labels_at(const Json& json, const std::string& where) {
 }
 
 Limit limit_at(const Json& json, const std::string& place) {
-  if (!json.is_object()) fail_limit(place, "an object", shown_limit(json));
+  if (!json.is_object()) fail_limit(place, "an object", describe(json));
   refuse_other_keys(
       json, place,
       {"metric", "heads", "where", "max_increase", "max_decrease", "relative", "errors"});
@@ -143,9 +108,9 @@ Limit limit_at(const Json& json, const std::string& place) {
   }
   with("heads", [&](const Json& j, const std::string& w) { limit.heads = text_at(j, w); });
   with("where", [&](const Json& j, const std::string& w) {
-    if (!j.is_object()) fail_limit(w, "an object: dimension -> label", shown_limit(j));
+    if (!j.is_object()) fail_limit(w, "an object: dimension -> label", describe(j));
     for (const auto& [dim, labels] : j.items()) {
-      limit.where.emplace_back(dim, labels_at(labels, w + ": " + shown_key(dim)));
+      limit.where.emplace_back(dim, labels_at(labels, w + ": " + in_quotes(dim)));
     }
   });
   const bool up = with("max_increase", [&](const Json& j, const std::string& w) {
@@ -156,7 +121,7 @@ Limit limit_at(const Json& json, const std::string& place) {
   });
   if (!up && !down) fail_limit(place, "max_increase, max_decrease or both", "neither");
   with("relative", [&](const Json& j, const std::string& w) {
-    if (!j.is_boolean()) fail_limit(w, "true or false", shown_limit(j));
+    if (!j.is_boolean()) fail_limit(w, "true or false", describe(j));
     limit.relative = j.get<bool>();
   });
   with("errors", [&](const Json& j, const std::string& w) { limit.errors = amount_at(j, w); });
@@ -166,14 +131,13 @@ Limit limit_at(const Json& json, const std::string& place) {
 }  // namespace
 
 std::vector<Limit> parse_limits(std::string_view text, const std::string& where) {
-  const Json root = parse_strictly(text, where);
-  if (!root.is_object()) fail_limit(where, "an object", shown_limit(root));
+  const Json root = parse_json_object<Json>(text, where, kLimitsAdvice);
   check_schema(root, where);
   refuse_other_keys(root, where, {"schema", "limits"});
   const auto list = root.find("limits");
   if (list == root.end() || !list->is_array() || list->empty()) {
     fail_limit(where, "a key \"limits\" with a list of at least one",
-               list == root.end() ? "none" : shown_limit(*list));
+               list == root.end() ? "none" : describe(*list));
   }
   std::vector<Limit> limits;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -183,7 +147,7 @@ std::vector<Limit> parse_limits(std::string_view text, const std::string& where)
 }
 
 std::vector<Limit> read_limits(const std::string& path) {
-  return parse_limits(read_text(path), path);
+  return parse_limits(read_file(path), path);
 }
 
 }  // namespace headgauge

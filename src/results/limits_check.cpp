@@ -9,7 +9,6 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
 #include "results/pairs.hpp"
-#include "results/text.hpp"
 
 namespace headgauge {
 namespace {
@@ -43,7 +42,7 @@ class Checker {
   [[noreturn]] void fail(const std::string& key, const std::string& expected,
                          const std::string& found, const std::string& advice) const {
     const std::string place = key.empty() ? limit_.place : limit_.place + ": " + key;
-    throw BadInputError(fault(place, legible(expected), legible(found), legible(advice)));
+    throw BadInputError(fault(place, expected, found, advice));
   }
 
   std::string compared() const {

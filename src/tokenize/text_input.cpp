@@ -2,13 +2,16 @@
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/utf8.hpp"
+#include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
-#include "tokenize/utf8.hpp"
 
 namespace headgauge {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+constexpr std::size_t kLongestWord = 24;  // of a message
 
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -20,21 +23,12 @@ std::string hexadecimal(char byte) {
   return {'0', 'x', digits[value >> 4], digits[value & 15]};
 }
 
-// What a message can show of a word from a file: short, printable ASCII.
-std::string shown(std::string_view word) {
-  constexpr std::size_t longest = 24;
-  std::string text = "\"";
-  for (const char c : word.substr(0, longest)) {
-    text += c >= ' ' && c <= '~' ? std::string(1, c) : "\\" + hexadecimal(c).substr(1);
-  }
-  return text + (word.size() > longest ? "...\"" : "\"");
-}
-
 int parse_id(std::string_view word, const std::string& where) {
   int id = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
   if (error != std::errc() || end != word.data() + word.size() || id < 0) {
-    throw BadInputError(fault(where, "a token id (an integer from 0 to 2147483647)", shown(word),
+    throw BadInputError(fault(where, "a token id (an integer from 0 to 2147483647)",
+                              in_quotes(word, kLongestWord),
                               "separate ids by spaces or line breaks, nothing else"));
   }
   return id;
@@ -43,7 +37,7 @@ int parse_id(std::string_view word, const std::string& where) {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-  return parse_text(read_text(path), path);
+  return parse_text(read_stream(path), path);
 }
 
 std::string parse_text(std::string text, const std::string& path) {
@@ -63,7 +57,7 @@ std::string parse_text(std::string text, const std::string& path) {
 }
 
 std::vector<int> read_token_ids(const std::string& path) {
-  return parse_token_ids(read_text(path), path);
+  return parse_token_ids(read_stream(path), path);
 }
 
 std::vector<int> parse_token_ids(std::string_view text, const std::string& path) {

@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
+#include "base/utf8.hpp"
 #include "headgauge/tokenize.hpp"
 #include "tokenize/ffi.hpp"
-#include "tokenize/utf8.hpp"
 
 namespace headgauge {
 namespace {
+
+constexpr std::size_t kLongestReason = 300;
 
 const std::uint8_t* octets(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -21,13 +24,22 @@ struct FreeString {
 };
 using OwnedString = std::unique_ptr<char, FreeString>;
 
-// The library's own words, on one line.
-std::string one_line(const char* text) {
-  std::string line = text == nullptr ? "no reason given" : text;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+// The library's own words.
+std::string reason(const char* text) {
+  return in_quotes(text == nullptr ? "no reason given" : text, kLongestReason);
+}
+
+// What a tokenizer.json says of its kind.
+std::string model_type(const std::string& path) {
+  const std::string text = read_file(path, kLargestTokenizer);
+  try {
+    const auto tree = parse_json_object(text, path);
+    const nlohmann::json::json_pointer type("/model/type");
+    if (tree.contains(type) && tree[type].is_string()) return tree[type].get<std::string>();
+  } catch (const BadInputError&) {
+    // load() says what is wrong with it.
   }
-  return line;
+  return "unknown kind";
 }
 
 bool is_there(const std::filesystem::path& path) {
@@ -62,18 +74,18 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   char* error = nullptr;
   if (is_there(json)) {
     impl->path = json.string();
-    const std::string bytes = read_text(impl->path);
+    const std::string bytes = read_file(impl->path, kLargestTokenizer);
     impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
   } else if (is_there(vocabulary) && is_there(merges)) {
     impl->path = vocabulary.string();
-    const std::string entries = read_text(impl->path);
-    const std::string rules = read_text(merges.string());
+    const std::string entries = read_file(impl->path, kLargestTokenizer);
+    const std::string rules = read_file(merges.string(), kLargestTokenizer);
     impl->handle.reset(hg_tokenizer_from_bpe(octets(entries), entries.size(), octets(rules),
                                              rules.size(), &error));
   } else if (is_there(words)) {
     impl->path = words.string();
-    const std::string entries = read_text(impl->path);
-    const std::string switches = is_there(config) ? read_text(config.string()) : std::string();
+    const std::string entries = read_file(impl->path, kLargestTokenizer);
+    const std::string switches = is_there(config) ? read_file(config.string()) : std::string();
     impl->handle.reset(hg_tokenizer_from_word_piece(octets(entries), entries.size(),
                                                     octets(switches), switches.size(), &error));
   } else {
@@ -87,7 +99,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   const OwnedString owned(error);
   if (impl->handle == nullptr) {
     throw BadInputError(fault(impl->path, "a tokenizer that the tokenizers library can read",
-                              "\"" + one_line(error) + "\"",
+                              reason(error),
                               "fetch the file again, or give token ids (parse_token_ids())"));
   }
   return Tokenizer(std::move(impl));
@@ -97,10 +109,7 @@ std::string Tokenizer::kind(const std::string& folder) {
   const std::filesystem::path root(folder);
   const auto json = root / "tokenizer.json";
   if (is_there(json)) {
-    const auto tree = nlohmann::json::parse(read_text(json.string()), nullptr, false);
-    const nlohmann::json::json_pointer type("/model/type");
-    const bool named = tree.is_object() && tree.contains(type) && tree[type].is_string();
-    return (named ? tree[type].get<std::string>() : "unknown kind") + " (tokenizer.json)";
+    return model_type(json.string()) + " (tokenizer.json)";
   }
   const bool pair = is_there(root / "vocab.json") && is_there(root / "merges.txt");
   if (pair) return "BPE (vocab.json, merges.txt)";
@@ -134,7 +143,7 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
   const OwnedString owned(error);
   if (!encoded) {
     throw BadInputError(
-        fault(impl_->path, "a vocabulary that can express the text", "\"" + one_line(error) + "\"",
+        fault(impl_->path, "a vocabulary that can express the text", reason(error),
               "use a text that the model knows, or give token ids (parse_token_ids())"));
   }
   const auto release = [count](std::uint32_t* p) { hg_ids_free(p, count); };
@@ -163,7 +172,7 @@ std::string Tokenizer::piece(int id) const {
   const OwnedString owned(error);
   if (error != nullptr) {
     throw BadInputError(fault(impl_->path, "a decoder for token " + std::to_string(id),
-                              "\"" + one_line(error) + "\"", "fetch the file again"));
+                              reason(error), "fetch the file again"));
   }
   return text == nullptr ? std::string() : std::string(text.get());
 }

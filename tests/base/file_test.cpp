@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <stop_token>
+#include <thread>
 
 #include "base/mapped_file.hpp"
 #include "headgauge/base.hpp"
@@ -81,7 +84,7 @@ TEST(Reading, TooManyOpenFilesIsNoFaultOfTheFile) {
   // left.
   expect_error(ErrorKind::resource, "known", "class", [] { throw ResourceError("known: class"); });
   const NoMoreFiles none;
-  expect_error(ErrorKind::resource, path, "ulimit -n", [&] { read_text(path); });
+  expect_error(ErrorKind::resource, path, "ulimit -n", [&] { read_file(path); });
   expect_error(ErrorKind::resource, path, "ulimit -n", [&] { MappedFile file(path); });
 }
 
@@ -160,27 +163,84 @@ TEST(AtomicFile, WritesDevicesInPlace) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-TEST(ReadText, ReadsFilesAndPipes) {
+TEST(AtomicFile, APipeThatNobodyReadsIsRefusedAndNotWaitedFor) {
+  const TemporaryFolder folder("file-pipe");
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(ErrorKind::resource, pipe, "nobody reads", [&] { write_atomically(pipe, "x"); });
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_atomically(pipe, "whole");
+  char bytes[8] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 5);
+  EXPECT_EQ(std::string(bytes), "whole");
+  ::close(reader);
+}
+
+TEST(Reading, GivesTheBytesOfAFile) {
   const TemporaryFolder folder("file-read");
   const std::string large(300000, 'y');
   write_atomically(folder / "a", large);
-  EXPECT_EQ(read_text(folder / "a"), large);
+  EXPECT_EQ(read_file(folder / "a"), large);
+  EXPECT_EQ(read_stream(folder / "a"), large);
   write_atomically(folder / "empty", "");
-  EXPECT_EQ(read_text(folder / "empty"), "");
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  ASSERT_EQ(::write(ends[1], "text", 4), 4);
-  ::close(ends[1]);
-  EXPECT_EQ(read_text("/dev/fd/" + std::to_string(ends[0])), "text");
-  ::close(ends[0]);
+  EXPECT_EQ(read_file(folder / "empty"), "");
+  EXPECT_EQ(read_stream(folder / "empty"), "");
 }
 
-TEST(ReadText, SaysWhyItCannotBeRead) {
+TEST(Reading, AnswersForWhatIsNoFileAtOnce) {
   const TemporaryFolder folder("file-unread");
-  expect_error(ErrorKind::bad_input, folder / "none", "No such file or directory",
-               [&] { read_text(folder / "none"); });
-  expect_error(ErrorKind::bad_input, folder.path(), "Is a directory",
-               [&] { read_text(folder.path()); });
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = [](const std::string& path, const std::string& part) {
+    SCOPED_TRACE(path);
+    expect_error(ErrorKind::bad_input, path, part, [&] { read_file(path); });
+  };
+  refused(folder / "none", "No such file or directory");
+  refused(folder.path(), "a folder");
+  refused("/dev/zero", "a device");
+  refused(pipe, "a pipe");
+  for (const char* device : {"/dev/zero", "/dev/null"}) {
+    expect_error(ErrorKind::bad_input, device, "a device", [&] { read_stream(device); });
+  }
+}
+
+TEST(Reading, RefusesWhatIsTooLargeBeforeItIsRead) {
+  const TemporaryFolder folder("file-large");
+  const std::string path = folder / "sparse";
+  write_atomically(path, "");
+  fs::resize_file(path, kLargestConfig + 1);
+  expect_error(ErrorKind::bad_input, path, "at most 67 MB", [&] { read_file(path); });
+  fs::resize_file(path, kLargestText + 1);
+  expect_error(ErrorKind::bad_input, path, "at most 1.1 GB", [&] { read_stream(path); });
+}
+
+TEST(Reading, WaitsForAllThatAPipeGives) {
+  const TemporaryFolder folder("file-stream");
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string large(300000, 'z');  // more than a pipe holds
+  std::thread writer([&] {
+    const int end = ::open(pipe.c_str(), O_WRONLY);
+    for (std::size_t at = 0; at < large.size();) {
+      at += static_cast<std::size_t>(::write(end, large.data() + at, large.size() - at));
+    }
+    ::close(end);
+  });
+  EXPECT_EQ(read_stream(pipe), large);
+  writer.join();
+}
+
+TEST(Reading, StopsToWaitForAPipeWhenItIsAskedTo) {
+  const TemporaryFolder folder("file-stop");
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(read_stream(pipe, stop.get_token()), InterruptedError) << "nobody writes";
+  const int both = ::open(pipe.c_str(), O_RDWR);
+  ASSERT_EQ(::write(both, "some", 4), 4);
+  EXPECT_THROW(read_stream(pipe, stop.get_token()), InterruptedError) << "it has not ended";
+  ::close(both);
 }
 
 TEST(MappedFile, HoldsTheBytes) {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "made_file.hpp"

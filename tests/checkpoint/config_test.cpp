@@ -62,7 +62,7 @@ TEST(ConfigReader, SaysFieldExpectedFoundAndFile) {
   };
   refused(int{}, "absent", {"an integer", "no such field"});
   refused(int{}, "n_inner", {"an integer", "null"});
-  refused(int{}, "name", {"an integer", "the text \"gpt2\""});
+  refused(int{}, "name", {"an integer", "found \"gpt2\""});
   refused(int{}, "fraction", {"an integer", "12.5"});
   refused(int{}, "whole", {"an integer", "12.0"});
   refused(int{}, "tied", {"an integer", "true"});
@@ -123,7 +123,7 @@ TEST(ConfigReader, OpensFiles) {
   const testing::TemporaryFolder folder("config");
   expect_error(ErrorKind::bad_input, {folder / "config.json", "No such file"},
                [&] { ConfigReader::open(folder / "config.json"); });
-  expect_error(ErrorKind::bad_input, {folder.path(), "Is a directory"},
+  expect_error(ErrorKind::bad_input, {folder.path(), "a folder"},
                [&] { ConfigReader::open(folder.path()); });
   testing::write_bytes(folder / "config.json", "{\"n\": 3}\n");
   EXPECT_EQ(ConfigReader::open(folder / "config.json").get<int>("n"), 3);

@@ -118,7 +118,7 @@ std::vector<Malformed> malformed_files() {
        {w, "shape", "1.0"}},
       {"ShapeText",
        with(entry(R"("dtype":"U8","shape":["1"],"data_offsets":[0,1])"), 1),
-       {w, "shape", "the text \"1\""}},
+       {w, "shape", "found \"1\""}},
       {"ShapeBeyond63Bits",
        with(entry(R"("dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,1])"), 1),
        {w, "9223372036854775808"}},

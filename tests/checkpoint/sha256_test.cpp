@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "made_file.hpp"
 

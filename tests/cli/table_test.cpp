@@ -292,7 +292,7 @@ TEST(Table, NamesCannotMoveTheCursor) {
   r.model["name"] = "evil\x1b[2Jname";
   const std::string table = render_table(r, {});
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
-  EXPECT_NE(table.find("evil?[2Jname"), std::string::npos);
+  EXPECT_NE(table.find("evil\\x1b[2Jname"), std::string::npos);
 }
 
 TEST(TableStyle, WidthCountsCharactersNotBytes) {

@@ -79,14 +79,19 @@ TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
     known.save();
   }
   const Evaluations again(path, identity);
-  ASSERT_NE(again.find("search 1"), nullptr);
-  EXPECT_EQ(*again.find("search 1"), losses);
-  EXPECT_EQ(again.find("search 2"), nullptr);
+  ASSERT_NE(again.find("search 1", 2), nullptr);
+  EXPECT_EQ(*again.find("search 1", 2), losses);
+  EXPECT_EQ(again.find("search 2", 2), nullptr);
+  EXPECT_EQ(again.find("search 1", 3), nullptr) << "of fewer documents";
   try {
     Evaluations(path, {{"weights_sha256", "b"}, {"search", {1, 2}}});
     FAIL();
   } catch (const BadInputError& error) {
     EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
+  }
+  for (const double wrong : {-1.0, 1e999}) {
+    SavedState(path, "headgauge.plan-state/2", "", "", identity).save({{"search 1", {0.5, wrong}}});
+    EXPECT_THROW(Evaluations(path, identity), BadInputError) << wrong;
   }
   std::ofstream(path) << "{\"schema\": \"headgauge.plan-state/1\"}";
   EXPECT_THROW(Evaluations(path, identity), BadInputError);

@@ -24,7 +24,7 @@ std::string run(const std::string& draw, const std::string& data = "{}") {
 std::string failure(const std::string& draw) {
   try {
     return "returned " + run(draw);
-  } catch (const std::runtime_error& error) {
+  } catch (const BadInputError& error) {
     return error.what();
   }
 }
@@ -38,10 +38,17 @@ TEST(Engine, PassesTextsBothWays) {
 TEST(Engine, ReportsWhatTheScriptThrows) {
   EXPECT_NE(failure("() => { throw new Error('no such thing'); }").find("no such thing"),
             std::string::npos);
-  EXPECT_NE(failure("() => 3").find("could not be drawn"), std::string::npos);
-  EXPECT_NE(failure("() => 'x'.repeat(1 << 29).repeat(64)").find("could not be drawn"),
+  EXPECT_NE(failure("() => 3").find("results that can be drawn"), std::string::npos);
+  EXPECT_NE(failure("() => 'x'.repeat(1 << 29).repeat(64)").find("results that can be drawn"),
             std::string::npos);
-  EXPECT_NE(failure("syntax error").find("could not be drawn"), std::string::npos);
+  EXPECT_NE(failure("syntax error").find("results that can be drawn"), std::string::npos);
+}
+
+TEST(Engine, ReportsInOneLineAndNotTheStack) {
+  EXPECT_EQ(failure("() => { const deep = (n) => { if (n === 0) throw new Error('a\\nb');"
+                    " deep(n - 1); }; deep(9); }"),
+            "figures: expected results that can be drawn, found \"Error: a\"; measure again with "
+            "this headgauge, or leave the figures out");
 }
 
 TEST(Engine, LetsErrorsOfTheLoaderThrough) {

@@ -88,7 +88,7 @@ std::string gunzip(const std::string& packed) {
 std::string page_of(const Results& results) {
   const testing::TemporaryFolder folder("report-page");
   write_report(results, folder / "report.html");
-  return read_text(folder / "report.html");
+  return read_file(folder / "report.html");
 }
 
 // {"values": [...], ...} of packed numbers.

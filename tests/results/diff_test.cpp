@@ -327,7 +327,7 @@ TEST(Diff, NothingInCommonIsAnErrorThatSaysWhatEachHolds) {
   expect_part(fault_of(named, named), "coords: layer: expected numbers");
   // Names from files stay on one line.
   other.metrics.front().first = "two\nlines";
-  expect_part(fault_of(run_of({0}, {0}, {32}), other), "two?lines");
+  expect_part(fault_of(run_of({0}, {0}, {32}), other), "two\\x0alines");
 }
 
 TEST(Diff, FlagsGainedAndLost) {

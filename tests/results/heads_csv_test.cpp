@@ -36,6 +36,31 @@ TEST(HeadsCsv, WhatAHeadHasOnceStandsAtTheLongestLength) {
             "0,1,64,2.5\n");
 }
 
+// A label is data in a spreadsheet, never a formula.
+TEST(HeadsCsv, LabelsThatBeginAFormulaAreDefused) {
+  Results results;
+  results.set_coord("layer", std::vector<double>{0});
+  results.set_coord("head", std::vector<double>{0});
+  results.set_coord("length", std::vector<double>{32});
+  const std::vector<std::string> labels = {
+      "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1,2)", "\tx", "-1.5e3", "+7", "a=b", "\rx\"y",
+      "-"};
+  results.set_coord("normalizer", labels);
+  results.add_metric("=m", {"layer", "head", "normalizer", "length"}, "1").values.assign(10, 1);
+  EXPECT_EQ(heads_csv_text(results),
+            "layer,head,normalizer,length,'=m\n"
+            "0,0,'=1+1,32,1\n"
+            "0,0,'+cmd|' /C calc'!A0,32,1\n"
+            "0,0,'-2+3,32,1\n"
+            "0,0,\"'@SUM(1,2)\",32,1\n"
+            "0,0,'\tx,32,1\n"
+            "0,0,-1.5e3,32,1\n"
+            "0,0,+7,32,1\n"
+            "0,0,a=b,32,1\n"
+            "0,0,\"'\rx\"\"y\",32,1\n"
+            "0,0,'-,32,1\n");
+}
+
 TEST(HeadsCsv, ChangesBetweenRunsStandWithTheNewOne) {
   Results results;
   results.set_coord("layer", std::vector<double>{0});

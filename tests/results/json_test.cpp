@@ -273,13 +273,14 @@ TEST(ResultsJson, EveryTruncationIsBadInput) {
   for (std::size_t size = 0; size < end; ++size) {
     const std::string got =
         any_fault([&] { parse_results(std::string_view(text).substr(0, size), "r"); });
-    ASSERT_EQ(got.rfind("bad input: r: expected JSON, found ", 0), 0u) << size << ": " << got;
+    ASSERT_EQ(got.rfind("bad input: r: expected a JSON object, found ", 0), 0u)
+        << size << ": " << got;
     ASSERT_NE(got.find(" byte "), std::string::npos) << got;
   }
 }
 
 TEST(ResultsJson, SaysTheByteOfAFault) {
-  expect_thrown(any_fault([] { parse_results("{\"schema\": ?}", "r"); }), "byte 12");
+  expect_thrown(any_fault([] { parse_results("{\"schema\": ?}", "r"); }), "byte 11");
   expect_thrown(any_fault([] { parse_results("{\"schema\": \"a\"", "r"); }),
                 "end of the file at byte 14");
   expect_thrown(any_fault([] { parse_results("{\"a\": 1e999}", "r"); }), "float64");
@@ -289,7 +290,17 @@ TEST(ResultsJson, SaysTheByteOfAFault) {
                       "ELF",
                       "r");
                 }),
-                "byte 1");
+                "byte 0");
+}
+
+// What is deep would end the program where it is taken apart, wherever it stands.
+TEST(ResultsJson, DepthHasALimitInEveryPart) {
+  const std::string deep = std::string(80000, '[') + std::string(80000, ']');
+  for (const char* part : {"settings", "tool", "model", "text", "timings", "coords", "new"}) {
+    const std::string text =
+        fmt::format(R"({{"schema": "headgauge.results/2", "{}": {{"a": {}}}}})", part, deep);
+    expect_thrown(any_fault([&] { parse_results(text, "r"); }), "nested deeper than 64");
+  }
 }
 
 TEST(ResultsJson, ChangedBytesNeverCrash) {

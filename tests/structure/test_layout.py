@@ -35,7 +35,7 @@ HEADERS = {"array": "results", "attention_plan": "heads", "catalogue": "results"
            "compare": "scan", "converge": "scan", "diff": "results", "files": "base",
            "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
-           "synthetic": "convergence", "validate": "scan"}
+           "results_folder": "results", "synthetic": "convergence", "text": "base", "validate": "scan"}
 
 LONGEST = 600  # lines; 400 is what to aim for
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc"}
@@ -112,6 +112,37 @@ class Includes(unittest.TestCase):
         for path in (ROOT / "include/headgauge").glob("*.hpp"):
             for include in INCLUDE.findall(path.read_text()):
                 self.assertTrue(include.startswith("headgauge/"), f"{path.name}: {include}")
+
+
+class OneWay(unittest.TestCase):
+    """What comes from outside goes through one door each, which has the limits and the locks."""
+
+    DOORS = {
+        r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
+        r"::open\(|\bfopen\(|\b[io]?fstream\b": {"file", "atomic_file", "temporary", "mapped_file",
+                                                   "memory"},
+        r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {"atomic_file", "temporary"},
+        r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
+    }
+    # headgauge's own functions of such names.
+    OWN = re.compile(r"(?:ConfigReader|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
+
+    def test_json_is_read_and_files_are_opened_in_one_place(self) -> None:
+        for path in sources():
+            text = self.OWN.sub("", path.read_text())
+            for door, at in self.DOORS.items():
+                if path.stem not in at:
+                    self.assertIsNone(re.search(door, text), f"{path.relative_to(ROOT)}: {door}")
+
+    def test_the_rule_itself(self) -> None:
+        json, opened, renamed, control = self.DOORS
+        for text in ("nlohmann::json::parse(x)", "Json::parse(x)", "nlohmann::ordered_json::parse(x)"):
+            self.assertRegex(text, json)
+        self.assertRegex("std::ifstream file(path);", opened)
+        self.assertRegex("::open(path, O_RDONLY)", opened)
+        self.assertNotRegex(self.OWN.sub("", "Safetensors::open(path)"), opened)
+        self.assertRegex("std::filesystem::rename(a, b)", renamed)
+        self.assertRegex("if (c < 0x20)", control)
 
 
 class Kernels(unittest.TestCase):

@@ -63,7 +63,7 @@ TEST_F(TextInput, NamesLineAndColumnOfWhatIsNoTokenId) {
       {"1.5", " line 1 column 1: ", "\"1.5\""},
       {"2147483648", " line 1 column 1: ", "\"2147483648\""},
       {"5 99999999999999999999999999", " line 1 column 3: ", "\"999999999999999999999999...\""},
-      {"1 \xC2\xA0", " line 1 column 3: ", "\"\\xc2\\xa0\""},
+      {"1 \xC2\xA0", " line 1 column 3: ", "\"\\xa0\""},
       {"1\0002"s, " line 1 column 1: ", "\"1\\x002\""},
   };
   for (const auto& c : cases) {

@@ -11,8 +11,14 @@ export function csvText(
 
 function csvField(value: CellValue): string {
   if (value === null || (typeof value === "number" && !Number.isFinite(value))) return "";
-  const text = String(value);
+  const text = typeof value === "string" ? defused(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// As in heads.csv: with an apostrophe before what a spreadsheet would take for a formula and run.
+function defused(text: string): string {
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text);
+  return /^[=+\-@\t\r]/.test(text) && !number ? `'${text}` : text;
 }
 
 // "critical-n" and "org/model name" give "critical-n-org-model-name.svg".

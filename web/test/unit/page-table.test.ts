@@ -57,6 +57,11 @@ test("CSV: quotes, commas and line ends inside a field, and what is undefined", 
   ).toBe('a,"say ""b"""\r\n"x,y",1.5\r\n"line\nend",\r\n,-0.25\r\n');
 });
 
+test("CSV: what a spreadsheet would run is defused, numbers are not", () => {
+  const fields = ["=1+1", "+cmd", "-2+3", "@SUM(1)", "\tx", "-1.5e3", "+7", "a=b"];
+  expect(csvText(fields, [[-1]])).toBe("'=1+1,'+cmd,'-2+3,'@SUM(1),'\tx,-1.5e3,+7,a=b\r\n-1\r\n");
+});
+
 test("names of files have no characters that any system refuses", () => {
   expect(fileName("critical-n", "org/model name", "svg")).toBe("critical-n-org-model-name.svg");
   expect(fileName("map", "../<b>ä</b>", "csv")).toBe("map-b-a-b.csv");

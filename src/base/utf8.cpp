@@ -1,10 +1,8 @@
-#include "tokenize/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace headgauge {
-namespace {
 
-// The length of the well-formed sequence that `text` begins with; 0 if there is none.
-std::size_t sequence_length(std::string_view text) {
+std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
@@ -30,11 +28,9 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
 std::size_t find_invalid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence_length(text.substr(at));
+    const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) return at;
     at += length;
   }

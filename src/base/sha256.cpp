@@ -1,6 +1,6 @@
 // SHA-256 as in FIPS 180-4, sections 4.1.2, 5 and 6.2. Small enough not to ask for a library of
 // cryptography: it only distinguishes files.
-#include "checkpoint/sha256.hpp"
+#include "base/sha256.hpp"
 
 #include <array>
 #include <bit>

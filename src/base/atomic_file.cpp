@@ -1,0 +1,171 @@
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "base/temporary.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/files.hpp"
+
+namespace headgauge {
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  struct stat status {};
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    open_in_place(S_ISFIFO(status.st_mode));
+    return;
+  }
+  remove_strays(path_);
+  std::string name;
+  descriptor_ = open_temporary(path_, name);
+  if (descriptor_ < 0) fail(errno);
+  temporary_ = std::move(name);
+}
+
+void AtomicFile::open_in_place(bool pipe) {
+  // Opening a pipe waits for its reader, who may never come.
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor_ < 0 && pipe && errno == ENXIO) {
+    refuse("a pipe that nobody reads", "remove it or write elsewhere");
+  }
+  if (descriptor_ < 0) fail(errno);
+  ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
+}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// Without fsync a crash soon after the rename may leave the new name with no bytes in it. Special
+// files (a terminal, a pipe) cannot be synced and say EINVAL.
+void AtomicFile::finish() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+}
+
+void AtomicFile::commit() {
+  finish();
+  if (temporary_.empty()) return close();
+  rename(false);
+  sync_folder(parent_folder(path_));
+}
+
+// The temporary stays locked until it has its name: nobody takes it for a stray.
+void AtomicFile::rename(bool keep_old) {
+  struct stat status {};
+  if (::lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) fail(EISDIR);
+  if (keep_old &&
+      ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
+    undo_ = Undo::exchange;
+    return;
+  }
+  if (keep_old && errno == ENOENT) undo_ = Undo::remove;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  close();
+}
+
+void AtomicFile::rename_back() noexcept {
+  if (undo_ == Undo::exchange) {
+    static_cast<void>(
+        ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE));
+  } else if (undo_ == Undo::remove) {
+    ::unlink(path_.c_str());
+  }
+  undo_ = Undo::none;
+}
+
+void AtomicFile::close() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+void AtomicFile::fail(int error) {
+  const char* advice = error == ENOSPC || error == EDQUOT || error == EFBIG
+                           ? "free some space or write elsewhere"
+                           : "write elsewhere or change its permissions";
+  refuse(std::generic_category().message(error), advice);
+}
+
+void AtomicFile::refuse(const std::string& found, const char* advice) {
+  undo_ = Undo::none;
+  discard();
+  throw ResourceError(fault(path_, "a place that can be written", found, advice));
+}
+
+void AtomicFile::discard() noexcept {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  close();
+}
+
+AtomicFiles::AtomicFiles(std::string folder) : folder_(std::move(folder)) {}
+
+std::string AtomicFiles::path(const std::string& name) const {
+  return (std::filesystem::path(folder_) / name).string();
+}
+
+AtomicFile& AtomicFiles::add(const std::string& name) {
+  AtomicFile& file = files_.emplace_back(path(name));
+  if (file.temporary_.empty()) {
+    file.refuse("a pipe or a device", "remove it or write elsewhere");
+  }
+  return file;
+}
+
+void AtomicFiles::remove(const std::string& name) {
+  removed_.push_back(path(name));
+}
+
+void AtomicFiles::commit() {
+  for (AtomicFile& file : files_) file.finish();
+  const FolderLock lock(folder_);
+  try {
+    for (AtomicFile& file : files_) file.rename(true);
+  } catch (...) {
+    for (AtomicFile& file : files_) file.rename_back();
+    throw;
+  }
+  for (const std::string& path : removed_) ::unlink(path.c_str());
+  files_.clear();  // and with them the old files, which have the temporary names now
+  sync_folder(folder_);
+}
+
+MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+    made_.push_back(at);
+  }
+  for (const fs::path& folder : made_) {
+    if (!fs::is_symlink(fs::symlink_status(folder, error))) continue;
+    throw ResourceError(fault(path, "a folder that can be written",
+                              "a link to what is not there (" + folder.string() + ")", advice));
+  }
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) {
+    throw ResourceError(fault(path, "a folder that can be written", error.message(), advice));
+  }
+}
+
+MadeFolder::~MadeFolder() {
+  std::error_code kept;  // for there is something in it
+  for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, kept);
+}
+
+}  // namespace headgauge

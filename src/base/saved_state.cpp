@@ -1,0 +1,82 @@
+#include "base/saved_state.hpp"
+
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "base/file.hpp"
+#include "base/sha256.hpp"
+#include "base/strict_json.hpp"
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr const char* kSum = "sha256";
+
+// Of the text without the checksum. Numbers are written with as many digits as they need, so what
+// was read gives the text again that it was read from.
+std::string sum_of(const SavedState::Json& document) {
+  const std::string text = json_text(document);
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+std::string advice_for(const std::string& path, const std::string& option) {
+  return "delete " + path + " to start again, or choose another " + option;
+}
+
+}  // namespace
+
+SavedState::SavedState(std::string path, std::string schema, std::string what, std::string option,
+                       Json identity)
+    : path_(std::move(path)),
+      schema_(std::move(schema)),
+      what_(std::move(what)),
+      option_(std::move(option)),
+      identity_(std::move(identity)) {}
+
+void SavedState::refuse(const std::string& expected, const std::string& found) const {
+  throw BadInputError(fault(path_, expected, found, advice_for(path_, option_)));
+}
+
+bool SavedState::load(const std::function<void(const Json&)>& take) const {
+  std::error_code none;  // what cannot be looked at is said when it is opened
+  if (path_.empty() || !std::filesystem::exists(path_, none)) return false;
+  auto json =
+      parse_json_object<Json>(read_file(path_, kLargestResults), path_, advice_for(path_, option_));
+  try {
+    if (json.at("schema") != schema_) {
+      refuse(what_ + ", " + schema_, describe(json.at("schema")));
+    }
+    const std::string sum = json.at(kSum);
+    json.erase(kSum);
+    if (sum != sum_of(json)) refuse(what_ + " as it was saved", "one that was changed or damaged");
+    const Json& found = json.at("identity");
+    for (const auto& [key, value] : identity_.items()) {
+      if (found.contains(key) && found.at(key) == value) continue;
+      refuse("an unfinished run of the same settings", "one with another value of " + key);
+    }
+    if (found.size() != identity_.size()) {
+      refuse("an unfinished run of the same settings", "one with more of them");
+    }
+    take(json.at("finished"));
+  } catch (const nlohmann::json::exception&) {
+    refuse(what_, "something else");
+  } catch (const std::out_of_range&) {
+    refuse(what_, "something else");
+  }
+  return true;
+}
+
+std::string SavedState::text(const Json& finished) const {
+  Json json = {{"schema", schema_}, {"identity", identity_}, {"finished", finished}};
+  json[kSum] = sum_of(json);
+  return json_text(json) + "\n";
+}
+
+void SavedState::save(const Json& finished) const {
+  if (kept()) write_atomically(path_, text(finished));
+}
+
+}  // namespace headgauge

@@ -1,0 +1,157 @@
+#include "base/strict_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::size_t kMaxDepth = 64;
+constexpr int kOutOfRange = 406;  // nlohmann's number of a number beyond float64
+
+// Builds the document event by event, so that what a plain parse hides (a key that comes twice)
+// or survives badly (deep nesting) is seen. The first fault stops the parse.
+template <class Json>
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  using typename nlohmann::json_sax<Json>::number_integer_t;
+  using typename nlohmann::json_sax<Json>::number_unsigned_t;
+  using typename nlohmann::json_sax<Json>::number_float_t;
+  using typename nlohmann::json_sax<Json>::string_t;
+  using typename nlohmann::json_sax<Json>::binary_t;
+
+  explicit Builder(std::size_t size) : size_(size) {}
+
+  Json root;
+  std::string found;  // the fault, empty while there is none
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (!open_.back().names.insert(name).second) {
+      found = "the name " + in_quotes(name) + " twice";
+      return false;
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    if (position > size_) {
+      found = fmt::format("the end of the file at byte {}", size_);
+      return false;
+    }
+    const bool encoding = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
+    const char* const what = encoding                  ? "text that is not UTF-8"
+                             : error.id == kOutOfRange ? "a number beyond float64"
+                                                       : "a syntax error";
+    // The parser counts the byte it stumbled over, so its offset is one less.
+    found = fmt::format("{} at byte {}", what, position == 0 ? 0 : position - 1);
+    return false;
+  }
+
+ private:
+  // An object or list that has not ended, and the names in it.
+  struct Open {
+    Json* value;
+    std::unordered_set<std::string> names;
+  };
+
+  Json* place(Json value) {
+    if (open_.empty()) {
+      root = std::move(value);
+      return &root;
+    }
+    Json& parent = *open_.back().value;
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    return &insert(parent.template get_ref<typename Json::object_t&>(), std::move(value));
+  }
+  Json& insert(nlohmann::json::object_t& object, Json value) {
+    return object.emplace(std::move(key_), std::move(value)).first->second;
+  }
+  // Not by [], which looks through all keys.
+  Json& insert(nlohmann::ordered_json::object_t& object, Json value) {
+    object.emplace_back(std::move(key_), std::move(value));
+    return object.back().second;
+  }
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() == kMaxDepth) {
+      found = fmt::format("values nested deeper than {}", kMaxDepth);
+      return false;
+    }
+    open_.push_back({place(std::move(value)), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::size_t size_;        // of the text
+  std::vector<Open> open_;  // outermost first
+  std::string key_;
+};
+
+template <class Json>
+Json parse(std::string_view text, const std::string& where, std::string_view expected,
+           std::string_view advice) {
+  Builder<Json> builder(text.size());
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
+  throw BadInputError(fault(where, expected, builder.found, advice));
+}
+
+}  // namespace
+
+template <class Json>
+Json parse_json(std::string_view text, const std::string& where, std::string_view advice) {
+  return parse<Json>(text, where, "JSON", advice);
+}
+
+template <class Json>
+Json parse_json_object(std::string_view text, const std::string& where, std::string_view advice) {
+  constexpr std::string_view kExpected = "a JSON object";
+  Json json = parse<Json>(text, where, kExpected, advice);
+  if (json.is_object()) return json;
+  throw BadInputError(fault(where, kExpected, describe(json), advice));
+}
+
+template nlohmann::json parse_json(std::string_view, const std::string&, std::string_view);
+template nlohmann::json parse_json_object(std::string_view, const std::string&, std::string_view);
+template nlohmann::ordered_json parse_json(std::string_view, const std::string&, std::string_view);
+template nlohmann::ordered_json parse_json_object(std::string_view, const std::string&,
+                                                  std::string_view);
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  using Json = nlohmann::ordered_json;
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // Outside of strings JSON is ASCII: whatever acts, stands in a string.
+  const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0 && c < 0x7F; });
+  if (plain || legible(text) == text) return text;
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace headgauge

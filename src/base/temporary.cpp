@@ -1,0 +1,142 @@
+#include "base/temporary.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string_view>
+#include <thread>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr std::string_view kDigits = "abcdefghijklmnopqrstuvwxyz234567";
+constexpr std::size_t kDrawn = 12;  // digits of 5 bits
+constexpr std::string_view kEnding = ".tmp";
+constexpr std::size_t kLongestStem = 200;  // bytes of a name, which may have 255
+constexpr int kTrials = 100;
+constexpr std::time_t kDay = 24 * 60 * 60;
+constexpr auto kPatience = std::chrono::seconds(30);  // for two renames of another process
+
+// Of linux/magic.h and the kernel: NFS, SMB (three), FUSE (sshfs), 9P, Ceph, AFS, Lustre, OCFS2,
+// GFS2.
+constexpr std::array<std::uint32_t, 11> kNetwork = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
+                                                    0x65735546, 0x01021997, 0x00C36400, 0x5346414F,
+                                                    0x0BD00BD0, 0x7461636F, 0x01161970};
+
+std::string drawn_digits() {
+  std::uint64_t word = 0;
+  if (::getrandom(&word, sizeof word, 0) != static_cast<ssize_t>(sizeof word)) {
+    word = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  std::string digits;
+  for (std::size_t i = 0; i < kDrawn; ++i) digits += kDigits[(word >> (5 * i)) & 31];
+  return digits;
+}
+
+// "FOLDER/NAME." of the temporaries for FOLDER/NAME.
+std::string stem_of(const std::string& path) {
+  const auto name = path.rfind('/') + 1;  // 0 where there is no slash
+  return path.substr(0, name) + path.substr(name, kLongestStem) + ".";
+}
+
+bool is_temporary(std::string_view name, std::string_view stem) {
+  if (name.size() != stem.size() + kDrawn + kEnding.size()) return false;
+  return name.starts_with(stem) && name.ends_with(kEnding) &&
+         name.substr(stem.size(), kDrawn).find_first_not_of(kDigits) == name.npos;
+}
+
+bool on_network(int descriptor) {
+  struct statfs status {};
+  if (::fstatfs(descriptor, &status) != 0) return true;
+  return std::ranges::count(kNetwork, static_cast<std::uint32_t>(status.f_type)) > 0;
+}
+
+void remove_if_stray(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return;
+  struct stat status {};
+  const bool file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const bool fresh = on_network(descriptor) && status.st_mtime + kDay > std::time(nullptr);
+  // A writer that made it just now and has no lock yet sees that it cannot lock, and takes another.
+  if (file && !fresh && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+  ::close(descriptor);
+}
+
+// Whether the file is this process's own: locked, or on a file system without locks, and still
+// there.
+bool take(int descriptor) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+}  // namespace
+
+std::string parent_folder(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+int open_temporary(const std::string& path, std::string& name) {
+  for (int trial = 0; trial < kTrials; ++trial) {
+    name = stem_of(path).append(drawn_digits()).append(kEnding);
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0 || take(descriptor)) return descriptor;
+    ::close(descriptor);
+  }
+  errno = EEXIST;
+  return -1;
+}
+
+void remove_strays(const std::string& path) {
+  const std::string folder = parent_folder(path);
+  const std::string whole = stem_of(path);
+  const std::string_view stem = std::string_view(whole).substr(whole.rfind('/') + 1);
+  DIR* const entries = ::opendir(folder.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = ::readdir(entries)) {
+    if (is_temporary(entry->d_name, stem)) remove_if_stray(folder + "/" + entry->d_name);
+  }
+  ::closedir(entries);
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+FolderLock::FolderLock(const std::string& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() > end) {
+      ::close(descriptor_);
+      throw ResourceError(fault(folder, "a folder that no other process has locked",
+                                "one that is locked", "end the other process or write elsewhere"));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace headgauge

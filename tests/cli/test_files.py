@@ -1,0 +1,244 @@
+"""What may stand where a file is read or written, and what is left when a run ends before its time."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from tests.cli.checkpoints import copy_golden
+from tests.cli.command import BAD_INPUT, INTERRUPTED, RESOURCE, USAGE, CommandTest, environment, run
+from tests.places import BINARY, ROOT
+
+STRAYS = ("results.json.abcdefghijkl.tmp", "heads.csv.abcdefghijkl.tmp")
+MADE = ROOT / "tests/results/data/made.json"
+PAGE = 4096
+
+
+class FilesTest(CommandTest):
+    def setUp(self) -> None:
+        super().setUp()
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.scan = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights")
+        self.out = self.folder / "out"
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.out))
+
+    def start(self, *arguments) -> subprocess.Popen:
+        return subprocess.Popen(
+            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def pipe(self, name: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        return path
+
+
+class Temporaries(FilesTest):
+    def test_what_a_killed_run_left_goes(self) -> None:
+        for name in STRAYS:
+            self.write(f"out/{name}", "half")
+        self.succeed(*self.scan, "--out", "out")
+        self.assertEqual(self.names(), ["heads.csv", "results.json"])
+
+    def test_what_a_living_run_writes_stays(self) -> None:
+        with self.write(f"out/{STRAYS[0]}", "half").open("r+") as writer:
+            fcntl.flock(writer, fcntl.LOCK_EX)
+            self.succeed(*self.scan, "--out", "out")
+        self.assertEqual(self.names(), ["heads.csv", "results.json", STRAYS[0]])
+
+    def test_the_same_process_id_again_is_in_nobodys_way(self) -> None:
+        """In a container every run has the same, as here: 1."""
+        for number in range(4):
+            for name in ("results.json", "heads.csv"):
+                self.write(f"out/{name}.1-{number}.tmp", "half")
+        unshare = shutil.which("unshare")
+        if unshare is None:
+            self.skipTest("no unshare")
+        done = subprocess.run(
+            [unshare, "--pid", "--fork", "--kill-child", str(BINARY), *self.scan, "--out", "out"],
+            cwd=self.folder, env=environment(), capture_output=True, text=True, timeout=60)
+        if "unshare" in done.stderr:
+            self.skipTest(f"no process ids of one's own here: {done.stderr.strip()}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("results.json", self.names())
+
+
+class Pairs(FilesTest):
+    def lengths(self) -> tuple[set[int], set[int]]:
+        results = json.loads((self.out / "results.json").read_text())
+        with (self.out / "heads.csv").open(newline="") as table:
+            return set(results["coords"]["length"]), {int(row["length"]) for row in csv.DictReader(table)}
+
+    def test_two_runs_into_one_folder_leave_the_files_of_one(self) -> None:
+        for _ in range(6):
+            runs = [self.start(*self.scan, "--lengths", length, "--out", "out") for length in (32, 48)]
+            for process in runs:
+                _, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, err)
+            of_json, of_table = self.lengths()
+            self.assertEqual(of_json, of_table)
+            self.assertEqual(self.names(), ["heads.csv", "results.json"])
+
+    def test_a_disk_that_is_full_after_the_first_file_leaves_the_old_pair(self) -> None:
+        unshare = shutil.which("unshare")
+        if unshare is None:
+            self.skipTest("no unshare")
+        scan = (*self.scan, "--lengths", ",".join(map(str, range(4, 64, 2))))
+        self.succeed(*scan, "--out", "out")
+
+        def pages(name: str) -> int:
+            return -(-(self.out / name).stat().st_size // PAGE)
+
+        # Room for the old pair, the new results.json and no new heads.csv.
+        self.assertGreater(pages("heads.csv"), 1)
+        size = PAGE * (2 * pages("results.json") + pages("heads.csv") + 1)
+        script = (
+            f"mount -t tmpfs -o size={size} none disk || exit 77; cp out/* disk; "
+            f"'{BINARY}' {' '.join(scan)} --out disk; code=$?; "
+            "ls -A disk; cmp disk/results.json out/results.json && cmp disk/heads.csv out/heads.csv "
+            "|| exit 78; exit $code"
+        )
+        (self.folder / "disk").mkdir()
+        done = subprocess.run([unshare, "--mount", "sh", "-c", script], cwd=self.folder,
+                              env=environment(), capture_output=True, text=True, timeout=60)
+        if done.returncode in (1, 77):
+            self.skipTest(f"no mount here: {done.stderr.strip()}")
+        self.assertEqual(done.returncode, RESOURCE, done.stderr)
+        self.assertRegex(done.stderr, r"^headgauge: disk/heads.csv: .*No space left .*\n$")
+        self.assertEqual(done.stdout.split(), ["heads.csv", "results.json"])
+
+    def test_a_table_of_other_results_goes_with_them(self) -> None:
+        self.succeed(*self.scan, "--out", "out")
+        self.succeed("converge", "--synthetic", "gaussian", "--dimension", 3, "--grid", "20,30",
+                     "--replicates", 3, "--out", "out")
+        self.assertEqual(self.names(), ["results.json"])
+
+    def test_a_pipe_in_the_place_of_a_file_is_refused_before_the_work(self) -> None:
+        for name in ("results.json", "heads.csv"):
+            pipe = self.pipe(f"out/{name}")
+            self.refuse(RESOURCE, "scan", "nowhere", *self.scan[2:], "--out", "out",
+                        says=(f"out/{name}", "a pipe"))
+            pipe.unlink()
+        self.write("results.json", MADE.read_text())
+        self.pipe("page.html")
+        self.refuse(RESOURCE, "report", "results.json", "--out", "page.html", says="nobody reads")
+
+
+class Read(FilesTest):
+    """A pipe or a device where a file is expected is refused at once, and never waited for."""
+
+    def refuse_all(self, name: str, *arguments) -> None:
+        path = self.folder / name
+        self.pipe(name)
+        self.refuse(BAD_INPUT, *arguments, says=(name, "a pipe"))
+        path.unlink()
+        path.symlink_to("/dev/zero")
+        self.refuse(BAD_INPUT, *arguments, says=(name, "a device"))
+        path.unlink()
+
+    def test_the_parts_of_a_model(self) -> None:
+        for name in ("config.json", "model.safetensors"):
+            kept = (self.folder / "model" / name).rename(self.folder / "kept")
+            self.refuse_all(f"model/{name}", *self.scan)
+            self.refuse_all(f"model/{name}", "inspect", "model")
+            kept.rename(self.folder / "model" / name)
+        text = self.write("text.txt", "a text")
+        scan = ("scan", "model", "--text", text.name)
+        self.refuse_all("model/tokenizer.json", *scan)
+        self.refuse_all("model/tokenizer.json", "inspect", "model")
+        self.refuse_all("model/vocab.txt", *scan)
+        self.write("model/vocab.txt", "[UNK]\na\n")
+        self.refuse_all("model/tokenizer_config.json", *scan)
+        self.write("model/merges.txt", "#version: 0.2\n")
+        self.refuse_all("model/vocab.json", *scan)
+        self.write("model/vocab.json", "{}")
+        (self.folder / "model/merges.txt").unlink()
+        self.refuse_all("model/merges.txt", *scan)
+        (self.folder / "model/model.safetensors").unlink()
+        self.refuse_all("model/model.safetensors.index.json", *self.scan)
+
+    def test_results_limits_and_plans(self) -> None:
+        self.write("results.json", MADE.read_text())
+        self.refuse_all("r.json", "report", "r.json")
+        self.refuse_all("r.json", "diff", "r.json", "results.json")
+        self.refuse_all("r.json", "diff", "results.json", "r.json")
+        self.refuse_all("l.json", "diff", "results.json", "results.json", "--limits", "l.json")
+        self.refuse_all("p.json", *self.scan, "--plan", "p.json")
+
+    def test_a_config_has_a_size(self) -> None:
+        for name in ("model/config.json", "l.json"):
+            self.write(name, "{}")
+            os.truncate(self.folder / name, 65 << 20)
+        self.refuse(BAD_INPUT, *self.scan, says=("model/config.json", "at most 67 MB"))
+        self.write("results.json", MADE.read_text())
+        self.refuse(BAD_INPUT, "diff", "results.json", "results.json", "--limits", "l.json",
+                    says=("l.json", "at most 67 MB"))
+
+
+    def test_a_file_that_does_not_fit_in_memory(self) -> None:
+        self.write("r.json", "{}")
+        os.truncate(self.folder / "r.json", 3 << 30)
+        self.refuse(RESOURCE, "report", "r.json", says=("r.json", "expected 3.2 GB of memory"),
+                    limits={resource.RLIMIT_AS: 2 << 30})
+
+
+class Texts(FilesTest):
+    """A text may come from a pipe."""
+
+    def metrics(self, out: str) -> dict:
+        return json.loads(out)["metrics"]
+
+    def test_from_a_pipe_as_from_a_file(self) -> None:
+        expected = self.metrics(self.succeed(*self.scan, "--json").out)
+        ids = (self.folder / "ids.txt").read_bytes()
+        done = subprocess.run(
+            [str(BINARY), "scan", "model", "--tokens", "/dev/stdin", *self.scan[4:], "--json"],
+            cwd=self.folder, env=environment(), input=ids, capture_output=True, timeout=60)
+        self.assertEqual(self.metrics(done.stdout.decode()), expected)
+        pipe = self.pipe("named")
+        process = self.start("scan", "model", "--tokens", "named", *self.scan[4:], "--json")
+        pipe.write_bytes(ids)
+        self.assertEqual(self.metrics(process.communicate(timeout=60)[0]), expected)
+
+    def test_a_device_is_no_text(self) -> None:
+        for device in ("/dev/zero", "/dev/null"):
+            self.refuse(BAD_INPUT, "scan", "model", "--tokens", device, says=(device, "a device"))
+
+    def test_one_interruption_ends_the_waiting(self) -> None:
+        for by in (signal.SIGINT, signal.SIGTERM):
+            pipe = self.pipe("named")
+            process = self.start("scan", "model", "--tokens", "named", "--out", "out")
+            with pipe.open("w") as writer:  # returns when the run has opened it
+                writer.write("1 2 3")
+                writer.flush()
+                process.send_signal(by)
+                _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, INTERRUPTED, err)
+            self.assertEqual(err, "headgauge: interrupted before anything was finished; "
+                             "nothing was saved\n")
+            self.assertFalse(self.out.exists())
+
+    def test_what_is_read_twice_is_no_pipe(self) -> None:
+        self.pipe("named")
+        self.ids(64, name="other.txt", vocabulary=37)
+        self.refuse(USAGE, "validate", "model", "--tokens", "ids.txt", "named",
+                    says=("named", "validate reads it more than once"))
+        self.refuse(USAGE, "compare", "model", "--tokens", "named", "--normalizers", "ssmax",
+                    "--fit", "other.txt", says=("named", "compare reads it more than once"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+#include "headgauge/results_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "results/made_results.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+TEST(ResultsFolder, HoldsBothFilesOfOneResult) {
+  const TemporaryFolder folder("results-both");
+  write_results_folder(made_results(), folder.path());
+  EXPECT_EQ(read_file(folder / kResultsFile), results_text(made_results()));
+  EXPECT_EQ(read_file(folder / kHeadsFile), heads_csv_text(made_results()));
+}
+
+TEST(ResultsFolder, NoTableOfOtherResultsStaysBehind) {
+  const TemporaryFolder folder("results-without");
+  write_results_folder(made_results(), folder.path());
+  write_results_folder(Results{}, folder.path());
+  EXPECT_TRUE(fs::exists(folder / kResultsFile));
+  EXPECT_FALSE(fs::exists(folder / kHeadsFile));
+}
+
+// There is room for results.json, and none for heads.csv.
+TEST(ResultsFolder, AFullDiskLeavesTheOldPair) {
+  const TemporaryFolder folder("results-full");
+  write_results_folder(made_results(), folder.path());
+  Results many;
+  many.set_coord("layer", std::vector<double>(100));
+  many.set_coord("head", std::vector<double>{0});
+  many.set_coord("length", std::vector<double>(20));
+  many.add_metric("m", {"layer", "head", "length"}, "1");
+  const std::size_t json = results_text(many).size(), table = heads_csv_text(many).size();
+  ASSERT_GT(table, json) << "the table has to be what does not fit";
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{(json + table) / 2, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(write_results_folder(many, folder.path()), ResourceError);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(folder / kResultsFile), results_text(made_results()));
+  EXPECT_EQ(read_file(folder / kHeadsFile), heads_csv_text(made_results()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);
+}
+
+}  // namespace
+}  // namespace headgauge
