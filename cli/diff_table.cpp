@@ -9,6 +9,7 @@
 
 #include "cli/table_style.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
