@@ -41,7 +41,8 @@ const Family& find_family(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-void describe_model(const ModelSummary& summary, const ResolvedModel& model, Results& results) {
+void describe_model(const Checkpoint& checkpoint, Results& results) {
+  const ModelSummary summary = summarize_model(checkpoint);
   auto& facts = results.model;
   facts["parameters"] = summary.parameters;
   facts["width"] = summary.width;
@@ -52,8 +53,8 @@ void describe_model(const ModelSummary& summary, const ResolvedModel& model, Res
   if (!summary.rope.empty()) facts["rope"] = summary.rope;
   if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
   if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
-  facts["config_sha256"] = model.config_sha256();
-  facts["weights_sha256"] = model.weights_sha256();
+  facts["config_sha256"] = checkpoint.config().sha256();
+  facts["weights_sha256"] = checkpoint.weights_sha256();
 }
 
 ModelSummary summarize_model(const Checkpoint& checkpoint) {

@@ -9,6 +9,7 @@
 #include "headgauge/results.hpp"
 #include "model/attention.hpp"
 #include "model/layers.hpp"
+#include "model/families.hpp"
 #include "model/next_token.hpp"
 
 namespace headgauge {
@@ -42,7 +43,8 @@ class TransformerSource final : public ModelSource {
   const SourceInfo& info() const override { return info_; }
 
   void describe(Results& results) const override {
-    model_->describe(results);
+    require_unchanged();
+    describe_model(model_->checkpoint(), results);
     for (const Document& document : documents_) {
       results.text["names"].push_back(document.name);
       results.text["sha256"].push_back(document.sha256);
@@ -60,6 +62,7 @@ class TransformerSource final : public ModelSource {
     if (state.tokens.empty()) return {};
     model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
+    if (document == 0) require_unchanged();
     state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
     // What entered the layer: for x, and for try_interventions().
@@ -136,6 +139,9 @@ class TransformerSource final : public ModelSource {
 
   static void resize(Matrix<float>& matrix, Index rows, Index cols) {
     if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<float>(rows, cols);
+  // Numbers of two versions of a model are none of either.
+  void require_unchanged() const { model_->checkpoint().require_unchanged(); }
+
   }
   static void copy(const Matrix<float>& from, Matrix<float>& to) {
     resize(to, from.rows(), from.cols());
@@ -154,9 +160,12 @@ class TransformerSource final : public ModelSource {
     Matrix<float> hidden(state.residual.rows(), width());
     model_->leave(state.residual, hidden, pool_);
     const MatrixView<const float> intervention = std::as_const(hidden).view();
-    return std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
-                                         targets(document), model_->logit_cap(), pool_)
-                         .front());
+    NextTokens next =
+        std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
+                                      targets(document), model_->logit_cap(), pool_)
+                      .front());
+    require_unchanged();
+    return next;
   }
 
   void fill_info() {
@@ -291,8 +300,10 @@ class TransformerSource final : public ModelSource {
       stream = std::move(hidden);
     }
     const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
-    return compare_next_tokens(state.reference, hidden, model_->output_embedding(),
-                               targets(document), model_->logit_cap(), pool_);
+    auto next = compare_next_tokens(state.reference, hidden, model_->output_embedding(),
+                                    targets(document), model_->logit_cap(), pool_);
+    require_unchanged();
+    return next;
   }
 
   std::unique_ptr<Transformer> model_;
