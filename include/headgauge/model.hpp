@@ -19,6 +19,7 @@ struct Document {
   std::vector<int> tokens;
   std::string sha256;     // of the file it came from
   std::size_t total = 0;  // tokens of the whole text, where `tokens` are the first of more
+  bool goes_on = false;   // the text was not tokenised to its end: `total` is not known
   // The special tokens that the tokenizer puts around every text ([CLS] and [SEP]), which are not
   // among `tokens`; empty where ids were given.
   std::vector<int> before = {};
@@ -36,10 +37,12 @@ struct Document {
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
 // cut has not ended. The path may name a pipe, which is read until it ends; a stop that is asked
-// for meanwhile is an InterruptedError. Throws BadInputError as read_text_file() and
-// Tokenizer::encode() do.
+// for meanwhile is an InterruptedError. Where no more than the first `most` tokens are asked for
+// (0: all), a long text is tokenised no further than they need (docs/formats.md, "Texts"), and the
+// memory does not grow with it. Throws BadInputError as read_text_file() and Tokenizer::encode()
+// do, ResourceError where the memory does not suffice for the tokenizer.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       const std::stop_token& stop = {});
+                       const std::stop_token& stop = {}, std::size_t most = 0);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path, const std::stop_token& stop = {});
 

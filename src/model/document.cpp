@@ -1,37 +1,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/sha256.hpp"
 #include "headgauge/model.hpp"
+#include "tokenize/first_tokens.hpp"
+#include "tokenize/text_checker.hpp"
 
 namespace headgauge {
 
-namespace {
-
-std::string sha256_of(const std::string& bytes) {
-  return sha256_hex(std::as_bytes(std::span(bytes)));
-}
-
-}  // namespace
-
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       const std::stop_token& stop) {
-  // Read once: a pipe has nothing left for a second time.
-  const std::string bytes = read_stream(path, stop);
-  Tokenizer::Around around;
-  Document document{path, tokenizer.encode(parse_text(bytes, path), around), sha256_of(bytes)};
-  document.before = std::move(around.before);
+                       const std::stop_token& stop, std::size_t most) {
+  // Read once and to its end, for its sum: a pipe has nothing left for a second time.
+  Sha256 sum;
+  FirstTokens first(tokenizer, most);
+  TextChecker checker(path, [&](std::string_view characters) { first.add(characters); });
+  read_pieces(path, stop, [&](std::string_view piece) {
+    sum.add(std::as_bytes(std::span(piece)));
+    checker.add(piece);
+  });
+  checker.finish();
+  FirstTokens::Found found = first.finish();
+  Document document{path, std::move(found.tokens), sum.hex()};
+  document.before = std::move(found.around.before);
+  document.goes_on = !found.whole;
   std::vector<int>& end = causal ? document.tokens : document.after;
-  end.insert(end.end(), around.after.begin(), around.after.end());
+  if (found.whole || !causal) {
+    end.insert(end.end(), found.around.after.begin(), found.around.after.end());
+  }
   document.total = document.size();
   return document;
 }
 
 Document read_ids(const std::string& path, const std::stop_token& stop) {
   const std::string bytes = read_stream(path, stop);
-  Document document{path, parse_token_ids(bytes, path), sha256_of(bytes)};
+  Document document{path, parse_token_ids(bytes, path),
+                    sha256_hex(std::as_bytes(std::span(bytes)))};
   document.total = document.size();
   return document;
 }

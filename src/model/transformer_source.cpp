@@ -49,7 +49,8 @@ class TransformerSource final : public ModelSource {
       results.text["names"].push_back(document.name);
       results.text["sha256"].push_back(document.sha256);
       results.text["tokens"].push_back(document.size());
-      results.text["tokens_total"].push_back(document.total);
+      auto& total = results.text["tokens_total"].emplace_back();
+      if (!document.goes_on) total = document.total;
     }
     // Pieces of a text begin somewhere in it.
     if (std::ranges::all_of(documents_, [](const Document& d) { return d.first == 0; })) return;
