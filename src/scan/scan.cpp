@@ -145,6 +145,8 @@ class Scan {
           const HeadInput under = changed(head);
           scanner.scan(under, original(head, under), accumulators[head.head]);
         }
+        stopped_ = stop_.stop_requested();  // the head may have been left in the middle of it
+        if (stopped_) break;
       }
       measure_seconds_ += measuring.seconds();
     }
