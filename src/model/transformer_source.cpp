@@ -6,10 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "headgauge/results.hpp"
 #include "model/attention.hpp"
-#include "model/layers.hpp"
 #include "model/families.hpp"
+#include "model/layers.hpp"
 #include "model/next_token.hpp"
 
 namespace headgauge {
@@ -37,6 +38,9 @@ class TransformerSource final : public ModelSource {
         pool_(options.threads > 0 ? options.threads
                                   : static_cast<int>(std::thread::hardware_concurrency())),
         info_(model_->info()) {
+    // Before what a shorter context could help: nobody should be told to try one in vain.
+    require_memory(model_->bytes(0, 1), "weights of " + info_.name,
+                   "use a smaller model, or allow more memory");
     fill_info();
   }
 
@@ -58,12 +62,12 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
+    if (document == 0) require_unchanged();
     if (states_.empty()) embed();
     DocumentState& state = states_[document];
     if (state.tokens.empty()) return {};
     model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
-    if (document == 0) require_unchanged();
     state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
     // What entered the layer: for x, and for try_interventions().
@@ -135,14 +139,14 @@ class TransformerSource final : public ModelSource {
   }
 
  private:
+  // Numbers of two versions of a model are none of either.
+  void require_unchanged() const { model_->checkpoint().require_unchanged(); }
+
   Index width() const { return model_->width(); }
   Index attended_width() const { return info_.heads * info_.head_dim; }
 
   static void resize(Matrix<float>& matrix, Index rows, Index cols) {
     if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<float>(rows, cols);
-  // Numbers of two versions of a model are none of either.
-  void require_unchanged() const { model_->checkpoint().require_unchanged(); }
-
   }
   static void copy(const Matrix<float>& from, Matrix<float>& to) {
     resize(to, from.rows(), from.cols());
