@@ -29,7 +29,7 @@ void on_out_of_memory(std::size_t bytes) {
   char line[200];
   const auto end = fmt::format_to_n(
       line, sizeof line - 1,
-      "tokenizer: expected {} more of memory, found {} left; use a smaller text or another "
+      "tokenizer: expected {} of memory, found {} left; use a smaller text or another "
       "tokenizer file, or allow more memory",
       format_bytes(bytes), format_bytes(available_memory()));
   *end.out = '\0';

@@ -169,9 +169,6 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   if (what.find("missing") != std::string::npos) {
     return fault(option_of(what), "a value", "none", advice);
   }
-  if (what.find("flag override") != std::string::npos) {
-    return fault(option_of(what), "no value", "one", advice);
-  }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     // "--top: At Most 1 required but received 2"
     return fault(option_of(what), "to be given once", what.substr(what.rfind(' ') + 1) + " times",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import resource
+import struct
 import subprocess
 import unittest
-from pathlib import Path
 
 from tests.cli.checkpoints import change_config, copy_golden
 from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment
@@ -98,10 +99,21 @@ class Sets(CommandTest):
                          "--quiet", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB})
 
 
+class Draws(CommandTest):
+    def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.refuse(RESOURCE, "converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--draws",
+                    "100000000", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB},
+                    says=("converge on model: expected 2", " GB of memory", "--draws"))
+
+
 class TokenizerFiles(CommandTest):
     """Files that ask for more memory than there is, each in a line."""
 
-    def refuse_tokenizer(self, normalizer: dict, says=()) -> None:
+    says = ("headgauge: tokenizer: expected ", " of memory, found ", " left; use a smaller text or ")
+
+    def refuse_tokenizer(self, normalizer: dict) -> None:
         model = self.folder / "model"
         model.mkdir(exist_ok=True)
         for name in ("config.json", "model.safetensors"):
@@ -112,12 +124,15 @@ class TokenizerFiles(CommandTest):
         (model / "tokenizer.json").write_text(json.dumps(tokenizer))
         self.write("a.txt", "a" * 5000)
         self.refuse(RESOURCE, "scan", "model", "--text", "a.txt", "--lengths", "32",
-                    limits={resource.RLIMIT_AS: 1000 * MB}, says=says)
+                    limits={resource.RLIMIT_AS: 1000 * MB}, says=self.says)
 
     def test_that_make_a_text_longer_and_longer(self) -> None:
         replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
-        self.refuse_tokenizer({"type": "Sequence", "normalizers": [replace] * 12},
-                              says=("headgauge: tokenizer: expected ", " left; "))
+        self.refuse_tokenizer({"type": "Sequence", "normalizers": [replace] * 12})
+
+    def test_that_lie_about_the_size_of_what_is_in_them(self) -> None:
+        lie = base64.b64encode(struct.pack("<I", 2**32 - 4) + bytes(32)).decode()
+        self.refuse_tokenizer({"type": "Precompiled", "precompiled_charsmap": lie})
 
 
 if __name__ == "__main__":
