@@ -101,6 +101,11 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   Results results = source == nullptr ? steps.simulate(progress, signal->token())
                                       : steps.measure(*source, progress, signal->token());
   bar.clear();
+  if (source != nullptr) {
+    // Texts that were opened on the way were measured on the same files, or this throws.
+    Results described;
+    source->describe(described);
+  }
   if (source != nullptr) write_settings(options_of(options.input), results.settings);
   write_settings(options_of(options.output), results.settings);
   if (steps.complete) steps.complete(results);
