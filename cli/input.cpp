@@ -50,13 +50,28 @@ std::vector<Document> read_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back(read_document(path, tokenizer, summary.causal, options.stop, most));
+      documents.push_back(
+          read_document(path, tokenizer, summary.causal, options.with_texts, options.stop, most));
     }
   }
   for (const std::string& path : options.tokens) {
     documents.push_back(read_ids(path, options.stop));
   }
   return documents;
+}
+
+// Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
+// cannot be read, they stay ids: nothing that is measured needs more.
+void look_up_texts(const ResolvedModel& model, std::vector<Document>& documents) {
+  if (Tokenizer::kind(model.folder) == "none") return;
+  try {
+    const Tokenizer tokenizer = Tokenizer::load(model.folder);
+    for (Document& document : documents) {
+      if (!document.texts.empty()) continue;
+      for (const int id : document.tokens) document.texts.push_back(tokenizer.piece(id));
+    }
+  } catch (const BadInputError&) {
+  }
 }
 
 // Leaves the first tokens of each, as many as are asked for.
@@ -152,6 +167,7 @@ std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
   if (cut != nullptr) *cut = cutter(model, documents, source);
   cut_documents(options, summary, documents);
   require_length(documents, options, summary);
+  if (options.with_texts) look_up_texts(model, documents);
   return make_model_source(model, std::move(documents), source);
 }
 
@@ -196,6 +212,7 @@ void InputOptions::take(const ScanOptions& scan) {
   lengths = scan.lengths;
   x = scan.x;
   threads = scan.threads;
+  with_texts = scan.examples > 0;
 }
 
 Index longest_auto(const ModelSummary& model) {

@@ -24,6 +24,7 @@ struct InputOptions {
   std::vector<int> lengths;  // empty: auto
   XSource x = XSource::embedding;
   int threads = 0;
+  bool with_texts = false;  // what each token stands for is kept
   // For messages: the command, its option for lengths, and what to do in place of giving them.
   std::string asked_by = "scan";
   std::string lengths_option = "--lengths";

@@ -25,7 +25,8 @@ class PlanTable {
         paint_(options.color),
         width_(std::min(options.width, kTableWidth)),
         budgets_(results.coord_names("budget")),
-        methods_(results.coord_names("method")) {}
+        methods_(results.coord_names("method")),
+        by_loss_(results.settings.value("judged_by", "loss") == "loss") {}
 
   std::string text() const {
     std::string text = render_header(results_, paint_, width_);
@@ -46,10 +47,12 @@ class PlanTable {
   }
 
   std::string of_budget(Index budget) const {
-    std::string text = paint_.left(Style::bold, shortened(budgets_[budget], kName - 1), kName) +
-                       paint_.right(Style::bold, "cache", kShare) +
-                       paint_.right(Style::bold, "loss change (95 %)", kChange) +
-                       paint_.right(Style::bold, "plan less it (95 %)", kChange) + "\n";
+    std::string text =
+        paint_.left(Style::bold, shortened(budgets_[budget], kName - 1), kName) +
+        paint_.right(Style::bold, by_loss_ ? "cache" : "keys", kShare) +
+        paint_.right(Style::bold, by_loss_ ? "loss change (95 %)" : "output change (95 %)",
+                     kChange) +
+        paint_.right(Style::bold, "plan less it (95 %)", kChange) + "\n";
     for (Index m = 0; m < std::ssize(methods_); ++m) {
       const auto share =
           find_cell(results_, "planned_cache_share", {{"method", m}, {"budget", budget}});
@@ -58,7 +61,7 @@ class PlanTable {
       const bool shown = p && p->value <= kLevel;
       text += paint_.left(m == 0 ? Style::bold : Style::plain, methods_[m], kName) +
               paint_.right(Style::plain, fmt::format("{:.1f} %", 100 * share->value), kShare) +
-              paint_.right(Style::plain, interval("planned_loss_change", m, budget), kChange);
+              paint_.right(Style::plain, interval("planned_change", m, budget), kChange);
       if (m > 0) {
         text +=
             paint_.right(shown ? Style::bold : Style::faint,
@@ -71,11 +74,11 @@ class PlanTable {
 
   std::string legend() const {
     const auto say = [&](const std::string& what) { return wrapped(what, width_, 3) + "\n"; };
-    return say(fmt::format(
-               "Changes of the loss are in nats, on {} documents of --confirm, with the plan's own "
-               "intervals by Student's t over documents",
-               results_.coord_size("document"))) +
-           say("*  the plan's loss is shown to be another (paired t test over documents, false "
+    return say(fmt::format("Changes of the {}, on {} documents of --confirm, with the plan's own "
+                           "intervals by Student's t over documents",
+                           by_loss_ ? "loss are in nats" : "output are relative to it",
+                           results_.coord_size("document"))) +
+           say("*  the plan's change is shown to be another (paired t test over documents, false "
                "discovery rate 5 % over all lines)") +
            say("heaviest keys is an oracle: it reads that share of the keys of every query, and a "
                "decoder would have to hold all of them");
@@ -109,6 +112,7 @@ class PlanTable {
   Painter paint_;
   std::size_t width_;
   std::span<const std::string> budgets_, methods_;
+  bool by_loss_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // headgauge scan: measure every head, print the table, write the files.
 #include "headgauge/scan.hpp"
 
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/planned.hpp"
@@ -42,6 +44,16 @@ void check_sort(const ScanOptions& scan, const SourceInfo& source, const std::st
   require_sortable(results, sort);
 }
 
+// Where examples can be read; empty where there are none.
+std::string examples_line(const Results& results, const std::string& out) {
+  if (results.examples.empty()) return "";
+  return fmt::format(
+      "\nExamples: {} queries with the keys that they select; {} shows each head's\n",
+      results.examples.size(),
+      out.empty() ? "with --out DIR, headgauge report DIR"
+                  : fmt::format("headgauge report {}", out));
+}
+
 int run(ScanCommand& options) {
   options.run.input.take(options.scan);
   RunSteps steps;
@@ -58,7 +70,7 @@ int run(ScanCommand& options) {
     TableOptions table = terminal;
     table.top = options.top;
     table.sort = options.sort;
-    return render_table(results, table);
+    return render_table(results, table) + examples_line(results, options.run.output.out);
   };
   steps.finished = finished_layers;
   return run_measurement(options.run, steps);

@@ -21,17 +21,17 @@ def table(results: dict) -> str:
     def at(name: str, method: int, budget: int) -> float | None:
         return metrics[name]["values"][method][budget]
 
-    known = [v for row in metrics["planned_loss_change"]["values"] for v in row if v is not None]
+    known = [v for row in metrics["planned_change"]["values"] for v in row if v is not None]
     digits = 3 if max(map(abs, known)) > 0.1 else 4
     lines = ["| | " + " | ".join(coords["budget"]) + " |", "|---" * (1 + len(coords["budget"])) + "|"]
     for m, method in enumerate(coords["method"]):
         cells = []
         for b in range(len(coords["budget"])):
-            change = at("planned_loss_change", m, b)
+            change = at("planned_change", m, b)
             if change is None:
                 cells.append("")
                 continue
-            low, high = (number(at(f"planned_loss_change_{end}", m, b), digits)
+            low, high = (number(at(f"planned_change_{end}", m, b), digits)
                          for end in ("low", "high"))
             star = "*" if (at("plan_difference_p", m, b) or 1) <= 0.05 else ""
             share = 100 * at("planned_cache_share", m, b)

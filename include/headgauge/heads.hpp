@@ -96,6 +96,12 @@ struct Vectors {
   std::span<const float> operator[](Index i) const { return rows.row(row_index(i)); }
 };
 
+// How a head attends where nothing changes it.
+struct OwnAttention {
+  const Normalizer* normalizer = nullptr;  // null: the model's softmax
+  Visibility visibility = Visibility::causal();
+};
+
 // All that an analysis of one head may look at. Views are owned by the HeadSource. A tensor that
 // the source does not have is an empty view.
 struct HeadInput {
@@ -118,6 +124,8 @@ struct HeadInput {
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
   // Turns logits into weights where that was changed (compare); null: the model's softmax.
   const Normalizer* normalizer = nullptr;
+  // What normalizer and visibility were before an intervention changed them; absent: none did.
+  std::optional<OwnAttention> own;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
 };
 
@@ -128,7 +136,8 @@ enum class XSource { embedding, hidden, value };
 struct HeadIntervention {
   std::shared_ptr<const Normalizer> normalizer;
   std::shared_ptr<const Pattern> pattern;
-  // Sets normalizer and visibility of a head whose queries and keys are there.
+  // Sets normalizer and visibility of a head whose queries and keys are there, and remembers what
+  // they were (HeadInput::own).
   void apply(HeadInput& head) const;
   // What a reader of the numbers must know, at a context of `longest` tokens.
   std::vector<std::string> notices(const SourceInfo& source, Index longest) const;
@@ -221,6 +230,12 @@ class HeadSource {
   // Adds what else is known of the model and of the text to Results::model and Results::text.
   virtual void describe(Results& results) const { static_cast<void>(results); }
   virtual std::span<const HeadInput> layer(int layer, int document) = 0;
+  // The text of each token of the present context of a document, which is what the tokens stand
+  // for, one after the other; their ids where the text is not known. By default empty: neither is.
+  virtual std::vector<std::string> token_texts(int document) const {
+    static_cast<void>(document);
+    return {};
+  }
   // Heads attend as `interventions` says from now on, and layer() begins again at layer 0. By
   // default UnsupportedError where there are interventions. A source that knows them throws
   // UsageError unless they are those of all its heads (require_all_heads()).

@@ -43,10 +43,13 @@ struct Row {
   WeightSums sums;
   std::span<const std::uint32_t> top;  // which of the n are the min(n, top_n) largest weights,
                                        // largest first, ties by lower key; empty unless needed
-  // The weights that the row has without what the scan changes (MeasureOptions::changed), over the
-  // keys `original_keys`; empty unless some measure needs them.
+  // The weights that the row has without what the scan changes (MeasureOptions::changed), or what
+  // the source was told to change (HeadInput::own), over the keys `original_keys`; empty unless
+  // some measure needs them.
   KeyRange original_keys;
   std::span<const float> original;
+  // All of its scores are -Inf: what a measure sets of it is left out.
+  bool sees_nothing = false;
   Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }
   // The position of key number `i` of the n.
   Index key(Index i) const { return positions.empty() ? keys.begin + i : positions[i]; }
@@ -136,6 +139,7 @@ struct MeasureNeeds {
   bool weights = false;   // Row::weights
   int top = 0;            // size of Row::top
   bool original = false;  // Row::original
+  bool changes = false;   // Row::original, of the heads alone that something changes
 };
 
 // The statistics of every metric of row values of every head of a layer, known when all its rows

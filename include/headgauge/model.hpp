@@ -25,24 +25,30 @@ struct Document {
   std::vector<int> before = {};
   std::vector<int> after = {};
   std::size_t first = 0;  // token of the whole text that `tokens` begin with
+  // What each token stands for, of before, tokens and after; empty: not known.
+  std::vector<std::string> texts = {};
 
   std::size_t size() const { return before.size() + tokens.size() + after.size(); }
   // The ids of a context of `length`, at most size(): before, the first tokens, after.
   // BadInputError where it has no room for what stands around the text.
   std::vector<int> context(Index length) const;
+  // What each token of such a context stands for: its text or, where that is not known, its id.
+  std::vector<std::string> context_texts(Index length) const;
   // Drops tokens at the end until no more than `length` are left with what stands around them.
   void cut(std::size_t length);
 };
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. The path may name a pipe, which is read until it ends; a stop that is asked
-// for meanwhile is an InterruptedError. Where no more than the first `most` tokens are asked for
-// (0: all), a long text is tokenised no further than they need (docs/formats.md, "Texts"), and the
-// memory does not grow with it. Throws BadInputError as read_text_file() and Tokenizer::encode()
-// do, ResourceError where the memory does not suffice for the tokenizer.
+// cut has not ended. `with_texts` fills Document::texts too. The path may name a pipe, which is
+// read until it ends; a stop that is asked for meanwhile is an InterruptedError. Where no more than
+// the first `most` tokens are asked for (0: all), a long text is tokenised no further than they
+// need (docs/formats.md, "Texts and token ids"), and the memory does not grow with it. Throws
+// BadInputError as read_text_file() and Tokenizer::encode() do, ResourceError where the memory does
+// not suffice for the tokenizer.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       const std::stop_token& stop = {}, std::size_t most = 0);
+                       bool with_texts = false, const std::stop_token& stop = {},
+                       std::size_t most = 0);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path, const std::stop_token& stop = {});
 
@@ -57,6 +63,9 @@ struct SourceOptions {
 struct NextTokens {
   std::vector<double> losses;      // -log p(x_{t+1} | x_1..x_t), t = 1..L-1, nats
   std::vector<double> divergence;  // KL(reference || this) of the next token at t = 1..L, nats
+  // Of a model without a loss: how far the last hidden state of each token is from the reference's,
+  // relative to the length of that one. Empty without a reference.
+  std::vector<double> output_change;
 };
 
 // An intervention for each head of one layer.
@@ -70,8 +79,10 @@ class ModelSource : public HeadSource {
   virtual void keep_entering(int layer) = 0;
   // Where layer() goes on after intervene().
   virtual int first_layer() const = 0;
-  // Makes the pass that was just finished the reference of every divergence.
+  // Makes the pass that was just finished the reference of every divergence and output change.
   virtual void set_reference() = 0;
+  // set_context() forgets it.
+  virtual bool has_reference() const = 0;
   // Of the pass that was just finished.
   virtual NextTokens next_tokens(int document) = 0;
   // Called right after layer(layer, document): what the model would say if the heads of that one
@@ -118,11 +129,11 @@ struct ModelSummary {
 };
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 
-// Writes a GPT-2 checkpoint of one layer whose five heads have statistics in closed form (uniform,
-// sink, previous token, same token, one-hot; docs/phantom.md), with tokens.txt, repeated.txt and
-// expected.json, into `folder`, which is made if need be. `strength` > 0 is the logit of the key
-// that a head prefers; all others have logit 0. Throws ResourceError where a file cannot be
-// written.
+// Writes a GPT-2 checkpoint of one layer whose seven heads have statistics in closed form (uniform,
+// sink, previous token, same token, one-hot, induction, distant; docs/phantom.md), with tokens.txt,
+// repeated.txt and expected.json, into `folder`, which is made if need be. `strength` > 0 is the
+// logit of the key that a head prefers; all others have logit 0. Throws ResourceError where a file
+// cannot be written.
 void write_phantom(const std::string& folder, double strength);
 
 // Lists the model_type values that make_model_source knows.

@@ -70,10 +70,12 @@ struct PlanResults {
 // others of the same size: equal windows, with and without sinks, budgets by layer, budgets of
 // converge(), the plan's entries dealt to other heads, and the heaviest keys. The results have dims
 // layer, kv_head, candidate, method, budget, document and draw (catalogue/17-plan.json).
-// Deterministic on any number of threads. When `stop` is requested, what was measured is kept in
-// options.state and the results are partial and empty; the same call goes on from there.
-// Throws UsageError for options that do not fit, BadInputError for documents of different lengths
-// and for a state of other settings, UnsupportedError for a source that is not a model with a loss.
+// A model without a loss (BERT) is judged by the relative change of its last hidden states, and
+// settings say so (judged_by). Deterministic on any number of threads. When `stop` is requested,
+// what was measured is kept in options.state and the results are partial and empty; the same call
+// goes on from there. Throws UsageError for options that do not fit, BadInputError for documents of
+// different lengths and for a state of other settings, UnsupportedError for a source that is not a
+// model, and for the objective `loss` of one that has none.
 PlanResults make_plan(const PlanTexts& texts, const PlanOptions& options,
                       Progress* progress = nullptr, std::stop_token stop = {});
 

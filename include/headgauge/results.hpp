@@ -113,6 +113,29 @@ struct Claim {
   std::vector<Fact> facts;
 };
 
+// A query of a head that is worth looking at, and the keys that it selects (docs/examples.md).
+struct Example {
+  int layer = 0;
+  int head = 0;
+  std::string why;     // the criterion: "change", "far", "near" or "spread"
+  double value = 0;    // of the criterion, a share between 0 and 1
+  int document = 0;    // as the source numbers them, from 0
+  Index query = 0;     // 0-based position in the document
+  double covered = 0;  // share of the row's absolute weight on `keys`
+  // 0-based positions, at most 8, and the weights on them to 6 digits, the largest first (with or
+  // without the change).
+  std::vector<Index> keys;
+  std::vector<double> weights;
+  std::vector<double> originals;  // without what the scan changes; empty where it changes nothing
+};
+
+// Neighbouring tokens of a document as text, for examples to be read in.
+struct Passage {
+  int document = 0;
+  Index first = 0;  // 0-based position of tokens[0]
+  std::vector<std::string> tokens;
+};
+
 struct Results {
   Command command = Command::unknown;
   nlohmann::ordered_json tool = nlohmann::ordered_json::object();
@@ -125,6 +148,8 @@ struct Results {
   std::vector<Flag> flags;
   std::vector<SummaryLine> summary;   // see summarize() in scan.hpp
   std::vector<Claim> claims;          // of a paper that was reproduced
+  std::vector<Example> examples;      // head by head, see ScanOptions::examples
+  std::vector<Passage> passages;      // what their queries and keys stand in, without overlaps
   std::optional<ChangeList> changes;  // of a diff or a comparison; see list_changes() in diff.hpp
   std::vector<std::string> notices;   // what a reader must know to read the numbers
   nlohmann::ordered_json timings = nlohmann::ordered_json::object();  // stage -> seconds

@@ -38,6 +38,9 @@ struct ScanOptions {
   // Rows measured in each position bin: 0 all, K > 0 K of them (stratified), absent: all up to a
   // length of 8192 and 64 a bin beyond.
   std::optional<int> queries;
+  // Queries kept of each head with their heaviest keys, in Results::examples; 0: none. Of scan()
+  // alone: comparisons and convergence keep none.
+  int examples = 0;
   int threads = 0;  // 0: as many as there are cores
   std::uint64_t seed = 0;
   MeasureOptions measure;  // its lengths, seed and `changed` are the scan's, whatever they say

@@ -39,6 +39,11 @@ class Tokenizer {
   };
   // encode() in its parts: the ids of the text alone, and what stands around them.
   std::vector<int> encode(std::string_view utf8, Around& around) const;
+  // The same, and what each of the ids stands for: pieces that are `utf8` when put together, or
+  // its beginning where its end is of no token. What lies between two tokens (a space) goes to the
+  // later one, a character of several tokens to the first of them.
+  std::vector<int> encode(std::string_view utf8, Around& around,
+                          std::vector<std::string>& texts) const;
 
   // The text of one token, to be shown: decoded where it stands for whole characters, else its
   // entry in the vocabulary. Empty if the tokenizer has no such id.
@@ -53,7 +58,8 @@ class Tokenizer {
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
-  std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around) const;
+  std::vector<int> encode_parts(std::string_view utf8, bool add_special, Around& around,
+                                std::vector<std::string>* texts) const;
   std::unique_ptr<Impl> impl_;
 };
 

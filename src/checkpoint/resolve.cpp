@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/file.hpp"
-#include "checkpoint/shard_index.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {

@@ -9,6 +9,7 @@
 namespace headgauge {
 
 void HeadIntervention::apply(HeadInput& head) const {
+  if (changes() && !head.own) head.own = OwnAttention{head.normalizer, head.visibility};
   if (normalizer != nullptr) head.normalizer = normalizer.get();
   if (pattern == nullptr) return;
   require_all_keys(head, pattern->info().name);

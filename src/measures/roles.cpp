@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "measures/key_ranges.hpp"
+
 namespace headgauge {
 namespace {
 
@@ -20,14 +22,6 @@ struct Held {
     return *this;
   }
 };
-
-// Which of the n keys is the first at `position` or beyond; n where there is none.
-Index first_key_from(const Row& row, Index position) {
-  if (row.positions.empty()) return std::clamp(position - row.keys.begin, Index{0}, row.n());
-  const auto found = std::ranges::lower_bound(row.positions, std::max(position, Index{0}), {},
-                                              [](std::uint32_t key) { return Index{key}; });
-  return found - row.positions.begin();
-}
 
 Held keys_between(const Row& row, Index first, Index last) {
   if (first >= last) return {};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/file.hpp"
@@ -12,10 +13,10 @@
 namespace headgauge {
 
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       const std::stop_token& stop, std::size_t most) {
+                       bool with_texts, const std::stop_token& stop, std::size_t most) {
   // Read once and to its end, for its sum: a pipe has nothing left for a second time.
   Sha256 sum;
-  FirstTokens first(tokenizer, most);
+  FirstTokens first(tokenizer, most, with_texts);
   TextChecker checker(path, [&](std::string_view characters) { first.add(characters); });
   read_pieces(path, stop, [&](std::string_view piece) {
     sum.add(std::as_bytes(std::span(piece)));
@@ -23,13 +24,18 @@ Document read_document(const std::string& path, const Tokenizer& tokenizer, bool
   });
   checker.finish();
   FirstTokens::Found found = first.finish();
+  // A text that goes on has not ended, and of a causal model no end is put after it.
+  if (causal && !found.whole) found.around.after.clear();
   Document document{path, std::move(found.tokens), sum.hex()};
+  if (with_texts) {
+    for (const int id : found.around.before) document.texts.push_back(tokenizer.piece(id));
+    std::ranges::move(found.texts, std::back_inserter(document.texts));
+    for (const int id : found.around.after) document.texts.push_back(tokenizer.piece(id));
+  }
   document.before = std::move(found.around.before);
   document.goes_on = !found.whole;
   std::vector<int>& end = causal ? document.tokens : document.after;
-  if (found.whole || !causal) {
-    end.insert(end.end(), found.around.after.begin(), found.around.after.end());
-  }
+  end.insert(end.end(), found.around.after.begin(), found.around.after.end());
   document.total = document.size();
   return document;
 }
@@ -57,9 +63,27 @@ std::vector<int> Document::context(Index length) const {
   return ids;
 }
 
+std::vector<std::string> Document::context_texts(Index length) const {
+  std::vector<std::string> of_context;
+  if (texts.empty()) {
+    for (const int id : context(length)) of_context.push_back(std::to_string(id));
+    return of_context;
+  }
+  const Index ends = std::ssize(after);
+  const Index begins = std::min<Index>(length, std::ssize(texts)) - ends;
+  of_context.assign(texts.begin(), texts.begin() + begins);
+  of_context.insert(of_context.end(), texts.end() - ends, texts.end());
+  return of_context;
+}
+
 void Document::cut(std::size_t length) {
   const std::size_t around = before.size() + after.size();
-  tokens.resize(std::min(tokens.size(), length > around ? length - around : 0));
+  const std::size_t kept = std::min(tokens.size(), length > around ? length - around : 0);
+  if (!texts.empty()) {
+    const auto dropped = texts.begin() + std::ssize(before) + static_cast<std::ptrdiff_t>(kept);
+    texts.erase(dropped, texts.end() - std::ssize(after));
+  }
+  tokens.resize(kept);
 }
 
 }  // namespace headgauge

@@ -78,6 +78,12 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
           build.connect(position_input(i), build.key(head, i + 1), 1.0);
         }
         break;
+      case PhantomHead::distant:
+        build.connect(position_input(i), build.query(head, i), query);
+        if (i + kPhantomDistance < kPhantomTokens) {
+          build.connect(position_input(i), build.key(head, i + kPhantomDistance), 1.0);
+        }
+        break;
       case PhantomHead::same_token:
         build.connect(token_input(i), build.query(head, i), query);
         build.connect(token_input(i), build.key(head, i), 1.0);
@@ -208,6 +214,8 @@ const char* phantom_head_name(PhantomHead head) {
       return "one-hot";
     case PhantomHead::induction:
       return "induction";
+    case PhantomHead::distant:
+      return "distant";
   }
   return "";
 }

@@ -11,10 +11,11 @@
 namespace headgauge {
 
 // What a head prefers; its preferred keys have logit `strength` (one-hot: 200), all others 0.
-enum class PhantomHead { uniform, sink, previous_token, same_token, one_hot, induction };
+enum class PhantomHead { uniform, sink, previous_token, same_token, one_hot, induction, distant };
 inline constexpr std::array kPhantomHeads = {PhantomHead::uniform,        PhantomHead::sink,
                                              PhantomHead::previous_token, PhantomHead::same_token,
-                                             PhantomHead::one_hot,        PhantomHead::induction};
+                                             PhantomHead::one_hot,        PhantomHead::induction,
+                                             PhantomHead::distant};
 const char* phantom_head_name(PhantomHead head);
 
 inline constexpr Index kPhantomTokens = 128;  // vocabulary, and longest context
@@ -30,6 +31,7 @@ constexpr int repeated_phantom_token(Index position) {
 constexpr int token_before(Index position) {
   return phantom_token(position + kPhantomTokens - 1);
 }
+inline constexpr Index kPhantomDistance = 70;   // from a query of the distant head to its key
 inline constexpr double kOneHotStrength = 200;  // e^-200: nothing else is left in float32
 inline constexpr std::array<int, 3> kPhantomLengths = {32, 64, 128};
 inline constexpr std::array<int, 4> kPhantomTopN = {1, 5, 10, 20};

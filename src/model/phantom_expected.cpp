@@ -63,6 +63,9 @@ TwoLevelRow make_row(PhantomHead kind, std::span<const int> tokens, Index t, dou
         if (token_before(j) == tokens[t]) row.keys.push_back(static_cast<double>(j));
       }
       break;
+    case PhantomHead::distant:
+      if (t >= kPhantomDistance) row.keys = {static_cast<double>(t - kPhantomDistance)};
+      break;
   }
   const double k = kind == PhantomHead::one_hot ? kOneHotStrength : strength;
   // Divided by e^k, which may be too large.

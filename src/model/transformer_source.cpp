@@ -1,6 +1,7 @@
 #include "model/transformer_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <thread>
 #include <unordered_map>
@@ -79,6 +80,13 @@ class TransformerSource final : public ModelSource {
     return heads_;
   }
 
+  std::vector<std::string> token_texts(int document) const override {
+    const Document& text = documents_[document];
+    const auto longest = std::ssize(text);
+    if (longest < context_) return {};
+    return text.context_texts(context_ > 0 ? context_ : longest);
+  }
+
   void intervene(const HeadInterventions& interventions) override {
     require_all_heads(interventions, info_);
     interventions_ = interventions;
@@ -106,11 +114,10 @@ class TransformerSource final : public ModelSource {
   int first_layer() const override { return first_layer_; }
 
   void set_reference() override {
-    if (!info_.has_loss) return;
-    for (DocumentState& state : states_) {
-      resize(state.reference, state.residual.rows(), width());
-      model_->leave(state.residual, state.reference, pool_);
-    }
+    for (DocumentState& state : states_) leave(state.residual, state.reference);
+  }
+  bool has_reference() const override {
+    return !states_.empty() && !states_.front().reference.empty();
   }
 
   std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
@@ -158,12 +165,34 @@ class TransformerSource final : public ModelSource {
     return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
   }
 
+  // The last hidden states, as they meet the output embedding where there is one.
+  void leave(const Matrix<float>& residual, Matrix<float>& hidden) {
+    if (!info_.has_loss) return copy(residual, hidden);
+    resize(hidden, residual.rows(), width());
+    model_->leave(residual, hidden, pool_);
+  }
+
+  // Of a model without a loss.
+  static NextTokens changed_output(MatrixView<const float> reference, const Matrix<float>& hidden) {
+    NextTokens next;
+    for (Index t = 0; t < reference.rows(); ++t) {
+      double distance = 0, length = 0;
+      for (Index i = 0; i < reference.cols(); ++i) {
+        const double from = reference(t, i), to = hidden(t, i);
+        distance += (to - from) * (to - from);
+        length += from * from;
+      }
+      next.output_change.push_back(length > 0 ? std::sqrt(distance / length) : 0);
+    }
+    return next;
+  }
+
   // What the pass that was just finished says.
   NextTokens predict(int document, MatrixView<const float> reference) {
-    if (!info_.has_loss) return {};
     const DocumentState& state = states_[document];
-    Matrix<float> hidden(state.residual.rows(), width());
-    model_->leave(state.residual, hidden, pool_);
+    Matrix<float> hidden;
+    leave(state.residual, hidden);
+    if (!info_.has_loss) return changed_output(reference, hidden);
     const MatrixView<const float> intervention = std::as_const(hidden).view();
     NextTokens next =
         std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
@@ -256,9 +285,10 @@ class TransformerSource final : public ModelSource {
 
   // The head as the model has it.
   void undo(HeadInput& head) const {
-    const HeadIntervention& of_head = intervention(head);
-    if (of_head.normalizer != nullptr) head.normalizer = nullptr;
-    if (of_head.pattern != nullptr) head.visibility = head.visibility.masked(nullptr);
+    if (!head.own) return;
+    head.normalizer = head.own->normalizer;
+    head.visibility = head.own->visibility;
+    head.own.reset();
   }
 
   // The heads of the loaded layer, from what entered it.
@@ -300,9 +330,16 @@ class TransformerSource final : public ModelSource {
       }
     }
     for (Matrix<float>& stream : streams) {
-      Matrix<float> hidden(stream.rows(), stream.cols());
-      model_->leave(stream, hidden, pool_);
+      Matrix<float> hidden;
+      leave(stream, hidden);
       stream = std::move(hidden);
+    }
+    if (!info_.has_loss) {
+      std::vector<NextTokens> changed;
+      for (const Matrix<float>& hidden : streams) {
+        changed.push_back(changed_output(state.reference, hidden));
+      }
+      return changed;
     }
     const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
     auto next = compare_next_tokens(state.reference, hidden, model_->output_embedding(),

@@ -9,7 +9,7 @@
 #include "plan/converge_budgets.hpp"
 #include "plan/decisions.hpp"
 #include "plan/documents.hpp"
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 #include "plan/output.hpp"
 #include "plan/parts.hpp"
 #include "results/declared.hpp"
@@ -59,6 +59,11 @@ class Calibration {
         space_(texts.learn.info(), context_, {}),
         progress_(progress),
         stop_(std::move(stop)) {
+    if (!texts.learn.info().has_loss) {
+      throw UnsupportedError(fault("calibration", "a model with a loss",
+                                   texts.learn.info().name + ", which has none",
+                                   "use tolerances of the output"));
+    }
     if (texts.learn.info().documents.size() < 2) {
       throw UsageError(fault("calibration", "at least two documents to learn from", "one",
                              "give more text, or shorter lengths"));
@@ -82,7 +87,7 @@ class Calibration {
  private:
   void learn() {
     Evaluations known("", {});
-    JointLoss loss(texts_.learn, "learn", known, stop_);
+    JointChange loss(texts_.learn, "learn", known, stop_);
     progress_.begin("calibrate:", 0, 0.3);
     progress_.update("budgets", 0);
     const ConvergeBudgets budgets(texts_.learn, context_, options_.seed, options_.threads, nullptr,
@@ -110,7 +115,7 @@ class Calibration {
 
   void confirm() {
     Evaluations known("", {});
-    JointLoss loss(texts_.confirm, "confirm", known, stop_);
+    JointChange loss(texts_.confirm, "confirm", known, stop_);
     progress_.begin("calibrate: confirm", 0.9, 1);
     double done = 0;
     for (Calibrated& chosen : calibrated_) {
@@ -189,9 +194,10 @@ class Calibration {
     if (chosen.step == nullptr) return made;
     made.plan.heads = chosen.step->plan;
     const auto place = static_cast<Index>(r);
-    made.plan.measured["measured"] = measured_json(
-        chosen.step->share, results.require_metric("calibrated_loss_change").at({place}),
-        std::ssize(texts_.confirm.info().documents));
+    made.plan.measured["measured"] =
+        measured_json(space_.source(), chosen.step->share,
+                      results.require_metric("calibrated_loss_change").at({place}),
+                      std::ssize(texts_.confirm.info().documents));
     made.plan.measured["tolerance"] = chosen.step->tolerance;
     made.plan.measured["select"] = text_of(texts_.learn);
     made.plan.measured["confirm"] = text_of(texts_.confirm);

@@ -17,7 +17,7 @@ double confirmed_losses(int random_plans) {
   return kMethods - 1 + random_plans;
 }
 
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointLoss& loss,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointChange& loss,
                     int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick) {
   budget.methods.resize(kMethods);
@@ -38,7 +38,7 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, 
   try_plan(Method::converge, paths.budgets_within(share));
   try_plan(Method::heaviest_keys, heaviest_keys(space, share));
 
-  ByDocument sum(loss.original().size());
+  ByDocument sum(static_cast<std::size_t>(loss.documents()));
   for (int draw = 0; draw < random_plans; ++draw) {
     tick(method_text(Method::random));
     budget.draws.push_back(loss.change(dealt(budget.plan, seed, static_cast<std::uint32_t>(draw))));

@@ -14,7 +14,7 @@ namespace headgauge {
 double confirmed_losses(int random_plans);
 
 // Fills in BudgetResult::methods and ::draws. `tick` is called before each loss, with its name.
-void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointLoss& loss,
+void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, JointChange& loss,
                     int random_plans, std::uint64_t seed,
                     const std::function<void(const std::string&)>& tick);
 

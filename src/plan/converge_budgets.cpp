@@ -5,7 +5,7 @@
 
 #include "convergence/budget.hpp"
 #include "headgauge/cells.hpp"
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 #include "plan/rivals.hpp"
 
 namespace headgauge {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 
 namespace headgauge {
 

@@ -39,7 +39,7 @@ std::string Evaluations::key(const std::string& set, const PerHead<HeadPlan>& pl
   return set + " " + sha256_hex(std::as_bytes(std::span(text))).substr(0, kKeyDigits);
 }
 
-const std::vector<double>* Evaluations::find(const std::string& key, int documents) const {
+const std::vector<double>* Evaluations::find(const std::string& key, Index documents) const {
   const auto found = losses_.find(key);
   const bool whole = found != losses_.end() && std::ssize(found->second) == documents;
   return whole ? &found->second : nullptr;

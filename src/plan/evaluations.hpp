@@ -22,7 +22,7 @@ class Evaluations {
   // The key of a plan on a set of documents.
   static std::string key(const std::string& set, const PerHead<HeadPlan>& plan);
   // Null: not measured, or not on that many documents.
-  const std::vector<double>* find(const std::string& key, int documents) const;
+  const std::vector<double>* find(const std::string& key, Index documents) const;
   void add(const std::string& key, std::vector<double> losses);
   // Saves to the file, atomically, if anything was added since.
   void save();

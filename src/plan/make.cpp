@@ -29,7 +29,12 @@ void require(bool fits, const char* option, const char* expected, double found) 
 }
 
 // The options with what is absent filled in.
-PlanOptions checked(PlanOptions options) {
+PlanOptions checked(PlanOptions options, const SourceInfo& source) {
+  if (options.objective == PlanObjective::loss && !source.has_loss) {
+    throw UnsupportedError(fault("PlanOptions::objective", "a model with a loss",
+                                 source.name + ", which has none",
+                                 "ask for a share of the keys: PlanOptions::memory"));
+  }
   if (!options.memory && !options.allow && options.objective == PlanObjective::memory) {
     options.memory = kDefaultMemory;
   }
@@ -73,7 +78,7 @@ class PlanMaker {
   PlanMaker(const PlanTexts& texts, const PlanOptions& options, Progress* progress,
             const std::stop_token& stop)
       : texts_(texts),
-        options_(checked(options)),
+        options_(checked(options, texts.search.info())),
         progress_(progress),
         stop_(stop),
         context_(common_length({&texts.search, &texts.check, &texts.confirm}, "plan", 2)),
@@ -279,7 +284,7 @@ class PlanMaker {
   void confirm() {
     begin("confirm", 0.75, 1,
           static_cast<double>(budgets_.size()) * confirmed_losses(options_.random_plans));
-    JointLoss confirm(texts_.confirm, "confirm", known_, stop_);
+    JointChange confirm(texts_.confirm, "confirm", known_, stop_);
     for (BudgetResult& budget : budgets_) {
       confirm_budget(
           budget, space_, paths_, confirm, options_.random_plans, options_.seed,
@@ -302,8 +307,8 @@ class PlanMaker {
   Index context_;
   Evaluations known_;
   PlanSpace space_;
-  JointLoss loss_;   // on the texts of the search
-  JointLoss check_;  // and on those of the check
+  JointChange loss_;   // on the texts of the search
+  JointChange check_;  // and on those of the check
   PlanSearch search_;
   double ticks_ = 0, most_ticks_ = 1;
   std::function<double(const SearchPoint&)> done_;

@@ -43,6 +43,7 @@ class PlanWriter {
     write_budgets();
     write_methods();
     write_draws();
+    if (!info_.has_loss) say_outputs();
     add_notices();
     PlanResults made;
     for (std::size_t b = 0; b < run_.budgets.size(); ++b) made.plans.push_back(made_plan(b));
@@ -60,6 +61,7 @@ class PlanWriter {
     run_.texts.confirm.describe(results_);
     PlanOptions options = run_.options;
     write_settings(options_of(options), results_.settings);
+    results_.settings["judged_by"] = info_.has_loss ? "loss" : "output";
     results_.settings["select_text"] = text_of(run_.texts.search);
     results_.settings["check_text"] = text_of(run_.texts.check);
     results_.layers_done = info_.layers;
@@ -91,9 +93,9 @@ class PlanWriter {
   }
 
   void write_screening() {
-    LabelledArray& change = add_declared(results_, "screened_loss_change").with_standard_errors();
+    LabelledArray& change = add_declared(results_, "screened_change").with_standard_errors();
     change.with_rows();
-    LabelledArray& adjusted = add_declared(results_, "screened_loss_change_p");
+    LabelledArray& adjusted = add_declared(results_, "screened_change_p");
     std::vector<double> p;
     run_.screening.changes.each([&](int, int, const std::vector<ByDocument>& by_candidate) {
       for (const ByDocument& changes : by_candidate) {
@@ -119,8 +121,8 @@ class PlanWriter {
   void write_budgets() {
     LabelledArray& kept = add_declared(results_, "kept_keys");
     LabelledArray& bytes = add_declared(results_, "kept_bytes_by_layer");
-    LabelledArray& searched = add_declared(results_, "searched_loss_change");
-    LabelledArray& checked = add_declared(results_, "checked_loss_change");
+    LabelledArray& searched = add_declared(results_, "searched_change");
+    LabelledArray& checked = add_declared(results_, "checked_change");
     const auto key_bytes = static_cast<double>(bytes_of_key(info_));
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
@@ -142,11 +144,11 @@ class PlanWriter {
 
   void write_methods() {
     LabelledArray& share = add_declared(results_, "planned_cache_share");
-    LabelledArray& change = add_declared(results_, "planned_loss_change").with_standard_errors();
+    LabelledArray& change = add_declared(results_, "planned_change").with_standard_errors();
     change.with_rows();
-    LabelledArray& low = add_declared(results_, "planned_loss_change_low");
-    LabelledArray& high = add_declared(results_, "planned_loss_change_high");
-    LabelledArray& by_document = add_declared(results_, "planned_loss_change_by_document");
+    LabelledArray& low = add_declared(results_, "planned_change_low");
+    LabelledArray& high = add_declared(results_, "planned_change_high");
+    LabelledArray& by_document = add_declared(results_, "planned_change_by_document");
     LabelledArray& ahead = add_declared(results_, "plan_difference").with_standard_errors();
     ahead.with_rows();
     LabelledArray& ahead_low = add_declared(results_, "plan_difference_low");
@@ -191,7 +193,7 @@ class PlanWriter {
   // How many dealings of the same entries lose no more: a test by permutations.
   void write_draws() {
     if (results_.coord("draw") == nullptr) return;
-    LabelledArray& change = add_declared(results_, "random_loss_change").with_standard_errors();
+    LabelledArray& change = add_declared(results_, "random_change").with_standard_errors();
     LabelledArray& rank = add_declared(results_, "random_plans_p");
     for (Index b = 0; b < std::ssize(run_.budgets); ++b) {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
@@ -202,8 +204,21 @@ class PlanWriter {
     }
   }
 
+  // Of a model without a loss changes are those of its output, relative to it.
+  void say_outputs() {
+    for (auto& [name, metric] : results_.metrics) {
+      if (metric.unit == "nats") metric.unit = "1";
+    }
+  }
+
   void add_notices() {
     results_.notices = info_.notices;
+    if (!info_.has_loss) {
+      results_.notices.emplace_back(
+          "the model has no loss: plans are judged by the relative change of its last hidden "
+          "states, "
+          "and what that does to its use is not known");
+    }
     if (documents_ < 4) {
       results_.notices.push_back(fmt::format(
           "the texts of --confirm give {} {}: intervals over so few are wide; give more text",
@@ -218,7 +233,7 @@ class PlanWriter {
     made.plan.heads = budget.plan;
     const auto place = static_cast<Index>(b);
     made.plan.measured["measured"] = measured_json(
-        budget.share, results_.require_metric("planned_loss_change").at({0, place}), documents_);
+        info_, budget.share, results_.require_metric("planned_change").at({0, place}), documents_);
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];
     made.plan.measured["confirm"] = results_.text;
@@ -245,14 +260,15 @@ nlohmann::ordered_json text_of(const HeadSource& source) {
   return described.text;
 }
 
-nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents) {
+nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,
+                                     Index documents) {
   nlohmann::ordered_json measured;
   measured["cache_share"] = share;
   const auto put = [&](const char* key, double value) {
     if (!std::isnan(value)) measured[key] = value;
   };
   const Interval interval = t_interval(mean_of(change));
-  put("loss_change", change.value);
+  put(source.has_loss ? "loss_change" : "output_change", change.value);
   put("standard_error", change.standard_error);
   put("low", interval.low);
   put("high", interval.high);

@@ -27,6 +27,7 @@ Estimate estimate_of(const ByDocument& values);
 nlohmann::ordered_json text_of(const HeadSource& source);
 
 // What a plan file says was measured of it where it was confirmed.
-nlohmann::ordered_json measured_json(double share, const Estimate& change, Index documents);
+nlohmann::ordered_json measured_json(const SourceInfo& source, double share, const Estimate& change,
+                                     Index documents);
 
 }  // namespace headgauge

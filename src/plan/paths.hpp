@@ -23,7 +23,8 @@ const SearchPoint* best_within(const std::vector<SearchPoint>& points, double sh
 class Paths {
  public:
   // `budgets`: null where the model gives none.
-  Paths(const PlanSpace& space, JointLoss& loss, PlanSearch& search, const ConvergeBudgets* budgets)
+  Paths(const PlanSpace& space, JointChange& loss, PlanSearch& search,
+        const ConvergeBudgets* budgets)
       : space_(space), loss_(loss), search_(search), budgets_(budgets) {}
 
   // Walks from full attention down to the share `least`, head by head and by whole layers, and from
@@ -49,7 +50,7 @@ class Paths {
   std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const;
 
   const PlanSpace& space_;
-  JointLoss& loss_;
+  JointChange& loss_;
   PlanSearch& search_;
   const ConvergeBudgets* budgets_;
   std::vector<SearchPoint> shrunk_, grown_, by_layer_;

@@ -5,7 +5,7 @@
 
 #include "headgauge/cells.hpp"
 #include "measures/output_change.hpp"
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 #include "scan/run.hpp"
 
 namespace headgauge {

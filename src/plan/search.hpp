@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 #include "plan/space.hpp"
 
 namespace headgauge {
@@ -25,7 +25,7 @@ using Effects = std::vector<std::vector<double>>;
 class PlanSearch {
  public:
   using Tick = std::function<void(const SearchPoint&)>;
-  PlanSearch(const PlanSpace& space, JointLoss& loss, Tick tick)
+  PlanSearch(const PlanSpace& space, JointChange& loss, Tick tick)
       : space_(space), loss_(loss), tick_(std::move(tick)) {}
 
   SearchPoint point(const Choices& choices);
@@ -73,7 +73,7 @@ class PlanSearch {
   }
 
   const PlanSpace& space_;
-  JointLoss& loss_;
+  JointChange& loss_;
   Tick tick_;
 };
 

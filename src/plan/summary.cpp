@@ -20,7 +20,9 @@ class Sentences {
   explicit Sentences(const Results& results)
       : results_(results),
         budgets_(results.coord_names("budget")),
-        methods_(results.coord_names("method")) {}
+        methods_(results.coord_names("method")),
+        by_loss_(results.settings.value("judged_by", "loss") == "loss"),
+        what_(by_loss_ ? "loss" : "output") {}
 
   std::vector<SummaryLine> all() const {
     std::vector<SummaryLine> lines;
@@ -36,10 +38,10 @@ class Sentences {
   }
 
   void add_change(Line& line, Index budget) const {
-    line.nats(*cell("planned_loss_change", 0, budget));
-    line.say(" nats");
-    const auto low = cell("planned_loss_change_low", 0, budget);
-    const auto high = cell("planned_loss_change_high", 0, budget);
+    line.nats(*cell("planned_change", 0, budget));
+    if (by_loss_) line.say(" nats");
+    const auto low = cell("planned_change_low", 0, budget);
+    const auto high = cell("planned_change_high", 0, budget);
     if (!low || !high) return;
     line.say(" (95 %: ");
     line.nats(*low);
@@ -52,16 +54,19 @@ class Sentences {
   MaybeLine act() const {
     const auto share = cell("planned_cache_share", 0, 0);
     if (!share) return std::nullopt;
-    const auto low = cell("planned_loss_change_low", 0, 0);
-    const auto high = cell("planned_loss_change_high", 0, 0);
+    const auto low = cell("planned_change_low", 0, 0);
+    const auto high = cell("planned_change_high", 0, 0);
     Line line;
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
-    line.say(" % of the key-value cache and changes the loss by ");
+    line.say(by_loss_ ? " % of the key-value cache" : " % of the keys");
+    line.say(" and changes the ").say(what_).say(by_loss_ ? " by " : " (relative to it) by ");
     add_change(line, 0);
     line.say(" on text that had no part in making it: ");
     if (!low || !high) return line.say("one document shows nothing of others.").done();
     const auto& allow = results_.settings["allow"];
-    if (high->value < 0) {
+    if (!by_loss_) {
+      line.say("there is no loss to say what that is worth");
+    } else if (high->value < 0) {
       line.say("the loss is shown to fall");
     } else if (low->value > 0) {
       line.say("the loss is shown to rise");
@@ -89,7 +94,8 @@ class Sentences {
     }
     if (better.empty() && worse.empty() && open.empty()) return std::nullopt;
     Line line;
-    line.say("Beside plans that may keep the whole share its loss is ");
+    line.say("Beside plans that may keep the whole share ");
+    line.say(by_loss_ ? "its loss is " : "its change of the output is ");
     bool some = false;
     const auto add = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -107,7 +113,8 @@ class Sentences {
     const auto p = find_cell(results_, "random_plans_p", {{"budget", budget}});
     if (!p) return std::nullopt;
     Line line;
-    line.say("Dealt to other heads at random, the same entries lose no more with p = ").number(*p);
+    line.say("Dealt to other heads at random, the same entries ");
+    line.say(by_loss_ ? "lose" : "change").say(" no more with p = ").number(*p);
     line.say(p->value <= kLevel ? ": it matters which head got what."
                                 : ": it is not shown to matter which head got what.");
     return line.done();
@@ -116,9 +123,9 @@ class Sentences {
   MaybeLine others() const {
     if (budgets_.size() < 2) return std::nullopt;
     Line line;
-    line.say("The other plans change the loss by ");
+    line.say("The other plans change the ").say(what_).say(" by ");
     for (Index b = 1; b < std::ssize(budgets_); ++b) {
-      if (!cell("planned_loss_change", 0, b)) return std::nullopt;
+      if (!cell("planned_change", 0, b)) return std::nullopt;
       if (b > 1) line.say(", ");
       add_change(line, b);
       line.say(" at ").number(*cell("planned_cache_share", 0, b), 100).say(" %");
@@ -127,8 +134,9 @@ class Sentences {
   }
 
   MaybeLine screened() const {
-    const LabelledArray* p = results_.metric("screened_loss_change_p");
-    const LabelledArray* change = results_.metric("screened_loss_change");
+    if (!by_loss_) return std::nullopt;  // an output is changed by everything
+    const LabelledArray* p = results_.metric("screened_change_p");
+    const LabelledArray* change = results_.metric("screened_change");
     if (p == nullptr || change == nullptr) return std::nullopt;
     double tried = 0, falls = 0, rises = 0;
     for (std::size_t i = 0; i < p->values.size(); ++i) {
@@ -146,12 +154,14 @@ class Sentences {
 
   const Results& results_;
   std::span<const std::string> budgets_, methods_;
+  bool by_loss_;
+  std::string what_;
 };
 
 }  // namespace
 
 std::vector<SummaryLine> summarize_plan(const Results& results) {
-  if (results.metric("planned_loss_change") == nullptr) return {};
+  if (results.metric("planned_change") == nullptr) return {};
   return Sentences(results).all();
 }
 

@@ -75,4 +75,8 @@ PackedNumbers packed_numbers(const LabelledArray& metric) {
   return packed;
 }
 
+std::string examples_text(const Results& results) {
+  return json_text(examples_to_json(results));
+}
+
 }  // namespace headgauge::report

@@ -1,6 +1,6 @@
-// Results as the page and the figures take them in: one JSON text that says what there is, and one
-// for the numbers of each metric, so that only what is looked at is ever unpacked. The TypeScript
-// side is web/src/data/embedded.ts.
+// Results as the page and the figures take them in: one JSON text that says what there is, one for
+// the numbers of each metric and one for the examples, so that only what is looked at is ever
+// unpacked. The TypeScript side is web/src/data/embedded.ts.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace headgauge::report {
 
-// {"header": all of results.json but the metrics, "metrics": [{name, dims, unit, element}]}. The
-// header of a diff or a comparison has the list of changes, computed where the results lack it.
+// {"header": all of results.json but metrics, examples and passages, "metrics": [{name, dims, unit,
+// element}]}. The header of a diff or a comparison has the list of changes, computed where the
+// results lack it.
 std::string overview_text(const Results& results);
 
 // The name by which the overview calls the numbers of the k-th metric.
@@ -26,5 +27,8 @@ struct PackedNumbers {
   std::string bytes;
 };
 PackedNumbers packed_numbers(const LabelledArray& metric);
+
+// {"examples": [...], "passages": [...]}, as in results.json.
+std::string examples_text(const Results& results);
 
 }  // namespace headgauge::report

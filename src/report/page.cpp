@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kPlace = "<!--headgauge-data-->";
 // A metric of more cells is packed and compressed: below, unpacking costs more than reading.
 constexpr std::size_t kLarge = 500;
+// Texts of more bytes are compressed.
+constexpr std::size_t kLargeText = 8192;
 // Of a GPT-2 xl: a tenth larger than at the usual 6, in a third of the time.
 constexpr int kLevel = 3;
 
@@ -83,6 +85,14 @@ void write_script(AtomicFile& file, std::string_view id, std::string_view type,
   file.write("</script>\n");
 }
 
+void write_examples(AtomicFile& file, const std::string& text) {
+  if (text.size() > kLargeText) {
+    write_script(file, "headgauge-examples", "application/gzip", base64(gzip(text)));
+  } else {
+    write_script(file, "headgauge-examples", "application/json", in_element(text));
+  }
+}
+
 }  // namespace
 
 void write_report(const Results& results, const std::string& path) {
@@ -104,6 +114,7 @@ void write_report(const Results& results, const std::string& path) {
         write_script(file, id, "application/json", report::numbers_text(metric));
       }
     }
+    if (!results.examples.empty()) write_examples(file, report::examples_text(results));
     file.write(page.substr(place + kPlace.size()));
   });
 }

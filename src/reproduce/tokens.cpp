@@ -54,14 +54,16 @@ class Kept {
     std::error_code none;  // what cannot be looked at is said when it is opened
     if (path_.empty() || !fs::exists(file(), none)) return std::nullopt;
     std::string sum;
-    if (!seal_.load([&](const Json& json) { sum = json.at(kSum); })) return std::nullopt;
+    const bool sealed = seal_.load([&](const Json& json) { sum = json.at(kSum); });
     const std::string text = read_file(file(), kLargestResults);
-    if (sum_of(text) != sum) {
-      throw BadInputError(fault(file(), "the results as they were saved",
-                                "others, which were changed or damaged",
-                                "delete " + file() + " to start again"));
+    if (sealed && sum_of(text) != sum) refuse("others, which were changed or damaged");
+    Results results;
+    try {
+      results = parse_results(text, file());
+    } catch (const BadInputError&) {
+      refuse("something else");
     }
-    Results results = parse_results(text, file());
+    if (!sealed) return std::nullopt;
     if (results.partial || !same(results)) return std::nullopt;
     return results;
   }
@@ -78,6 +80,10 @@ class Kept {
   static constexpr const char* kSealFile = "finished.json";
   static constexpr const char* kSum = "results_sha256";
 
+  [[noreturn]] void refuse(const std::string& found) const {
+    throw BadInputError(fault(file(), "the results as they were saved", found,
+                              "delete " + file() + " to start again"));
+  }
   static std::string sum_of(const std::string& text) {
     return sha256_hex(std::as_bytes(std::span(text)));
   }

@@ -9,8 +9,11 @@
 
 namespace headgauge {
 
-// Every key of results.json but "metrics".
+// Every key of results.json but "metrics", "examples" and "passages".
 nlohmann::ordered_json header_to_json(const Results& results);
+
+// "examples" and "passages".
+nlohmann::ordered_json examples_to_json(const Results& results);
 
 // change_counts, and changes: those that stand out most, measured ones first.
 nlohmann::ordered_json changes_to_json(const ChangeList& list);

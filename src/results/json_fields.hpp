@@ -58,6 +58,27 @@ void fields(Io& io, Claim& claim) {
   io("facts", claim.facts);
 }
 
+template <class Io>
+void fields(Io& io, Example& example) {
+  io("layer", example.layer);
+  io("head", example.head);
+  io("why", example.why);
+  io("value", example.value);
+  io("document", example.document);
+  io("query", example.query);
+  io("covered", example.covered);
+  io("keys", example.keys);
+  io("weights", example.weights);
+  io.optional("originals", example.originals);
+}
+
+template <class Io>
+void fields(Io& io, Passage& passage) {
+  io("document", passage.document);
+  io("first", passage.first);
+  io("tokens", passage.tokens);
+}
+
 // `errors` is null where it is infinite: the standard error is 0 then. The three after it are left
 // out where there is no standard error.
 template <class Io>

@@ -305,6 +305,8 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
   if (root.has("changes") && root["change_counts"].has("level")) {
     results.changes = changes_at(root["change_counts"], root["changes"]);
   }
+  io.optional("examples", results.examples);
+  io.optional("passages", results.passages);
   io.optional("notices", results.notices);
   if (major == 1) {
     complete_schema_1(results);

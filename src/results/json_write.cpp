@@ -116,6 +116,11 @@ class Writer {
   static Json to_json(FactSource::Kind kind) { return kind_text(kind); }
   static Json to_json(const std::vector<std::string>& texts) { return texts; }
   static Json to_json(const std::vector<Index>& cell) { return cell; }
+  static Json to_json(const std::vector<double>& numbers) {
+    Json list = Json::array();
+    for (const double number : numbers) list.push_back(cell(number));
+    return list;
+  }
   static Json to_json(const std::vector<std::pair<std::string, std::string>>& labels) {
     Json object = Json::object();
     for (const auto& [dim, label] : labels) object[dim] = label;
@@ -156,7 +161,7 @@ Json head_to_json(const Results& results) {
   return json;
 }
 
-Json tail_to_json(const Results& results) {
+Json tail_without_examples(const Results& results) {
   Json json;
   json["flags"] = list_to_json<Flag>(results.flags);
   json["summary"] = list_to_json<SummaryLine>(results.summary);
@@ -164,6 +169,12 @@ Json tail_to_json(const Results& results) {
   if (results.changes) json.update(changes_to_json(*results.changes));
   json["notices"] = results.notices;
   json["timings"] = results.timings;
+  return json;
+}
+
+Json tail_to_json(const Results& results) {
+  Json json = tail_without_examples(results);
+  if (!results.examples.empty()) json.update(examples_to_json(results));
   return json;
 }
 
@@ -222,8 +233,13 @@ nlohmann::ordered_json changes_to_json(const ChangeList& list) {
 
 nlohmann::ordered_json header_to_json(const Results& results) {
   Json json = head_to_json(results);
-  json.update(tail_to_json(results));
+  json.update(tail_without_examples(results));
   return json;
+}
+
+nlohmann::ordered_json examples_to_json(const Results& results) {
+  return {{"examples", list_to_json<Example>(results.examples)},
+          {"passages", list_to_json<Passage>(results.passages)}};
 }
 
 nlohmann::ordered_json to_json(const Results& results) {

@@ -37,6 +37,7 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
     needs_.original = needs_.original || measure->needs().original;
+    needs_.changes = needs_.changes || measure->needs().changes;
   }
 }
 
@@ -107,7 +108,7 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   if (!head.scores.empty() && sees_nothing(row.logits)) {
     // Measured as some row or other, and then left out.
     std::ranges::fill(of(row.keys), 0.0f);
-    work.without_keys[r] = true;
+    row.sees_nothing = true;
     ++rows_without_keys_;
     return;
   }
@@ -186,7 +187,6 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   }
   work.top.resize(kBlockRows * needs_.top);
   work.rows.assign(rows, Row{});
-  work.without_keys.assign(rows, false);
   work.positions.resize(kBlockRows);
 
   for (Index r = 0; r < rows; ++r) {
@@ -210,7 +210,7 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   RowSink sink(values, stand_for);
   for (const auto& measure : measures_) measure->observe(block, slot, sink);
   for (Index r = 0; r < rows; ++r) {
-    if (work.without_keys[r]) std::ranges::fill(values.row(r), kUndefined);
+    if (work.rows[r].sees_nothing) std::ranges::fill(values.row(r), kUndefined);
   }
   accumulator.add(head.document, tile, values, stand_for);
 }
@@ -218,11 +218,13 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
                        HeadAccumulator& accumulator) {
   for (const auto& measure : measures_) measure->begin_head(head, pool_);
-  if (layout_.cells() == 0) return;
+  if (layout_.cells() == 0 && !needs_.weights) return;
   present_ = {};
   present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
   present_.traits = present_.normalizer->traits();
-  if (needs_.original) {
+  const bool changes = head.normalizer != original.normalizer ||
+                       head.visibility.mask() != original.visibility.mask();
+  if (needs_.original || (needs_.changes && changes)) {
     present_.original = original.normalizer != nullptr ? original.normalizer : softmax_.get();
     present_.original_traits = present_.original->traits();
     present_.adds_mask = head.visibility.mask() != original.visibility.mask();

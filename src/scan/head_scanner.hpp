@@ -46,7 +46,6 @@ class HeadScanner {
     MatrixView<float> original;  // weights without what the scan changes: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
-    std::vector<bool> without_keys;                     // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     std::vector<float> original_row;  // where a mask leaves gaps

@@ -81,6 +81,16 @@ std::vector<Option> measured(ScanOptions& o) {
        .details = "They are drawn evenly. The model itself always runs over all rows",
        .least = 1,
        .none = "all"},
+      {.member = "ScanOptions::examples",
+       .value = &o.examples,
+       .form = "K|none",
+       .group = option_group::measured,
+       .help = "Keep K telling queries of each head with the keys that they select (default {})",
+       .details = "The head's page of the report shows them in their text. See "
+                  "[examples.md](examples.md)",
+       .least = 1,
+       .most = 1000,
+       .none = "none"},
       normalizer_option("ScanOptions", o.normalizer),
       {.member = "ScanOptions::pattern",
        .value = &o.pattern,
@@ -191,7 +201,7 @@ std::vector<Option> options_of(CompareOptions& o) {
                   "heads together is left out"}};
   for (Option& option : options_of(o.scan)) {
     const std::string name = option.name();
-    if (name == "normalizer" || name == "pattern") continue;
+    if (name == "normalizer" || name == "pattern" || name == "examples") continue;
     if (name == "layers" || name == "heads") {
       option.group = option_group::changed;
       option.help = name == "layers" ? "Change only in these layers, such as 0-3,5"
@@ -208,7 +218,9 @@ std::vector<Option> options_of(CompareOptions& o) {
 
 std::vector<Option> options_of(ConvergeOptions& o) {
   std::vector<Option> scan = options_of(o.scan);
-  std::erase_if(scan, [](const Option& option) { return option.name() == "pattern"; });
+  std::erase_if(scan, [](const Option& option) {
+    return option.name() == "pattern" || option.name() == "examples";
+  });
   find_option(scan, "measures").help =
       "Groups of metrics: {groups} (default: weights, distance, separability, dispersion)";
   find_option(scan, "normalizer").details =

@@ -12,9 +12,11 @@
 #include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
 #include "kernels/simd.hpp"
+#include "measures/examples.hpp"
 #include "results/declared.hpp"
 #include "scan/head_scanner.hpp"
 #include "scan/output.hpp"
+#include "scan/passages.hpp"
 #include "scan/passes.hpp"
 #include "scan/run.hpp"
 #include "scan/statistics.hpp"
@@ -160,11 +162,15 @@ class Scan {
     return head;
   }
 
-  // The same head without what the scan changes: its pattern or, where there is none, its
-  // normalizer.
+  // The same head without what the scan changes: its pattern or, where it has none, its
+  // normalizer. Where the scan changes nothing, without what the source was told to change.
   HeadInput original(const HeadInput& head, const HeadInput& under) const {
     HeadInput original = head;
     if (plan_.intervention.pattern != nullptr) original.normalizer = under.normalizer;
+    if (!plan_.intervention.changes() && head.own) {
+      original.normalizer = head.own->normalizer;
+      original.visibility = head.own->visibility;
+    }
     return original;
   }
 
@@ -192,6 +198,7 @@ class Scan {
     add_notices(results);
     write_settings(plan_.options, results);
     write_metrics(results);
+    note_missing_texts(results);
     if (stopped_) leave_out(layers_missing, results);
     const Stopwatch loss;
     if (wants_loss() && part_.loss && !stopped_) write_loss(results);
@@ -257,6 +264,7 @@ class Scan {
     write_row_metrics(measured_, layout(), layers, plan_.selection, results);
     const std::vector<const LayerStatistics*> statistics(layers.begin(), layers.end());
     for (const auto& measure : tables_.measures) measure->derive(statistics, results);
+    results.passages = passages_around(results.examples, source_);
   }
 
   // What a scan that was stopped cannot know.
@@ -279,6 +287,13 @@ class Scan {
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
       loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
     }
+  }
+
+  void note_missing_texts(Results& results) const {
+    if (results.examples.empty() || !results.passages.empty()) return;
+    results.notices.push_back(
+        fmt::format("{} gives no text of its tokens: the examples are positions and weights alone",
+                    info_.name));
   }
 
   void note_few_heads(Results& results) const {
@@ -317,7 +332,13 @@ ScanTables::~ScanTables() = default;
 
 Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
              std::stop_token stop) {
-  const ScanPlan whole = plan_scan(options, source.info());
+  ScanPlan whole = plan_scan(options, source.info());
+  if (options.examples > 0) {
+    const MeasureMaker examples = [=](const MeasureOptions& measure, const SourceInfo&, int slots) {
+      return make_examples_measure(options.examples, measure.lengths.back(), slots);
+    };
+    whole.options.own_measures.push_back(examples);
+  }
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
     return run_scan(source, plan, {}, part, stop);
   };

@@ -335,7 +335,8 @@ std::vector<Option> options_of(ValidateOptions& o) {
        .below = 1}};
   for (Option& option : options_of(o.scan)) {
     const std::string name = option.name();
-    if (name != "normalizer" && name != "pattern") all.push_back(std::move(option));
+    if (name != "normalizer" && name != "pattern" && name != "examples")
+      all.push_back(std::move(option));
   }
   return all;
 }

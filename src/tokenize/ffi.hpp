@@ -20,8 +20,9 @@ HgTokenizer* hg_tokenizer_from_word_piece(const std::uint8_t* vocabulary,
 void hg_tokenizer_free(HgTokenizer* tokenizer);
 bool hg_tokenizer_encode(const HgTokenizer* tokenizer, const std::uint8_t* text, std::size_t size,
                          bool add_special, std::uint32_t** ids, std::size_t* count,
-                         std::size_t* before, std::size_t* after, char** error);
+                         std::size_t* before, std::size_t* after, std::size_t** ends, char** error);
 void hg_ids_free(std::uint32_t* ids, std::size_t count);
+void hg_ends_free(std::size_t* ends, std::size_t count);
 char* hg_tokenizer_piece(const HgTokenizer* tokenizer, std::uint32_t id, char** error);
 std::size_t hg_tokenizer_vocabulary(const HgTokenizer* tokenizer);
 void hg_string_free(char* text);

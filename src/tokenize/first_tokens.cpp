@@ -18,40 +18,48 @@ std::string_view cut_text(std::string_view text, std::size_t bytes) {
 
 }  // namespace
 
-FirstTokens::FirstTokens(const Tokenizer& tokenizer, std::size_t most)
+FirstTokens::FirstTokens(const Tokenizer& tokenizer, std::size_t most, bool with_texts)
     : tokenizer_(tokenizer),
       most_(most),
+      with_texts_(with_texts),
       enough_(std::max(kWholeText, std::min(most, kWholeText << 10) * kBytesPerToken)) {}
 
 void FirstTokens::add(std::string_view characters) {
-  if (!found_.empty()) return;
+  if (done_) return;
   text_ += characters;
-  while (most_ > 0 && found_.empty() && text_.size() > enough_) try_beginning();
+  while (most_ > 0 && !done_ && text_.size() > enough_) try_beginning();
 }
 
 FirstTokens::Found FirstTokens::finish() {
-  if (!found_.empty()) return {std::move(found_), std::move(around_), false};
-  std::vector<int> all = encode(text_);
-  return {std::move(all), std::move(around_), true};
+  if (!done_) {
+    encode(text_);
+    found_.whole = true;
+  }
+  return std::move(found_);
 }
 
 void FirstTokens::try_beginning() {
-  if (shorter_.empty()) shorter_ = encode(cut_text(text_, enough_ / 2));
-  std::vector<int> longer = encode(cut_text(text_, enough_));
-  const auto differ = std::ranges::mismatch(shorter_, longer).in1;
+  if (shorter_.empty()) {
+    encode(cut_text(text_, enough_ / 2));
+    shorter_ = std::move(found_.tokens);
+  }
+  encode(cut_text(text_, enough_));
+  const auto differ = std::ranges::mismatch(shorter_, found_.tokens).in1;
   const auto felt = static_cast<std::size_t>(shorter_.end() - differ);
-  if (shorter_.size() >= most_ + kMargin * std::max(felt, kLeastReach)) {
-    longer.resize(most_);
-    found_ = std::move(longer);
+  done_ = shorter_.size() >= most_ + kMargin * std::max(felt, kLeastReach);
+  if (done_) {
+    found_.tokens.resize(most_);
+    if (with_texts_) found_.texts.resize(most_);
     text_ = {};
   } else {
-    shorter_ = std::move(longer);
+    shorter_ = std::move(found_.tokens);
     enough_ *= 2;
   }
 }
 
-std::vector<int> FirstTokens::encode(std::string_view beginning) {
-  return tokenizer_.encode(beginning, around_);
+void FirstTokens::encode(std::string_view beginning) {
+  found_.tokens = with_texts_ ? tokenizer_.encode(beginning, found_.around, found_.texts)
+                              : tokenizer_.encode(beginning, found_.around);
 }
 
 }  // namespace headgauge

@@ -22,13 +22,14 @@ class FirstTokens {
  public:
   static constexpr std::size_t kWholeText = std::size_t{1} << 20;
 
-  // `most` 0: all tokens.
-  FirstTokens(const Tokenizer& tokenizer, std::size_t most);
+  // `most` 0: all tokens. `with_texts`: what each of them stands for, too.
+  FirstTokens(const Tokenizer& tokenizer, std::size_t most, bool with_texts = false);
 
   void add(std::string_view characters);
 
   struct Found {
-    std::vector<int> tokens;  // the first `most`, or all
+    std::vector<int> tokens;         // the first `most`, or all
+    std::vector<std::string> texts;  // of these, where they are asked for
     Tokenizer::Around around;
     bool whole = false;  // all of the text was tokenised, and all of its tokens are here
   };
@@ -37,15 +38,16 @@ class FirstTokens {
 
  private:
   void try_beginning();
-  std::vector<int> encode(std::string_view beginning);
+  void encode(std::string_view beginning);
 
   const Tokenizer& tokenizer_;
   std::size_t most_;
+  bool with_texts_;
   std::size_t enough_;        // bytes to have before the next trial
   std::string text_;          // until the tokens are found
   std::vector<int> shorter_;  // tokens of a shorter beginning
-  std::vector<int> found_;    // the tokens asked for
-  Tokenizer::Around around_;
+  bool done_ = false;
+  Found found_;  // of the last beginning
 };
 
 }  // namespace headgauge

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,21 @@ std::string model_type(const std::string& path) {
     // load() says what is wrong with it.
   }
   return "unknown kind";
+}
+
+// The pieces of a text that end where `ends` says. The offsets of a token that is part of a
+// character are those of the character: it goes to the first of its tokens, and the others are
+// empty.
+std::vector<std::string> cut_at(std::string_view utf8, std::span<const std::size_t> ends) {
+  std::vector<std::string> pieces;
+  pieces.reserve(ends.size());
+  std::size_t from = 0;
+  for (const std::size_t end : ends) {
+    const std::size_t to = std::clamp(end, from, utf8.size());
+    pieces.emplace_back(utf8.substr(from, to - from));
+    from = to;
+  }
+  return pieces;
 }
 
 bool is_there(const std::filesystem::path& path) {
@@ -136,19 +152,24 @@ std::string Tokenizer::kind(const std::string& folder) {
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, bool add_special) const {
   Around around;
-  if (!add_special) return encode_parts(utf8, false, around);
-  std::vector<int> ids = encode_parts(utf8, true, around);
+  if (!add_special) return encode_parts(utf8, false, around, nullptr);
+  std::vector<int> ids = encode_parts(utf8, true, around, nullptr);
   ids.insert(ids.begin(), around.before.begin(), around.before.end());
   ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;
 }
 
 std::vector<int> Tokenizer::encode(std::string_view utf8, Around& around) const {
-  return encode_parts(utf8, true, around);
+  return encode_parts(utf8, true, around, nullptr);
 }
 
-std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special,
-                                         Around& around) const {
+std::vector<int> Tokenizer::encode(std::string_view utf8, Around& around,
+                                   std::vector<std::string>& texts) const {
+  return encode_parts(utf8, true, around, &texts);
+}
+
+std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special, Around& around,
+                                         std::vector<std::string>* texts) const {
   if (const std::size_t at = find_invalid_utf8(utf8); at != std::string_view::npos) {
     throw BadInputError(fault("text byte " + std::to_string(at), "UTF-8", "another encoding",
                               "convert the text to UTF-8"));
@@ -159,10 +180,12 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
   }
   limit_memory();
   std::uint32_t* ids = nullptr;
+  std::size_t* ends = nullptr;
   std::size_t count = 0, before = 0, after = 0;
   char* error = nullptr;
-  const bool encoded = hg_tokenizer_encode(impl_->handle.get(), octets(utf8), utf8.size(),
-                                           add_special, &ids, &count, &before, &after, &error);
+  const bool encoded =
+      hg_tokenizer_encode(impl_->handle.get(), octets(utf8), utf8.size(), add_special, &ids, &count,
+                          &before, &after, texts != nullptr ? &ends : nullptr, &error);
   const OwnedString owned(error);
   if (!encoded) {
     throw BadInputError(
@@ -171,6 +194,11 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
   }
   const auto release = [count](std::uint32_t* p) { hg_ids_free(p, count); };
   const std::unique_ptr<std::uint32_t, decltype(release)> list(ids, release);
+  const auto release_ends = [count](std::size_t* p) { hg_ends_free(p, count); };
+  const std::unique_ptr<std::size_t, decltype(release_ends)> list_of_ends(ends, release_ends);
+  if (texts != nullptr) {
+    *texts = cut_at(utf8, std::span(ends, count).subspan(before, count - before - after));
+  }
   std::vector<int> result;
   result.reserve(count);
   for (const std::uint32_t id : std::span(ids, count)) {

@@ -104,7 +104,7 @@ class Cache(BadInputTest):
 class Config(BadInputTest):
     def test_not_json(self) -> None:
         (self.model / "config.json").write_text('{"n_layer": 2,')
-        self.refuse_scan("model/config.json: expected a JSON object", "the end of the file at byte 13")
+        self.refuse_scan("model/config.json: expected a JSON object", "the end of the file at byte 14")
         (self.model / "config.json").write_text("[1, 2]")
         self.refuse_scan("model/config.json: expected a JSON object", "a list of 2")
         (self.model / "config.json").write_bytes(b'{"model_type": "\xff"}')

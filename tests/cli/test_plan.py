@@ -44,7 +44,7 @@ class Plan(CommandTest):
             text = (self.folder / "out" / name).read_text(encoding="utf-8")
             jsonschema.validate(json.loads(text), schema)
         # Followed on the confirming texts, piece by piece, it does what was said.
-        change = results["metrics"]["planned_loss_change"]["values"][0][0]
+        change = results["metrics"]["planned_change"]["values"][0][0]
         changes = []
         for name in ("c.txt", "d.txt"):
             ids = (self.folder / name).read_text(encoding="utf-8").split()
@@ -58,7 +58,7 @@ class Plan(CommandTest):
                              "--measures", "model", "--plan", "out/plan.json", "--out", "two")
                 two = validate(self.folder / "two/results.json")["metrics"]
                 self.assertAlmostEqual(two["loss"]["values"][0], one["loss"]["values"][1][0], 9)
-        self.assertEqual(results["metrics"]["planned_loss_change"]["rows"][0][0], len(changes))
+        self.assertEqual(results["metrics"]["planned_change"]["rows"][0][0], len(changes))
         self.assertAlmostEqual(sum(changes) / len(changes), change, 9)
         self.assertEqual(plan["measured"]["documents"], len(changes))
 
@@ -97,7 +97,7 @@ class Plan(CommandTest):
         refused(lambda p: p.pop("heads"), "a plan", "something else")
         self.write("other.json", "not json")
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
-                    says=("other.json", "a plan"))
+                    says=("other.json", "a file that headgauge plan wrote"))
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "none.json",
                     says=("none.json",))
         self.refuse(USAGE, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
@@ -128,7 +128,21 @@ class Plan(CommandTest):
                     says=("a dump, which has no loss",))
         copy_golden("bert/plain", self.folder / "bert")
         self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
-                    says=("bert", "no loss"))
+                    "--objective", "loss", says=("--objective", "a model with a loss"))
+
+    def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
+        copy_golden("bert/plain", self.folder / "bert")
+        few = ("--ids", "--length", 48, "--random-plans", 3, "--curve", 0.25)
+        done = self.succeed("plan", "bert", *self.texts[1:], *few, "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertEqual(results["settings"]["judged_by"], "output")
+        self.assertEqual(results["metrics"]["planned_change"]["unit"], "1")
+        for words in ("judged by the relative change of its last hidden states", "of the keys",
+                      "there is no loss to say what that is worth", "output change (95 %)"):
+            self.assertIn(words, done.out + done.err)
+        changes = results["metrics"]["planned_change"]["values"]
+        self.assertTrue(all(change is None or change >= 0 for row in changes for change in row))
+        self.assertGreater(changes[0][0], 0)
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, says=("--memory",))

@@ -323,7 +323,7 @@ class Refused(CommandTest):
         self.refuse(3, *model, "--length", "101", *SMALL, says="--length of at most 100")
         self.refuse(2, "reproduce", "limits", "model", says="--text")
         self.write("out/gaussian/results.json", "{")
-        self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="gaussian/results.json")
+        self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="delete out/gaussian/results.json to start again")
 
 
 if __name__ == "__main__":

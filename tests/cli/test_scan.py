@@ -340,6 +340,17 @@ class Models(CommandTest):
         redundant = {f["head"]: f["partner"] for f in results["flags"] if f["name"] == "redundant"}
         self.assertEqual(redundant, {3: 4, 4: 3})
 
+    def test_the_table_names_roles(self) -> None:
+        self.succeed("phantom", "ghost", "--strength", "6")
+        done = self.succeed("scan", "ghost", "--tokens", "ghost/repeated.txt",
+                            "--lengths", "32,64,128", "--measures", "weights,roles")
+        header = next(line for line in done.out.splitlines() if line.startswith("layer "))
+        column = header.index("role")
+        roles = {line[2:5]: line[column:column + 4].strip() for line in done.out.splitlines()
+                 if line.startswith("  0.")}
+        self.assertEqual(roles, {"0.0": "-", "0.1": "1st4", "0.2": "prev", "0.3": "copy",
+                                 "0.4": "near", "0.5": "ind", "0.6": "far"})
+
     def test_phantom_that_cannot_be_written(self) -> None:
         self.write("file", "")
         self.refuse(5, "phantom", "file/ghost", says="file/ghost")

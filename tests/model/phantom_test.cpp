@@ -120,7 +120,8 @@ TEST(PhantomFlags, NameTheRolesThatWereBuiltIn) {
                                                {2, "role_previous"},
                                                {3, "role_duplicate"},
                                                {4, "role_recent"},
-                                               {5, "role_induction"}}));
+                                               {5, "role_induction"},
+                                               {6, "role_distant"}}));
 }
 
 }  // namespace

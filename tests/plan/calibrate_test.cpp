@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 #include "plan/tiny_plan.hpp"
 
 namespace headgauge {
@@ -35,7 +35,7 @@ TEST(Calibrate, LossesAreThoseOfThePlans) {
   for (Index r = 0; r < 2; ++r) {
     const AttentionPlan& plan = plans[static_cast<std::size_t>(r)].plan;
     Evaluations known("", {});
-    JointLoss loss(*confirm, "confirm", known, {});
+    JointChange loss(*confirm, "confirm", known, {});
     const ByDocument change = loss.change(plan.heads);
     EXPECT_DOUBLE_EQ(results.at("calibrated_loss_change", {r}), mean(change));
     EXPECT_DOUBLE_EQ(results.at("calibrated_cache_share", {r}),

@@ -60,7 +60,7 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
     const auto confirm = tiny_source(4, 3);
     const Results expected =
         compare(*confirm, options, std::vector{make_intervention(plan, *confirm, "plan")});
-    const Estimate found = results.require_metric("planned_loss_change").at({0, b});
+    const Estimate found = results.require_metric("planned_change").at({0, b});
     const LabelledArray& change = expected.require_metric("loss_change");
     EXPECT_NEAR(found.value, change({1, 0}), 1e-12);
     // Four documents are four batches of compare() too.
@@ -148,8 +148,8 @@ TEST(MakePlan, LowersTheLossOrKeepsTheModel) {
   const PlanResults made = make_plan(sources.texts(), options);
   ASSERT_EQ(made.plans.size(), 1U);
   EXPECT_EQ(made.plans[0].budget, "lowest loss");
-  EXPECT_LE(made.results.at("checked_loss_change", {0}), 0);
-  EXPECT_LE(made.results.at("searched_loss_change", {0}), 0);
+  EXPECT_LE(made.results.at("checked_change", {0}), 0);
+  EXPECT_LE(made.results.at("searched_change", {0}), 0);
 }
 
 TEST(MakePlan, AllowsARiseOnlyWhereItIsShown) {
@@ -170,7 +170,7 @@ TEST(MakePlan, ScreensOnlyTheLeastChangedWhereAsked) {
   PlanOptions options = small_options();
   options.screen = 6;
   const Results results = make_plan(sources.texts(), options).results;
-  const LabelledArray& screened = results.require_metric("screened_loss_change");
+  const LabelledArray& screened = results.require_metric("screened_change");
   const auto tried =
       std::ranges::count_if(screened.values, [](double v) { return !std::isnan(v); });
   EXPECT_EQ(tried, 6);

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "correlation": "tests/agreement/test_converge.py",
     "validity": "tests/scan/validate_test.cpp",
     "plan": "tests/plan/make_plan_test.cpp",
+    "calibration": "tests/cli/test_calibrate.py",
     "synthetic": "tests/convergence",
     "cost": "tests/reproduce",
     "warning": "tests/cli/test_reproduce.py",

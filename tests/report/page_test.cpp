@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -223,6 +224,69 @@ TEST(Page, NamesAreNeverMarkup) {
   const Json overview = Json::parse(scripts["headgauge-data"].text);
   EXPECT_EQ(overview["header"]["text"]["names"][0], name);
   EXPECT_EQ(overview["header"]["model"]["name"], name);
+}
+
+// `count` queries of each of 12 x 12 heads with 8 keys each, in texts of 1024 tokens.
+Results with_examples(int count, int texts) {
+  Results results = made_results();
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> share(0, 1);
+  const auto digits = [&] { return std::round(share(random) * 1e6) / 1e6; };
+  const auto number = [&](int below) { return static_cast<int>(random() % std::uint32_t(below)); };
+  for (int head = 0; head < 144; ++head) {
+    for (int k = 0; k < count; ++k) {
+      Example example;
+      example.layer = head / 12;
+      example.head = head % 12;
+      example.why = std::vector<std::string>{"change", "far", "near", "spread"}[k % 4];
+      example.value = digits();
+      example.document = number(texts);
+      example.query = number(1024);
+      example.covered = digits();
+      for (int i = 0; i < 8; ++i) {
+        example.keys.push_back(number(1024));
+        example.weights.push_back(digits());
+        example.originals.push_back(digits());
+      }
+      results.examples.push_back(example);
+    }
+  }
+  for (int text = 0; text < texts; ++text) {
+    Passage& passage = results.passages.emplace_back(Passage{text, 0, {}});
+    for (int t = 0; t < 1024; ++t) {
+      std::string& word = passage.tokens.emplace_back(" ");
+      for (int i = number(8); i >= 0; --i) word += static_cast<char>('a' + number(26));
+    }
+  }
+  return results;
+}
+
+TEST(Page, HoldsTheExamples) {
+  for (const int count : {0, 1, 6}) {
+    Results results = with_examples(count, 1);
+    if (count == 1) results.examples.resize(2);
+    if (count == 1) results.passages.front().tokens = {"</script><b>", "\x01", " it"};
+    auto scripts = scripts_of(page_of(results));
+    EXPECT_EQ(scripts.contains("headgauge-examples"), count > 0);
+    EXPECT_FALSE(Json::parse(scripts["headgauge-data"].text)["header"].contains("examples"));
+    if (count == 0) continue;
+    const Script& script = scripts["headgauge-examples"];
+    EXPECT_EQ(script.type, count == 1 ? "application/json" : "application/gzip");
+    const Json found = Json::parse(count == 1 ? script.text : gunzip(from_base64(script.text)));
+    const Json json = to_json(results);
+    EXPECT_EQ(found["examples"], json["examples"]);
+    EXPECT_EQ(found["passages"], json["passages"]);
+  }
+}
+
+// What is promised of 144 heads, with numbers that compress as badly as any.
+TEST(Page, GrowsByLessThan300KilobytesForTheExamplesOf144Heads) {
+  const std::size_t without = page_of(with_examples(0, 1)).size();
+  const std::size_t grown = page_of(with_examples(6, 1)).size() - without;
+  EXPECT_LT(grown, 300'000U);
+  EXPECT_GT(grown, 50'000U) << "they are not there";
+  RecordProperty("grown", static_cast<int>(grown));
+  EXPECT_LT(page_of(with_examples(6, 4)).size() - without, 300'000U) << "of four texts";
 }
 
 TEST(Page, IsTheSameForTheSameResults) {

@@ -180,6 +180,28 @@ TEST(ResultsJson, InfinityIsWrittenAsUndefined) {
   EXPECT_TRUE(std::isnan(parse_results(results_text(r), "t").at("loss", {0})));
 }
 
+TEST(ResultsJson, ExamplesAreThereOnlyWhereThereAreAny) {
+  Results r = made_results();
+  EXPECT_FALSE(to_json(r).contains("examples"));
+  EXPECT_FALSE(to_json(r).contains("passages"));
+  r.examples = {{1, 2, "far", 0.5, 0, 70, 0.75, {3, 9}, {0.5, -0.25}, {}},
+                {1, 2, "change", 0.25, 0, 80, 1, {4}, {0}, {0.125}}};
+  r.passages = {{0, 62, {"</script>", "\x01\n", "\xE2\x80\xAE"}}, {1, 0, {" b"}}};
+  const std::string text = results_text(r);
+  const auto json = nlohmann::ordered_json::parse(text);
+  EXPECT_FALSE(json["examples"][0].contains("originals"));
+  const Results back = parse_results(text, "examples");
+  EXPECT_EQ(results_text(back), text);
+  ASSERT_EQ(back.examples.size(), 2u);
+  EXPECT_EQ(back.examples[0].keys, (std::vector<Index>{3, 9}));
+  EXPECT_EQ(back.examples[0].weights, (std::vector<double>{0.5, -0.25}));
+  EXPECT_EQ(back.examples[1].originals, std::vector<double>{0.125});
+  EXPECT_EQ(back.examples[1].why, "change");
+  ASSERT_EQ(back.passages.size(), 2u);
+  EXPECT_EQ(back.passages[0].tokens, r.passages[0].tokens);
+  EXPECT_EQ(back.passages[1].document, 1);
+}
+
 TEST(ResultsJson, ClaimsAreThereOnlyWhereThereAreAny) {
   Results r = made_results();
   EXPECT_FALSE(to_json(r).contains("claims"));

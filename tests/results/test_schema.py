@@ -43,6 +43,20 @@ class Schema(unittest.TestCase):
             without = {name: value for name, value in self.made.items() if name != key}
             self.assertTrue(list(schema.faults_of(without)), key)
 
+    def test_examples(self):
+        example = {"layer": 0, "head": 1, "why": "far", "value": 0.5, "document": 0, "query": 70,
+                   "covered": 0.9, "keys": [3, 9], "weights": [0.5, 0.25]}
+        passage = {"document": 0, "first": 60, "tokens": [" a", ""]}
+        self.made |= {"examples": [example], "passages": [passage]}
+        self.assertEqual(list(schema.faults_of(self.made)), [])
+        self.refused("examples/0/why", "loud", "is not one of")
+        self.refused("examples/0/keys", list(range(9)), "too long")
+        self.refused("examples/0/covered", 1.5, "greater than the maximum")
+        self.refused("examples/0/query", -1, "less than the minimum")
+        self.refused("examples/0/weight", 1, "Additional properties")
+        self.refused("passages/0/tokens", [7], "is not of type")
+        self.refused("examples", [], "[] ")
+
     def test_every_metric_is_declared(self):
         loss = self.made["metrics"]["loss"]
         for name, metric, fault in (

@@ -137,6 +137,45 @@ TEST(Tokenizer, GoldenStrings) {
   }
 }
 
+// The pieces of a text by token, which are the text again.
+std::vector<std::string> texts_of(const Tokenizer& tokenizer, const std::string& text) {
+  Tokenizer::Around around, plain;
+  std::vector<std::string> texts;
+  const Ids ids = tokenizer.encode(text, around, texts);
+  EXPECT_EQ(ids, tokenizer.encode(text, plain)) << text;
+  EXPECT_EQ(around.before, plain.before);
+  EXPECT_EQ(texts.size(), ids.size());
+  std::string joined;
+  for (const std::string& piece : texts) joined += piece;
+  EXPECT_EQ(text.substr(0, joined.size()), joined);
+  EXPECT_EQ(text.find_first_not_of(" \t\r\n", joined.size()), text.npos) << text;
+  return texts;
+}
+
+TEST(Tokenizer, TextsOfTokensAreTheTextAgain) {
+  using Texts = std::vector<std::string>;
+  const fs::path folder = data_root() / "tokenizers/gpt2";
+  SKIP_WITHOUT(folder);
+  const Tokenizer gpt2 = Tokenizer::load(folder.string());
+  EXPECT_EQ(texts_of(gpt2, "Hello  world\n\nagain"),
+            (Texts{"Hello", " ", " world", "\n", "\n", "again"}));
+  // A character of three tokens goes to the first, whole.
+  const Texts bat = texts_of(gpt2, "a \xF0\x9F\xA6\x87 b");
+  EXPECT_EQ(bat.front(), "a");
+  EXPECT_EQ(bat.back(), " b");
+  EXPECT_EQ(bat[1].find("\xF0\x9F\xA6\x87") != std::string::npos, true);
+  const Tokenizer bert = Tokenizer::load((data_root() / "tokenizers/bert-base-uncased").string());
+  // What lies between two tokens goes to the later one; the text keeps its case.
+  EXPECT_EQ(texts_of(bert, "The Unaffable,  CAT"),
+            (Texts{"The", " Una", "ffa", "ble", ",", "  CAT"}));
+  // A byte a token.
+  const Tokenizer llama = Tokenizer::load((data_root() / "models/stories260k").string());
+  const Texts bytes = texts_of(llama, "a \xF0\x9F\xA6\x87 b");
+  EXPECT_EQ(std::ranges::count(bytes, "\xF0\x9F\xA6\x87"), 1);
+  for (const Vector& v : read_vectors("gpt-2")) texts_of(gpt2, v.text);
+  for (const Vector& v : read_vectors("bert-bge")) texts_of(bert, v.text);
+}
+
 TEST(Tokenizer, PiecesCanBeShown) {
   const fs::path folder = data_root() / "tokenizers/gpt2";
   SKIP_WITHOUT(folder);

@@ -1,8 +1,11 @@
 // Results from the page itself, as `headgauge report` puts them there: a header, and one script a
 // metric, which is unpacked when it is asked for.
+import type { Examples } from "./examples";
 import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
 export const DATA_ID = "headgauge-data";
+// JSON, gzipped where it is large; absent where no examples were kept.
+const EXAMPLES_ID = "headgauge-examples";
 
 // `element` names the text of a metric's numbers: {"values": [...], "stderr": ..., "rows": ...}.
 interface Overview {
@@ -14,6 +17,7 @@ interface Overview {
 export function resultsFromOverview(
   text: string,
   load: (element: string) => Promise<RawNumbers> | RawNumbers,
+  examples?: () => Promise<Examples>,
 ): Results {
   const { header, metrics } = JSON.parse(text) as Overview;
   const elements = new Map(metrics.map((metric) => [metric.name, metric.element]));
@@ -21,6 +25,7 @@ export function resultsFromOverview(
     header,
     new Map(metrics.map(({ element: _, ...info }) => [info.name, info])),
     (name) => load(elements.get(name)!),
+    examples,
   );
 }
 
@@ -28,25 +33,43 @@ export function resultsFromOverview(
 // the numbers themselves (type application/gzip): gzipped and in base64, float64 in little-endian
 // order, NaN where undefined, for each of the attribute data-parts one after the other.
 export function resultsFromPage(page: Document): Results {
-  return resultsFromOverview(textOf(page, DATA_ID), (element) => unpack(page, element));
+  const examples = async () => {
+    const { text, bytes } = await contentOf(page, EXAMPLES_ID);
+    return JSON.parse(text ?? new TextDecoder().decode(bytes)) as Examples;
+  };
+  return resultsFromOverview(
+    elementOf(page, DATA_ID).textContent ?? "",
+    (id) => unpack(page, id),
+    page.getElementById(EXAMPLES_ID) ? examples : undefined,
+  );
 }
 
-function textOf(page: Document, id: string): string {
+function elementOf(page: Document, id: string): HTMLElement {
   const element = page.getElementById(id);
   if (!element) throw new Error(`the page has no data: expected an element "${id}"`);
-  return element.textContent ?? "";
+  return element;
+}
+
+// The text of an element, or the bytes that it holds compressed.
+async function contentOf(
+  page: Document,
+  id: string,
+): Promise<{ text: string; bytes?: never } | { text?: never; bytes: ArrayBuffer }> {
+  const element = elementOf(page, id);
+  const text = element.textContent ?? "";
+  if (element.getAttribute("type") !== "application/gzip") return { text };
+  const letters = atob(text.trim());
+  const packed = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k += 1) packed[k] = letters.charCodeAt(k);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return { bytes: await new Response(stream).arrayBuffer() };
 }
 
 async function unpack(page: Document, id: string): Promise<RawNumbers> {
-  const text = textOf(page, id);
-  const element = page.getElementById(id)!;
-  if (element.getAttribute("type") !== "application/gzip") return JSON.parse(text) as RawNumbers;
-  const letters = atob(text.trim());
-  const bytes = new Uint8Array(letters.length);
-  for (let k = 0; k < letters.length; k += 1) bytes[k] = letters.charCodeAt(k);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const numbers = new Float64Array(await new Response(stream).arrayBuffer());
-  const parts = (element.getAttribute("data-parts") ?? "values").split(" ");
+  const { text, bytes } = await contentOf(page, id);
+  if (text !== undefined) return JSON.parse(text) as RawNumbers;
+  const numbers = new Float64Array(bytes);
+  const parts = (elementOf(page, id).getAttribute("data-parts") ?? "values").split(" ");
   const size = numbers.length / parts.length;
   return Object.fromEntries(
     parts.map((part, k) => [part, numbers.subarray(k * size, (k + 1) * size)]),

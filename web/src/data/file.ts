@@ -1,9 +1,10 @@
 // Results from the text of a results.json, or from its parsed value.
+import type { Examples } from "./examples";
 import { Results, type Header, type MetricInfo, type RawNumbers } from "./results";
 
 export const SCHEMA = "headgauge.results/2";
 
-interface ResultsFile extends Header {
+interface ResultsFile extends Header, Partial<Examples> {
   metrics: Record<string, Omit<MetricInfo, "name"> & RawNumbers>;
 }
 
@@ -12,11 +13,16 @@ export function resultsFromFile(file: unknown): Results {
   if (typeof found !== "string" || !(found === SCHEMA || found.startsWith(`${SCHEMA}.`))) {
     throw new Error(`expected a results file of schema ${SCHEMA}, found ${JSON.stringify(found)}`);
   }
-  const { metrics, ...header } = file as ResultsFile;
+  const { metrics, examples, passages = [], ...header } = file as ResultsFile;
   const infos = new Map<string, MetricInfo>();
   for (const [name, metric] of Object.entries(metrics)) {
     const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
     infos.set(name, { name, ...info });
   }
-  return new Results(header, infos, (name) => metrics[name]!);
+  return new Results(
+    header,
+    infos,
+    (name) => metrics[name]!,
+    examples && (() => Promise.resolve({ examples, passages })),
+  );
 }

@@ -1,5 +1,6 @@
 // A results file (docs/formats.md): named coordinates, and metrics over them.
 import { declaration, type CatalogueEntry } from "../catalogue/catalogue";
+import type { Examples } from "./examples";
 
 export type Label = number | string;
 // A cell by the labels' indices along the dims of a metric.
@@ -134,6 +135,8 @@ export class Results {
     readonly header: Header,
     private readonly infos: ReadonlyMap<string, MetricInfo>,
     private readonly load: LoadNumbers,
+    // The queries that were kept as examples; undefined where there are none.
+    readonly loadExamples?: () => Promise<Examples>,
     private readonly nameInFile: (name: string) => string = (name) => name,
   ) {}
 
@@ -250,6 +253,7 @@ export class Results {
         const ready = this.loaded.get(start + name);
         return ready ?? this.load(start + name);
       },
+      undefined,
       (name) => this.nameInFile(start + name),
     );
   }

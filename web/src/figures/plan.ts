@@ -8,13 +8,13 @@ import { frame, type KeyEntry } from "./frame";
 import { overHeads } from "./heads";
 import { mapFigure } from "./map";
 import {
-  budgetsOf, confirmed, dealtChanges, methodsOf, ORACLE, PLAN, RANDOM, type Confirmed,
+  budgetsOf, changeUnit, confirmed, dealtChanges, judgedByLoss, methodsOf, ORACLE, PLAN, RANDOM, type Confirmed,
 } from "./planned";
 import { bentAxis } from "./scatter";
 import { themeOf, type Theme } from "./theme";
 
 export const planFigures = (results: Results): Figure[] =>
-  results.has("planned_loss_change")
+  results.has("planned_change")
     ? [paretoFigure(results) ?? [], ...budgetsOf(results).map((_, k) => keptKeysFigure(results, k) ?? [])].flat()
     : [];
 
@@ -89,7 +89,7 @@ export function paretoFigure(results: Results): Figure | undefined {
     marks: all
       .filter((one) => one.method === method)
       .sort((a, b) => a.read - b.read)
-      .map((one) => ({ ...one, title: wordsOf(one, budgets) })),
+      .map((one) => ({ ...one, title: wordsOf(one, budgets, changeUnit(results)) })),
     look: LOOKS[method] ?? series(k, "thin"),
     aside: asideOf(method, methods),
   }));
@@ -99,20 +99,22 @@ export function paretoFigure(results: Results): Figure | undefined {
       ? dealtChanges(results, budget).map((change, draw) => ({ budget, read: own.cache, change, draw }))
       : [];
   });
+  const byLoss = judgedByLoss(results);
+  const what = byLoss ? "loss" : "output";
   const changes = [...all.flatMap(({ change, low, high }) => [change, low, high]), ...random.map(({ change }) => change)];
   const finite = changes.filter(Number.isFinite);
   const xDomain = domainOf(all.map(({ read }) => read), { room: 0.08 });
-  const bent = bentAxis("change of the loss on the confirming texts", "nats", finite);
+  const bent = bentAxis(`change of the ${what} on the confirming texts`, byLoss ? "nats" : "", finite);
   const yDomain = domainOf(finite, { symlog: bent.symlog, include: [0], room: 0.05 });
   if (!xDomain || !yDomain) return undefined;
-  const x: Axis = { label: "share of the key-value cache", domain: xDomain, format: (at) => formatShare(at) };
+  const x: Axis = { label: byLoss ? "share of the key-value cache" : "share of the keys", domain: xDomain, format: (at) => formatShare(at) };
   const y: Axis = { ...bent, domain: yDomain };
-  const title = "What the plans cost: loss change against share of the cache";
+  const title = `What the plans cost: change of the ${what} against share of the ${byLoss ? "cache" : "keys"}`;
   return {
     id: "plan-loss-against-cache",
     title,
     caption: captionOf(results, all, random.length > 0),
-    columns: ["method", "budget", "draw", "cache_share_drawn", "loss_change", "loss_change_low", "loss_change_high"],
+    columns: ["method", "budget", "draw", "cache_share_drawn", "change", "change_low", "change_high"],
     rows: [
       ...drawn.flatMap(({ method, marks }) =>
         marks.map(({ budget, read, change, low, high }) => [
@@ -175,16 +177,20 @@ const keyOf = (drawn: readonly Series[], theme: Theme): KeyEntry[] => [
 ];
 
 // "plan, 50 %: 30.1 % of the cache, -0.06 (-0.076 to -0.044) nats"
-function wordsOf({ method, budget, read, change, low, high }: Confirmed, budgets: readonly string[]): string {
+function wordsOf(
+  { method, budget, read, change, low, high }: Confirmed,
+  budgets: readonly string[],
+  unit: string,
+): string {
   const interval = Number.isFinite(low) ? ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})` : "";
   const what = method === ORACLE ? "of the keys read" : "of the cache";
-  return `${method}, ${budgets[budget]}: ${formatShare(read)} ${what}, ${formatNumber(change, 3)}${interval} nats`;
+  return `${method}, ${budgets[budget]}: ${formatShare(read)} ${what}, ${formatNumber(change, 3)}${interval}${unit}`;
 }
 
 function captionOf(results: Results, all: readonly Confirmed[], random: boolean): string {
   const documents = results.coord("document").length;
   const sentences: (string | false)[] = [
-    `The change of the loss on ${documents} document${documents === 1 ? "" : "s"} that had no part in making the plans` +
+    `The change of the ${judgedByLoss(results) ? "loss" : "output"} on ${documents} document${documents === 1 ? "" : "s"} that had no part in making the plans` +
       (all.some(({ low }) => Number.isFinite(low))
         ? ", with 95 % intervals (Student's t over documents)."
         : "; one shows nothing of others."),

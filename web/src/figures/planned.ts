@@ -3,9 +3,9 @@
 import type { Results } from "../data/results";
 
 export const PLAN_NEEDS: readonly string[] = [
-  "kept_keys", "planned_cache_share", "planned_loss_change", "planned_loss_change_low",
-  "planned_loss_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
-  "plan_difference_p", "random_loss_change", "random_plans_p",
+  "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
+  "planned_change_high", "plan_difference", "plan_difference_low", "plan_difference_high",
+  "plan_difference_p", "random_change", "random_plans_p",
 ];
 
 const LEVEL = 0.05; // false discovery rate, over all methods and budgets
@@ -30,6 +30,12 @@ export interface Confirmed {
   verdict: "lower" | "higher" | ""; // what the plan's loss is shown to be
 }
 
+// What plans are judged by: the loss or, of a model that has none, the output.
+export const judgedByLoss = (results: Results): boolean => results.header.settings["judged_by"] !== "output";
+
+// A change with its unit: "-0.06 nats".
+export const changeUnit = (results: Results): string => (judgedByLoss(results) ? " nats" : "");
+
 export const budgetsOf = (results: Results): string[] => results.coord("budget").map(String);
 
 export const methodsOf = (results: Results): string[] => results.coord("method").map(String);
@@ -47,9 +53,9 @@ export function confirmed(results: Results, budget: number): Confirmed[] {
         budget,
         cache,
         read: method === ORACLE ? sharedByAll(results, budget) : cache,
-        change: of("planned_loss_change"),
-        low: of("planned_loss_change_low"),
-        high: of("planned_loss_change_high"),
+        change: of("planned_change"),
+        low: of("planned_change_low"),
+        high: of("planned_change_high"),
         difference,
         differenceLow: of("plan_difference_low"),
         differenceHigh: of("plan_difference_high"),
@@ -74,7 +80,7 @@ function sharedByAll(results: Results, budget: number): number {
 export const dealtChanges = (results: Results, budget: number): number[] =>
   results
     .coord("draw")
-    .map((_, draw) => results.value("random_loss_change", { budget, draw }))
+    .map((_, draw) => results.value("random_change", { budget, draw }))
     .filter(Number.isFinite);
 
 export interface Dealt {

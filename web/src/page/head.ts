@@ -14,10 +14,11 @@ import {
   rowsBehind,
 } from "./cells";
 import { choice, element, fill } from "./element";
+import { examples } from "./examples";
 import { flagsOfHead } from "./flags";
 import { cellWords } from "./heads";
 import type { Opened, Page, View } from "./page";
-import { failure, picture } from "./picture";
+import { failure, message, picture } from "./picture";
 import { metricOptions } from "./selection";
 import { table, type Column } from "./table";
 import { flagsByHead, headLink, shown, shownOf } from "./words";
@@ -47,6 +48,7 @@ async function open(page: Page): Promise<Opened> {
   }
   const drawings = element("div", { class: "pictures" });
   const values = element("div");
+  const viewer = await examples(results, found).catch((error) => failure(message(error)));
   const node = element(
     "article",
     { class: "head-page" },
@@ -56,6 +58,7 @@ async function open(page: Page): Promise<Opened> {
       "Flags",
       flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
     ),
+    viewer && section("examples", "Examples", viewer),
     section("figures", "Figures", interventionChoice(page), drawings),
     section("values", "Values", values),
   );

@@ -3,7 +3,7 @@ import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigure } from "../figures/plan";
 import {
-  budgetsOf, confirmed, dealt, ORACLE, PLAN, PLAN_NEEDS, type Confirmed,
+  budgetsOf, confirmed, dealt, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, type Confirmed,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
 import { changed, formatAddress, headAddress } from "./address";
@@ -20,7 +20,7 @@ import { count, shown } from "./words";
 export const plan: View = {
   id: "plan",
   title: "Plan",
-  has: (results) => results.has("planned_loss_change"),
+  has: (results) => results.has("planned_change"),
   open,
 };
 
@@ -34,7 +34,7 @@ async function open(page: Page): Promise<Opened> {
   const node = element(
     "div",
     { class: "plan" },
-    element("h1", {}, "What each head keeps, and what that does to the loss"),
+    element("h1", {}, `What each head keeps, and what that does to the ${judgedByLoss(results) ? "loss" : "output"}`),
     ...sentences(results),
     notices(results),
     element(
@@ -95,8 +95,8 @@ function mapOf(page: Page, budget: number): Child[] {
 function legend(results: Results): string {
   const documents = results.coord("document").length;
   return (
-    `Changes of the loss are in nats, on ${count(documents, "document")} that had no part in making the plans, ` +
-    "with 95 % intervals by Student's t over documents. * the plan's loss is shown to be lower or " +
+    `Changes of the ${judgedByLoss(results) ? "loss are in nats" : "output are relative to it"}, on ${count(documents, "document")} that had no part in making the plans, ` +
+    "with 95 % intervals by Student's t over documents. * the plan's change is shown to be lower or " +
     "higher than the method's (paired t test over documents, false discovery rate 5 % over all lines)."
   );
 }
@@ -139,7 +139,7 @@ const COLUMNS: readonly Column<Confirmed>[] = [
       ? withNote(formatShare(cache), `an oracle: reads ${formatShare(read)}`)
       : formatShare(cache),
   ),
-  number("change", "Loss change", ({ change, low, high }) => withNote(signed(change, 4), range(low, high))),
+  number("change", "Change", ({ change, low, high }) => withNote(signed(change, 4), range(low, high))),
   number("difference", "Plan less it", differenceCell),
   number("p", "p", ({ p }) => shown(p, 2)),
 ];
@@ -157,7 +157,7 @@ function differenceCell({ difference, differenceLow, differenceHigh, verdict }: 
     { class: verdict === "" ? false : `differs ${verdict}` },
     signed(difference, 4),
     verdict !== "" && element("span", { "aria-hidden": "true" }, "*"),
-    verdict !== "" && element("span", { class: "unseen" }, ` the plan's loss is shown to be ${verdict}`),
+    verdict !== "" && element("span", { class: "unseen" }, ` the plan's change is shown to be ${verdict}`),
   );
   return withNote(value, range(differenceLow, differenceHigh));
 }
@@ -169,7 +169,7 @@ export function dealtWords(results: Results, budget: number): string {
   const { plans, noWorse, p, matters } = found;
   return (
     `Of ${count(plans, "plan")} that deal the same entries to other heads at random, ` +
-    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a loss ` +
+    `${noWorse === 0 ? "none has" : noWorse === 1 ? "1 has" : `${noWorse} have`} as low a ${judgedByLoss(results) ? "loss" : "change"} ` +
     `(p = ${formatNumber(p, 2)}): it ${matters ? "matters" : "is not shown to matter"} which head got what.`
   );
 }

@@ -26,7 +26,7 @@ export function pageWith(bundle: string, scripts: string): string {
 }
 
 export function scriptsOf(results: ResultsJson): string {
-  const { metrics, ...header } = results;
+  const { metrics, examples, passages, ...header } = results;
   const infos = Object.entries(metrics).map(([name, metric], k) => {
     const { values: _v, stderr: _s, degrees_of_freedom: _d, rows: _r, ...info } = metric;
     return { name, ...info, element: `metric-${k}` };
@@ -35,6 +35,10 @@ export function scriptsOf(results: ResultsJson): string {
     return script(`metric-${k}`, "application/json", JSON.stringify({ values, stderr, rows }));
   });
   const data = JSON.stringify({ header, metrics: infos });
+  if (examples !== undefined) {
+    const kept = JSON.stringify({ examples, passages });
+    chunks.push(script("headgauge-examples", "application/json", kept));
+  }
   return [script("headgauge-data", "application/json", data), ...chunks].join("\n");
 }
 

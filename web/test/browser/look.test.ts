@@ -48,6 +48,23 @@ inBrowser("on a phone", () => {
   });
 });
 
+inBrowser("in both schemes", () => {
+  test.each(["light", "dark"] as const)("the examples of a head, %s", async (colorScheme) => {
+    const tab = await openKind("scan", "#head/3.4", { colorScheme, viewport: { width: 900, height: 900 } });
+    await tab.page.hover(".example-text .key >> nth=-1");
+    const shades = await tab.page.$$eval(".example-text .key", (keys) =>
+      keys.map((key) => getComputedStyle(key).backgroundColor),
+    );
+    expect(new Set(shades).size).toBeGreaterThan(1);
+    expect(shades.every((shade) => shade.startsWith("rgba("))).toBe(true);
+    if (gallery !== undefined) {
+      const section = tab.page.locator("section[aria-labelledby=examples]");
+      await section.screenshot({ path: join(gallery, `${colorScheme}-scan-examples.png`) });
+    }
+    await quiet(tab);
+  });
+});
+
 inBrowser("on a desk", () => {
   test.each([
     ["scan", "overview"],

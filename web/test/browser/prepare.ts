@@ -67,7 +67,14 @@ function makeAll(folder: string): string[] {
   ];
   const demo = ["demo/model", "--text", "demo/text.txt"];
   const kinds: [string, string[]][] = [
-    ["scan", ["scan", ...demo, "--lengths", "32,64,128,256"]],
+    ["scan", ["scan", ...demo, "--lengths", "32,64,128,256", "--examples", "4"]],
+    [
+      "examples",
+      [
+        ...["scan", "demo/model", "--text", hostileText(folder), "--lengths", "160", "--examples", "6"],
+        ...["--measures", "weights", "--pattern", "window:size=12"],
+      ],
+    ],
     [
       "compare",
       ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"],
@@ -168,6 +175,14 @@ function parts(folder: string, names: readonly string[]): string[] {
     writeFileSync(path, text.slice((k * text.length) / names.length, ((k + 1) * text.length) / names.length));
     return path;
   });
+}
+
+// A text that would be markup, or in another order, if it were not shown as text.
+function hostileText(folder: string): string {
+  const path = join(folder, "hostile.txt");
+  const line = "</script><b id=evil>bold</b> <!-- \u202eback\u202c \u0001 &amp; \u{1f987}\n";
+  writeFileSync(path, line.repeat(40));
+  return path;
 }
 
 // With what it prints beside the results.

@@ -325,9 +325,9 @@ export function madePlan(): Made {
         value: ({ method, budget }) =>
           method === 4 ? 1 : method === 2 && budget === 1 ? null : [0.4375, 0.5, 0.375, 0.4375][method!]! / (budget! + 1),
       },
-      planned_loss_change: { dims: cells, unit: "nats", stderr: true, value: change },
-      planned_loss_change_low: { dims: cells, unit: "nats", value: offset(change, -0.03125) },
-      planned_loss_change_high: { dims: cells, unit: "nats", value: offset(change, 0.03125) },
+      planned_change: { dims: cells, unit: "nats", stderr: true, value: change },
+      planned_change_low: { dims: cells, unit: "nats", value: offset(change, -0.03125) },
+      planned_change_high: { dims: cells, unit: "nats", value: offset(change, 0.03125) },
       plan_difference: { dims: cells, unit: "nats", stderr: true, value: less },
       plan_difference_low: { dims: cells, unit: "nats", value: offset(less, -0.0625) },
       plan_difference_high: { dims: cells, unit: "nats", value: offset(less, 0.0625) },
@@ -335,7 +335,7 @@ export function madePlan(): Made {
         dims: cells,
         value: (cell) => (less(cell) === null ? null : [NaN, 0.05, 0.051, 0.01, 0.5][cell["method"]!]!),
       },
-      random_loss_change: {
+      random_change: {
         dims: ["budget", "draw"], unit: "nats", stderr: true,
         value: ({ budget, draw }) => (budget === 0 ? 0.125 * (draw! + 0.5) : -0.25 + 0.125 * draw!),
       },

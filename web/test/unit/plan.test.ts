@@ -105,24 +105,24 @@ describe("the loss against the cache", () => {
 
   it("is drawn with one document, which has no intervals, and is none without a plan", () => {
     const made = madePlan();
-    for (const end of ["low", "high"]) made.metrics[`planned_loss_change_${end}`]!.value = () => null;
+    for (const end of ["low", "high"]) made.metrics[`planned_change_${end}`]!.value = () => null;
     made.coords["document"] = [0];
     const one = paretoFigure(madeResults(made))!;
     expectWhole(one);
     expect(one.caption).toContain("on 1 document that had no part in making the plans; one shows nothing of others");
     expect(drawn(one).text).toContain("<title>plan, 50 %: 43.8 % of the cache, -0.0625 nats</title>");
-    expect(paretoFigure(changedValues("planned_loss_change", () => null))).toBeUndefined();
+    expect(paretoFigure(changedValues("planned_change", () => null))).toBeUndefined();
   });
 
   it("bends the axis where a random plan is lost, and has the line at 0", () => {
-    const lost = changedValues("random_loss_change", ({ draw }, was) => (draw === 3 ? 40 : was));
+    const lost = changedValues("random_change", ({ draw }, was) => (draw === 3 ? 40 : was));
     expectWhole(paretoFigure(lost)!);
     expect(drawn(paretoFigure(lost)!).text).toContain("logarithmic beyond");
     expect(drawn(figure).text).not.toContain("logarithmic beyond");
     expect(drawn(paretoFigure(lost)!).text).not.toContain(">-1</text>"); // no room below for 5 % of 40
     // The line of full attention is in sight where all plans raise the loss.
     const risen = madePlan();
-    for (const name of ["planned_loss_change", "planned_loss_change_low", "planned_loss_change_high", "random_loss_change"]) {
+    for (const name of ["planned_change", "planned_change_low", "planned_change_high", "random_change"]) {
       const { value } = risen.metrics[name]!;
       risen.metrics[name]!.value = (cell) => (value!(cell) === null ? null : value!(cell)! + 3);
     }

@@ -152,9 +152,11 @@ pub unsafe extern "C" fn hg_tokenizer_free(tokenizer: *mut HgTokenizer) {
 
 /// The ids of a UTF-8 text; true on success. `*ids` goes back to `hg_ids_free` with `*count`; the
 /// first `*before` and the last `*after` of them are what the post-processor put around the text.
+/// Where `ends` is not null, `*ends` gives for each id the byte of the text where what it stands
+/// for ends, and goes back to `hg_ends_free` with `*count`.
 ///
 /// # Safety
-/// `text` points to `size` bytes; the out pointers are writable.
+/// `text` points to `size` bytes; the out pointers but `ends` are writable.
 #[no_mangle]
 pub unsafe extern "C" fn hg_tokenizer_encode(
     tokenizer: *const HgTokenizer,
@@ -165,22 +167,32 @@ pub unsafe extern "C" fn hg_tokenizer_encode(
     count: *mut usize,
     before: *mut usize,
     after: *mut usize,
+    ends: *mut *mut usize,
     error: *mut *mut c_char,
 ) -> bool {
     let encoded = guard(error, || {
         let text = std::str::from_utf8(bytes(text, size)).map_err(|e| e.to_string())?;
-        let encoding = (*tokenizer)
-            .0
-            .encode_fast(text, add_special)
-            .map_err(|e| e.to_string())?;
+        let tokenizer = &(*tokenizer).0;
+        // The same ids; without the offsets it is the faster of the two.
+        let encoding = if ends.is_null() {
+            tokenizer.encode_fast(text, add_special)
+        } else {
+            tokenizer.encode(text, add_special)
+        }
+        .map_err(|e| e.to_string())?;
         let added = encoding.get_special_tokens_mask();
         let leading = added.iter().take_while(|&&special| special == 1).count();
         let trailing = added[leading..].iter().rev();
         let trailing = trailing.take_while(|&&special| special == 1).count();
-        Ok((encoding.get_ids().to_vec().into_boxed_slice(), leading, trailing))
+        let offsets: Vec<usize> = encoding.get_offsets().iter().map(|&(_, end)| end).collect();
+        let list = encoding.get_ids().to_vec().into_boxed_slice();
+        Ok((list, leading, trailing, offsets.into_boxed_slice()))
     });
     match encoded {
-        Some((list, leading, trailing)) => {
+        Some((list, leading, trailing, offsets)) => {
+            if !ends.is_null() {
+                *ends = Box::into_raw(offsets) as *mut usize;
+            }
             *count = list.len();
             *before = leading;
             *after = trailing;
@@ -197,6 +209,15 @@ pub unsafe extern "C" fn hg_tokenizer_encode(
 pub unsafe extern "C" fn hg_ids_free(ids: *mut u32, count: usize) {
     if !ids.is_null() {
         drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(ids, count)));
+    }
+}
+
+/// # Safety
+/// `ends` and `count` came from `hg_tokenizer_encode`.
+#[no_mangle]
+pub unsafe extern "C" fn hg_ends_free(ends: *mut usize, count: usize) {
+    if !ends.is_null() {
+        drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(ends, count)));
     }
 }
 

@@ -1,4 +1,4 @@
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,10 @@ PerHead<HeadPlan> mixed(const SourceInfo& info) {
   return plan;
 }
 
-TEST(JointLoss, IsTheLossThatCompareFinds) {
+TEST(JointChange, IsTheLossThatCompareFinds) {
   const auto source = tiny_source(2);
   Evaluations known("", {});
-  JointLoss loss(*source, "search", known, {});
+  JointChange loss(*source, "search", known, {});
   const PerHead<HeadPlan> plan = mixed(source->info());
   const ByDocument change = loss.change(plan);
   ASSERT_EQ(change.size(), 2U);
@@ -41,10 +41,10 @@ TEST(JointLoss, IsTheLossThatCompareFinds) {
   EXPECT_NE(mean(change), 0);
 }
 
-TEST(JointLoss, NearAPlanHasTheBitsOfTheWholePass) {
+TEST(JointChange, NearAPlanHasTheBitsOfTheWholePass) {
   const auto source = tiny_source(2);
   Evaluations known("", {}), other("", {});
-  JointLoss near(*source, "search", known, {});
+  JointChange near(*source, "search", known, {});
   const PerHead<HeadPlan> base = mixed(source->info());
   std::vector<PerHead<HeadPlan>> variants(5, base);
   variants[0](0, 0) = {};                              // back to full attention
@@ -53,18 +53,40 @@ TEST(JointLoss, NearAPlanHasTheBitsOfTheWholePass) {
   variants[3](1, 1) = {"sinks:sinks=2,window=6", ""};  // a pattern in place of a normalizer
   variants[4](1, 0) = {"window:size=3", "uniform"};
   const auto changes = near.changes_near(base, variants);
-  JointLoss whole(*source, "search", other, {});
+  JointChange whole(*source, "search", other, {});
   for (std::size_t v = 0; v < variants.size(); ++v) {
     EXPECT_EQ(changes[v], whole.change(variants[v])) << v;
   }
 }
 
-TEST(JointLoss, RefusesWhatHasNoLoss) {
-  const auto model = resolve_model(testing::source_path("tests/golden/bert/plain"));
-  std::vector<int> tokens(24, 7);
-  const auto source = make_model_source(model, {{"text", tokens, ""}}, {});
-  Evaluations known("", {});
-  EXPECT_THROW(JointLoss(*source, "search", known, {}), UnsupportedError);
+std::unique_ptr<HeadSource> without_loss() {
+  std::vector<Document> texts(2);
+  for (int d = 0; d < 2; ++d) {
+    for (int i = 0; i < 24; ++i)
+      texts[static_cast<std::size_t>(d)].tokens.push_back(5 + i * (d + 3) % 31);
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/bert/plain")),
+                           std::move(texts), {XSource::embedding, 1});
+}
+
+TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
+  const auto source = without_loss();
+  Evaluations known("", {}), other("", {});
+  JointChange near(*source, "search", known, {});
+  PerHead<HeadPlan> base(source->info().layers, source->info().kv_heads);
+  EXPECT_EQ(near.change(base), (ByDocument{0, 0})) << "the model as it is";
+  std::vector<PerHead<HeadPlan>> variants(3, base);
+  variants[0](0, 1) = {"window:size=5", ""};
+  variants[1](1, 0) = {"", "uniform"};
+  const auto changes = near.changes_near(base, variants);
+  EXPECT_EQ(changes[2], (ByDocument{0, 0}));
+  EXPECT_GT(mean(changes[0]), 0);
+  EXPECT_LT(mean(changes[0]), 2) << "layer norm holds the length of both";
+  source->set_context(24);  // forgets the reference
+  JointChange whole(*source, "search", other, {});
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_EQ(changes[v], whole.change(variants[v])) << v;
+  }
 }
 
 TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
@@ -89,7 +111,7 @@ TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
   } catch (const BadInputError& error) {
     EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
   }
-  for (const double wrong : {-1.0, 1e999}) {
+  for (const double wrong : {-1.0, kUndefined}) {
     SavedState(path, "headgauge.plan-state/2", "", "", identity).save({{"search 1", {0.5, wrong}}});
     EXPECT_THROW(Evaluations(path, identity), BadInputError) << wrong;
   }

@@ -1,4 +1,4 @@
-#include "plan/joint_loss.hpp"
+#include "plan/joint_change.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,18 +7,13 @@
 namespace headgauge {
 namespace {
 
-constexpr int kUnsaved = 200;  // losses that a kill can cost
+constexpr int kUnsaved = 200;  // measurements that a kill can cost
 
 ModelSource& require_model(HeadSource& source) {
-  auto* model = dynamic_cast<ModelSource*>(&source);
-  if (model == nullptr || !source.info().has_loss) {
-    throw UnsupportedError(fault("plan", "a model that predicts the next token",
-                                 model == nullptr
-                                     ? source.info().name + ", a dump, which has no loss"
-                                     : source.info().name + ", which has no loss",
-                                 "a plan is judged by the loss"));
-  }
-  return *model;
+  if (auto* model = dynamic_cast<ModelSource*>(&source)) return *model;
+  throw UnsupportedError(fault("plan", "a model that can run under a plan",
+                               source.info().name + ", a dump, which cannot",
+                               "give the checkpoint that it was made from"));
 }
 
 // The one layer in which two plans differ.
@@ -38,12 +33,14 @@ double mean(const ByDocument& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-JointLoss::JointLoss(HeadSource& source, std::string set, Evaluations& known, std::stop_token stop)
+JointChange::JointChange(HeadSource& source, std::string set, Evaluations& known,
+                         std::stop_token stop)
     : model_(require_model(source)), set_(std::move(set)), known_(known), stop_(std::move(stop)) {
-  original_ = loss({source.info().layers, source.info().kv_heads});
+  original_ = by_loss() ? level({source.info().layers, source.info().kv_heads})
+                        : ByDocument(static_cast<std::size_t>(documents()), 0.0);
 }
 
-void JointLoss::run_layer(int layer, int document) {
+void JointChange::run_layer(int layer, int document) {
   if (stop_.stop_requested()) {
     known_.save();
     throw Stopped();
@@ -51,38 +48,56 @@ void JointLoss::run_layer(int layer, int document) {
   model_.layer(layer, document);
 }
 
-void JointLoss::measured(const std::string& key, ByDocument losses) {
-  known_.add(key, std::move(losses));
+void JointChange::run(const PerHead<HeadPlan>& plan) {
+  model_.intervene(make_interventions(plan, source()));
+  for (int layer = 0; layer < source().layers; ++layer) {
+    for (int d = 0; d < documents(); ++d) run_layer(layer, d);
+  }
+}
+
+// What outputs are set against, unless it is there: another scan of the source forgets it.
+void JointChange::set_reference() {
+  if (by_loss() || model_.has_reference()) return;
+  run({source().layers, source().kv_heads});
+  model_.set_reference();
+}
+
+double JointChange::level_of(const NextTokens& next) const {
+  return mean(by_loss() ? next.losses : next.output_change);
+}
+
+void JointChange::measured(const std::string& key, ByDocument levels) {
+  known_.add(key, std::move(levels));
   ++computed_;
   if (++unsaved_ < kUnsaved) return;
   known_.save();
   unsaved_ = 0;
 }
 
-ByDocument JointLoss::loss(const PerHead<HeadPlan>& plan) {
+ByDocument JointChange::level(const PerHead<HeadPlan>& plan) {
   const std::string key = Evaluations::key(set_, plan);
   if (const ByDocument* found = known_.find(key, documents())) return *found;
-  model_.intervene(make_interventions(plan, source()));
-  for (int layer = 0; layer < source().layers; ++layer) {
-    for (int d = 0; d < documents(); ++d) run_layer(layer, d);
+  set_reference();
+  run(plan);
+  ByDocument levels;
+  for (int d = 0; d < documents(); ++d) {
+    levels.push_back(by_loss() ? mean(model_.token_losses(d)) : level_of(model_.next_tokens(d)));
   }
-  ByDocument losses;
-  for (int d = 0; d < documents(); ++d) losses.push_back(mean(model_.token_losses(d)));
-  measured(key, losses);
-  return losses;
+  measured(key, levels);
+  return levels;
 }
 
-ByDocument JointLoss::less_original(ByDocument losses) const {
-  for (std::size_t d = 0; d < losses.size(); ++d) losses[d] -= original_[d];
-  return losses;
+ByDocument JointChange::less_original(ByDocument levels) const {
+  for (std::size_t d = 0; d < levels.size(); ++d) levels[d] -= original_[d];
+  return levels;
 }
 
-ByDocument JointLoss::change(const PerHead<HeadPlan>& plan) {
-  return less_original(loss(plan));
+ByDocument JointChange::change(const PerHead<HeadPlan>& plan) {
+  return less_original(level(plan));
 }
 
-std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
-                                                std::span<const PerHead<HeadPlan>> variants) {
+std::vector<ByDocument> JointChange::changes_near(const PerHead<HeadPlan>& base,
+                                                  std::span<const PerHead<HeadPlan>> variants) {
   std::vector<std::string> keys;
   std::vector<std::vector<std::size_t>> of_layer(static_cast<std::size_t>(source().layers));
   int last = -1;
@@ -91,14 +106,15 @@ std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
     if (known_.find(keys.back(), documents()) != nullptr) continue;
     const int layer = layer_of_difference(base, variants[v]);
     if (layer < 0) {
-      loss(base);
+      level(base);
       continue;
     }
     of_layer[static_cast<std::size_t>(layer)].push_back(v);
     last = std::max(last, layer);
   }
   if (last >= 0) {
-    std::vector<ByDocument> losses(variants.size());
+    std::vector<ByDocument> levels(variants.size());
+    set_reference();
     model_.intervene(make_interventions(base, source()));
     for (int layer = 0; layer <= last; ++layer) {
       const auto& here = of_layer[static_cast<std::size_t>(layer)];
@@ -113,12 +129,12 @@ std::vector<ByDocument> JointLoss::changes_near(const PerHead<HeadPlan>& base,
         if (here.empty()) continue;
         const auto found = model_.try_interventions(layer, d, tried);
         for (std::size_t i = 0; i < here.size(); ++i) {
-          losses[here[i]].push_back(mean(found[i].losses));
+          levels[here[i]].push_back(level_of(found[i]));
         }
       }
     }
     for (const auto& here : of_layer) {
-      for (const std::size_t v : here) measured(keys[v], losses[v]);
+      for (const std::size_t v : here) measured(keys[v], levels[v]);
     }
   }
   std::vector<ByDocument> changes;

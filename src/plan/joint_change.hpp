@@ -1,4 +1,4 @@
-// The loss of a model under a plan, all heads at once.
+// What a plan does to a model, all heads at once: to its loss or, where it has none, to its output.
 #pragma once
 
 #include <span>
@@ -14,33 +14,36 @@ namespace headgauge {
 // Thrown where a stop was requested, between two layers.
 struct Stopped {};
 
-// Mean losses by document, or their changes.
+// Means over the tokens of each document, or their changes.
 using ByDocument = std::vector<double>;
 double mean(const ByDocument& values);
 
-class JointLoss {
+class JointChange {
  public:
-  // `set` names the documents in `known`. UnsupportedError for a source without a loss.
-  JointLoss(HeadSource& source, std::string set, Evaluations& known, std::stop_token stop);
+  // `set` names the documents in `known`. UnsupportedError for a source that is not a model.
+  JointChange(HeadSource& source, std::string set, Evaluations& known, std::stop_token stop);
 
   const SourceInfo& source() const { return model_.info(); }
-  // The model as it is.
-  const ByDocument& original() const { return original_; }
-  // The loss under a plan, less that of the model as it is.
+  Index documents() const { return std::ssize(source().documents); }
+  // The loss under a plan, less that of the model as it is; where there is no loss, the relative
+  // change of the last hidden states (NextTokens::output_change).
   ByDocument change(const PerHead<HeadPlan>& plan);
   // The same for plans that each differ from `base` in heads of one layer: what is below that layer
   // is computed once for all.
   std::vector<ByDocument> changes_near(const PerHead<HeadPlan>& base,
                                        std::span<const PerHead<HeadPlan>> variants);
-  // Plans whose losses were computed, not found.
+  // Plans that were measured, not found.
   int computed() const { return computed_; }
 
  private:
-  int documents() const { return static_cast<int>(source().documents.size()); }
-  ByDocument loss(const PerHead<HeadPlan>& plan);
-  ByDocument less_original(ByDocument losses) const;
+  bool by_loss() const { return source().has_loss; }
+  ByDocument level(const PerHead<HeadPlan>& plan);
+  double level_of(const NextTokens& next) const;
+  ByDocument less_original(ByDocument levels) const;
+  void set_reference();
+  void run(const PerHead<HeadPlan>& plan);
   void run_layer(int layer, int document);
-  void measured(const std::string& key, ByDocument losses);
+  void measured(const std::string& key, ByDocument levels);
 
   ModelSource& model_;
   std::string set_;

@@ -1,0 +1,289 @@
+#include "measures/examples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headgauge/results.hpp"
+#include "measures/candidates.hpp"
+#include "measures/key_ranges.hpp"
+#include "measures/roles.hpp"
+
+namespace headgauge {
+namespace {
+
+using CandidatesOfHead = std::vector<Candidates>;  // by criterion
+using Values = std::array<double, kExampleCriteria.size()>;
+
+struct RowValues {
+  const Row* row;
+  Values values;
+};
+
+// What is shown is short.
+double six_digits(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+// A row's weights as shares of their absolute sum, and those that it has without the change, over
+// the keys [first, first + size) with a share of 0 for those that it does not see.
+class Shares {
+ public:
+  explicit Shares(const Row& row) : row_(row), mass_(row.sums.abs_mass) {
+    for (const float w : row.original) original_mass_ += std::abs(static_cast<double>(w));
+  }
+  bool has_original() const { return original_mass_ > 0; }
+  // Of key number `i` of the n.
+  double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
+  // The largest of keys number [first, last) of the n; 0 where there are none.
+  double largest(Index first, Index last) const {
+    // Four at a time, which do not wait for one another.
+    float most[4] = {0, 0, 0, 0};
+    const auto see = [&](float& so_far, Index i) {
+      const float size = std::abs(row_.weights[i]);
+      so_far = size > so_far ? size : so_far;
+    };
+    Index i = first;
+    for (; i + 4 <= last; i += 4) {
+      for (Index k = 0; k < 4; ++k) see(most[k], i + k);
+    }
+    for (; i < last; ++i) see(most[0], i);
+    return static_cast<double>(std::max({most[0], most[1], most[2], most[3]})) / mass_;
+  }
+  // The weight at a position without the change.
+  double original(Index position) const {
+    const KeyRange keys = row_.original_keys;
+    if (position < keys.begin || position >= keys.end) return 0;
+    return row_.original[position - keys.begin];
+  }
+  double original_share(Index position) const {
+    return std::abs(original(position)) / original_mass_;
+  }
+  // Half of the sum of |share - original share|: what would have to be moved.
+  double moved() const {
+    // Keys that the row sees, and then those that the change hides from it.
+    double sum = 0, seen = 0;
+    for (Index i = 0; i < row_.n(); ++i) {
+      const double before = original_share(row_.key(i));
+      sum += std::abs(share(i) - before);
+      seen += before;
+    }
+    return 0.5 * (sum + std::max(0.0, 1 - seen));
+  }
+
+ private:
+  const Row& row_;
+  double mass_;
+  double original_mass_ = 0;
+};
+
+// A key that a row or its original sees, with its shares of their weights.
+struct HeavyKey {
+  Index position;
+  double weight;
+  double share;
+  double original_share;
+  double larger() const { return std::max(share, original_share); }
+};
+
+// All keys that the row or its original sees, ascending.
+std::vector<HeavyKey> all_keys(const Row& row, const Shares& shares) {
+  std::vector<HeavyKey> keys;
+  const KeyRange before = shares.has_original() ? row.original_keys : KeyRange{};
+  // Keys below `end` that only the original sees.
+  Index next = before.begin;
+  const auto add_hidden = [&](Index end) {
+    for (; next < std::min(end, before.end); ++next) {
+      keys.push_back({next, 0, 0, shares.original_share(next)});
+    }
+    next = std::max(next, end + 1);
+  };
+  for (Index i = 0; i < row.n(); ++i) {
+    const Index at = row.key(i);
+    add_hidden(at);
+    const double original = shares.has_original() ? shares.original_share(at) : 0;
+    keys.push_back({at, row.weights[i], shares.share(i), original});
+  }
+  add_hidden(before.end);
+  return keys;
+}
+
+// The heaviest keys of a row, ties by lower position. Where something is changed, those with and
+// those without the change in turn: what it takes away is as telling as what it leaves.
+std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
+  std::vector<HeavyKey> keys = all_keys(row, shares);
+  const auto most = std::min<Index>(kExampleKeys, std::ssize(keys));
+  const auto heaviest_by = [&](double HeavyKey::*share) {
+    std::ranges::partial_sort(keys, keys.begin() + most, [&](const HeavyKey& a, const HeavyKey& b) {
+      return std::pair(-(a.*share), a.position) < std::pair(-(b.*share), b.position);
+    });
+    return std::vector<HeavyKey>(keys.begin(), keys.begin() + most);
+  };
+  std::vector<HeavyKey> chosen = heaviest_by(&HeavyKey::share);
+  if (shares.has_original()) {
+    const std::vector<HeavyKey> with = std::exchange(chosen, {});
+    const std::vector<HeavyKey> without = heaviest_by(&HeavyKey::original_share);
+    const auto choose = [&](const HeavyKey& key) {
+      const bool is_new =
+          std::ranges::find(chosen, key.position, &HeavyKey::position) == chosen.end();
+      if (is_new && std::ssize(chosen) < most) chosen.push_back(key);
+    };
+    for (Index k = 0; k < most; ++k) {
+      choose(with[k]);
+      choose(without[k]);
+    }
+  }
+  std::erase_if(chosen, [](const HeavyKey& key) { return key.larger() == 0; });
+  std::ranges::sort(chosen, [](const HeavyKey& a, const HeavyKey& b) {
+    return std::pair(-a.larger(), a.position) < std::pair(-b.larger(), b.position);
+  });
+  return chosen;
+}
+
+class ExamplesMeasure final : public Measure {
+ public:
+  ExamplesMeasure(int count, Index longest, int slots)
+      : count_(count), first_(std::min(kFirstExample, longest / 2)), found_(slots) {}
+
+  void declare(MetricRegistry&) override {}
+  MeasureNeeds needs() const override { return {.weights = true, .changes = true}; }
+
+  std::size_t bytes(const SourceInfo& source, Index) const override {
+    const std::size_t row = sizeof(Example) + 3 * kExampleKeys * sizeof(double);
+    const std::size_t of_layer = (found_.size() + 1) * kExampleCriteria.size();
+    return row * static_cast<std::size_t>(count_) * static_cast<std::size_t>(source.heads) *
+           (of_layer + static_cast<std::size_t>(source.layers));
+  }
+
+  void observe(const RowBlock& block, int slot, RowSink&) override {
+    auto& of_head = found_[slot].try_emplace(block.head->head, empty()).first->second;
+    std::vector<RowValues> rows;
+    for (const Row& row : block.rows) {
+      if (row.query < first_ || row.sees_nothing || !(row.sums.abs_mass > 0)) continue;
+      rows.push_back({&row, values_of(row)});
+    }
+    for (std::size_t c = 0; c < of_head.size(); ++c) {
+      // The best first: most of the others need not be described.
+      std::ranges::sort(rows, [c](const RowValues& a, const RowValues& b) {
+        return a.values[c] != b.values[c] ? a.values[c] > b.values[c] : a.row->query < b.row->query;
+      });
+      for (const RowValues& row : rows) {
+        if (row.values[c] > 0) add(*block.head, *row.row, row.values[c], of_head[c]);
+      }
+    }
+  }
+
+  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
+    std::map<int, CandidatesOfHead> all;
+    for (auto& of_slot : found_) {
+      for (const auto& [head, candidates] : of_slot) {
+        auto& of_head = all.try_emplace(head, empty()).first->second;
+        for (std::size_t c = 0; c < candidates.size(); ++c) of_head[c].add(candidates[c]);
+      }
+      of_slot.clear();
+    }
+    for (const auto& [head, candidates] : all) deal(layer, head, candidates);
+  }
+
+  void derive(std::span<const LayerStatistics* const>, Results& results) override {
+    results.examples = examples_;
+  }
+
+ private:
+  CandidatesOfHead empty() const {
+    return CandidatesOfHead(kExampleCriteria.size(), Candidates(count_));
+  }
+
+  static Values values_of(const Row& row) {
+    const Shares shares(row);
+    Values values{};
+    const auto of = [&](ExampleCriterion criterion) -> double& {
+      return values[static_cast<std::size_t>(criterion)];
+    };
+    // Keys in order: sinks, far ones, near ones, and far ones again where a head looks ahead.
+    const Index sinks_end = first_key_from(row, kSinkKeys);
+    const Index near_begin = std::max(sinks_end, first_key_from(row, row.query - kRecentKeys + 1));
+    const Index near_end = std::max(near_begin, first_key_from(row, row.query + kRecentKeys));
+    of(ExampleCriterion::near) = shares.largest(near_begin, near_end);
+    of(ExampleCriterion::far) =
+        std::max(shares.largest(sinks_end, near_begin), shares.largest(near_end, row.n()));
+    if (row.n() > 1) {
+      of(ExampleCriterion::spread) = row.sums.entropy / std::log(static_cast<double>(row.n()));
+    }
+    if (shares.has_original()) of(ExampleCriterion::change) = shares.moved();
+    return values;
+  }
+
+  static void add(const HeadInput& head, const Row& row, double value, Candidates& candidates) {
+    Example example;
+    example.value = value;
+    example.document = head.document;
+    example.query = row.query;
+    if (!candidates.wants(example)) return;
+    describe(row, Shares(row), example);
+    candidates.add(std::move(example));
+  }
+
+  static void describe(const Row& row, const Shares& shares, Example& example) {
+    double covered = 0;
+    for (const HeavyKey& key : heaviest_keys(row, shares)) {
+      example.keys.push_back(key.position);
+      example.weights.push_back(six_digits(key.weight));
+      if (shares.has_original()) {
+        example.originals.push_back(six_digits(shares.original(key.position)));
+      }
+      covered += std::abs(key.weight);
+    }
+    example.covered = six_digits(std::min(1.0, covered / row.sums.abs_mass));
+  }
+
+  // Each criterion in turn takes the best query that none has taken, until there are enough. No
+  // criterion lacks one that it would have found further down its list: all others together take
+  // fewer than the list is long.
+  void deal(int layer, int head, const CandidatesOfHead& candidates) {
+    std::set<std::pair<int, Index>> taken;
+    const auto take = [&](std::size_t c) {
+      const std::vector<Example>& rows = candidates[c].rows();
+      const auto free = std::ranges::find_if(rows, [&](const Example& row) {
+        return !taken.contains({row.document, row.query});
+      });
+      if (free == rows.end()) return false;
+      taken.insert({free->document, free->query});
+      Example& example = examples_.emplace_back(*free);
+      example.layer = layer;
+      example.head = head;
+      example.why = kExampleCriteria[c];
+      example.value = six_digits(example.value);
+      return true;
+    };
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        if (std::ssize(taken) == count_) return;
+        any = take(c) || any;
+      }
+    }
+  }
+
+  int count_;
+  Index first_;
+  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the layer
+  std::vector<Example> examples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measure> make_examples_measure(int count, Index longest, int slots) {
+  return std::make_unique<ExamplesMeasure>(count, longest, slots);
+}
+
+}  // namespace headgauge

@@ -1,0 +1,106 @@
+"""`scan --examples`: how many, in which text, what is printed, and which commands take it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import unittest
+
+from tests.cli.checkpoints import copy_golden, make_dump
+from tests.cli.command import USAGE, CommandTest
+from tests.places import ROOT
+from tests.results.schema import validate
+
+TEXT = "One & two <three>\x07 \u202ewords\u202c, \U0001f987 and\tagain.\n" * 12
+
+
+class Examples(CommandTest):
+    def scan(self, *options: str) -> dict:
+        self.succeed("scan", *options, "--measures", "weights", "--out", "out", "--quiet")
+        return validate(self.folder / "out/results.json")
+
+    def demo(self) -> str:
+        shutil.copytree(ROOT / "demo/model", self.folder / "demo")
+        return "demo"
+
+    def tiny(self) -> str:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(123)
+        return "model"
+
+    def test_the_text_is_the_text(self) -> None:
+        self.write("text.txt", TEXT)
+        results = self.scan(self.demo(), "--text", "text.txt", "--lengths", "128", "--examples", "3")
+        self.assertEqual(results["settings"]["examples"], 3)
+        self.assertEqual(len(results["examples"]), 3 * 36)
+        for passage in results["passages"]:
+            self.assertIn("".join(passage["tokens"]), TEXT)
+        self.assertEqual(results["passages"][0]["first"], 0)
+
+    def test_none_by_default(self) -> None:
+        results = self.scan(self.tiny(), "--tokens", "ids.txt")
+        self.assertNotIn("examples", results)
+        self.assertNotIn("passages", results)
+        named = self.scan("model", "--tokens", "ids.txt", "--examples", "none")
+        self.assertEqual(results["settings"]["examples"], named["settings"]["examples"])
+        self.assertNotIn("examples", named)
+
+    def test_ids_without_a_tokenizer_stand_for_themselves(self) -> None:
+        results = self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "6")
+        ids = (self.folder / "ids.txt").read_text().split()
+        for passage in results["passages"]:
+            first = passage["first"]
+            self.assertEqual(passage["tokens"], ids[first : first + len(passage["tokens"])])
+
+    def test_ids_with_a_tokenizer_are_its_tokens(self) -> None:
+        self.ids(128, 2000)
+        results = self.scan(self.demo(), "--tokens", "ids.txt", "--examples", "1")
+        tokens = [token for passage in results["passages"] for token in passage["tokens"]]
+        self.assertTrue(any(token.startswith(" ") for token in tokens))
+        self.assertFalse(all(token.isdigit() for token in tokens))
+
+    def test_a_broken_tokenizer_leaves_ids(self) -> None:
+        self.ids(128, 2000)
+        (self.folder / self.demo() / "tokenizer.json").write_text("{")
+        results = self.scan("demo", "--tokens", "ids.txt", "--examples", "1")
+        tokens = [token for passage in results["passages"] for token in passage["tokens"]]
+        self.assertTrue(all(token.isdigit() for token in tokens))
+
+    def test_a_dump_has_positions_alone(self) -> None:
+        make_dump(self.folder / "dump.safetensors", layers=1, heads=2, length=96, width=8)
+        done = self.succeed("scan", "dump.safetensors", "--examples", "2", "--out", "out")
+        results = validate(self.folder / "out/results.json")
+        self.assertTrue(results["examples"])
+        self.assertEqual(results["passages"], [])
+        self.assertIn("gives no text of its tokens", done.err)
+
+    def test_what_is_printed(self) -> None:
+        model = self.tiny()
+        scan = ("scan", model, "--tokens", "ids.txt", "--examples", "1", "--quiet")
+        self.assertIn("with --out DIR, headgauge report DIR shows", self.succeed(*scan).out)
+        done = self.succeed(*scan, "--out", "out")
+        self.assertIn("headgauge report out shows each head's", done.out)
+        found = json.loads(self.succeed(*scan, "--json").out)
+        self.assertEqual(len(found["examples"]), len(validate(self.folder / "out/results.json")["examples"]))
+
+    def test_only_heads_that_were_measured(self) -> None:
+        results = self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "2", "--heads", "1.1")
+        self.assertEqual({(e["layer"], e["head"]) for e in results["examples"]}, {(1, 1)})
+
+    def test_diff_keeps_none(self) -> None:
+        self.scan(self.tiny(), "--tokens", "ids.txt", "--examples", "2")
+        self.succeed("diff", "out", "out", "--out", "diff", "--quiet")
+        self.assertNotIn("examples", json.loads((self.folder / "diff/results.json").read_text()))
+
+    def test_numbers_that_make_no_sense(self) -> None:
+        model = self.tiny()
+        for wrong in ("0", "-1", "1001", "some"):
+            self.refuse(USAGE, "scan", model, "--tokens", "ids.txt", "--examples", wrong,
+                        says=["--examples"])
+        for command in ("compare", "converge"):
+            self.refuse(USAGE, command, model, "--tokens", "ids.txt", "--examples", "2",
+                        says=["--examples"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+// Queries that a scan kept of each head, and the text that they stand in (docs/examples.md).
+
+export interface Example {
+  layer: number;
+  head: number;
+  why: string; // the criterion: "change", "far", "near" or "spread"
+  value: number; // of the criterion, a share
+  document: number;
+  query: number; // 0-based position
+  covered: number; // share of the weight on `keys`
+  keys: number[]; // 0-based positions, the heaviest first
+  weights: number[];
+  originals?: number[]; // the weights without what the scan changes
+}
+
+// Neighbouring tokens of a document.
+export interface Passage {
+  document: number;
+  first: number; // 0-based position of tokens[0]
+  tokens: string[];
+}
+
+export interface Examples {
+  examples: Example[];
+  passages: Passage[];
+}
+
+// A token of the text that an example is read in.
+export interface ShownToken {
+  position: number;
+  text: string | undefined; // undefined where it is not known
+  key: number; // its place among the keys; -1: it is none
+  isQuery: boolean;
+}
+
+// Tokens that follow one another, and how many are left out before them.
+export interface Run {
+  skipped: number;
+  tokens: ShownToken[];
+}
+
+const AROUND = 8; // tokens on either side of a query or a key
+const SHORTEST_GAP = 3; // what is shorter is shown
+
+export const examplesOf = (
+  { examples }: Examples,
+  { layer, head }: { layer: number; head: number },
+): Example[] =>
+  examples.filter((example) => example.layer === layer && example.head === head);
+
+// The text of each token of a document that is known, by position.
+export function textsOf({ passages }: Examples, document: number): Map<number, string> {
+  const texts = new Map<number, string>();
+  for (const passage of passages) {
+    if (passage.document !== document) continue;
+    passage.tokens.forEach((text, k) => texts.set(passage.first + k, text));
+  }
+  return texts;
+}
+
+// What is shown of an example: its query, its keys and what stands around them, in the order of the
+// text. Without a text the query and the keys alone.
+export function runsOf(example: Example, texts: ReadonlyMap<number, string>): Run[] {
+  const around = texts.size > 0 ? AROUND : 0;
+  const positions = new Set<number>();
+  for (const at of [example.query, ...example.keys]) {
+    positions.add(at);
+    for (let k = at - around; k <= at + around; k += 1) if (texts.has(k)) positions.add(k);
+  }
+  const runs: Run[] = [];
+  let next = 0; // the position after the last token that is shown
+  for (const position of [...positions].sort((a, b) => a - b)) {
+    const gap = position - next;
+    const fill = gap > 0 && gap < SHORTEST_GAP && runs.length > 0;
+    if (runs.length === 0 || (gap > 0 && !fill)) runs.push({ skipped: gap, tokens: [] });
+    for (let k = fill ? next : position; k <= position; k += 1) {
+      runs[runs.length - 1]!.tokens.push({
+        position: k,
+        text: texts.get(k),
+        key: example.keys.indexOf(k),
+        isQuery: k === example.query,
+      });
+    }
+    next = position + 1;
+  }
+  return runs;
+}
+
+// A token as it can be seen: whitespace that has a meaning, and characters that have no shape or
+// would change the order of those around them, as marks.
+export function visible(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+    (c) => {
+      if (c === "\n") return "↵";
+      if (c === "\t") return "⇥";
+      const code = c.charCodeAt(0);
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\u{fffd}";
+    },
+  );
+}

@@ -1,0 +1,237 @@
+// Examples of what a head selects: one query at a time in its text, its keys shaded by their weight.
+import {
+  examplesOf,
+  runsOf,
+  textsOf,
+  visible,
+  type Example,
+  type Examples,
+  type ShownToken,
+} from "../data/examples";
+import type { Results } from "../data/results";
+import type { Head } from "./address";
+import { element, fill } from "./element";
+import { table, type Column } from "./table";
+import { count, grouped, shown } from "./words";
+
+// What a query was kept for, as a title and a sentence.
+const REASONS: Readonly<Record<string, readonly [string, (value: string) => string]>> = {
+  change: ["Largest change", (value) => `What is changed moves ${value} of its weight to other keys.`],
+  far: [
+    "Far away",
+    (value) => `One key 64 tokens away or more, and not among the first 4, has ${value} of its weight.`,
+  ],
+  near: [
+    "Nearby",
+    (value) => `One key less than 64 tokens away, and not among the first 4, has ${value} of its weight.`,
+  ],
+  spread: ["Widely spread", (value) => `Its entropy is ${value} of that of even weights.`],
+};
+
+const percent = (share: number): string => `${shown(100 * share, 3)}\u00a0%`;
+
+const reason = ({ why, value }: Example): readonly [string, string] => {
+  const [title, sentence] = REASONS[why] ?? [why, (text: string) => `${text}.`];
+  return [title, sentence(percent(value))];
+};
+
+// Null where no examples were kept of this head.
+export async function examples(results: Results, head: Head): Promise<HTMLElement | null> {
+  const all = await results.loadExamples?.();
+  const own = all ? examplesOf(all, head) : [];
+  return all && own.length > 0 ? new Viewer(results, all, own).node : null;
+}
+
+class Viewer {
+  readonly node: HTMLElement;
+  private place = 0;
+  private readonly shownQuery = element("div", { class: "example" });
+  private readonly number = element("span", { class: "note", "aria-live": "polite" });
+  private readonly previous = element(
+    "button",
+    { type: "button", onclick: () => this.show(this.place - 1) },
+    "← Previous query",
+  );
+  private readonly next = element(
+    "button",
+    { type: "button", onclick: () => this.show(this.place + 1) },
+    "Next query →",
+  );
+  private readonly texts = new Map<number, Map<number, string>>(); // by document
+
+  constructor(
+    private readonly results: Results,
+    private readonly all: Examples,
+    private readonly own: readonly Example[],
+  ) {
+    this.node = element(
+      "div",
+      { class: "examples", onkeydown: (event) => this.step(event as KeyboardEvent) },
+      element(
+        "p",
+        { class: "note" },
+        "Queries that stand out in this text, each with the keys that hold most of its weight. " +
+          "The left and right arrow keys go from query to query.",
+      ),
+      element("div", { class: "controls" }, this.previous, this.next, this.number),
+      this.shownQuery,
+    );
+    this.show(0);
+  }
+
+  private step(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    this.show(this.place + by);
+  }
+
+  private show(place: number): void {
+    if (place < 0 || place >= this.own.length) return;
+    const inText = this.shownQuery.contains(document.activeElement);
+    this.place = place;
+    const example = this.own[place]!;
+    const [title] = reason(example);
+    this.previous.setAttribute("aria-disabled", String(place === 0));
+    this.next.setAttribute("aria-disabled", String(place === this.own.length - 1));
+    this.number.textContent = `Query ${place + 1} of ${this.own.length}: ${title.toLowerCase()}`;
+    fill(this.shownQuery, ...this.parts(example));
+    // What had the focus is gone; the next arrow key has to reach this again.
+    if (inText) this.shownQuery.querySelector<HTMLElement>("button")?.focus();
+  }
+
+  private textsIn(document: number): Map<number, string> {
+    const known = this.texts.get(document) ?? textsOf(this.all, document);
+    this.texts.set(document, known);
+    return known;
+  }
+
+  private parts(example: Example): HTMLElement[] {
+    const texts = this.textsIn(example.document);
+    const named = (at: number) => (texts.has(at) ? ` ${quoted(texts.get(at)!)}` : "");
+    const names = this.results.header.text.names ?? [];
+    const name = names.length > 1 ? ` of ${names[example.document] ?? example.document + 1}` : "";
+    const most = Math.max(...example.weights.map(Math.abs), ...(example.originals ?? []).map(Math.abs));
+    const readout = element("p", { class: "readout", "aria-live": "polite" });
+    readout.textContent = "Point at a shaded key, or move to it with Tab, to read its weight.";
+    const weightOf = (k: number): string =>
+      `weight ${shown(example.weights[k])}` +
+      (example.originals ? `, ${shown(example.originals[k])} without the change` : "");
+    const say = (k: number) => {
+      const at = example.keys[k]!;
+      readout.textContent = `Key at position ${grouped(at)}${named(at)}: ${weightOf(k)}`;
+    };
+    const runs = runsOf(example, texts);
+    return [
+      element("p", {}, element("b", {}, reason(example)[0]), ". ", reason(example)[1]),
+      element(
+        "p",
+        { class: "facts" },
+        `Query at position ${grouped(example.query)}${named(example.query)}${name} · ` +
+          `the ${count(example.keys.length, "key")} shown hold ${percent(example.covered)} of its weight`,
+      ),
+      element(
+        "p",
+        { class: "example-text", dir: "auto" },
+        ...runs.flatMap((run) => [
+          run.skipped > 0 && gap(run.skipped),
+          ...run.tokens.map((token) => this.token(token, example, most, say, weightOf)),
+        ]),
+      ),
+      readout,
+      legend(most, example.originals !== undefined),
+      keyTable(example, texts),
+    ];
+  }
+
+  private token(
+    token: ShownToken,
+    example: Example,
+    most: number,
+    say: (key: number) => void,
+    weightOf: (key: number) => string,
+  ): HTMLElement | string {
+    const text = token.text === undefined ? `[${token.position}]` : visible(token.text);
+    const isCut = text === ""; // the rest of a character that the token before began
+    const mark = isCut && (token.key >= 0 || token.isQuery) ? "▯" : text;
+    if (token.key < 0) {
+      if (token.isQuery) return element("span", { class: "query", title: "the query" }, mark);
+      const seen = token.position < example.query;
+      return seen ? mark : element("span", { class: "after" }, mark);
+    }
+    const k = token.key;
+    const button = element(
+      "button",
+      {
+        type: "button",
+        class: `key${token.isQuery ? " query" : ""}${example.weights[k]! < 0 ? " negative" : ""}`,
+        "aria-label":
+          `${token.isQuery ? "the query itself, as key" : "key"} at position ${token.position} ` +
+          `${quoted(token.text ?? "")}, ${weightOf(k)}`,
+        title: weightOf(k),
+        onfocus: () => say(k),
+        onmouseenter: () => say(k),
+        onclick: () => say(k),
+      },
+      mark,
+    );
+    const share = (weight: number | undefined) =>
+      most > 0 ? (Math.abs(weight ?? 0) / most).toFixed(3) : "0";
+    button.style.setProperty("--share", share(example.weights[k]));
+    button.style.setProperty("--original", share(example.originals?.[k]));
+    return button;
+  }
+}
+
+const quoted = (text: string): string => `“${visible(text)}”`;
+
+const gap = (tokens: number): HTMLElement =>
+  element("span", { class: "gap" }, ` … ${count(tokens, "token")} … `);
+
+function legend(most: number, changed: boolean): HTMLElement {
+  const swatch = (kind: string) => element("span", { class: `swatch ${kind}`, "aria-hidden": "true" });
+  return element(
+    "p",
+    { class: "note example-legend" },
+    element("span", {}, "weight 0 ", swatch("scale"), ` ${shown(most)}`),
+    changed && element("span", {}, swatch("line"), " line below: weight without the change"),
+    element("span", {}, swatch("query"), " the query"),
+    element("span", { class: "after" }, "text after the query"),
+  );
+}
+
+interface KeyRow {
+  at: number;
+  text: string;
+  weight: number;
+  original: number;
+}
+
+function keyTable(example: Example, texts: ReadonlyMap<number, string>): HTMLElement {
+  const rows: KeyRow[] = example.keys.map((at, k) => ({
+    at,
+    text: texts.has(at) ? quoted(texts.get(at)!) : "",
+    weight: example.weights[k]!,
+    original: example.originals?.[k] ?? NaN,
+  }));
+  const number = (id: "at" | "weight" | "original", title: string): Column<KeyRow> => ({
+    id,
+    title,
+    numeric: true,
+    key: (row) => row[id],
+    show: (row) => (id === "at" ? grouped(row.at) : shown(row[id])),
+  });
+  const columns: Column<KeyRow>[] = [number("at", "Position")];
+  if (texts.size > 0) {
+    columns.push({ id: "text", title: "Token", key: (row) => row.text, show: (row) => row.text });
+  }
+  columns.push(number("weight", "Weight"));
+  if (example.originals) columns.push(number("original", "Without the change"));
+  return element(
+    "details",
+    {},
+    element("summary", {}, "The keys as a table"),
+    table({ caption: `Keys of the query at position ${example.query}`, columns, rows }),
+  );
+}
