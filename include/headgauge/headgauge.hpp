@@ -4,6 +4,7 @@
 #include "headgauge/array.hpp"
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/calibrate.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/changes.hpp"
