@@ -52,7 +52,7 @@ StopOnSignal::StopOnSignal(bool announce) {
         end_at_once(ErrorKind::interrupted, "stopped at once; what was not yet saved is lost");
       }
       // Over the progress bar, which is drawn again below.
-      if (announce) say("\r\x1b[KStopping after this head; Ctrl-C again stops at once.\n");
+      if (announce) say("\r\x1b[KStopping; Ctrl-C again stops at once.\n");
     }
   });
 }

@@ -117,7 +117,7 @@ class Scan {
   }
 
   void measure() {
-    HeadScanner scanner(tables_.measures, layout(), rows(), pool_);
+    HeadScanner scanner(tables_.measures, layout(), rows(), pool_, stop_);
     std::vector<HeadAccumulator> heads;
     for (int head = 0; head < info_.heads; ++head) heads.emplace_back(rows(), layout().cells());
     for (int layer = part_.first_layer; layer <= last_layer_ && !stopped_; ++layer) {

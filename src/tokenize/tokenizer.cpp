@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kLongestReason = 300;
 
-// The tokenizers library holds that much for each byte of a text.
-constexpr std::size_t kBytesPerByte = 128;
+// The tokenizers library holds up to that much for each byte of a text: 127 by a byte-level BPE.
+constexpr std::size_t kBytesPerByte = 160;
 constexpr std::size_t kUnaskedText = std::size_t{1} << 20;  // bytes that are no question
 
 const std::uint8_t* octets(std::string_view bytes) {

@@ -73,9 +73,12 @@ class Signals(CommandTest):
         self.assertEqual(self.heeded(process), NOTHING + "\n")
         self.assertFalse((self.folder / "made").exists(), "what was made goes again")
 
-    def test_a_million_draws(self) -> None:
-        terminal = self.scan("--draws", "1000000", "--lengths", "64", command="converge")
+    def test_many_draws(self) -> None:
+        # The first head alone takes longer than a minute.
+        terminal = self.scan("--draws", "300000", "--lengths", "320", command="converge")
         terminal.read_until("measuring layer 0")
+        # It is in the middle of it when it holds the draws.
+        self.until(lambda: self.rss(terminal.process.pid) > 300 << 20)
         before = time.monotonic()
         terminal.process.send_signal(signal.SIGINT)
         self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)

@@ -98,6 +98,29 @@ TEST_F(FirstTokensTest, ThatComeLateAreWaitedFor) {
   EXPECT_TRUE(std::equal(found.tokens.begin(), found.tokens.end(), whole.begin()));
 }
 
+// The last tokens before the first cut are "aa" and "a", and "aaaa" in the whole text.
+TEST_F(FirstTokensTest, WhereACutIsFeltAreNotTaken) {
+  const Tokenizer tokenizer = load("null", kBpe);
+  const std::string text = "b" + std::string(3 * kWhole, 'a');
+  const std::size_t most = tokenizer.encode(std::string_view(text).substr(0, kWhole / 2)).size();
+  const std::vector<int> whole = tokenizer.encode(text);
+  const auto found = first(tokenizer, text, most);
+  ASSERT_EQ(found.tokens.size(), most);
+  EXPECT_TRUE(std::equal(found.tokens.begin(), found.tokens.end(), whole.begin()));
+}
+
+TEST_F(FirstTokensTest, HaveTheirTexts) {
+  const Tokenizer tokenizer = load("null", kBpe);
+  const std::string text = text_of(2 * kWhole);
+  FirstTokens tokens(tokenizer, 100, true);
+  tokens.add(text);
+  const auto found = tokens.finish();
+  ASSERT_EQ(found.texts.size(), 100u);
+  std::string beginning;
+  for (const std::string& piece : found.texts) beginning += piece;
+  EXPECT_TRUE(text.starts_with(beginning)) << beginning;
+}
+
 // Cut anywhere, the word is unknown; as a whole, too, but it is one token then and not the first of
 // several.
 TEST_F(FirstTokensTest, OfAWordThatNeverEndsAreLookedForToTheEnd) {
