@@ -241,6 +241,9 @@ MaybeLine Summary::separability() const {
     return by(by(line, *most).say(" exceeds that most, "), *least).say(" least.").done();
   }
   line.say("the share of separable keys exceeds that with the pairing of weights and keys ");
+  if (heads_.size() > 1 && excess(*most)->value == excess(*least)->value) {
+    return line.say("permuted by ").number(*excess(*most)).say(" in every head.").done();
+  }
   return by(by(line.say("permuted most in "), *most).say(", least in "), *least).say(".").done();
 }
 
