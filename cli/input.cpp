@@ -33,15 +33,25 @@ void refuse_pipes(const InputOptions& options) {
   }
 }
 
+// All tokens of the texts.
+constexpr std::size_t kAllTokens = 0;
+
+// The longest context that is asked for; auto goes no further than the model was trained for.
+std::size_t longest_asked(const InputOptions& options, const ModelSummary& summary) {
+  if (options.lengths.empty()) return static_cast<std::size_t>(longest_auto(summary));
+  return static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
+}
+
+// Of no more than `most` tokens each where that suffices.
 std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
-                                     const ModelSummary& summary) {
+                                     const ModelSummary& summary, std::size_t most) {
   std::vector<Document> documents;
   refuse_pipes(options);
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
       documents.push_back(
-          read_document(path, tokenizer, summary.causal, options.with_texts, options.stop));
+          read_document(path, tokenizer, summary.causal, options.with_texts, options.stop, most));
     }
   }
   for (const std::string& path : options.tokens) {
@@ -64,15 +74,18 @@ void look_up_texts(const ResolvedModel& model, std::vector<Document>& documents)
   }
 }
 
-// Leaves the first tokens of each, as many as are asked for; auto goes no further than the model
-// was trained for.
+// Leaves the first tokens of each, as many as are asked for.
 void cut_documents(const InputOptions& options, const ModelSummary& summary,
                    std::vector<Document>& documents) {
-  const auto longest =
-      options.lengths.empty()
-          ? static_cast<std::size_t>(longest_auto(summary))
-          : static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
-  for (Document& document : documents) document.cut(longest);
+  for (Document& document : documents) document.cut(longest_asked(options, summary));
+}
+
+// The texts as far as they are asked for, and no further than the model goes.
+std::vector<Document> read_beginnings(const InputOptions& options, const ResolvedModel& model,
+                                      const ModelSummary& summary) {
+  std::size_t most = longest_asked(options, summary);
+  if (summary.positions > 0) most = std::min(most, static_cast<std::size_t>(summary.positions));
+  return read_documents(options, model, summary, most);
 }
 
 // Each piece has what the tokenizer puts around a text.
@@ -119,6 +132,43 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
                                                     : fmt::format("{}, leave this one out, or {}",
                                                                   advice, options.auto_advice)));
   }
+}
+
+// Cuts whole texts into pieces, each a source of its own; the model must stay as it is meanwhile.
+CutText cutter(const ResolvedModel& model, std::vector<Document> documents,
+               const SourceOptions& source) {
+  const auto checkpoint = std::make_shared<const Checkpoint>(model);
+  return [=, documents = std::move(documents)](int tokens) {
+    TextPieces pieces;
+    auto of_text = pieces_of(documents, tokens);
+    pieces.count = of_text.size();
+    pieces.open = [=, of_text = std::move(of_text)](std::size_t piece) {
+      checkpoint->require_unchanged();
+      return make_model_source(model, {of_text[piece]}, source);
+    };
+    return pieces;
+  };
+}
+
+// Where `cut` is given, the texts are read whole for it.
+std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
+  const ResolvedModel model = resolve_model(options.model);
+  const SourceOptions source{options.x, options.threads};
+  if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
+  if (!options.has_text()) {
+    throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
+                           "add --text FILE"));
+  }
+  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
+  const ModelSummary summary = summarize_model(Checkpoint(model));
+  std::vector<Document> documents = cut == nullptr
+                                        ? read_beginnings(options, model, summary)
+                                        : read_documents(options, model, summary, kAllTokens);
+  if (cut != nullptr) *cut = cutter(model, documents, source);
+  cut_documents(options, summary, documents);
+  require_length(documents, options, summary);
+  if (options.with_texts) look_up_texts(model, documents);
+  return make_model_source(model, std::move(documents), source);
 }
 
 }  // namespace
@@ -172,13 +222,13 @@ Index longest_auto(const ModelSummary& model) {
 
 std::vector<Document> load_whole_documents(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
-  return read_documents(options, model, summarize_model(Checkpoint(model)));
+  return read_documents(options, model, summarize_model(Checkpoint(model)), kAllTokens);
 }
 
 std::vector<Document> load_documents(const InputOptions& options) {
   const ResolvedModel model = resolve_model(options.model);
   const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = read_documents(options, model, summary);
+  std::vector<Document> documents = read_beginnings(options, model, summary);
   cut_documents(options, summary, documents);
   return documents;
 }
@@ -242,34 +292,14 @@ void require_checkpoint(const InputOptions& options, const std::string& command)
                                "give the checkpoint that it was made from"));
 }
 
-OpenedText open_text(const InputOptions& options) {
-  const ResolvedModel model = resolve_model(options.model);
-  const SourceOptions source{options.x, options.threads};
-  if (model.kind == ResolvedModel::Kind::dump) return {make_dump_source(model, source), {}};
-  if (!options.has_text()) {
-    throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
-                           "add --text FILE"));
-  }
-  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
-  const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = read_documents(options, model, summary);
-  const auto cut = [=](int tokens) {
-    TextPieces pieces;
-    auto of_text = pieces_of(documents, tokens);
-    pieces.count = of_text.size();
-    pieces.open = [=, of_text = std::move(of_text)](std::size_t piece) {
-      return make_model_source(model, {of_text[piece]}, source);
-    };
-    return pieces;
-  };
-  cut_documents(options, summary, documents);
-  require_length(documents, options, summary);
-  if (options.with_texts) look_up_texts(model, documents);
-  return {make_model_source(model, std::move(documents), source), cut};
+std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
+  return open(options, nullptr);
 }
 
-std::unique_ptr<HeadSource> open_source(const InputOptions& options) {
-  return open_text(options).source;
+OpenedText open_text(const InputOptions& options) {
+  OpenedText opened;
+  opened.source = open(options, &opened.cut);
+  return opened;
 }
 
 }  // namespace headgauge::cli

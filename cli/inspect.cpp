@@ -81,8 +81,8 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
     ++types[std::string(dtype_name(checkpoint.find(name)->dtype))];
   }
   for (const auto& [type, count] : types) facts["types"][type] = count;
-  facts["config_sha256"] = model.config_sha256();
-  facts["weights_sha256"] = model.weights_sha256();
+  facts["config_sha256"] = checkpoint.config().sha256();
+  facts["weights_sha256"] = checkpoint.weights_sha256();
   return facts;
 }
 

@@ -1,7 +1,6 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/last_words.hpp"
 #include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
@@ -87,8 +87,7 @@ void add_commands(CLI::App& app, headgauge::cli::Action& action) {
 
 int main(int argc, char** argv) {
   using headgauge::ErrorKind;
-  // A file that outgrows the limit of the process is an error to report, not to die of.
-  std::signal(SIGXFSZ, SIG_IGN);
+  headgauge::cli::say_last_words();
   share_one_heap_under_a_limit();
   CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
   describe(app);

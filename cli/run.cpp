@@ -86,16 +86,26 @@ std::string finished_layers(const Results& results) {
 
 int run_measurement(RunOptions& options, const RunSteps& steps) {
   const auto width = terminal_width(STDERR_FILENO);
-  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.output.quiet);
   std::optional<OutFolder> folder;
+  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.output.quiet);
   if (!options.output.out.empty()) folder.emplace(options.output.out);
   options.input.stop = signal->token();
-  const auto source = steps.simulate ? nullptr : steps.open(options.input);
+  std::unique_ptr<HeadSource> source;
+  if (!steps.simulate) {
+    signal->loading([&] { folder.reset(); });
+    source = steps.open(options.input);
+    signal->loaded();
+  }
   ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
   Progress* const progress = options.output.quiet ? nullptr : &bar;
   Results results = source == nullptr ? steps.simulate(progress, signal->token())
                                       : steps.measure(*source, progress, signal->token());
   bar.clear();
+  if (source != nullptr) {
+    // Texts that were opened on the way were measured on the same files, or this throws.
+    Results described;
+    source->describe(described);
+  }
   if (source != nullptr) write_settings(options_of(options.input), results.settings);
   write_settings(options_of(options.output), results.settings);
   if (steps.complete) steps.complete(results);

@@ -5,17 +5,26 @@
 #include <csignal>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
+#include "cli/last_words.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge::cli {
 namespace {
 
+constexpr const char* kNothingDone = "interrupted before anything was finished; nothing was saved";
+constexpr int kPatience = 5;  // tenths of a second that loading has to end by itself
+
+// Those that the command was not started to ignore (nohup, a background job of a script).
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction inherited {};
+    ::sigaction(signal, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   return set;
 }
 
@@ -32,15 +41,18 @@ StopOnSignal::StopOnSignal(bool announce) {
   watcher_ = std::jthread([this, announce](const std::stop_token& ended) {
     const sigset_t signals = stop_signals();
     const timespec tenth{0, 100'000'000};
+    int since = 0;
     while (!ended.stop_requested()) {
-      if (sigtimedwait(&signals, nullptr, &tenth) <= 0) continue;
+      if (sigtimedwait(&signals, nullptr, &tenth) <= 0) {
+        if (source_.stop_requested() && ++since >= kPatience) end_loading();
+        continue;
+      }
       if (!source_.request_stop()) {
         if (held_) continue;
-        say("\nheadgauge: stopped at once; what was not yet saved is lost\n");
-        ::_exit(static_cast<int>(ErrorKind::interrupted));
+        end_at_once(ErrorKind::interrupted, "stopped at once; what was not yet saved is lost");
       }
       // Over the progress bar, which is drawn again below.
-      if (announce) say("\r\x1b[KStopping after this head; Ctrl-C again stops at once.\n");
+      if (announce) say("\r\x1b[KStopping; Ctrl-C again stops at once.\n");
     }
   });
 }
@@ -50,6 +62,23 @@ StopOnSignal::~StopOnSignal() {
   watcher_.join();
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void StopOnSignal::loading(std::function<void()> clean_up) {
+  const std::lock_guard lock(phase_);
+  clean_up_ = std::move(clean_up);
+}
+
+void StopOnSignal::loaded() {
+  loading({});
+  if (source_.stop_requested()) throw InterruptedError(kNothingDone);
+}
+
+void StopOnSignal::end_loading() {
+  const std::lock_guard lock(phase_);
+  if (!clean_up_) return;
+  clean_up_();
+  end_at_once(ErrorKind::interrupted, kNothingDone);
 }
 
 }  // namespace headgauge::cli

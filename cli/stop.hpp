@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
 namespace headgauge::cli {
 
-// While it lives, SIGINT and SIGTERM request a stop instead of ending the process, and a second one
-// ends it at once. To be made before any other thread is.
+// While it lives, SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process, and a
+// second one ends it at once. One that the process was started to ignore stays ignored. To be made
+// before any other thread is.
 class StopOnSignal {
  public:
   // `announce`: says on stderr that the stop was understood.
@@ -18,9 +21,19 @@ class StopOnSignal {
   void hold() { held_ = true; }
   std::stop_token token() const { return source_.get_token(); }
 
+  // Until loaded(), there is nothing to save: half a second after a signal the process ends,
+  // whatever it is doing. `clean_up` is called before, by another thread.
+  void loading(std::function<void()> clean_up);
+  // Throws InterruptedError where a stop was asked for.
+  void loaded();
+
  private:
+  void end_loading();
+
   std::stop_source source_;
   std::atomic<bool> held_ = false;
+  std::mutex phase_;
+  std::function<void()> clean_up_;  // empty: nothing is loading
   std::jthread watcher_;
 };
 

@@ -170,7 +170,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     return fault(option_of(what), "a value", "none", advice);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return fault(option_of(what), "one value", "more", advice);
+    // "--top: At Most 1 required but received 2"
+    return fault(option_of(what), "to be given once", what.substr(what.rfind(' ') + 1) + " times",
+                 "leave out all but one");
   }
   return what.substr(0, what.find('\n')) + "; " + advice;
 }

@@ -49,11 +49,15 @@ int run(ValidateCommand& command) {
   }
   require_checkpoint(input, "validate");
   require_apart(load_documents(input), "--text");
+  // The texts are measured one after another, all on one model.
+  const Checkpoint held(resolve_model(input.model));
+  const auto open = [&](std::size_t text) {
+    held.require_unchanged();
+    return open_source(of_text(input, text));
+  };
   RunSteps steps;
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
-    return validate(
-        names_of(files), [&](std::size_t text) { return open_source(of_text(input, text)); },
-        command.validate, progress, std::move(stop));
+    return validate(names_of(files), open, command.validate, progress, std::move(stop));
   };
   steps.complete = [&](Results& results) {
     write_settings(options_of(input), results.settings);

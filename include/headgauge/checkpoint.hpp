@@ -80,6 +80,11 @@ class Safetensors {
   const TensorView& require(std::string_view name) const;
   // The length field and the JSON header.
   std::span<const std::byte> header() const { return header_; }
+  // SHA-256 of header() in hex: enough to distinguish models, and quick.
+  std::string header_sha256() const;
+  // Throws BadInputError, which says what changed, unless the path names the file that was opened,
+  // and nobody wrote to it since.
+  void require_unchanged() const;
 
  private:
   struct Storage;
@@ -131,6 +136,8 @@ class ConfigReader {
   // "FILE: field KEY", for messages.
   std::string where(std::string_view key) const;
   const std::string& file() const { return file_; }
+  // Of the text that was read, in hex; empty for a child.
+  const std::string& sha256() const { return sha256_; }
   const nlohmann::json& json() const { return *json_; }
 
  private:
@@ -139,6 +146,7 @@ class ConfigReader {
 
   std::shared_ptr<const nlohmann::json> json_;  // a child shares its parent's
   std::string file_;
+  std::string sha256_;
   std::string prefix_;  // "rope_scaling." in a child
 };
 
@@ -151,11 +159,6 @@ struct ResolvedModel {
   std::string config_file;           // empty for a dump
   std::string index_file;            // model.safetensors.index.json; empty if not sharded
   std::vector<std::string> weights;  // safetensors files, ascending; one unless sharded
-
-  // SHA-256 in hex of config.json (empty for a dump), and of the weight files' headers one after
-  // another: enough to distinguish models, and quick.
-  std::string config_sha256() const;
-  std::string weights_sha256() const;
 };
 
 // Reads an environment variable; nullptr where it is not set.
@@ -188,11 +191,17 @@ class Checkpoint {
   std::vector<std::string_view> names() const;
   // Bytes of all tensors.
   std::size_t bytes() const;
+  // SHA-256 in hex of the headers of the weight files one after another, as they were opened.
+  const std::string& weights_sha256() const { return weights_sha256_; }
+  // Throws BadInputError, which says what changed, unless the paths name the weight files that were
+  // opened, and nobody wrote to them since.
+  void require_unchanged() const;
 
  private:
   ResolvedModel model_;
   ConfigReader config_;
   std::vector<Safetensors> files_;
+  std::string weights_sha256_;
   std::map<std::string, const TensorView*, std::less<>> tensors_;
 };
 

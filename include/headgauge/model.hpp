@@ -19,6 +19,7 @@ struct Document {
   std::vector<int> tokens;
   std::string sha256;     // of the file it came from
   std::size_t total = 0;  // tokens of the whole text, where `tokens` are the first of more
+  bool goes_on = false;   // the text was not tokenised to its end: `total` is not known
   // The special tokens that the tokenizer puts around every text ([CLS] and [SEP]), which are not
   // among `tokens`; empty where ids were given.
   std::vector<int> before = {};
@@ -39,11 +40,15 @@ struct Document {
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is
-// cut has not ended. `with_texts` fills Document::texts too. The path may name a pipe, which is read
-// until it ends; a stop that is asked for meanwhile is an InterruptedError. Throws BadInputError as
-// read_text_file() and Tokenizer::encode() do.
+// cut has not ended. `with_texts` fills Document::texts too. The path may name a pipe, which is
+// read until it ends; a stop that is asked for meanwhile is an InterruptedError. Where no more than
+// the first `most` tokens are asked for (0: all), a long text is tokenised no further than they
+// need (docs/formats.md, "Texts and token ids"), and the memory does not grow with it. Throws
+// BadInputError as read_text_file() and Tokenizer::encode() do, ResourceError where the memory does
+// not suffice for the tokenizer.
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       bool with_texts = false, const std::stop_token& stop = {});
+                       bool with_texts = false, const std::stop_token& stop = {},
+                       std::size_t most = 0);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path, const std::stop_token& stop = {});
 
@@ -125,10 +130,10 @@ struct ModelSummary {
 ModelSummary summarize_model(const Checkpoint& checkpoint);
 
 // Writes a GPT-2 checkpoint of one layer whose seven heads have statistics in closed form (uniform,
-// sink, previous token, same token, one-hot, induction, distant; docs/phantom.md), with tokens.txt, repeated.txt and
-// expected.json, into `folder`, which is made if need be. `strength` > 0 is the logit of the key
-// that a head prefers; all others have logit 0. Throws ResourceError where a file cannot be
-// written.
+// sink, previous token, same token, one-hot, induction, distant; docs/phantom.md), with tokens.txt,
+// repeated.txt and expected.json, into `folder`, which is made if need be. `strength` > 0 is the
+// logit of the key that a head prefers; all others have logit 0. Throws ResourceError where a file
+// cannot be written.
 void write_phantom(const std::string& folder, double strength);
 
 // Lists the model_type values that make_model_source knows.

@@ -39,69 +39,91 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
+[[noreturn]] void interrupt() {
+  throw InterruptedError("interrupted before anything was finished; nothing was saved");
+}
+
 // Waits until there is something to read, or the end. A pipe that no process has opened for writing
 // yet has not ended.
 void wait_to_read(int descriptor, const std::stop_token& stop) {
   pollfd watched{descriptor, POLLIN, 0};
   for (;;) {
-    if (stop.stop_requested()) {
-      throw InterruptedError("interrupted before anything was finished; nothing was saved");
-    }
+    if (stop.stop_requested()) interrupt();
     if (::poll(&watched, 1, kGlance) > 0) return;
   }
 }
 
-// `size`: the bytes that are expected, 0 where nothing is known of them.
-std::string read_all(int descriptor, const std::string& path, std::size_t size, std::size_t most,
-                     const std::stop_token& stop) {
+// A regular file or a pipe that was opened, and its bytes where they are known.
+class Input {
+ public:
+  Input(const std::string& path, bool pipes, std::size_t most)
+      : descriptor_(path, pipes), path_(path), most_(most) {
+    struct stat status {};
+    if (::fstat(*descriptor_, &status) != 0) fail_to_read(path, errno);
+    regular_ = S_ISREG(status.st_mode);
+    if (regular_) size_ = static_cast<std::size_t>(status.st_size);
+    if (size_ > most) {
+      throw BadInputError(fault(path, fmt::format("a file of at most {}", format_bytes(most)),
+                                format_bytes(size_), "check what the path names"));
+    }
+  }
+
+  // 0 where nothing is known of them.
+  std::size_t size() const { return size_; }
+
+  void read(const std::function<void(std::string_view)>& take, const std::stop_token& stop) const {
+    if (!regular_) wait_to_read(*descriptor_, stop);
+    std::size_t total = 0;
+    char buffer[1 << 16];
+    for (;;) {
+      if (stop.stop_requested()) interrupt();
+      const ssize_t n = ::read(*descriptor_, buffer, sizeof buffer);
+      if (n == 0) return;
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) {
+        wait_to_read(*descriptor_, stop);
+        continue;
+      }
+      if (n < 0) fail_to_read(path_, errno, size_);
+      total += static_cast<std::size_t>(n);
+      if (total > most_) {
+        throw BadInputError(fault(path_, fmt::format("at most {}", format_bytes(most_)), "more",
+                                  "check what the path names"));
+      }
+      take({buffer, static_cast<std::size_t>(n)});
+    }
+  }
+
+ private:
+  Descriptor descriptor_;
+  const std::string& path_;
+  std::size_t most_;
+  std::size_t size_ = 0;
+  bool regular_ = false;
+};
+
+// All bytes, which are refused before they are read where they do not fit in memory.
+std::string read_all(const Input& input, const std::string& path, const std::stop_token& stop) {
   const auto allow = [&](std::size_t bytes) {
     if (bytes > kUnasked) require_memory(bytes, path, "use a smaller file");
   };
   std::string bytes;
   try {
-    allow(size);
-    bytes.reserve(size);
-    std::size_t allowed = std::max(size, kUnasked);
-    char buffer[1 << 16];
-    for (;;) {
-      const ssize_t n = ::read(descriptor, buffer, sizeof buffer);
-      if (n == 0) return bytes;
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && errno == EAGAIN) {
-        wait_to_read(descriptor, stop);
-        continue;
-      }
-      if (n < 0) fail_to_read(path, errno, size);
-      const std::size_t total = bytes.size() + static_cast<std::size_t>(n);
-      if (total > most) {
-        throw BadInputError(fault(path, fmt::format("at most {}", format_bytes(most)), "more",
-                                  "check what the path names"));
-      }
-      if (total > allowed) allow(allowed *= 2);
-      bytes.append(buffer, static_cast<std::size_t>(n));
-    }
+    allow(input.size());
+    bytes.reserve(input.size());
+    std::size_t allowed = std::max(input.size(), kUnasked);
+    input.read(
+        [&](std::string_view piece) {
+          if (bytes.size() + piece.size() > allowed) allow(allowed *= 2);
+          bytes.append(piece);
+        },
+        stop);
   } catch (const std::bad_alloc&) {
-    fail_to_read(path, ENOMEM, std::max(size, bytes.size()));
+    fail_to_read(path, ENOMEM, std::max(input.size(), bytes.size()));
   } catch (const std::length_error&) {  // more bytes than any memory has
-    fail_to_read(path, ENOMEM, size);
+    fail_to_read(path, ENOMEM, input.size());
   }
-}
-
-// Reads what was opened: a regular file, or a pipe.
-std::string read_opened(int descriptor, const std::string& path, std::size_t most,
-                        const std::stop_token& stop) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail_to_read(path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    wait_to_read(descriptor, stop);
-    return read_all(descriptor, path, 0, most, stop);
-  }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > most) {
-    throw BadInputError(fault(path, fmt::format("a file of at most {}", format_bytes(most)),
-                              format_bytes(size), "check what the path names"));
-  }
-  return read_all(descriptor, path, size, most, stop);
+  return bytes;
 }
 
 }  // namespace
@@ -136,13 +158,16 @@ int open_to_read(const std::string& path, bool pipes) {
 }
 
 std::string read_file(const std::string& path, std::size_t most) {
-  const Descriptor descriptor(path, false);
-  return read_opened(*descriptor, path, most, {});
+  return read_all(Input(path, false, most), path, {});
 }
 
 std::string read_stream(const std::string& path, const std::stop_token& stop) {
-  const Descriptor descriptor(path, true);
-  return read_opened(*descriptor, path, kLargestText, stop);
+  return read_all(Input(path, true, kLargestText), path, stop);
+}
+
+void read_pieces(const std::string& path, const std::stop_token& stop,
+                 const std::function<void(std::string_view)>& take) {
+  Input(path, true, kLargestText).read(take, stop);
 }
 
 void write_atomically(const std::string& path, std::string_view bytes) {

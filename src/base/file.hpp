@@ -35,6 +35,10 @@ std::string read_file(const std::string& path, std::size_t most = kLargestConfig
 // is asked for meanwhile is an InterruptedError.
 std::string read_stream(const std::string& path, const std::stop_token& stop = {});
 
+// Hands them on piece by piece instead, so that the memory does not grow with the file.
+void read_pieces(const std::string& path, const std::stop_token& stop,
+                 const std::function<void(std::string_view)>& take);
+
 // Writes a file atomically, from bytes or from a function that writes piece by piece. An
 // exception of the function passes through, and nothing is left behind.
 void write_atomically(const std::string& path, std::string_view bytes);

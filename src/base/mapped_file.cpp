@@ -1,17 +1,83 @@
 #include "base/mapped_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/faults.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
+namespace {
+
+constexpr const char* kRunAgain = "run again when nothing writes to it";
+
+// One of the mappings of this process. Entries are used again and never freed, so that a signal
+// handler can walk along them.
+struct Mapping {
+  std::atomic<const std::byte*> data = nullptr;  // null: not in use
+  std::atomic<std::size_t> size = 0;
+  std::atomic<const char*> message = nullptr;
+  Mapping* next = nullptr;
+};
+std::atomic<Mapping*> first_mapping = nullptr;
+std::mutex change_mappings;
+
+void list_mapping(const std::byte* data, std::size_t size, const char* message) {
+  const std::lock_guard lock(change_mappings);
+  Mapping* free = first_mapping;
+  while (free != nullptr && free->data != nullptr) free = free->next;
+  const bool found = free != nullptr;
+  if (!found) free = new Mapping;
+  free->size = size;
+  free->message = message;
+  free->data = data;
+  if (found) return;
+  free->next = first_mapping;
+  first_mapping = free;
+}
+
+void unlist_mapping(const std::byte* data) {
+  const std::lock_guard lock(change_mappings);
+  for (Mapping* at = first_mapping; at != nullptr; at = at->next) {
+    if (at->data == data) at->data = nullptr;
+  }
+}
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// What became of a file; empty: nothing.
+std::string change_of(const struct stat& before, const struct stat& now) {
+  if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) return "another in its place";
+  if (before.st_size != now.st_size) {
+    return fmt::format("{} bytes where there were {}", now.st_size, before.st_size);
+  }
+  if (!same_time(before.st_mtim, now.st_mtim)) return "that it was written to";
+  // Set by the system alone: who writes and puts the other time back changes this one.
+  return same_time(before.st_ctim, now.st_ctim) ? "" : "that it was changed";
+}
+
+}  // namespace
+
+const char* lost_bytes_message(const void* address) noexcept {
+  const auto* const at = static_cast<const std::byte*>(address);
+  for (const Mapping* m = first_mapping; m != nullptr; m = m->next) {
+    const std::byte* const data = m->data;
+    if (data != nullptr && at >= data && at < data + m->size) return m->message;
+  }
+  return nullptr;
+}
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& found) {
@@ -26,19 +92,33 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
     ~Closer() { ::close(descriptor); }
   } closer{descriptor};
 
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail_to_read(path_, errno);
-  if (S_ISDIR(status.st_mode)) throw fail("a folder");
-  if (!S_ISREG(status.st_mode)) throw fail("a pipe or a device");
-  size_ = static_cast<std::size_t>(status.st_size);
+  if (::fstat(descriptor, &opened_) != 0) fail_to_read(path_, errno);
+  if (S_ISDIR(opened_.st_mode)) throw fail("a folder");
+  if (!S_ISREG(opened_.st_mode)) throw fail("a pipe or a device");
+  size_ = static_cast<std::size_t>(opened_.st_size);
   if (size_ == 0) return;  // an empty file cannot be mapped
   void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (map == MAP_FAILED) fail_to_read(path_, errno, size_);
   data_ = static_cast<const std::byte*>(map);
+  lost_bytes_ =
+      legible(fault(path_, fmt::format("the {} bytes that it had when it was opened", size_),
+                    "that some of them are gone", kRunAgain));
+  list_mapping(data_, size_, lost_bytes_.c_str());
 }
 
 MappedFile::~MappedFile() {
-  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (size_ == 0) return;
+  unlist_mapping(data_);
+  ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::require_unchanged() const {
+  struct stat now {};
+  const std::string change = ::stat(path_.c_str(), &now) == 0
+                                 ? change_of(opened_, now)
+                                 : std::generic_category().message(errno);
+  if (change.empty()) return;
+  throw BadInputError(fault(path_, "the file that was opened, as it was then", change, kRunAgain));
 }
 
 }  // namespace headgauge

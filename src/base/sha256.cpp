@@ -2,9 +2,8 @@
 // cryptography: it only distinguishes files.
 #include "base/sha256.hpp"
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 
 namespace headgauge {
@@ -46,20 +45,32 @@ void absorb(std::array<std::uint32_t, 8>& state, const unsigned char* block) {
 
 }  // namespace
 
-std::string sha256_hex(std::span<const std::byte> bytes) {
-  std::array<std::uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+void Sha256::add(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  const std::size_t whole = bytes.size() / 64 * 64;
-  for (std::size_t i = 0; i < whole; i += 64) absorb(state, data + i);
+  std::size_t left = bytes.size();
+  const std::size_t waiting = size_ % 64;
+  size_ += left;
+  if (waiting > 0) {
+    const std::size_t taken = std::min(left, 64 - waiting);
+    std::memcpy(block_.data() + waiting, data, taken);
+    if (waiting + taken < 64) return;
+    absorb(state_, block_.data());
+    data += taken;
+    left -= taken;
+  }
+  for (; left >= 64; left -= 64, data += 64) absorb(state_, data);
+  if (left > 0) std::memcpy(block_.data(), data, left);
+}
 
-  // The rest, one bit, zeros, and the length in bits as 64 bits, big-endian.
+std::string Sha256::hex() const {
+  // What is waiting, one bit, zeros, and the length in bits as 64 bits, big-endian.
+  std::array<std::uint32_t, 8> state = state_;
   std::array<unsigned char, 128> tail{};
-  const std::size_t rest = bytes.size() - whole;
-  if (rest > 0) std::memcpy(tail.data(), data + whole, rest);
+  const std::size_t rest = size_ % 64;
+  std::copy_n(block_.begin(), rest, tail.begin());
   tail[rest] = 0x80;
   const std::size_t length = rest < 56 ? 64 : 128;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
+  const std::uint64_t bits = size_ * 8;
   for (std::size_t i = 0; i < 8; ++i) {
     tail[length - 1 - i] = static_cast<unsigned char>(bits >> (8 * i));
   }
@@ -70,6 +81,12 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
     for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(word >> shift) & 15];
   }
   return hex;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  Sha256 sum;
+  sum.add(bytes);
+  return sum.hex();
 }
 
 }  // namespace headgauge

@@ -1,5 +1,8 @@
 #include "base/utf8.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 namespace headgauge {
 
 std::size_t utf8_length(std::string_view text) {
@@ -29,7 +32,14 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
   for (std::size_t at = 0; at < text.size();) {
+    std::uint64_t eight = kHighBits;  // most text is ASCII
+    if (text.size() - at >= 8) std::memcpy(&eight, text.data() + at, 8);
+    if ((eight & kHighBits) == 0) {
+      at += 8;
+      continue;
+    }
     const std::size_t length = utf8_length(text.substr(at));
     if (length == 0) return at;
     at += length;

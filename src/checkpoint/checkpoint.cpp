@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "base/file.hpp"
 #include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "checkpoint/shard_index.hpp"
@@ -19,6 +18,11 @@ ConfigReader open_config(const ResolvedModel& model) {
 Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open_config(model)) {
   files_.reserve(model_.weights.size());  // tensors_ points into them
   for (const std::string& path : model_.weights) files_.push_back(Safetensors::open(path));
+  std::vector<std::byte> headers;
+  for (const Safetensors& file : files_) {
+    headers.insert(headers.end(), file.header().begin(), file.header().end());
+  }
+  weights_sha256_ = sha256_hex(headers);
 
   if (model_.index_file.empty()) {
     for (const Safetensors& file : files_) {
@@ -79,19 +83,8 @@ std::size_t Checkpoint::bytes() const {
   return total;
 }
 
-std::string ResolvedModel::config_sha256() const {
-  if (config_file.empty()) return "";
-  const std::string text = read_file(config_file);
-  return sha256_hex(std::as_bytes(std::span(text)));
-}
-
-std::string ResolvedModel::weights_sha256() const {
-  std::vector<std::byte> headers;
-  for (const std::string& path : weights) {
-    const Safetensors file = Safetensors::open(path);
-    headers.insert(headers.end(), file.header().begin(), file.header().end());
-  }
-  return sha256_hex(headers);
+void Checkpoint::require_unchanged() const {
+  for (const Safetensors& file : files_) file.require_unchanged();
 }
 
 }  // namespace headgauge

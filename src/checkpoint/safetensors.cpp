@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
+#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 
@@ -239,6 +240,14 @@ Safetensors::Safetensors(std::shared_ptr<const Storage> storage, std::span<const
   }
   std::sort(tensors_.begin(), tensors_.end(),
             [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+}
+
+std::string Safetensors::header_sha256() const {
+  return sha256_hex(header_);
+}
+
+void Safetensors::require_unchanged() const {
+  if (storage_->map != nullptr) storage_->map->require_unchanged();
 }
 
 const std::string& Safetensors::path() const {

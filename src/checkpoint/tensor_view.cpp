@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/non_finite.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "kernels/gemm.hpp"
@@ -139,8 +140,7 @@ void TensorView::check_finite(std::span<const float> values, Index first) const 
   if (all_finite(values)) return;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    const char* text = std::isnan(values[i]) ? "NaN" : values[i] > 0 ? "+Inf" : "-Inf";
-    refuse_value(*this, text, first + static_cast<Index>(i));
+    refuse_value(*this, name_of_non_finite(values[i]), first + static_cast<Index>(i));
   }
 }
 

@@ -67,14 +67,15 @@ class Budget {
         length_(length),
         d_(head.values.cols()),
         logits_(head, normalizer, {0, length}),
-        points_(budget_points(length)) {
+        points_(budget_points(length)),
+        stop_(options.stop) {
     // A multiple of the kernel's columns.
     const Index padded = (d_ + kVectorColumns - 1) / kVectorColumns * kVectorColumns;
     values_ = Matrix<float>(length, padded);
     for (Index i = 0; i < length; ++i) {
       std::ranges::copy(head.values.row(i), values_.row(i).begin());
     }
-    for (int draw = 0; draw < options.draws; ++draw) {
+    for (int draw = 0; draw < options.draws && !stop_.stop_requested(); ++draw) {
       draws_.push_back(shuffled(
           RandomStream(options.seed, RandomDomain::budget_keys,
                        static_cast<std::uint32_t>(head.document), static_cast<std::uint32_t>(draw)),
@@ -123,7 +124,7 @@ class Budget {
     std::ranges::fill(out, kUndefined);
     if (length == 0) return;
     std::ranges::fill(out.first(std::size(kSamplers) * points_.size()), 0.0);
-    for (std::size_t draw = 0; draw < draws_.size(); ++draw) {
+    for (std::size_t draw = 0; draw < draws_.size() && !stop_.stop_requested(); ++draw) {
       work.order.clear();
       for (const std::uint32_t key : draws_[draw]) {
         if (static_cast<Index>(key) >= range.begin && static_cast<Index>(key) < range.end) {
@@ -236,6 +237,7 @@ class Budget {
   std::vector<Index> queries_;
   Matrix<float> values_;
   std::vector<std::vector<std::uint32_t>> draws_;
+  std::stop_token stop_;
 };
 
 }  // namespace
@@ -279,6 +281,12 @@ BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, 
   }
   curves.error_constant = means.back();
   return curves;
+}
+
+std::size_t budget_bytes(Index length, int draws) {
+  return static_cast<std::size_t>(draws) *
+         (static_cast<std::size_t>(length) * sizeof(std::uint32_t) +
+          sizeof(std::vector<std::uint32_t>));
 }
 
 double keys_for_error(std::span<const Index> keys, std::span<const double> error,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "headgauge/heads.hpp"
@@ -23,6 +24,7 @@ struct BudgetOptions {
   int draws = 32;   // of "uniform"
   int queries = 0;  // rows looked at, evenly spaced over the last quarter; 0: all of it
   std::uint64_t seed = 0;
+  std::stop_token stop;  // once it is asked for, what is left is not computed
 };
 
 // 12 geometric points from 8 to `length`, rounded, each once.
@@ -43,6 +45,9 @@ struct BudgetCurves {
 // its query sees, where the error is 0.
 BudgetCurves budget_curves(const HeadInput& head, const Normalizer& normalizer, Index length,
                            const BudgetOptions& options, ThreadPool& pool);
+
+// Memory for the random sets of a head of this length.
+std::size_t budget_bytes(Index length, int draws);
 
 // The smallest number of keys from which on the error is at most `tolerance`: it is linear in log k
 // between points, the result is rounded up. The first point where all are small enough. A curve

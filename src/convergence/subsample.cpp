@@ -268,6 +268,7 @@ SubsampleErrors subsample_errors(const HeadInput& head, const Normalizer& normal
   std::vector<double> mean(static_cast<std::size_t>(points * count)), covariance(mean.size());
   // The largest n first: the last to finish are small.
   pool.for_each_slot(points * count, [&](Index i, int slot) {
+    if (options.stop.stop_requested()) return;
     const Index at = points * count - 1 - i;
     const auto errors =
         replicates.errors(static_cast<std::size_t>(at / count), at % count, work[slot]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/non_finite.hpp"
 #include "kernels/softmax.hpp"
 
 namespace headgauge {
@@ -52,8 +53,9 @@ void require_finite(const HeadInput& head, Index query, KeyRange range,
   if (bad < 0) return;
   throw BadInputError(
       fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
-            fmt::format("{} at query {}, key {}", logits[bad], query, range.begin + bad),
-            "check the weights or the dump"));
+            fmt::format("{} at query {}, key {}", name_of_non_finite(logits[bad]), query,
+                        range.begin + bad),
+            "the weights or the dump overflow float32 or are damaged: check where they come from"));
 }
 
 void weigh_range(const HeadInput& head, Index query, KeyRange range, std::span<float> row,

@@ -21,8 +21,8 @@ struct SelectionPlan {
   // Every row has sets of these sizes, or of these shares of its keys where there are some.
   std::vector<int> sizes;      // N of top_n, ascending and distinct
   std::vector<double> shares;  // of top_share, ascending and distinct, between 0 and 1
-  Index longest = 0;           // the most keys that a row has; needed with shares
-  int critical = 0;            // distances for every N up to this; 0: not wanted
+  Index longest = 0;  // the most keys that a row has; 0: not known, and there are no shares
+  int critical = 0;   // distances for every N up to this; 0: not wanted
   bool distance = true;
   bool separability = true;
   bool unit_sphere = true;  // separability on x / |x|
@@ -32,7 +32,16 @@ struct SelectionPlan {
   Index count() const { return shares.empty() ? std::ssize(sizes) : std::ssize(shares); }
   int depth() const {
     if (!shares.empty()) return size_of_share(shares.back(), longest);
-    return std::max(critical, sizes.empty() ? 0 : sizes.back());
+    return std::max(critical, sizes.empty() ? 0 : fitting(sizes.back()));
+  }
+  // The size, or the least that no row has a set of.
+  int fitting(int size) const {
+    return longest > 0 ? static_cast<int>(std::min<Index>(size, longest)) : size;
+  }
+  std::vector<int> fitting_sizes() const {
+    std::vector<int> fitting_sizes;
+    for (const int size : sizes) fitting_sizes.push_back(fitting(size));
+    return fitting_sizes;
   }
   // N for a share of n >= 2 keys: the nearest whole number that leaves a key in and a key out.
   static int size_of_share(double share, Index n) {

@@ -37,12 +37,12 @@ std::vector<T> distinct(std::vector<T> values) {
 
 SelectionPlan make_plan(const MeasureOptions& options, SelectionGroups groups) {
   SelectionPlan plan;
+  if (!options.lengths.empty()) plan.longest = std::max(options.lengths.back(), 2);
   if (groups.proportion) {
     if (options.lengths.empty()) {
       throw UsageError(fault("MeasureOptions::top_share", "lengths beside it", "none", ""));
     }
     plan.shares = distinct(options.top_share);
-    plan.longest = std::max(options.lengths.back(), 2);
     plan.bounds = false;
     plan.unit_sphere = options.unit_sphere;
     plan.seed = options.seed;
@@ -153,7 +153,7 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroup
   nulls_.plan = null_plan(plan_, plan_.unit_sphere);
   nulls_.sphere_plan = null_plan(plan_, true);
   nulls_.all = !groups_.proportion;
-  if (groups_.coverage) coverage_.emplace(options_.lengths, plan_.sizes, slots);
+  if (groups_.coverage) coverage_.emplace(options_.lengths, plan_.fitting_sizes(), slots);
 }
 
 void SelectionMeasure::declare(MetricRegistry& metrics) {
@@ -367,7 +367,7 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
   if (groups.coverage) {
     Index tokens = 0;
     for (const Index document : source.documents) tokens += std::min(document, longest);
-    bytes += tokens * source.heads * TopSets::bytes(plan.sizes);
+    bytes += tokens * source.heads * TopSets::bytes(plan.fitting_sizes());
   }
   return bytes;
 }

@@ -2,47 +2,48 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/sha256.hpp"
 #include "headgauge/model.hpp"
+#include "tokenize/first_tokens.hpp"
+#include "tokenize/text_checker.hpp"
 
 namespace headgauge {
 
-namespace {
-
-std::string sha256_of(const std::string& bytes) {
-  return sha256_hex(std::as_bytes(std::span(bytes)));
-}
-
-}  // namespace
-
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
-                       bool with_texts, const std::stop_token& stop) {
-  // Read once: a pipe has nothing left for a second time.
-  const std::string bytes = read_stream(path, stop);
-  const std::string text = parse_text(bytes, path);
-  Tokenizer::Around around;
-  std::vector<std::string> texts;
-  Document document{path,
-                    with_texts ? tokenizer.encode(text, around, texts)  //
-                               : tokenizer.encode(text, around),
-                    sha256_of(bytes)};
+                       bool with_texts, const std::stop_token& stop, std::size_t most) {
+  // Read once and to its end, for its sum: a pipe has nothing left for a second time.
+  Sha256 sum;
+  FirstTokens first(tokenizer, most, with_texts);
+  TextChecker checker(path, [&](std::string_view characters) { first.add(characters); });
+  read_pieces(path, stop, [&](std::string_view piece) {
+    sum.add(std::as_bytes(std::span(piece)));
+    checker.add(piece);
+  });
+  checker.finish();
+  FirstTokens::Found found = first.finish();
+  // A text that goes on has not ended, and of a causal model no end is put after it.
+  if (causal && !found.whole) found.around.after.clear();
+  Document document{path, std::move(found.tokens), sum.hex()};
   if (with_texts) {
-    for (const int id : around.before) document.texts.push_back(tokenizer.piece(id));
-    std::ranges::move(texts, std::back_inserter(document.texts));
-    for (const int id : around.after) document.texts.push_back(tokenizer.piece(id));
+    for (const int id : found.around.before) document.texts.push_back(tokenizer.piece(id));
+    std::ranges::move(found.texts, std::back_inserter(document.texts));
+    for (const int id : found.around.after) document.texts.push_back(tokenizer.piece(id));
   }
-  document.before = std::move(around.before);
+  document.before = std::move(found.around.before);
+  document.goes_on = !found.whole;
   std::vector<int>& end = causal ? document.tokens : document.after;
-  end.insert(end.end(), around.after.begin(), around.after.end());
+  end.insert(end.end(), found.around.after.begin(), found.around.after.end());
   document.total = document.size();
   return document;
 }
 
 Document read_ids(const std::string& path, const std::stop_token& stop) {
   const std::string bytes = read_stream(path, stop);
-  Document document{path, parse_token_ids(bytes, path), sha256_of(bytes)};
+  Document document{path, parse_token_ids(bytes, path),
+                    sha256_hex(std::as_bytes(std::span(bytes)))};
   document.total = document.size();
   return document;
 }

@@ -65,6 +65,7 @@ class DumpSource final : public HeadSource {
   void describe(Results& results) const override {
     results.model["causal"] = dump_.causal();
     results.model["scale"] = dump_.scale();
+    dump_.file().require_unchanged();
     results.model["weights_sha256"] = weights_sha256_;
     results.text = {{"names", {info_.name}},
                     {"sha256", {nullptr}},
@@ -99,7 +100,6 @@ class DumpSource final : public HeadSource {
 
  private:
   void fill_info(const ResolvedModel& model) {
-    weights_sha256_ = model.weights_sha256();
     info_.name = model.name;
     info_.family = "dump";
     info_.layers = static_cast<int>(dump_.layers().size());
@@ -140,6 +140,7 @@ class DumpSource final : public HeadSource {
 
   void load(int layer) {
     if (layer == loaded_) return;
+    dump_.file().require_unchanged();
     const DumpFile::Layer& tensors = dump_.layers()[layer];
     if (tensors.scores != nullptr) {
       scores_.load_scores(*tensors.scores);
@@ -193,7 +194,7 @@ class DumpSource final : public HeadSource {
   DumpFile dump_;
   bool by_value_;
   SourceInfo info_;
-  std::string weights_sha256_;
+  std::string weights_sha256_ = dump_.file().header_sha256();
   HeadInterventions interventions_;
   int loaded_ = -1;
   Index context_ = dump_.length();  // of set_context()

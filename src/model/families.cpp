@@ -1,5 +1,9 @@
 #include "model/families.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "headgauge/results.hpp"
 #include "headgauge/tokenize.hpp"
 #include "model/llama_config.hpp"
@@ -39,9 +43,42 @@ const Family& find_family(const Checkpoint& checkpoint) {
                                "dump its queries and keys and scan the dump file instead"));
 }
 
+// Sizes and numbers of layers that no model with these tensors has: refused by the fields that the
+// families read them from, before anything is made of that size. Which tensor is missing or has
+// another shape is said by the family.
+void require_sizes(const Checkpoint& checkpoint) {
+  Index largest = 1;
+  const std::vector<std::string_view> names = checkpoint.names();
+  for (const std::string_view name : names) {
+    for (const Index size : checkpoint.find(name)->shape) largest = std::max(largest, size);
+  }
+  const ConfigReader& config = checkpoint.config();
+  const auto require = [&](const char* field, Index most, const std::string& why) {
+    if (!config.has(field) || config.get_size(field, 0) <= most) return;
+    throw BadInputError(fault(config.where(field), fmt::format("at most {}, for {}", most, why),
+                              std::to_string(config.get_size(field, 0)),
+                              "weights and config must come from the same model"));
+  };
+  for (const char* field : {"n_layer", "num_hidden_layers"}) {
+    require(field, std::ssize(names), "the weights have no more tensors");
+  }
+  for (const char* field :
+       {"n_head", "n_embd", "n_inner", "vocab_size", "num_attention_heads", "num_key_value_heads",
+        "hidden_size", "intermediate_size", "head_dim", "type_vocab_size"}) {
+    require(field, largest, "no tensor has a larger dimension");
+  }
+}
+
+// A family's own errors come after those of all.
+ModelSummary summarize(const Family& family, const Checkpoint& checkpoint) {
+  require_sizes(checkpoint);
+  return family.summarize(checkpoint);
+}
+
 }  // namespace
 
-void describe_model(const ModelSummary& summary, const ResolvedModel& model, Results& results) {
+void describe_model(const Checkpoint& checkpoint, Results& results) {
+  const ModelSummary summary = summarize_model(checkpoint);
   auto& facts = results.model;
   facts["parameters"] = summary.parameters;
   facts["width"] = summary.width;
@@ -52,12 +89,12 @@ void describe_model(const ModelSummary& summary, const ResolvedModel& model, Res
   if (!summary.rope.empty()) facts["rope"] = summary.rope;
   if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
   if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
-  facts["config_sha256"] = model.config_sha256();
-  facts["weights_sha256"] = model.weights_sha256();
+  facts["config_sha256"] = checkpoint.config().sha256();
+  facts["weights_sha256"] = checkpoint.weights_sha256();
 }
 
 ModelSummary summarize_model(const Checkpoint& checkpoint) {
-  return find_family(checkpoint).summarize(checkpoint);
+  return summarize(find_family(checkpoint), checkpoint);
 }
 
 std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
@@ -65,7 +102,7 @@ std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
                                                const SourceOptions& options) {
   Checkpoint checkpoint(model);
   const Family& family = find_family(checkpoint);
-  const ModelSummary summary = family.summarize(checkpoint);
+  const ModelSummary summary = summarize(family, checkpoint);
   for (const Document& document : documents) {
     for (const std::vector<int>* ids : {&document.before, &document.tokens, &document.after}) {
       check_ids(*ids, summary.vocabulary, document.name);

@@ -18,7 +18,8 @@ std::unique_ptr<Transformer> make_llama(Checkpoint checkpoint);
 ModelSummary summarize_bert(const Checkpoint& checkpoint);
 std::unique_ptr<Transformer> make_bert(Checkpoint checkpoint);
 
-// What Transformer::describe() says of a model: what its summary has, and the sums of its files.
-void describe_model(const ModelSummary& summary, const ResolvedModel& model, Results& results);
+// What HeadSource::describe() says of a model: what its summary has, and the sums of its files as
+// they were opened.
+void describe_model(const Checkpoint& checkpoint, Results& results);
 
 }  // namespace headgauge

@@ -133,9 +133,7 @@ class Llama final : public Transformer {
   const SourceInfo& info() const override { return info_; }
   Index width() const override { return config_.width; }
 
-  void describe(Results& results) const override {
-    describe_model(summarize_llama(checkpoint_), checkpoint_.model(), results);
-  }
+  const Checkpoint& checkpoint() const override { return checkpoint_; }
 
   std::size_t bytes(Index longest, int threads) const override {
     const Index d = config_.width, f = config_.inner;

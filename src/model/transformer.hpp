@@ -17,8 +17,8 @@ class Transformer {
   virtual ~Transformer() = default;
   // Sizes, layer types and windows; documents, x and bytes are filled in by the source.
   virtual const SourceInfo& info() const = 0;
-  // Adds what else is known of the model to Results::model.
-  virtual void describe(Results& results) const = 0;
+  // The files that it is read from.
+  virtual const Checkpoint& checkpoint() const = 0;
   virtual Index width() const = 0;
   // Memory of the weights of a layer and of the scratch of this many threads, estimated.
   virtual std::size_t bytes(Index longest, int threads) const = 0;

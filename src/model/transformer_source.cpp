@@ -7,8 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "headgauge/results.hpp"
 #include "model/attention.hpp"
+#include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/next_token.hpp"
 
@@ -37,18 +39,23 @@ class TransformerSource final : public ModelSource {
         pool_(options.threads > 0 ? options.threads
                                   : static_cast<int>(std::thread::hardware_concurrency())),
         info_(model_->info()) {
+    // Before what a shorter context could help: nobody should be told to try one in vain.
+    require_memory(model_->bytes(0, 1), "weights of " + info_.name,
+                   "use a smaller model, or allow more memory");
     fill_info();
   }
 
   const SourceInfo& info() const override { return info_; }
 
   void describe(Results& results) const override {
-    model_->describe(results);
+    require_unchanged();
+    describe_model(model_->checkpoint(), results);
     for (const Document& document : documents_) {
       results.text["names"].push_back(document.name);
       results.text["sha256"].push_back(document.sha256);
       results.text["tokens"].push_back(document.size());
-      results.text["tokens_total"].push_back(document.total);
+      auto& total = results.text["tokens_total"].emplace_back();
+      if (!document.goes_on) total = document.total;
     }
     // Pieces of a text begin somewhere in it.
     if (std::ranges::all_of(documents_, [](const Document& d) { return d.first == 0; })) return;
@@ -56,6 +63,7 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
+    if (document == 0) require_unchanged();
     if (states_.empty()) embed();
     DocumentState& state = states_[document];
     if (state.tokens.empty()) return {};
@@ -138,6 +146,9 @@ class TransformerSource final : public ModelSource {
   }
 
  private:
+  // Numbers of two versions of a model are none of either.
+  void require_unchanged() const { model_->checkpoint().require_unchanged(); }
+
   Index width() const { return model_->width(); }
   Index attended_width() const { return info_.heads * info_.head_dim; }
 
@@ -183,9 +194,12 @@ class TransformerSource final : public ModelSource {
     leave(state.residual, hidden);
     if (!info_.has_loss) return changed_output(reference, hidden);
     const MatrixView<const float> intervention = std::as_const(hidden).view();
-    return std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
-                                         targets(document), model_->logit_cap(), pool_)
-                         .front());
+    NextTokens next =
+        std::move(compare_next_tokens(reference, {&intervention, 1}, model_->output_embedding(),
+                                      targets(document), model_->logit_cap(), pool_)
+                      .front());
+    require_unchanged();
+    return next;
   }
 
   void fill_info() {
@@ -328,8 +342,10 @@ class TransformerSource final : public ModelSource {
       return changed;
     }
     const std::vector<MatrixView<const float>> hidden(streams.begin(), streams.end());
-    return compare_next_tokens(state.reference, hidden, model_->output_embedding(),
-                               targets(document), model_->logit_cap(), pool_);
+    auto next = compare_next_tokens(state.reference, hidden, model_->output_embedding(),
+                                    targets(document), model_->logit_cap(), pool_);
+    require_unchanged();
+    return next;
   }
 
   std::unique_ptr<Transformer> model_;

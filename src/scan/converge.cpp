@@ -26,16 +26,18 @@ namespace {
 // The documents that reach the context are averaged, head by head.
 class HeadLooker {
  public:
-  HeadLooker(const ConvergeOptions& options, const ScanPlan& plan)
+  HeadLooker(const ConvergeOptions& options, const ScanPlan& plan, const std::stop_token& stop)
       : length_(plan.longest()),
         normalizer_(*options.scan.own_normalizer),
         pool_(plan.options.threads) {
     subsample_.tokens = options.grid;
     subsample_.replicates = options.replicates;
     subsample_.seed = plan.options.seed;
+    subsample_.stop = stop;
     budget_.draws = options.draws;
     budget_.seed = plan.options.seed;
     budget_.queries = *plan.options.queries;
+    budget_.stop = stop;
   }
 
   void observe(const HeadInput& head) {
@@ -195,10 +197,12 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
   const SourceInfo& info = source.info();
   ConvergePlan plan = plan_convergence(given, info);
   require_memory(
-      info.bytes + subsample_bytes(plan.scan.longest(), info.head_dim, plan.scan.options.threads),
+      info.bytes + subsample_bytes(plan.scan.longest(), info.head_dim, plan.scan.options.threads) +
+          budget_bytes(plan.scan.longest(), plan.options.draws),
       "converge on " + info.name,
-      "use a shorter context with ScanOptions::lengths, or fewer ScanOptions::threads");
-  HeadLooker looker(plan.options, plan.scan);
+      "use a shorter context with ScanOptions::lengths, or fewer ScanOptions::threads or "
+      "ConvergeOptions::draws");
+  HeadLooker looker(plan.options, plan.scan, stop);
   plan.scan.options.own_measures.push_back(
       [&](const MeasureOptions&, const SourceInfo&, int) -> std::unique_ptr<Measure> {
         return std::make_unique<EveryHead>(looker);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
@@ -26,12 +27,14 @@ constexpr Index kScoredRows = 16;
 }  // namespace
 
 HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
-                         const CellLayout& layout, const RowPlan& plan, ThreadPool& pool)
+                         const CellLayout& layout, const RowPlan& plan, ThreadPool& pool,
+                         std::stop_token stop)
     : softmax_(make_normalizer("softmax")),
       measures_(measures),
       layout_(layout),
       plan_(plan),
       pool_(pool),
+      stop_(std::move(stop)),
       workspaces_(pool.threads()) {
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
@@ -217,7 +220,9 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
 
 void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
                        HeadAccumulator& accumulator) {
-  for (const auto& measure : measures_) measure->begin_head(head, pool_);
+  for (const auto& measure : measures_) {
+    if (!stop_.stop_requested()) measure->begin_head(head, pool_);
+  }
   if (layout_.cells() == 0 && !needs_.weights) return;
   present_ = {};
   present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
@@ -242,8 +247,9 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
   const auto& tiles = plan_.documents()[head.document].tiles;
   const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.
-  pool_.for_each_slot(
-      count, [&](Index i, int slot) { scan_tile(head, tiles[count - 1 - i], slot, accumulator); });
+  pool_.for_each_slot(count, [&](Index i, int slot) {
+    if (!stop_.stop_requested()) scan_tile(head, tiles[count - 1 - i], slot, accumulator);
+  });
 }
 
 }  // namespace headgauge

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "headgauge/measure.hpp"
@@ -19,13 +20,14 @@ namespace headgauge {
 class HeadScanner {
  public:
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
-              const RowPlan& plan, ThreadPool& pool);
+              const RowPlan& plan, ThreadPool& pool, std::stop_token stop = {});
 
   // Observes all planned rows of `head`, a head of document head.document, and adds their values
   // to `accumulator`: under the head's normalizer, softmax where it has none, with the keys that
   // its mask leaves. `original` is the same head without what the scan changes. A row whose scores
   // are all -Inf sees no key and is left out. Throws BadInputError where another visible score is
-  // NaN or infinite, or a mask leaves no key.
+  // NaN or infinite, or a mask leaves no key. Once a stop is asked for, what is left of the head is
+  // not observed.
   void scan(const HeadInput& head, const HeadInput& original, HeadAccumulator& accumulator);
 
   // Rows left out so far.
@@ -95,6 +97,7 @@ class HeadScanner {
   const CellLayout& layout_;
   const RowPlan& plan_;
   ThreadPool& pool_;
+  std::stop_token stop_;
   MeasureNeeds needs_;
   Present present_;
   std::array<PackedKeys, 2> packed_;  // as they are, and at length 1

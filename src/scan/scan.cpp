@@ -117,7 +117,7 @@ class Scan {
   }
 
   void measure() {
-    HeadScanner scanner(tables_.measures, layout(), rows(), pool_);
+    HeadScanner scanner(tables_.measures, layout(), rows(), pool_, stop_);
     std::vector<HeadAccumulator> heads;
     for (int head = 0; head < info_.heads; ++head) heads.emplace_back(rows(), layout().cells());
     for (int layer = part_.first_layer; layer <= last_layer_ && !stopped_; ++layer) {
@@ -147,6 +147,8 @@ class Scan {
           const HeadInput under = changed(head);
           scanner.scan(under, original(head, under), accumulators[head.head]);
         }
+        stopped_ = stop_.stop_requested();  // the head may have been left in the middle of it
+        if (stopped_) break;
       }
       measure_seconds_ += measuring.seconds();
     }

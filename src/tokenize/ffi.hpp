@@ -8,6 +8,8 @@ extern "C" {
 
 struct HgTokenizer;
 
+void hg_memory_limit(std::size_t bytes);
+void hg_out_of_memory_handler(void (*handler)(std::size_t bytes));
 HgTokenizer* hg_tokenizer_from_json(const std::uint8_t* json, std::size_t size, char** error);
 HgTokenizer* hg_tokenizer_from_bpe(const std::uint8_t* vocabulary, std::size_t vocabulary_size,
                                    const std::uint8_t* merges, std::size_t merges_size,

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/utf8.hpp"
 #include "headgauge/text.hpp"
 #include "headgauge/tokenize.hpp"
+#include "tokenize/text_checker.hpp"
 
 namespace headgauge {
 namespace {
@@ -41,19 +44,68 @@ std::string read_text_file(const std::string& path) {
 }
 
 std::string parse_text(std::string text, const std::string& path) {
-  if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
-    const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
-    throw BadInputError(fault(path + " byte " + std::to_string(at), "UTF-8 text",
-                              utf16 ? "UTF-16" : "the byte " + hexadecimal(text[at]),
-                              utf16 ? "convert it (iconv -f UTF-16 -t UTF-8)"
-                                    : "convert it (iconv -f ENCODING -t UTF-8)"));
+  std::string characters;
+  TextChecker checker(path, [&](std::string_view piece) { characters += piece; });
+  checker.add(text);
+  checker.finish();
+  return characters;
+}
+
+TextChecker::TextChecker(const std::string& path, std::function<void(std::string_view)> take)
+    : path_(path), take_(std::move(take)) {}
+
+void TextChecker::add(std::string_view bytes) {
+  if (!waiting_.empty() || offset_ == 0) {
+    waiting_ += bytes;
+    // The mark, of three bytes, may come in pieces, too.
+    if (offset_ == 0 && waiting_.size() < kByteOrderMark.size()) return;
+    const std::string all = std::exchange(waiting_, {});
+    check(all);
+  } else {
+    check(bytes);
   }
+}
+
+void TextChecker::finish() {
+  if (const std::string rest = std::exchange(waiting_, {}); !rest.empty()) {
+    if (find_invalid_utf8(rest) != rest.npos) refuse(rest);
+    take(rest);
+  }
+  if (any_) return;
+  throw BadInputError(fault(path_, "a text", "an empty file", "give a text to measure on"));
+}
+
+void TextChecker::check(std::string_view bytes) {
+  constexpr std::size_t kLongestCharacter = 4;
+  const std::size_t valid = std::min(find_invalid_utf8(bytes), bytes.size());
+  const std::string_view rest = bytes.substr(valid);
+  if (rest.size() >= kLongestCharacter) {
+    take(bytes.substr(0, valid));
+    refuse(rest);
+  }
+  take(bytes.substr(0, valid));
+  waiting_ = rest;  // the rest of the character may follow
+}
+
+void TextChecker::take(std::string_view characters) {
+  const bool first = offset_ == 0;
+  offset_ += characters.size();
   // The mark says how a file is encoded and is no part of what was written.
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  if (text.empty()) {
-    throw BadInputError(fault(path, "a text", "an empty file", "give a text to measure on"));
+  if (first && characters.starts_with(kByteOrderMark)) {
+    characters.remove_prefix(kByteOrderMark.size());
   }
-  return text;
+  if (characters.empty()) return;
+  any_ = true;
+  take_(characters);
+}
+
+void TextChecker::refuse(std::string_view rest) const {
+  const std::size_t at = find_invalid_utf8(rest);
+  const bool utf16 = offset_ == 0 && (rest.starts_with("\xFF\xFE") || rest.starts_with("\xFE\xFF"));
+  throw BadInputError(fault(
+      path_ + " byte " + std::to_string(offset_ + at), "UTF-8 text",
+      utf16 ? "UTF-16" : "the byte " + hexadecimal(rest[at]),
+      utf16 ? "convert it (iconv -f UTF-16 -t UTF-8)" : "convert it (iconv -f ENCODING -t UTF-8)"));
 }
 
 std::vector<int> read_token_ids(const std::string& path) {

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/memory.hpp"
 #include "base/strict_json.hpp"
 #include "base/utf8.hpp"
+#include "headgauge/faults.hpp"
 #include "headgauge/tokenize.hpp"
 #include "tokenize/ffi.hpp"
 
@@ -16,8 +18,19 @@ namespace {
 
 constexpr std::size_t kLongestReason = 300;
 
+// The tokenizers library holds up to that much for each byte of a text: 127 by a byte-level BPE.
+constexpr std::size_t kBytesPerByte = 160;
+constexpr std::size_t kUnaskedText = std::size_t{1} << 20;  // bytes that are no question
+
 const std::uint8_t* octets(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
+}
+
+// The library takes no more than that from now on: where it would be more than there is, the system
+// may end the process without a word.
+void limit_memory() {
+  const std::size_t available = available_memory();
+  hg_memory_limit(available - available / 8);  // what allocators lose between their blocks
 }
 
 struct FreeString {
@@ -73,6 +86,10 @@ struct Tokenizer::Impl {
   std::unique_ptr<HgTokenizer, Free> handle;
 };
 
+void set_out_of_memory_handler(OutOfMemoryHandler handler) noexcept {
+  hg_out_of_memory_handler(handler);
+}
+
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
@@ -86,6 +103,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   const auto words = root / "vocab.txt";
   const auto config = root / "tokenizer_config.json";
 
+  limit_memory();
   auto impl = std::make_unique<Impl>();
   char* error = nullptr;
   if (is_there(json)) {
@@ -156,6 +174,11 @@ std::vector<int> Tokenizer::encode_parts(std::string_view utf8, bool add_special
     throw BadInputError(fault("text byte " + std::to_string(at), "UTF-8", "another encoding",
                               "convert the text to UTF-8"));
   }
+  if (utf8.size() > kUnaskedText) {
+    require_memory(kBytesPerByte * utf8.size(),
+                   "tokens of " + format_bytes(utf8.size()) + " of text", "use a shorter text");
+  }
+  limit_memory();
   std::uint32_t* ids = nullptr;
   std::size_t* ends = nullptr;
   std::size_t count = 0, before = 0, after = 0;

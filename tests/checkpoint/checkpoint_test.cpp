@@ -121,18 +121,24 @@ TEST(CheckpointHashes, TellModelsApart) {
   const TensorData one[] = {float_tensor("w", {2}, values)};
   const TensorData other[] = {float_tensor("v", {2}, values)};
   write_safetensors(folder / "model.safetensors", one);
-  write_bytes(folder / "config.json", "abc");
-  const ResolvedModel model = resolve_model(folder.path());
-  EXPECT_EQ(model.config_sha256(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  write_bytes(folder / "config.json", "{}");
+  const Checkpoint model = Checkpoint::open(folder.path());
+  EXPECT_EQ(model.config().sha256(), sha256_hex(testing::as_bytes("{}")));
   const std::string header =
       testing::made_safetensors(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", "");
   ASSERT_EQ(header.size() % 8, 6u);  // the writer pads
   const std::string padded = testing::made_safetensors(header.substr(8) + "  ", "");
-  const std::string hash = model.weights_sha256();
-  EXPECT_EQ(hash, sha256_hex(testing::as_bytes(padded)));
+  const std::string hash = sha256_hex(testing::as_bytes(padded));
+  EXPECT_EQ(model.weights_sha256(), hash);
+  model.require_unchanged();
   write_safetensors(folder / "model.safetensors", other);
-  EXPECT_NE(model.weights_sha256(), hash);
+  write_bytes(folder / "config.json", "{ }");
+  EXPECT_NE(Checkpoint::open(folder.path()).weights_sha256(), hash);
+  // What was opened is what it was, and known to have changed.
+  EXPECT_EQ(model.weights_sha256(), hash);
+  EXPECT_EQ(model.config().sha256(), sha256_hex(testing::as_bytes("{}")));
+  expect_error(ErrorKind::bad_input, {folder / "model.safetensors", "another in its place"},
+               [&] { model.require_unchanged(); });
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/sha256.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "made_file.hpp"
@@ -31,6 +34,17 @@ TEST(Sha256, PadsEveryLength) {
             "75220b47218278e656f2013bb8f0c455a25eaf01e86c64924e9d48d89776d6f2");
   EXPECT_EQ(hash(std::string(64, 'x')),
             "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c");
+}
+
+TEST(Sha256, OfPiecesIsThatOfTheWhole) {
+  const std::string text(300, 'x');
+  for (std::size_t size = 1; size < text.size(); ++size) {
+    Sha256 sum;
+    for (std::size_t at = 0; at < text.size(); at += size) {
+      sum.add(std::as_bytes(std::span(text).subspan(at, std::min(size, text.size() - at))));
+    }
+    EXPECT_EQ(sum.hex(), hash(text)) << size;
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ from tests.cli.terminal import Terminal
 from tests.results.schema import validate
 
 LAYERS = 24
-STOPPING = "Stopping after this head"
+STOPPING = "Stopping; Ctrl-C again stops at once."
 
 
 class InterruptTest(CommandTest):

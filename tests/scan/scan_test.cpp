@@ -97,6 +97,42 @@ class StopAfterFirstLayer : public Progress {
   std::stop_source source;
 };
 
+// Asks for a stop when it is shown rows of the second layer, of which a head has more than a tile.
+class StopAtFirstRows final : public Measure {
+ public:
+  StopAtFirstRows(std::stop_source& source, int& blocks) : source_(source), blocks_(blocks) {}
+  void declare(MetricRegistry& metrics) override {
+    own_ = metrics.add({.name = "own", .unit = "1"});
+  }
+  MeasureNeeds needs() const override { return {}; }
+  void begin_head(const HeadInput& head, ThreadPool&) override { layer_ = head.layer; }
+  void observe(const RowBlock&, int, RowSink&) override {
+    if (layer_ == 0) return;
+    ++blocks_;
+    source_.request_stop();
+  }
+
+ private:
+  std::stop_source& source_;
+  int& blocks_;
+  int layer_ = 0;
+  MetricHandle own_;
+};
+
+TEST(Scan, LeavesAHeadInTheMiddleWhenItIsAskedTo) {
+  std::stop_source source;
+  int blocks = 0;
+  ScanOptions options = quick_options();
+  options.threads = 1;
+  options.own_measures = {[&](const MeasureOptions&, const SourceInfo&, int) {
+    return std::make_unique<StopAtFirstRows>(source, blocks);
+  }};
+  const Results part = scan(*plain_source(), options, nullptr, source.get_token());
+  EXPECT_EQ(blocks, 1);
+  EXPECT_TRUE(part.partial);
+  EXPECT_EQ(part.layers_done, 1);
+}
+
 TEST(Scan, AnInterruptedScanHoldsTheFinishedLayers) {
   const Results full = scan(*plain_source(), quick_options());
   StopAfterFirstLayer progress;

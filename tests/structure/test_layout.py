@@ -31,8 +31,8 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"array": "results", "attention_plan": "heads", "catalogue": "results", "cells": "results", "changes": "results",
-           "compare": "scan", "converge": "scan", "diff": "results", "files": "base",
+HEADERS = {"array": "results", "attention_plan": "heads", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results",
+           "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
            "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
            "results_folder": "results", "synthetic": "convergence", "text": "base", "validate": "scan"}

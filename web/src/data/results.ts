@@ -97,7 +97,7 @@ export interface Header {
   command?: string;
   tool: { name: string; version: string; [key: string]: unknown };
   model: { name: string; family: string; layers: number; heads: number; [key: string]: unknown };
-  text: { names?: string[]; sha256?: (string | null)[]; tokens?: number[]; tokens_total?: number[] };
+  text: { names?: string[]; sha256?: (string | null)[]; tokens?: number[]; tokens_total?: (number | null)[] };
   settings: Record<string, unknown>;
   partial: boolean;
   layers_done: number;

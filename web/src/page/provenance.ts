@@ -86,7 +86,7 @@ function texts(text: Page["results"]["header"]["text"]): HTMLElement | null {
       const parts = [
         text.tokens?.[k] === undefined
           ? ""
-          : `${count(text.tokens[k]!, "token")} read${total === undefined ? "" : ` of ${total}`}`,
+          : `${count(text.tokens[k]!, "token")} read${total === undefined || total === null ? "" : ` of ${total}`}`,
         text.sha256?.[k] ? `sha256 ${text.sha256[k]}` : "",
       ];
       return [name, parts.filter((part) => part !== "").join("; ")] as const;

@@ -4,9 +4,11 @@
 //! printed; every pointer handed out is given back through the `_free` function named after it.
 //! The C++ side declares the same functions in `tokenize/ffi.hpp`.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::ffi::{c_char, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Once;
 
 use serde_json::{json, Value};
@@ -15,6 +17,76 @@ use tokenizers::{AddedToken, Tokenizer};
 
 /// The end-of-text mark of GPT-2, which its vocab.json holds but does not say is special.
 const END_OF_TEXT: &str = "<|endoftext|>";
+
+/// The system's allocator, which counts the bytes that are held and has no more than `LIMIT` of them.
+/// Rust can neither unwind from an allocation that fails nor be told what to do about it but here.
+struct Counted;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// An `OutOfMemory`, or 0.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
+
+type OutOfMemory = extern "C" fn(usize);
+
+impl Counted {
+    /// Counts `size` more bytes and takes them with `take`, or calls the handler.
+    fn take(size: usize, take: impl FnOnce() -> *mut u8) -> *mut u8 {
+        let held = HELD.fetch_add(size, Relaxed);
+        if held.saturating_add(size) <= LIMIT.load(Relaxed) {
+            let taken = take();
+            if !taken.is_null() {
+                return taken;
+            }
+        }
+        HELD.fetch_sub(size, Relaxed);
+        let handler = HANDLER.load(Relaxed);
+        if handler != 0 {
+            // SAFETY: hg_out_of_memory_handler() stored a function of this type.
+            let handler: OutOfMemory = unsafe { std::mem::transmute(handler) };
+            handler(size);
+        }
+        std::ptr::null_mut()
+    }
+}
+
+// SAFETY: all memory is the system allocator's; the counts have no part in it.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counted::take(layout.size(), || System.alloc(layout))
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Counted::take(layout.size(), || System.alloc_zeroed(layout))
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        System.dealloc(memory, layout);
+        HELD.fetch_sub(layout.size(), Relaxed);
+    }
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let more = size.saturating_sub(layout.size());
+        let taken = Counted::take(more, || System.realloc(memory, layout, size));
+        if !taken.is_null() {
+            HELD.fetch_sub(layout.size().saturating_sub(size), Relaxed);
+        }
+        taken
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+/// From now on no more than `bytes` are taken besides what is held.
+#[no_mangle]
+pub extern "C" fn hg_memory_limit(bytes: usize) {
+    LIMIT.store(HELD.load(Relaxed).saturating_add(bytes), Relaxed);
+}
+
+/// What is called with the bytes that were asked for where there are no more; it must not return.
+/// Without one the process is aborted.
+#[no_mangle]
+pub extern "C" fn hg_out_of_memory_handler(handler: Option<OutOfMemory>) {
+    HANDLER.store(handler.map_or(0, |function| function as usize), Relaxed);
+}
 
 pub struct HgTokenizer(Tokenizer);
 

@@ -1,0 +1,63 @@
+#include "cli/last_words.hpp"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include "headgauge/faults.hpp"
+#include "headgauge/memory.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+std::atomic<bool> error_is_terminal = false;
+std::atomic_flag ending;
+
+void on_bus_error(int, siginfo_t* info, void*) {
+  const char* const message = lost_bytes_message(info->si_addr);
+  if (message != nullptr) end_at_once(ErrorKind::bad_input, message);
+  std::signal(SIGBUS, SIG_DFL);  // the read is tried again, and ends the process
+}
+
+void on_out_of_memory(std::size_t bytes) {
+  // There is memory for a line: what could not be had is the library's share, or a large block.
+  char line[200];
+  const auto end = fmt::format_to_n(
+      line, sizeof line - 1,
+      "tokenizer: expected {} of memory, found {} left; use a smaller text or another "
+      "tokenizer file, or allow more memory",
+      format_bytes(bytes), format_bytes(available_memory()));
+  *end.out = '\0';
+  end_at_once(ErrorKind::resource, line);
+}
+
+}  // namespace
+
+void end_at_once(ErrorKind kind, const char* message) noexcept {
+  while (ending.test_and_set()) ::pause();
+  const std::string_view parts[] = {error_is_terminal ? "\r\x1b[K" : "", "headgauge: ", message,
+                                    "\n"};
+  iovec lines[std::size(parts)];
+  for (std::size_t i = 0; i < std::size(parts); ++i) {
+    lines[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
+  }
+  static_cast<void>(!::writev(STDERR_FILENO, lines, std::size(lines)));
+  ::_exit(static_cast<int>(kind));
+}
+
+void say_last_words() {
+  error_is_terminal = ::isatty(STDERR_FILENO) != 0;
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
+  set_out_of_memory_handler(on_out_of_memory);
+}
+
+}  // namespace headgauge::cli

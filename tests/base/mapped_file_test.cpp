@@ -1,0 +1,91 @@
+#include "base/mapped_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/file.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/faults.hpp"
+
+namespace headgauge {
+namespace {
+
+class MappedFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (std::filesystem::temp_directory_path() / ("headgauge-" + std::to_string(::getpid())))
+                .string();
+    std::ofstream(path_) << std::string(3 * kPage, 'a');
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::string change(const MappedFile& file) const {
+    try {
+      file.require_unchanged();
+    } catch (const BadInputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static constexpr std::size_t kPage = 65536;
+  std::string path_;
+};
+
+[[noreturn]] void say_what_is_lost(int, siginfo_t* info, void*) {
+  const char* message = lost_bytes_message(info->si_addr);
+  static_cast<void>(!::write(STDERR_FILENO, message, std::strlen(message)));
+  ::_exit(3);
+}
+
+TEST_F(MappedFileTest, SaysWhatChanged) {
+  const MappedFile file(path_);
+  EXPECT_EQ(change(file), "");
+  std::ofstream(path_, std::ios::app) << 'b';
+  EXPECT_NE(change(file).find("196609 bytes where there were 196608"), std::string::npos);
+  std::filesystem::rename(path_, path_ + ".old");
+  EXPECT_NE(change(file).find("No such file"), std::string::npos);
+  std::filesystem::copy_file(path_ + ".old", path_);
+  EXPECT_NE(change(file).find("another in its place"), std::string::npos);
+  std::filesystem::remove(path_ + ".old");
+}
+
+TEST_F(MappedFileTest, NamesTheFileAtAnAddress) {
+  const char* message = nullptr;
+  const std::byte* data = nullptr;
+  {
+    const MappedFile first(path_), second(path_);
+    data = first.bytes().data();
+    message = lost_bytes_message(data + 3 * kPage - 1);
+    ASSERT_NE(message, nullptr);
+    EXPECT_EQ(std::string(message).rfind(path_ + ": expected the 196608 bytes", 0), 0u);
+    EXPECT_EQ(lost_bytes_message(&data), nullptr);
+  }
+  EXPECT_EQ(lost_bytes_message(data), nullptr);
+  const MappedFile again(path_);
+  EXPECT_NE(lost_bytes_message(again.bytes().data()), nullptr);
+}
+
+TEST_F(MappedFileTest, AReadOfWhatWasCutOffNamesTheFile) {
+  const auto read_what_is_gone = [&] {
+    struct sigaction action {};
+    action.sa_sigaction = say_what_is_lost;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGBUS, &action, nullptr);
+    const MappedFile file(path_);
+    std::filesystem::resize_file(path_, 1);
+    volatile std::byte last = file.bytes().back();
+    static_cast<void>(last);
+  };
+  EXPECT_EXIT(read_what_is_gone(), ::testing::ExitedWithCode(3),
+              "some of them are gone; run again");
+}
+
+}  // namespace
+}  // namespace headgauge

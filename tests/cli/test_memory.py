@@ -1,0 +1,139 @@
+"""Memory: what does not fit is refused before the work begins, and what fails is one line."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import resource
+import struct
+import subprocess
+import unittest
+
+from tests.cli.checkpoints import change_config, copy_golden
+from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment
+from tests.places import BINARY, ROOT
+
+DEMO = ROOT / "demo"
+MB = 1 << 20
+
+
+class LongTexts(CommandTest):
+    """Tokenised whole, the text would take more than two gigabytes."""
+
+    limits = {resource.RLIMIT_AS: 700 * MB}
+
+    def setUp(self) -> None:
+        super().setUp()
+        text = (DEMO / "text.txt").read_bytes()
+        self.text = self.write("long.txt", text * (20 * MB // len(text)))
+        self.written.clear()
+        beginning = self.text.read_bytes()[: MB // 2].decode("utf-8", "ignore")
+        self.write("beginning.txt", beginning)
+
+    def scan(self, text: str, **options) -> dict:
+        done = self.succeed("scan", DEMO / "model", "--text", text, "--lengths", "64,1024",
+                            "--measures", "weights,model", "--threads", "1", "--queries", "8",
+                            "--json", "--quiet", **options)
+        return json.loads(done.out)
+
+    def test_are_measured_in_little_memory_as_their_beginning_is(self) -> None:
+        long = self.scan("long.txt", limits=self.limits)
+        self.assertEqual(long["text"]["tokens"], [1024])
+        self.assertEqual(long["text"]["tokens_total"], [None])
+        short = self.scan("beginning.txt")
+        self.assertGreater(short["text"]["tokens_total"][0], 100000)
+        self.assertEqual(long["metrics"], short["metrics"])
+
+    def test_from_a_pipe(self) -> None:
+        done = subprocess.run(
+            [BINARY, "scan", DEMO / "model", "--text", "/dev/stdin", "--lengths", "64,1024",
+             "--measures", "weights,model", "--threads", "1", "--queries", "8", "--json", "--quiet"],
+            input=self.text.read_bytes(), stdout=subprocess.PIPE, env=environment(), timeout=SECONDS,
+            check=True)
+        piped = json.loads(done.stdout)
+        self.assertEqual(piped["metrics"], self.scan("long.txt")["metrics"])
+
+    def test_that_are_needed_whole_are_refused_with_the_figure(self) -> None:
+        self.refuse(RESOURCE, "reproduce", "limits", DEMO / "model", "--text", "long.txt",
+                    says=("tokens of 21 MB of text: expected 3.4 GB of memory", "use a shorter text"),
+                    limits=self.limits)
+
+
+class Configs(CommandTest):
+    """Sizes that no model with these tensors has."""
+
+    limits = {resource.RLIMIT_AS: 700 * MB}
+
+    def refuse_config(self, golden: str, says: tuple[str, ...], **changes) -> None:
+        model = self.folder / "model"
+        copy_golden(golden, model)
+        change_config(model, **changes)
+        self.ids(64)
+        for command in (("scan", "model", "--tokens", "ids.txt"), ("inspect", "model")):
+            with self.subTest(command=command[0], **changes):
+                self.refuse(BAD_INPUT, *command, says=says, limits=self.limits)
+
+    def test_layers(self) -> None:
+        says = ("config.json: field num_hidden_layers: expected at most ", "found 1000000000; ")
+        self.refuse_config("llama/llama-plain", says, num_hidden_layers=10**9)
+        self.refuse_config("bert/plain", says, num_hidden_layers=10**9)
+        self.refuse_config("gpt2/plain", ("field n_layer: expected at most ",), n_layer=10**9)
+
+    def test_sizes(self) -> None:
+        for field in ("head_dim", "hidden_size", "intermediate_size", "num_attention_heads",
+                      "num_key_value_heads", "vocab_size"):
+            says = (f"config.json: field {field}: expected at most ",
+                    "for no tensor has a larger dimension, found 1000000000; "
+                    "weights and config must come from the same model")
+            self.refuse_config("llama/llama-plain", says, **{field: 10**9})
+
+
+class Sets(CommandTest):
+    def test_larger_than_the_text_take_no_memory(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        for command in ("scan", "compare"):
+            more = ("--normalizers", "ssmax") if command == "compare" else ()
+            self.succeed(command, "model", "--tokens", "ids.txt", "--top-n", "4,1000000", *more,
+                         "--quiet", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB})
+
+
+class Draws(CommandTest):
+    def test_that_do_not_fit_are_refused_before_the_work(self) -> None:
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.refuse(RESOURCE, "converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--draws",
+                    "100000000", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB},
+                    says=("converge on model: expected 2", " GB of memory", "--draws"))
+
+
+class TokenizerFiles(CommandTest):
+    """Files that ask for more memory than there is, each in a line."""
+
+    says = ("headgauge: tokenizer: expected ", " of memory, found ", " left; use a smaller text or ")
+
+    def refuse_tokenizer(self, normalizer: dict) -> None:
+        model = self.folder / "model"
+        model.mkdir(exist_ok=True)
+        for name in ("config.json", "model.safetensors"):
+            if not (model / name).exists():
+                os.symlink(DEMO / "model" / name, model / name)
+        tokenizer = json.loads((DEMO / "model/tokenizer.json").read_text())
+        tokenizer["normalizer"] = normalizer
+        (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+        self.write("a.txt", "a" * 5000)
+        self.refuse(RESOURCE, "scan", "model", "--text", "a.txt", "--lengths", "32",
+                    limits={resource.RLIMIT_AS: 1000 * MB}, says=self.says)
+
+    def test_that_make_a_text_longer_and_longer(self) -> None:
+        replace = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
+        self.refuse_tokenizer({"type": "Sequence", "normalizers": [replace] * 12})
+
+    def test_that_lie_about_the_size_of_what_is_in_them(self) -> None:
+        lie = base64.b64encode(struct.pack("<I", 2**32 - 4) + bytes(32)).decode()
+        self.refuse_tokenizer({"type": "Precompiled", "precompiled_charsmap": lie})
+
+
+if __name__ == "__main__":
+    unittest.main()

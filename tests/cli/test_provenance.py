@@ -1,0 +1,95 @@
+"""A model that changes while it is measured: no numbers of two versions, and none of a wrong sum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+from tests.cli.checkpoints import copy_golden, make_gpt2
+from tests.cli.command import BAD_INPUT, CommandTest
+from tests.cli.terminal import Terminal
+from tests.results.schema import validate
+
+
+class Change(CommandTest):
+    """Each layer takes long enough that the run is far from its end when the file changes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        make_gpt2(self.folder / "model", layers=24, heads=2, width=16, positions=320)
+        self.ids(320)
+        self.weights = self.folder / "model/model.safetensors"
+
+    def message(self, change) -> str:
+        """What a scan says whose weights `change` acts on while it stands still."""
+        terminal = Terminal("scan", "model", "--tokens", "ids.txt", "--out", "out", cwd=self.folder)
+        terminal.read_until(r"measuring layer [1-9]")
+        terminal.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED | os.WNOWAIT)
+        change(self.weights)
+        terminal.process.send_signal(signal.SIGCONT)
+        self.assertEqual(terminal.finish(), BAD_INPUT, terminal.shown)
+        self.assertFalse((self.folder / "out/results.json").exists())
+        messages = terminal.messages()
+        self.assertEqual(len(messages), 1, messages)
+        self.assertTrue(messages[0].startswith("headgauge: model/model.safetensors: expected the "), messages)
+        return messages[0]
+
+    def test_another_file_in_its_place(self) -> None:
+        def replace(path: Path) -> None:
+            shutil.copy2(path, "copy")
+            os.replace("copy", path)
+
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        self.assertIn("found another in its place; run again", self.message(replace))
+
+    def test_no_file_in_its_place(self) -> None:
+        self.assertIn("found No such file or directory; run again", self.message(Path.unlink))
+
+    def test_written_in_place(self) -> None:
+        def overwrite(path: Path) -> None:
+            with path.open("r+b") as file:
+                file.seek(-4, os.SEEK_END)
+                file.write(b"\0\0\0\0")
+
+        self.assertIn("found that it was written to; run again", self.message(overwrite))
+
+    def test_written_in_place_with_the_old_time(self) -> None:
+        def overwrite(path: Path) -> None:
+            times = path.stat()
+            with path.open("r+b") as file:
+                file.seek(-4, os.SEEK_END)
+                file.write(b"\0\0\0\0")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+        self.assertIn("found that it was changed; run again", self.message(overwrite))
+
+    def test_longer(self) -> None:
+        def append(path: Path) -> None:
+            with path.open("ab") as file:
+                file.write(b"\0")
+
+        size = self.weights.stat().st_size
+        self.assertIn(f"found {size + 1} bytes where there were {size}; run again", self.message(append))
+
+    def test_cut_short(self) -> None:
+        # Seen by the next look at the file, or by the next read of what is gone.
+        self.assertIn("bytes", self.message(lambda path: os.truncate(path, 8)))
+
+
+class Sums(CommandTest):
+    def test_are_those_of_the_files_that_were_read(self) -> None:
+        model = copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--out", "out", "--quiet")
+        described = validate(self.folder / "out/results.json")["model"]
+        config = (model / "config.json").read_bytes()
+        self.assertEqual(described["config_sha256"], hashlib.sha256(config).hexdigest())
+        raw = (model / "model.safetensors").read_bytes()
+        header = raw[: 8 + int.from_bytes(raw[:8], "little")]
+        self.assertEqual(described["weights_sha256"], hashlib.sha256(header).hexdigest())
