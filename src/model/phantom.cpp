@@ -80,9 +80,10 @@ void build_head(AttentionBuilder& build, Index head, PhantomHead kind, double st
         break;
       case PhantomHead::distant:
         build.connect(position_input(i), build.query(head, i), query);
-        if (i + kPhantomDistance < kPhantomTokens) {
-          build.connect(position_input(i), build.key(head, i + kPhantomDistance), 1.0);
-        }
+        // Round the end, where no earlier query looks: a key of zeros would differ from the others
+        // in the rounding of its logits, and weights that should tie would not.
+        build.connect(position_input(i), build.key(head, (i + kPhantomDistance) % kPhantomTokens),
+                      1.0);
         break;
       case PhantomHead::same_token:
         build.connect(token_input(i), build.query(head, i), query);
