@@ -16,11 +16,10 @@ namespace {
 constexpr std::size_t kPieces = 8;  // of each text
 constexpr double kShown = 0.05;
 
-// Pieces of the texts, or of other files in their place.
-std::vector<Document> pieces_of(InputOptions input, const std::vector<std::string>& files,
-                                Index tokens) {
+// The texts, or other files in their place.
+std::vector<Document> texts_of(InputOptions input, const std::vector<std::string>& files = {}) {
   if (!files.empty()) (input.texts.empty() ? input.tokens : input.texts) = files;
-  return spread_pieces(load_whole_documents(input), tokens, kPieces);
+  return load_whole_documents(input);
 }
 
 std::string nats(const Results& results, const char* metric, Index rise) {
@@ -43,7 +42,8 @@ std::vector<Option> CalibrationCommand::options() {
   return all;
 }
 
-void CalibrationCommand::check(const HeadSource& source, const std::string& plan) const {
+void CalibrationCommand::check(const RunOptions& run, const HeadSource& source,
+                               const std::string& plan) {
   if (!asked() && confirm.empty()) return;
   if (!asked() || confirm.empty()) {
     throw UsageError(fault("converge", "--tolerance-nats and --confirm together",
@@ -54,23 +54,28 @@ void CalibrationCommand::check(const HeadSource& source, const std::string& plan
     throw UsageError(fault("--tolerance-nats", "the model as it is", "--plan beside it",
                            "leave one of the two out"));
   }
-  if (source.info().has_loss) return;
-  throw UnsupportedError(fault("--tolerance-nats", "a model with a loss",
-                               source.info().name + ", which has none",
-                               "use --tolerances, which are about the output"));
+  if (!source.info().has_loss) {
+    throw UnsupportedError(fault("--tolerance-nats", "a model with a loss",
+                                 source.info().name + ", which has none",
+                                 "use --tolerances, which are about the output"));
+  }
+  learn_ = texts_of(run.input);
+  unseen_ = texts_of(run.input, confirm);
+  if (share_tokens(learn_, unseen_)) {
+    throw UsageError(fault("--confirm", "other texts than that of the budgets",
+                           "some that have tokens in common with it",
+                           "what is learned on a text must not be judged on it"));
+  }
+  require_apart(learn_, run.input.texts.empty() ? "--tokens" : "--text");
+  require_apart(unseen_, "--confirm");
 }
 
 void CalibrationCommand::run(const RunOptions& run, const ScanOptions& scan, Results& results,
                              Progress* progress, const std::stop_token& stop) {
   if (!asked() || results.partial) return;
   const auto tokens = static_cast<Index>(results.coord_numbers("length").back());
-  std::vector<Document> learn = pieces_of(run.input, {}, tokens);
-  std::vector<Document> unseen = pieces_of(run.input, confirm, tokens);
-  if (share_tokens(learn, unseen)) {
-    throw UsageError(fault("--confirm", "other texts than that of the budgets",
-                           "some that have tokens in common with it",
-                           "what is learned on a text must not be judged on it"));
-  }
+  std::vector<Document> learn = spread_pieces(learn_, tokens, kPieces);
+  std::vector<Document> unseen = spread_pieces(unseen_, tokens, kPieces);
   if (learn.size() < 2 || unseen.size() < 2) {
     throw BadInputError(fault(learn.size() < 2 ? "--text" : "--confirm",
                               fmt::format("at least 2 pieces of {} tokens", tokens),

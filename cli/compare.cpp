@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/compare_table.hpp"
 #include "cli/options.hpp"
+#include "cli/planned.hpp"
 #include "cli/run.hpp"
 #include "headgauge/cells.hpp"
 
@@ -18,6 +19,7 @@ struct CompareCommand {
   RunOptions run;
   CompareOptions compare;
   std::vector<std::string> plans, fit, confirm;
+  std::vector<AttentionPlan> read;  // of the plans
 };
 
 Option plans_option(CompareCommand& o) {
@@ -27,8 +29,8 @@ Option plans_option(CompareCommand& o) {
           .group = option_group::compared,
           .help = "Plans to set against the model as it is, which headgauge plan wrote",
           .details =
-              "Beside patterns or normalizers, or alone. See [plan.md](plan.md); a plan for "
-              "another model is refused",
+              "Beside patterns or normalizers, or alone; of its heads those that `--layers` and "
+              "`--heads` choose. See [plan.md](plan.md); a plan for another model is refused",
           .expects = "a file",
           .named = "plan"};
 }
@@ -84,11 +86,12 @@ std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std:
   return open_source(input);
 }
 
-Results measure(const CompareCommand& options, HeadSource& source, Progress* progress,
+Results measure(CompareCommand& options, HeadSource& source, Progress* progress,
                 const std::stop_token& stop) {
   auto interventions = make_interventions(options.compare, source.info());
   for (const std::string& file : options.plans) {
-    interventions.push_back(make_intervention(read_plan(file), source, file));
+    const AttentionPlan& plan = options.read.emplace_back(read_plan(file));
+    interventions.push_back(make_intervention(plan, options.compare, source, file));
   }
   std::unique_ptr<HeadSource> unseen;
   if (!options.confirm.empty()) {
@@ -130,6 +133,11 @@ int run(CompareCommand& options) {
   steps.complete = [&](Results& results) {
     write_settings(other_texts(options), results.settings);
     write_settings({plans_option(options)}, results.settings);
+    for (std::size_t i = 0; i < options.read.size(); ++i) {
+      results.settings["plan_sha256"].push_back(options.read[i].sha256);
+      const std::string notice = context_notice(options.read[i], options.plans[i], results);
+      if (!notice.empty()) results.notices.push_back(notice);
+    }
   };
   steps.table = render_comparison;
   steps.finished = [](const Results& results) -> std::string {

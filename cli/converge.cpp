@@ -20,7 +20,7 @@ struct ConvergeCommand {
   ConvergeOptions converge;
   SyntheticCommand synthetic;
   int top = 0;
-  std::string plan;
+  PlanInput plan;
   CalibrationCommand calibration;
 };
 
@@ -34,27 +34,27 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.input.asked_by = "converge";
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
-    options.calibration.check(source, options.plan);
-    if (options.plan.empty()) {
+    options.calibration.check(options.run, source, options.plan.file);
+    if (options.plan.file.empty()) {
       Results results = headgauge::converge(source, converge, progress, stop);
       options.calibration.run(options.run, converge.scan, results, progress, stop);
       return results;
     }
-    run_under_plan(source, options.plan, converge.scan);
+    options.plan.apply(source, converge.scan);
     ConvergeOptions unchanged = converge;
     if (!converge.scan.heads.empty() || !converge.scan.layers.empty()) {
       throw UsageError(fault("--plan", "the heads that the plan leaves as they are",
                              "--layers or --heads beside it", "leave one of the two out"));
     }
-    unchanged.scan.heads = unchanged_heads(options.plan, source);
+    unchanged.scan.heads = options.plan.unchanged_heads(source);
     Results results = headgauge::converge(source, unchanged, progress, stop);
     results.notices.emplace_back(
         "the model runs under the plan; only heads that it leaves as they are were measured");
     return results;
   };
   steps.complete = [&](Results& results) {
-    write_settings({top_option(options.top), plan_option("ConvergeCommand", options.plan)},
-                   results.settings);
+    write_settings({top_option(options.top)}, results.settings);
+    options.plan.describe("ConvergeCommand", results);
     write_settings(options.calibration.options(), results.settings);
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
@@ -74,7 +74,7 @@ void add_converge(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvergeCommand>();
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->converge));
-  add_options(*command, {plan_option("ConvergeCommand", options->plan)});
+  add_options(*command, {options->plan.option("ConvergeCommand")});
   add_options(*command, options->calibration.options());
   add_options(*command, options_of(options->run.output));
   add_options(*command, {top_option(options->top)});

@@ -200,9 +200,12 @@ int run(PlanCommand& command) {
       write_plan(made.plan, written.back());
     }
     std::filesystem::remove(command.plan.state);
+    for (const std::string& older : older_plans(out, written)) {
+      notices.push_back(fmt::format("{} is of another run: this one did not write it", older));
+    }
     const PlanExport done = export_plan(plans.front().plan, formats, info, out);
     written.insert(written.end(), done.files.begin(), done.files.end());
-    notices = done.notices;
+    notices.insert(notices.end(), done.notices.begin(), done.notices.end());
     return written;
   };
   const int code = run_measurement(command.run, steps);

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kName = 24;
 constexpr std::size_t kShare = 9;
 constexpr std::size_t kChange = 30;
-constexpr std::size_t kP = 9;
 constexpr double kLevel = 0.05;
+constexpr std::string_view kRandom = "random heads";  // the method of which there are several draws
 
 class PlanTable {
  public:
@@ -68,8 +68,23 @@ class PlanTable {
                          interval("plan_difference", m, budget) + (shown ? "*" : " "), kChange + 1);
       }
       text += "\n";
+      if (methods_[m] == kRandom) text += dealings(budget);
     }
     return text;
+  }
+
+  // How far the dealings behind the mean of random heads lie apart.
+  std::string dealings(Index budget) const {
+    std::vector<double> changes;
+    for (Index draw = 0; draw < results_.coord_size("draw"); ++draw) {
+      const auto cell = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
+      if (cell) changes.push_back(cell->value);
+    }
+    if (changes.empty()) return "";
+    const auto [low, high] = std::ranges::minmax(changes);
+    return paint_.left(Style::faint, fmt::format("  its {} dealings", changes.size()),
+                       kName + kShare) +
+           paint_.right(Style::faint, fmt::format("{:+.4f} to {:+.4f}", low, high), kChange) + "\n";
   }
 
   std::string legend() const {

@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 
 namespace headgauge::cli {
+namespace {
 
-Option plan_option(const std::string& owner, std::string& file) {
+const std::string kPrefix = "plan_";
+
+}  // namespace
+
+Option PlanInput::option(const std::string& owner) {
   return {.member = owner + "::plan",
           .value = &file,
           .form = "FILE",
@@ -19,7 +25,7 @@ Option plan_option(const std::string& owner, std::string& file) {
           .none = "none"};
 }
 
-void run_under_plan(HeadSource& source, const std::string& file, const ScanOptions& scan) {
+void PlanInput::apply(HeadSource& source, const ScanOptions& scan) {
   if (file.empty()) return;
   if (scan.pattern != "none" || scan.normalizer != "softmax") {
     throw UsageError(
@@ -27,11 +33,12 @@ void run_under_plan(HeadSource& source, const std::string& file, const ScanOptio
               scan.pattern != "none" ? "--pattern beside it" : "--normalizer beside it",
               "leave one of the two out, or write it into the plan"));
   }
-  source.intervene(make_interventions(read_plan(file), source, file));
+  plan = read_plan(file);
+  source.intervene(make_interventions(*plan, source, file));
 }
 
-std::string unchanged_heads(const std::string& file, const HeadSource& source) {
-  const HeadInterventions interventions = make_interventions(read_plan(file), source, file);
+std::string PlanInput::unchanged_heads(const HeadSource& source) const {
+  const HeadInterventions interventions = make_interventions(*plan, source, file);
   std::vector<std::string> names;
   interventions.each([&](int layer, int head, const HeadIntervention& of_head) {
     if (!of_head.changes()) names.push_back(fmt::format("{}.{}", layer, head));
@@ -44,6 +51,25 @@ std::string unchanged_heads(const std::string& file, const HeadSource& source) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+void PlanInput::describe(const std::string& owner, Results& results) {
+  write_settings({option(owner)}, results.settings);
+  if (!plan) return;
+  results.settings["plan_sha256"] = plan->sha256;
+  const std::string notice = context_notice(*plan, file, results);
+  if (!notice.empty()) results.notices.push_back(notice);
+}
+
+std::string context_notice(const AttentionPlan& plan, const std::string& file,
+                           const Results& results) {
+  if (plan.context == 0 || results.coord("length") == nullptr) return {};
+  const auto longest = static_cast<Index>(results.coord_numbers("length").back());
+  if (longest == plan.context) return {};
+  return fmt::format(
+      "{} was made for a context of {} tokens, and the longest here has {}: what it keeps there, "
+      "and what was confirmed of it, is not what it does here",
+      file, plan.context, longest);
+}
+
 std::string plan_file(const std::string& folder, const std::string& budget) {
   std::string word;
   for (const char c : budget) {
@@ -51,7 +77,20 @@ std::string plan_file(const std::string& folder, const std::string& budget) {
     if (c == ' ' && !word.empty() && word.back() != '_') word += '_';
   }
   while (word.ends_with('_')) word.pop_back();
-  return (std::filesystem::path(folder) / ("plan_" + word + ".json")).string();
+  return (std::filesystem::path(folder) / (kPrefix + word + ".json")).string();
+}
+
+std::vector<std::string> older_plans(const std::string& folder,
+                                     const std::vector<std::string>& written) {
+  std::vector<std::string> older;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_plan = name.starts_with(kPrefix) && name.ends_with(".json");
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    if (is_plan && std::ranges::count(written, path) == 0) older.push_back(path);
+  }
+  std::ranges::sort(older);
+  return older;
 }
 
 }  // namespace headgauge::cli

@@ -1,6 +1,7 @@
 // --plan of the commands that measure a model under a plan.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,33 @@
 
 namespace headgauge::cli {
 
-// `owner` is the command's struct.
-Option plan_option(const std::string& owner, std::string& file);
+// The plan that a command runs a model under.
+struct PlanInput {
+  std::string file;  // empty: none
+  std::optional<AttentionPlan> plan;
 
-// Lets the model run under the plan of the file, if there is one. Throws as read_plan() and
-// make_interventions() do, and UsageError where the scan is under a pattern or normalizer itself.
-void run_under_plan(HeadSource& source, const std::string& file, const ScanOptions& scan);
+  // `owner` is the command's struct.
+  Option option(const std::string& owner);
+  // Lets the model run under the plan, if there is one. Throws as read_plan() and
+  // make_interventions() do, and UsageError where the scan is under a pattern or normalizer itself.
+  void apply(HeadSource& source, const ScanOptions& scan);
+  // The heads that the plan leaves as they are, as ScanOptions::heads has them. UsageError where
+  // there are none.
+  std::string unchanged_heads(const HeadSource& source) const;
+  // Says in the settings which plan it was, and in a notice where its context is another.
+  void describe(const std::string& owner, Results& results);
+};
 
-// The heads that the plan leaves as they are, as ScanOptions::heads has them.
-std::string unchanged_heads(const std::string& file, const HeadSource& source);
+// A notice where the results are of texts that are shorter or longer than a plan was made for;
+// empty where they are not.
+std::string context_notice(const AttentionPlan& plan, const std::string& file,
+                           const Results& results);
 
 // The file in `folder` of the plan that was made for `budget`: "50 %" is plan_50.json.
 std::string plan_file(const std::string& folder, const std::string& budget);
+
+// Files of plans in the folder, named as plan_file() names them, that are not in `written`.
+std::vector<std::string> older_plans(const std::string& folder,
+                                     const std::vector<std::string>& written);
 
 }  // namespace headgauge::cli

@@ -16,7 +16,7 @@ struct ScanCommand {
   ScanOptions scan;
   int top = 0;
   std::string sort;
-  std::string plan;
+  PlanInput plan;
 };
 
 std::vector<Option> table_options(ScanCommand& o) {
@@ -59,12 +59,12 @@ int run(ScanCommand& options) {
   RunSteps steps;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     check_sort(options.scan, source.info(), options.sort);
-    run_under_plan(source, options.plan, options.scan);
+    options.plan.apply(source, options.scan);
     return scan(source, options.scan, progress, std::move(stop));
   };
   steps.complete = [&](Results& results) {
     write_settings(table_options(options), results.settings);
-    write_settings({plan_option("ScanCommand", options.plan)}, results.settings);
+    options.plan.describe("ScanCommand", results);
   };
   steps.table = [&](const Results& results, const TableOptions& terminal) {
     TableOptions table = terminal;
@@ -83,7 +83,7 @@ void add_scan(CLI::App& app, Action& action) {
   auto options = std::make_shared<ScanCommand>();
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->scan));
-  add_options(*command, {plan_option("ScanCommand", options->plan)});
+  add_options(*command, {options->plan.option("ScanCommand")});
   add_options(*command, options_of(options->run.output));
   add_options(*command, table_options(*options));
   command->footer(

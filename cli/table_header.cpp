@@ -76,6 +76,13 @@ std::string text_line(const Json& text) {
   return joined(parts);
 }
 
+// The file of the plan that a model ran under; nothing where there was none, or several beside it.
+std::string plan_name(const Json& settings) {
+  const auto plan = settings.find("plan");
+  if (plan == settings.end() || !plan->is_string() || *plan == "none") return "";
+  return plan->get<std::string>();
+}
+
 std::string run_line(const Results& results) {
   const auto length = longest_length(results);
   const auto total = results.timings.find("total_s");
@@ -87,7 +94,7 @@ std::string run_line(const Results& results) {
   return joined(
       {length ? fmt::format("L = {}", *length) : "", text_of(results.settings, "normalizer"),
        pattern == "none" ? "" : with("pattern ", pattern),
-       with("x = ", text_of(results.settings, "x")),
+       with("plan ", plan_name(results.settings)), with("x = ", text_of(results.settings, "x")),
        with("seed ", text_of(results.settings, "seed")),
        timed ? rounded(total->get<double>()) + " s" : "",
        counted(text_of(results.tool, "threads"), "thread"), text_of(results.tool, "simd")});

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -297,6 +298,9 @@ def main(arguments: list[str]) -> int:
     if unknown:
         parser.error(f"expected stages of {', '.join(STAGES)}, found {', '.join(sorted(unknown))}")
 
+    # A shell that runs this in the background has SIGINT ignored, and so would all that it starts:
+    # tests send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(minilm())
     session = Session(options.jobs)
     stages = options.stages or DEFAULT_STAGES

@@ -37,6 +37,11 @@ def table(results: dict) -> str:
             share = 100 * at("planned_cache_share", m, b)
             cells.append(f"{number(change, digits)}{star} ({low} to {high}), {share:.0f} %")
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
+        if method == "random heads" and "random_change" in metrics:
+            spread = [[v for v in row if v is not None] for row in metrics["random_change"]["values"]]
+            ends = [f"{number(min(row), digits)} to {number(max(row), digits)}" if row else ""
+                    for row in spread]
+            lines.append(f"| - its {len(spread[0])} dealings | " + " | ".join(ends) + " |")
     return "\n".join(lines)
 
 

@@ -25,6 +25,7 @@ struct AttentionPlan {
   nlohmann::ordered_json model = nlohmann::ordered_json::object();
   Index context = 0;        // tokens for which sizes and losses were measured; 0: not known
   PerHead<HeadPlan> heads;  // by layer and key-value head
+  std::string sha256;       // of the file that it was read from; empty: of none
   // What was measured of it and on which texts, for people: whatever the maker wrote.
   nlohmann::ordered_json measured = nlohmann::ordered_json::object();
 };

@@ -78,10 +78,10 @@ class Safetensors {
   std::span<const TensorView> tensors() const { return tensors_; }
   const TensorView* find(std::string_view name) const;
   const TensorView& require(std::string_view name) const;
-  // The length field and the JSON header.
-  std::span<const std::byte> header() const { return header_; }
-  // SHA-256 of header() in hex: enough to distinguish models, and quick.
-  std::string header_sha256() const;
+  // SHA-256 in hex of the length field, the JSON header and, by ascending name, of each tensor: all
+  // of it up to 16 KiB, beyond that four parts of 4 KiB, the first, the last and two evenly
+  // between. It tells two trainings of one model apart, and reads little of a large one.
+  const std::string& sha256() const { return sha256_; }
   // Throws BadInputError, which says what changed, unless the path names the file that was opened,
   // and nobody wrote to it since.
   void require_unchanged() const;
@@ -91,7 +91,7 @@ class Safetensors {
   Safetensors(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes);
 
   std::shared_ptr<const Storage> storage_;
-  std::span<const std::byte> header_;
+  std::string sha256_;
   std::map<std::string, std::string> metadata_;
   std::vector<TensorView> tensors_;
 };
@@ -191,7 +191,8 @@ class Checkpoint {
   std::vector<std::string_view> names() const;
   // Bytes of all tensors.
   std::size_t bytes() const;
-  // SHA-256 in hex of the headers of the weight files one after another, as they were opened.
+  // Safetensors::sha256() of the weight file as it was opened; of several, the SHA-256 of theirs,
+  // in hex one after another.
   const std::string& weights_sha256() const { return weights_sha256_; }
   // Throws BadInputError, which says what changed, unless the paths name the weight files that were
   // opened, and nobody wrote to them since.

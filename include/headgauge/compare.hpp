@@ -54,10 +54,10 @@ std::vector<Option> options_of(CompareOptions& options);
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source);
 
-// Makes one of a plan. Throws BadInputError, which calls the plan `label`, where it is of another
-// model.
-Intervention make_intervention(const AttentionPlan& plan, const HeadSource& source,
-                               const std::string& label);
+// Makes one of a plan, of those of its heads that the options choose. Throws BadInputError, which
+// calls the plan `label`, where it is of another model.
+Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& options,
+                               const HeadSource& source, const std::string& label);
 
 // Chooses the parameter of every intervention, head by head, that changes the head's output least
 // on the text of `source` (at the longest length): from a grid, then twice from a finer one about

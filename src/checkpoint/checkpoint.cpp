@@ -18,11 +18,9 @@ ConfigReader open_config(const ResolvedModel& model) {
 Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open_config(model)) {
   files_.reserve(model_.weights.size());  // tensors_ points into them
   for (const std::string& path : model_.weights) files_.push_back(Safetensors::open(path));
-  std::vector<std::byte> headers;
-  for (const Safetensors& file : files_) {
-    headers.insert(headers.end(), file.header().begin(), file.header().end());
-  }
-  weights_sha256_ = sha256_hex(headers);
+  std::string sums;
+  for (const Safetensors& file : files_) sums += file.sha256();
+  weights_sha256_ = files_.size() == 1 ? sums : sha256_hex(std::as_bytes(std::span(sums)));
 
   if (model_.index_file.empty()) {
     for (const Safetensors& file : files_) {

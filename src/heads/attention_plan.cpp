@@ -7,10 +7,12 @@
 #include <map>
 
 #include "base/file.hpp"
+#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
 namespace {
@@ -19,6 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kPlanSchema = "headgauge.plan/1";
 constexpr int kMostHeads = 1 << 20;
+constexpr std::array kEntryKeys = {"layer", "kv_head", "pattern", "normalizer"};
 
 Json model_of(const HeadSource& source) {
   const SourceInfo& info = source.info();
@@ -97,6 +100,17 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
       throw BadInputError(fault(name, "one entry for each head", "it twice", "remove one of them"));
     }
     of_head = {entry.value("pattern", std::string()), entry.value("normalizer", std::string())};
+    for (const auto& [key, value] : entry.items()) {
+      const bool known = std::ranges::count(kEntryKeys, key) > 0;
+      if (known && (!value.is_string() || value != "")) continue;
+      throw BadInputError(fault(name, "layer, kv_head, pattern and normalizer, none of them empty",
+                                (known ? "an empty " : "") + in_quotes(key),
+                                "correct or remove it"));
+    }
+    if (!of_head.changes()) {
+      throw BadInputError(
+          fault(name, "a pattern or a normalizer", "neither", "add one, or remove the head"));
+    }
     make_intervention(of_head);  // throws what is wrong with it
   }
   return plan;
@@ -119,14 +133,17 @@ AttentionPlan empty_plan(const HeadSource& source) {
 
 AttentionPlan read_plan(const std::string& path) {
   constexpr const char* kAdvice = "give a file that headgauge plan wrote (docs/formats.md)";
-  const Json json = parse_json_object<Json>(read_file(path), path, kAdvice);
+  const std::string text = read_file(path);
+  const Json json = parse_json_object<Json>(text, path, kAdvice);
   try {
     const std::string schema = json.at("schema");
     if (schema != kPlanSchema) {
       if (!schema.starts_with("headgauge.plan/")) throw std::out_of_range("schema");
       throw UnsupportedError(fault(path, kPlanSchema, schema, "use a newer headgauge"));
     }
-    return plan_of(json, path);
+    AttentionPlan plan = plan_of(json, path);
+    plan.sha256 = sha256_hex(std::as_bytes(std::span(text)));
+    return plan;
   } catch (const nlohmann::json::exception&) {
     throw BadInputError(fault(path, "a plan", "something else", kAdvice));
   } catch (const std::out_of_range&) {

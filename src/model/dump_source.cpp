@@ -194,7 +194,7 @@ class DumpSource final : public HeadSource {
   DumpFile dump_;
   bool by_value_;
   SourceInfo info_;
-  std::string weights_sha256_ = dump_.file().header_sha256();
+  std::string weights_sha256_ = dump_.file().sha256();
   HeadInterventions interventions_;
   int loaded_ = -1;
   Index context_ = dump_.length();  // of set_context()

@@ -41,7 +41,8 @@ void confirm_budget(BudgetResult& budget, const PlanSpace& space, Paths& paths, 
   ByDocument sum(static_cast<std::size_t>(loss.documents()));
   for (int draw = 0; draw < random_plans; ++draw) {
     tick(method_text(Method::random));
-    budget.draws.push_back(loss.change(dealt(budget.plan, seed, static_cast<std::uint32_t>(draw))));
+    budget.draws.push_back(
+        loss.change(dealt(space, budget.plan, seed, static_cast<std::uint32_t>(draw))));
     for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += budget.draws.back()[d];
   }
   if (budget.draws.empty()) return;

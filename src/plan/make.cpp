@@ -14,6 +14,7 @@
 #include "plan/output.hpp"
 #include "plan/parts.hpp"
 #include "plan/paths.hpp"
+#include "plan/rivals.hpp"
 #include "plan/screening.hpp"
 #include "scan/stopwatch.hpp"
 
@@ -21,19 +22,23 @@ namespace headgauge {
 namespace {
 
 constexpr double kDefaultMemory = 0.5;
-constexpr std::size_t kChecked = 24;  // points of a path that are checked for `allow`
+constexpr double kLeastShare = 0.02;  // where paths end if no share is asked for
+constexpr std::size_t kChecked = 24;  // plans that are checked for `allow`
 
 void require(bool fits, const char* option, const char* expected, double found) {
   if (fits) return;
   throw UsageError(fault(option, expected, fmt::format("{}", found), "correct it"));
 }
 
+UnsupportedError no_loss(const char* option, const SourceInfo& source) {
+  return UnsupportedError(fault(option, "a model with a loss", source.name + ", which has none",
+                                "ask for a share of the keys: PlanOptions::memory"));
+}
+
 // The options with what is absent filled in.
 PlanOptions checked(PlanOptions options, const SourceInfo& source) {
   if (options.objective == PlanObjective::loss && !source.has_loss) {
-    throw UnsupportedError(fault("PlanOptions::objective", "a model with a loss",
-                                 source.name + ", which has none",
-                                 "ask for a share of the keys: PlanOptions::memory"));
+    throw no_loss("PlanOptions::objective", source);
   }
   if (!options.memory && !options.allow && options.objective == PlanObjective::memory) {
     options.memory = kDefaultMemory;
@@ -47,6 +52,7 @@ PlanOptions checked(PlanOptions options, const SourceInfo& source) {
   }
   if (options.allow) {
     require(*options.allow > 0, "PlanOptions::allow", "nats above 0", *options.allow);
+    if (!source.has_loss) throw no_loss("PlanOptions::allow", source);
   }
   if (options.objective == PlanObjective::loss && (options.memory || options.allow)) {
     throw UsageError(fault("PlanOptions::objective", "memory, where a share or a rise is given",
@@ -92,6 +98,7 @@ class PlanMaker {
         paths_(space_, loss_, search_, converged_ ? &*converged_ : nullptr) {}
 
   PlanResults run() {
+    for (const double share : shares()) require_room(share);
     screen();
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
@@ -189,29 +196,42 @@ class PlanMaker {
     paths_.shrink_layers(least);
   }
 
-  // What loses least on the check, of all starts and of what was found from them, is the plan.
-  BudgetResult within(double share) {
+  double share_of(const PerHead<HeadPlan>& plan) const {
+    return cache_share(plan, space_.source(), context_);
+  }
+
+  // A share in which a window of one key on every head fits.
+  void require_room(double share) const {
+    const double least = share_of(equal_windows(space_, share, false));
+    if (least <= share + 1e-12) return;
+    const bool asked = options_.memory && *options_.memory == share;
+    throw UsageError(fault(asked ? "PlanOptions::memory" : "PlanOptions::curve",
+                           fmt::format("a share of at least {:.4f}, one key for each head", least),
+                           fmt::format("{}", share), "ask for more, or give longer texts"));
+  }
+
+  // What loses least on the check is the plan.
+  FoundPlan best_on_check(const std::vector<FoundPlan>& found) {
     const FoundPlan* best = nullptr;
     double least = kUndefined;
-    std::vector<FoundPlan> found = paths_.found_within(share);
-    for (const BudgetResult& smaller : budgets_) {
-      found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
-    }
     for (const FoundPlan& one : found) {
-      if (cache_share(one.plan, space_.source(), context_) > share + 1e-12) continue;
       const double change = mean(check_.change(one.plan));
       if (best != nullptr && !(change < least)) continue;
       best = &one;
       least = change;
     }
-    if (best == nullptr) {
-      throw UsageError(fault("PlanOptions::memory",
-                             fmt::format("a share of at least {:.4f}, what the smallest of the "
-                                         "candidates keep",
-                                         space_.share(space_.smallest())),
-                             fmt::format("{}", share), "give smaller patterns"));
+    return *best;
+  }
+
+  BudgetResult within(double share) {
+    std::vector<FoundPlan> found = paths_.found_within(share);
+    for (const BudgetResult& smaller : budgets_) {
+      found.push_back({smaller.plan, fmt::format("the plan of {}", smaller.label)});
     }
-    BudgetResult result = made(share_label(share), best->plan, best->start);
+    std::erase_if(found, [&](const FoundPlan& one) { return share_of(one.plan) > share + 1e-12; });
+    const FoundPlan best = best_on_check(found);
+    found_.insert(found_.end(), found.begin(), found.end());
+    BudgetResult result = made(share_label(share), best.plan, best.start);
     result.allowed = share;
     return result;
   }
@@ -220,7 +240,7 @@ class PlanMaker {
     BudgetResult result;
     result.label = std::move(label);
     result.plan = plan;
-    result.share = result.allowed = cache_share(plan, space_.source(), context_);
+    result.share = result.allowed = share_of(plan);
     result.start = std::move(start);
     result.search_change = mean(loss_.change(plan));
     result.check_change = mean(check_.change(plan));
@@ -231,9 +251,9 @@ class PlanMaker {
     const std::vector<double> asked = shares();
     std::vector<double> all = asked;
     std::ranges::sort(all);
-    const double least = all.empty() ? 0.02 : all.front();
+    const double least = all.empty() ? kLeastShare : all.front();
     const double most = all.empty() ? 1 : all.back();
-    walk_paths(options_.allow ? std::min(least, 0.02) : least, options_.allow ? 1 : most);
+    walk_paths(options_.allow ? std::min(least, kLeastShare) : least, options_.allow ? 1 : most);
     begin("exchange", 0.6, 0.75, 2.0 * static_cast<double>(all.size()));
     // The smallest first, for its plan fits into the larger ones too.
     for (const double share : all) budgets_.push_back(within(share));
@@ -246,39 +266,63 @@ class PlanMaker {
     if (options_.allow) budgets_.insert(budgets_.begin(), within_rise(*options_.allow));
   }
 
-  // The smallest share at which the loss is shown on the check to rise by less than `rise`: one by
-  // one from the smallest, at most kChecked of the points at which no smaller one loses less.
+  // Down from the most keys to fewer, as long as the loss is shown on the check to rise by less
+  // than `rise`: of tests in an order that is fixed before, which end at the first that fails, no
+  // more err than of one.
   BudgetResult within_rise(double rise) {
-    std::vector<SearchPoint> all = paths_.all();
-    std::ranges::stable_sort(all, {}, &SearchPoint::share);
-    std::vector<SearchPoint> front;
-    for (SearchPoint& point : all) {
-      if (point.change >= rise) continue;
-      if (front.empty() || point.change < front.back().change) front.push_back(std::move(point));
+    const std::string label = fmt::format("rise of {:g}", rise);
+    FoundPlan taken{space_.plan(space_.same(0)), "nothing smaller was shown to stay below"};
+    for (FoundPlan& offer : offers_below(rise)) {
+      const ByDocument change = check_.change(offer.plan);
+      if (shown_below({&change, 1}, rise) == 0) break;
+      taken = std::move(offer);
     }
-    const std::size_t step = (front.size() + kChecked - 1) / kChecked;
-    for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
-      const ByDocument change = check_.change(space_.plan(front[i].choices));
-      if (shown_below({&change, 1}, rise) == 0) continue;
-      return made(fmt::format("rise of {:g}", rise), space_.plan(front[i].choices), "a path");
-    }
-    return made(fmt::format("rise of {:g}", rise), space_.plan(space_.same(0)),
-                "nothing smaller was shown to stay below");
+    return made(label, taken.plan, taken.start);
   }
 
-  // Down the path of the lowest loss as far as the check follows.
-  void lower_the_loss() {
-    begin("search", 0.25, 0.75, static_cast<double>(space_.layers() * space_.heads()));
-    const auto path = search_.lower(space_.same(0), space_.single_heads(), effects_);
-    const SearchPoint* best = &path.front();
-    double least = 0;
-    for (const SearchPoint& point : path) {
-      const double change = checked_change(point.choices);
-      if (!(change < least)) continue;
-      best = &point;
-      least = change;
+  // Of all that was found, the plans that none of fewer keys is below where it was searched, and
+  // that are below the rise there: at most kChecked of them, most keys first.
+  std::vector<FoundPlan> offers_below(double rise) {
+    struct Offer {
+      FoundPlan found;
+      double share, change;
+    };
+    std::vector<Offer> all;
+    for (const SearchPoint& point : paths_.all()) {
+      all.push_back({{space_.plan(point.choices), "a path"}, point.share, point.change});
     }
-    budgets_.push_back(made("lowest loss", space_.plan(best->choices), "full attention"));
+    const auto add = [&](const FoundPlan& found) {
+      all.push_back({found, share_of(found.plan), mean(loss_.change(found.plan))});
+    };
+    for (const FoundPlan& found : found_) add(found);
+    for (int choice = 1; choice < space_.size(); ++choice) {
+      const double share = space_.share(space_.same(choice));
+      if (share >= 1) continue;
+      for (const FoundPlan& found : paths_.rivals_within(share)) add(found);
+    }
+    std::ranges::stable_sort(all, {}, &Offer::share);
+    std::vector<Offer> front;
+    for (Offer& offer : all) {
+      if (offer.change >= rise) continue;
+      if (front.empty() || offer.change < front.back().change) front.push_back(std::move(offer));
+    }
+    const std::size_t step = (front.size() + kChecked - 1) / kChecked;
+    std::vector<FoundPlan> offers;
+    for (std::size_t i = 0; step > 0 && i < front.size(); i += step) {
+      offers.insert(offers.begin(), std::move(front[i].found));
+    }
+    return offers;
+  }
+
+  // The lowest on the check of all that was found, the model as it is among them.
+  void lower_the_loss() {
+    walk_paths(kLeastShare, 1);
+    begin("search: any", 0.6, 0.75, 4.0 * space_.layers() * space_.heads());
+    paths_.lower_layers();
+    std::vector<FoundPlan> found = {{space_.plan(space_.same(0)), "full attention"}};
+    for (FoundPlan& one : paths_.lowest(effects_)) found.push_back(std::move(one));
+    const FoundPlan best = best_on_check(found);
+    budgets_.push_back(made("lowest loss", best.plan, best.start));
   }
 
   void confirm() {
@@ -315,7 +359,8 @@ class PlanMaker {
   std::optional<ConvergeBudgets> converged_;
   Paths paths_;
   Screening screening_;
-  Effects effects_;  // of single heads, from the screening
+  Effects effects_;               // of single heads, from the screening
+  std::vector<FoundPlan> found_;  // for any share
   std::vector<BudgetResult> budgets_;
   int confirmed_ = 0;
 };

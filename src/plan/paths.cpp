@@ -30,6 +30,10 @@ void Paths::grow(const Effects& effects, double most) {
 }
 
 void Paths::shrink_layers(double least) {
+  by_layer_ = search_.shrink(space_.same(0), space_.whole_layers(), layer_effects(), least);
+}
+
+Effects Paths::layer_effects() {
   const auto layers = space_.whole_layers();
   Effects effects;
   for (const auto& found : search_.alone(layers, {})) {
@@ -38,7 +42,7 @@ void Paths::shrink_layers(double least) {
       of_layer.push_back(mean(found[static_cast<std::size_t>(choice)]));
     }
   }
-  by_layer_ = search_.shrink(space_.same(0), layers, effects, least);
+  return effects;
 }
 
 std::vector<SearchPoint> Paths::all() const {
@@ -48,13 +52,15 @@ std::vector<SearchPoint> Paths::all() const {
   return all;
 }
 
-// The number of the choice of sinks and a window that is as large as the share allows.
+// The largest pattern that every head can have within the share.
 std::optional<int> Paths::equal_choice(double share) const {
   std::optional<int> best;
+  double most = 0;
   for (int choice = 1; choice < space_.size(); ++choice) {
-    if (space_.choice(choice).pattern.empty()) continue;
-    if (space_.share(space_.same(choice)) > share + 1e-12) continue;
-    if (!best || space_.keys(0, choice) > space_.keys(0, *best)) best = choice;
+    const double kept = space_.share(space_.same(choice));
+    if (space_.choice(choice).pattern.empty() || kept > share + 1e-12 || kept <= most) continue;
+    best = choice;
+    most = kept;
   }
   return best;
 }
@@ -78,24 +84,32 @@ std::optional<Choices> Paths::rounded(const PerHead<HeadPlan>& budgets) const {
   return fits ? std::optional(choices) : std::nullopt;
 }
 
+std::vector<FoundPlan> Paths::rivals_within(double share) {
+  std::vector<FoundPlan> found = {{equal_windows(space_, share, false), "equal windows"},
+                                  {equal_windows(space_, share, true), "equal windows, sinks"},
+                                  {best_pyramid(share), "pyramid"}};
+  if (auto budgets = budgets_within(share); !budgets.empty()) {
+    found.push_back({std::move(budgets), "converge budgets"});
+  }
+  return found;
+}
+
 std::vector<FoundPlan> Paths::found_within(double share) {
   std::vector<std::pair<SearchPoint, std::string>> points;
   if (const auto equal = equal_choice(share)) {
-    points.emplace_back(search_.point(space_.same(*equal)), "equal windows, sinks");
+    points.emplace_back(search_.point(space_.same(*equal)),
+                        space_.choice(*equal).text() + " everywhere");
   }
   for (const auto& [path, start] : {std::pair{&by_layer_, "layers"},
                                     {&shrunk_, "full attention"},
                                     {&grown_, "the smallest windows"}}) {
     if (const SearchPoint* best = best_within(*path, share)) points.emplace_back(*best, start);
   }
-  std::vector<FoundPlan> found = {{equal_windows(space_, share, false), "equal windows"},
-                                  {equal_windows(space_, share, true), "equal windows, sinks"},
-                                  {best_pyramid(share), "pyramid"}};
-  if (auto budgets = budgets_within(share); !budgets.empty()) {
+  std::vector<FoundPlan> found = rivals_within(share);
+  if (const auto budgets = budgets_within(share); !budgets.empty()) {
     if (const auto start = rounded(budgets)) {
       points.emplace_back(search_.point(*start), "converge budgets");
     }
-    found.push_back({std::move(budgets), "converge budgets"});
   }
   if (!points.empty()) {
     const auto best =
@@ -104,6 +118,24 @@ std::vector<FoundPlan> Paths::found_within(double share) {
                         best->second + ", then exchanges");
   }
   for (const auto& [point, start] : points) found.push_back({space_.plan(point.choices), start});
+  return found;
+}
+
+void Paths::lower_layers() {
+  const auto lower = search_.lower(space_.same(0), space_.whole_layers(), layer_effects());
+  by_layer_.insert(by_layer_.end(), lower.begin(), lower.end());
+}
+
+std::vector<FoundPlan> Paths::lowest(const Effects& effects) {
+  std::vector<FoundPlan> found = found_within(1);
+  const auto lower = [&](const SearchPoint& from, const std::string& start) {
+    for (const SearchPoint& point : search_.lower(from.choices, space_.single_heads(), effects)) {
+      found.push_back({space_.plan(point.choices), start});
+    }
+  };
+  const std::vector<SearchPoint> walked = all();
+  lower(search_.point(space_.same(0)), "full attention, then lower");
+  if (const SearchPoint* best = best_within(walked, 1)) lower(*best, "a path, then lower");
   return found;
 }
 

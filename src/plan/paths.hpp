@@ -32,13 +32,19 @@ class Paths {
   void shrink(const Effects& effects, double least);
   void grow(const Effects& effects, double most);
   void shrink_layers(double least);
+  // Adds to the layers' path moves that lower the loss, whatever they keep.
+  void lower_layers();
   const std::vector<SearchPoint>& by_layer() const { return by_layer_; }
   // Every point of every path.
   std::vector<SearchPoint> all() const;
 
-  // The starts within a share: points of the paths, equal windows, the best pyramid, converge's
-  // budgets; and what exchanges find from the best of them.
+  // Plans that take no search: equal windows, the best pyramid, converge's budgets.
+  std::vector<FoundPlan> rivals_within(double share);
+  // These, points of the paths, and what exchanges find from the best of all.
   std::vector<FoundPlan> found_within(double share);
+  // All that is found whatever it keeps, and every point of two walks of moves that lower the loss:
+  // from full attention, and from the best point of the paths.
+  std::vector<FoundPlan> lowest(const Effects& effects);
   // That of the slope that is best where the search looks.
   PerHead<HeadPlan> best_pyramid(double share);
   // Converge's, with sinks or without, whichever is better there. Empty where there are none.
@@ -47,6 +53,7 @@ class Paths {
  private:
   PerHead<HeadPlan> better_of(std::vector<PerHead<HeadPlan>> plans);
   std::optional<int> equal_choice(double share) const;
+  Effects layer_effects();
   std::optional<Choices> rounded(const PerHead<HeadPlan>& budgets) const;
 
   const PlanSpace& space_;

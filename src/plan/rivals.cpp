@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/random.hpp"
@@ -34,11 +35,29 @@ PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share, bool sinks
 }
 
 PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope) {
-  PerHead<HeadPlan> plan(space.layers(), space.heads());
   const int last = std::max(1, space.layers() - 1);
+  const auto share_of = [&](int layer, double scale) {
+    return std::min(1.0, scale * (1 + slope * (1 - 2.0 * layer / last)));
+  };
+  const auto kept = [&](double scale) {
+    double kept = 0, all = 0;
+    for (int layer = 0; layer < space.layers(); ++layer) {
+      const auto keys = static_cast<double>(space.keys(layer, 0));
+      kept += share_of(layer, scale) * keys;
+      all += keys;
+    }
+    return kept / all;
+  };
+  // The scale at which the layers keep the share; where it is 1, all of them keep all.
+  double low = 0, high = 1 / (1 - std::abs(slope));
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (kept(middle) <= share ? low : high) = middle;
+  }
+  PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {
-    const double factor = 1 + slope * (1 - 2.0 * layer / last);
-    head = recent_keys(space, layer, keys_of(space, layer, share * factor), true);
+    head = recent_keys(space, layer, keys_of(space, layer, share_of(layer, low)), true);
   });
   return plan;
 }
@@ -52,17 +71,26 @@ PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share) {
   return plan;
 }
 
-PerHead<HeadPlan> dealt(const PerHead<HeadPlan>& plan, std::uint64_t seed, std::uint32_t draw) {
-  std::vector<HeadPlan> entries(plan.begin(), plan.end());
-  const RandomStream random(seed, RandomDomain::dealt_plans, draw, 0);
-  for (std::size_t left = entries.size(); left > 1; --left) {
-    const double uniform = random.uniforms(static_cast<std::uint32_t>(left))[0];
-    const auto place = static_cast<std::size_t>(uniform * static_cast<double>(left));
-    std::swap(entries[left - 1], entries[std::min(place, left - 1)]);
+PerHead<HeadPlan> dealt(const PlanSpace& space, const PerHead<HeadPlan>& plan, std::uint64_t seed,
+                        std::uint32_t draw) {
+  std::map<Index, std::vector<HeadPlan>> entries;  // by the keys that heads of their layer see
+  plan.each(
+      [&](int layer, int, const HeadPlan& head) { entries[space.keys(layer, 0)].push_back(head); });
+  std::uint32_t group = 0;
+  for (auto& [keys, of_group] : entries) {
+    const RandomStream random(seed, RandomDomain::dealt_plans, draw, group++);
+    for (std::size_t left = of_group.size(); left > 1; --left) {
+      const double uniform = random.uniforms(static_cast<std::uint32_t>(left))[0];
+      const auto place = static_cast<std::size_t>(uniform * static_cast<double>(left));
+      std::swap(of_group[left - 1], of_group[std::min(place, left - 1)]);
+    }
   }
   PerHead<HeadPlan> other(plan.layers(), plan.heads());
-  auto next = entries.begin();
-  other.each([&](int, int, HeadPlan& head) { head = *next++; });
+  other.each([&](int layer, int, HeadPlan& head) {
+    std::vector<HeadPlan>& left = entries[space.keys(layer, 0)];
+    head = std::move(left.back());
+    left.pop_back();
+  });
   return other;
 }
 

@@ -16,15 +16,18 @@ HeadPlan recent_keys(const PlanSpace& space, int layer, Index keys, bool sinks);
 // alone, or behind 4 sinks (StreamingLLM; Xiao et al. 2023).
 PerHead<HeadPlan> equal_windows(const PlanSpace& space, double share, bool sinks);
 
-// Budgets that fall, or rise where `slope` is negative, evenly from layer to layer about the mean
-// (PyramidKV; Cai et al. 2024): from (1 + slope) to (1 - slope) times it, with 4 sinks.
+// Budgets that fall, or rise where `slope` is negative, evenly from layer to layer (PyramidKV; Cai
+// et al. 2024): in proportion to 1 + slope in the first and 1 - slope in the last, with 4 sinks.
+// What a layer cannot use, its heads seeing fewer keys, goes to the others.
 PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope);
 
 // The heaviest keys of every query, as many as the share allows: an oracle, since a decoder would
 // have to hold all keys to find them.
 PerHead<HeadPlan> heaviest_keys(const PlanSpace& space, double share);
 
-// The entries of a plan dealt to other heads at random, draw by draw.
-PerHead<HeadPlan> dealt(const PerHead<HeadPlan>& plan, std::uint64_t seed, std::uint32_t draw);
+// The entries of a plan dealt to other heads at random, draw by draw: among layers whose heads see
+// as many keys, so that the plan's share stays what it is.
+PerHead<HeadPlan> dealt(const PlanSpace& space, const PerHead<HeadPlan>& plan, std::uint64_t seed,
+                        std::uint32_t draw);
 
 }  // namespace headgauge

@@ -31,6 +31,17 @@ std::vector<Index> default_sizes(const std::vector<double>& shares, Index contex
   return sizes;
 }
 
+// Refuses a pattern that would hold fewer keys than all of a longer text, and holds all of this
+// one.
+void require_fewer(const Pattern& pattern, const std::string& spec, Index context) {
+  constexpr Index kFar = Index{1} << 40;
+  if (pattern.cached_keys(context) < context || pattern.cached_keys(kFar) == kFar) return;
+  throw UsageError(
+      fault("PlanOptions::patterns",
+            fmt::format("patterns of fewer than {} keys, the length of a piece", context),
+            "\"" + spec + "\", which leaves every key", "ask for fewer keys"));
+}
+
 }  // namespace
 
 std::string sinks_and_window(Index keys) {
@@ -46,7 +57,7 @@ std::vector<HeadPlan> candidates_of(const PlanOptions& options, const std::vecto
     if (std::ranges::count(candidates, candidate) == 0) candidates.push_back(std::move(candidate));
   };
   for (const std::string& pattern : split_specs(options.patterns)) {
-    make_pattern(pattern, "PlanOptions::patterns");  // throws what is wrong with it
+    require_fewer(*make_pattern(pattern, "PlanOptions::patterns"), pattern, context);
     add({pattern, ""});
   }
   if (options.patterns.empty()) {

@@ -14,6 +14,7 @@ using summary::Line;
 using summary::MaybeLine;
 
 constexpr double kLevel = 0.05;
+constexpr int kFewestDraws = 19;  // of which none loses as little with p = .05
 
 class Sentences {
  public:
@@ -50,6 +51,13 @@ class Sentences {
     line.say(")");
   }
 
+  // The rise that was allowed, where one was asked for.
+  std::optional<double> asked_rise() const {
+    const auto allow = results_.settings.find("allow");
+    if (allow == results_.settings.end() || !allow->is_number()) return std::nullopt;
+    return allow->get<double>();
+  }
+
   // What the plan of the objective does where it was confirmed, and whether that was asked for.
   MaybeLine act() const {
     const auto share = cell("planned_cache_share", 0, 0);
@@ -57,13 +65,19 @@ class Sentences {
     const auto low = cell("planned_change_low", 0, 0);
     const auto high = cell("planned_change_high", 0, 0);
     Line line;
+    if (asked_rise() && share->value >= 1) {
+      line.say("No plan that keeps less of the key-value cache was shown to stay below the ");
+      return line.say(std::string(budgets_[0]))
+          .say(" nats that was allowed, on the pieces of ")
+          .say("--select that took no part in the search: keep the model as it is.")
+          .done();
+    }
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);
     line.say(by_loss_ ? " % of the key-value cache" : " % of the keys");
     line.say(" and changes the ").say(what_).say(by_loss_ ? " by " : " (relative to it) by ");
     add_change(line, 0);
     line.say(" on text that had no part in making it: ");
     if (!low || !high) return line.say("one document shows nothing of others.").done();
-    const auto& allow = results_.settings["allow"];
     if (!by_loss_) {
       line.say("there is no loss to say what that is worth");
     } else if (high->value < 0) {
@@ -73,8 +87,8 @@ class Sentences {
     } else {
       line.say("no change is shown");
     }
-    if (budgets_[0].starts_with("rise") && allow.is_number()) {
-      const bool met = high->value <= allow.get<double>();
+    if (const auto allow = asked_rise()) {
+      const bool met = high->value <= *allow;
       line.say(met ? ", and by less than was allowed"
                    : ", and not shown to stay below the rise "
                      "that was allowed: do not use it");
@@ -86,6 +100,7 @@ class Sentences {
   MaybeLine rivals(Index budget) const {
     std::vector<std::string> better, worse, open;
     for (Index m = 1; m < std::ssize(methods_); ++m) {
+      if (m == static_cast<Index>(Method::random)) continue;  // dealt() says more
       const auto p = cell("plan_difference_p", m, budget);
       const auto difference = cell("plan_difference", m, budget);
       if (!p || !difference) continue;
@@ -112,12 +127,22 @@ class Sentences {
   MaybeLine dealt(Index budget) const {
     const auto p = find_cell(results_, "random_plans_p", {{"budget", budget}});
     if (!p) return std::nullopt;
+    const Index draws = results_.coord_size("draw");
+    double as_low = 0;
+    for (Index draw = 0; draw < draws; ++draw) {
+      const auto other = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
+      if (other && other->value <= cell("planned_change", 0, budget)->value) ++as_low;
+    }
     Line line;
-    line.say("Dealt to other heads at random, the same entries ");
-    line.say(by_loss_ ? "lose" : "change").say(" no more with p = ").number(*p);
-    line.say(p->value <= kLevel ? ": it matters which head got what."
-                                : ": it is not shown to matter which head got what.");
-    return line.done();
+    line.say("Of ").derived(static_cast<double>(draws)).say(" dealings of the same entries to ");
+    line.say("other heads at random ").derived(as_low);
+    line.say(by_loss_ ? " lose" : " change").say(" no more: p = ").number(*p);
+    if (p->value <= kLevel) return line.say(", it matters which head got what.").done();
+    line.say(", it is not shown to matter which head got what");
+    if (draws < kFewestDraws) {
+      line.say("; so few could not show it: ask for ").derived(kFewestDraws).say(" or more");
+    }
+    return line.say(".").done();
   }
 
   MaybeLine others() const {
@@ -133,21 +158,26 @@ class Sentences {
     return line.say(".").done();
   }
 
+  // Of key-value heads: query heads that share one change together.
   MaybeLine screened() const {
     if (!by_loss_) return std::nullopt;  // an output is changed by everything
     const LabelledArray* p = results_.metric("screened_change_p");
     const LabelledArray* change = results_.metric("screened_change");
     if (p == nullptr || change == nullptr) return std::nullopt;
     double tried = 0, falls = 0, rises = 0;
-    for (std::size_t i = 0; i < p->values.size(); ++i) {
-      if (std::isnan(p->values[i])) continue;
+    const Index heads = p->dim("head").size();
+    const Index shared = heads / results_.model.value("kv_heads", heads);
+    p->each([&](std::span<const Index> at, std::size_t i) {
+      if (at[1] % shared != 0 || std::isnan(p->values[i])) return;
       ++tried;
       if (p->values[i] <= kLevel) ++(change->values[i] < 0 ? falls : rises);
-    }
+    });
     if (tried == 0) return std::nullopt;
     Line line;
-    line.say("Of ").derived(tried).say(
-        " heads under candidates, one at a time, the loss is shown ");
+    line.say("Of ")
+        .derived(tried)
+        .say(shared > 1 ? " key-value heads" : " heads")
+        .say(" under candidates, one at a time, the loss is shown ");
     line.say("to fall in ").derived(falls).say(" and to rise in ").derived(rises);
     return line.say(" (false discovery rate 5 %).").done();
   }

@@ -69,9 +69,9 @@ double value_in_row(const LabelledArray& metric, const std::vector<Dimension>& d
 }  // namespace
 
 std::string heads_csv_text(const Results& results) {
-  // What is set side by side, runs or interventions, is a column of its own.
+  // What is set side by side, runs, interventions or plans, is a column of its own.
   std::vector<std::string> names{"layer", "head"};
-  for (const char* name : {"run", "normalizer", "pattern"}) {
+  for (const char* name : {"run", "normalizer", "pattern", "budget"}) {
     if (results.coord(name) != nullptr) names.emplace_back(name);
   }
   names.emplace_back("length");

@@ -93,11 +93,16 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
   return interventions;
 }
 
-Intervention make_intervention(const AttentionPlan& plan, const HeadSource& source,
-                               const std::string& label) {
+Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& options,
+                               const HeadSource& source, const std::string& label) {
+  const HeadSelection selection(options.scan.layers, options.scan.heads, source.info().layers,
+                                source.info().heads);
   Intervention intervention;
   intervention.label = label;
   intervention.heads = make_interventions(plan, source, label);
+  intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
+    if (!selection.contains(layer, head)) here = {};
+  });
   return intervention;
 }
 

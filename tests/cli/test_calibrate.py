@@ -86,6 +86,12 @@ class Calibrate(CommandTest):
                     says=("no --tolerance-nats",))
         self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "a.txt",
                     says=("other texts than that of the budgets",))
+        self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "c.txt", "c.txt",
+                    says=("--confirm", "nothing in common"))
+        twice = [name.replace("b.txt", "a.txt") if isinstance(name, str) else name
+                 for name in self.asked]
+        self.refuse(USAGE, "converge", *twice, *nats, "--confirm", "c.txt",
+                    says=("--tokens", "nothing in common"))
         self.refuse(USAGE, "converge", *self.asked, "--tolerance-nats", "0", "--confirm", "c.txt",
                     says=("--tolerance-nats",))
         self.write("short.txt", " ".join(map(str, range(40))))

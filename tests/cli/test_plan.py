@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import signal
 import subprocess
@@ -94,6 +96,10 @@ class Plan(CommandTest):
                 "twice")
         refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": "nonsense"}]),
                 "nonsense")
+        refused(lambda p: p["heads"].append({"layer": 0, "kv_head": 0, "patern": "topk:k=3"}),
+                "key-value head 0.0", "patern")
+        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": ""}]),
+                "an empty \"pattern\"")
         refused(lambda p: p.pop("heads"), "a plan", "something else")
         self.write("other.json", "not json")
         self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "other.json",
@@ -102,6 +108,69 @@ class Plan(CommandTest):
                     says=("none.json",))
         self.refuse(USAGE, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
                     "--pattern", "topk:k=3", says=("--plan", "--pattern"))
+
+    def retrain(self) -> None:
+        """Other weights under the same header."""
+        path = self.folder / "model/model.safetensors"
+        raw = bytearray(path.read_bytes())
+        for at in range(8 + int.from_bytes(raw[:8], "little"), len(raw), 4):
+            raw[at] ^= 1  # the last bit of every number
+        path.write_bytes(raw)
+
+    def test_a_plan_is_for_one_training_of_a_model(self) -> None:
+        self.make()
+        self.retrain()
+        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "a.txt", "--plan", "out/plan.json",
+                    says=("a plan for model", "weights_sha256"))
+
+    def test_runs_say_which_plan_it_was(self) -> None:
+        self.make()
+        plan = (self.folder / "out/plan.json").read_bytes()
+        few = ("--tokens", "a.txt", "--measures", "weights", "--plan", "out/plan.json")
+        for lengths, told in ((96, False), (64, True)):
+            done = self.succeed("scan", "model", *few, "--lengths", lengths, "--out", "one")
+            self.assertIn("plan out/plan.json", done.out)
+            says = f"made for a context of 96 tokens, and the longest here has {lengths}"
+            self.assertEqual(says in done.err, told)
+            settings = validate(self.folder / "one/results.json")["settings"]
+            self.assertEqual(settings["plan_sha256"], hashlib.sha256(plan).hexdigest())
+        done = self.succeed("compare", "model", *few, "--lengths", 64, "--out", "two")
+        self.assertIn("made for a context of 96 tokens", done.err)
+        settings = validate(self.folder / "two/results.json")["settings"]
+        self.assertEqual(settings["plan_sha256"], [hashlib.sha256(plan).hexdigest()])
+
+    def test_compare_changes_only_the_heads_that_are_chosen(self) -> None:
+        self.write("all.json", json.dumps({
+            "schema": "headgauge.plan/1",
+            "model": {"layers": 2, "heads": 4, "kv_heads": 4},
+            "heads": [{"layer": layer, "kv_head": head, "pattern": "window:size=2"}
+                      for layer in range(2) for head in range(4)]}))
+        few = ("compare", "model", "--tokens", "a.txt", "--lengths", 96, "--measures", "weights",
+               "--plan", "all.json", "--out", "out")
+        self.succeed(*few, "--heads", "1.2")
+        kept = validate(self.folder / "out/results.json")["metrics"]["kept_mass"]
+        at = kept["dims"].index("pattern")
+        self.assertEqual(at, 2)
+        changed = {(layer, head) for layer in range(2) for head in range(4)
+                   if min(kept["values"][layer][head][1]) < 1}
+        self.assertEqual(changed, {(1, 2)})
+
+    def test_heads_csv_has_the_kept_keys(self) -> None:
+        results = self.make()
+        rows = list(csv.DictReader((self.folder / "out/heads.csv").open(encoding="utf-8")))
+        kept = results["metrics"]["kept_keys"]["values"]
+        budgets = results["coords"]["budget"]
+        self.assertEqual(len(rows), sum(len(head) for layer in kept for head in layer))
+        for row in rows:
+            value = kept[int(row["layer"])][int(row["head"])][budgets.index(row["budget"])]
+            self.assertEqual(float(row["kept_keys"]), value)
+
+    def test_plans_of_another_run_are_named(self) -> None:
+        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")
+        self.assertNotIn("of another run", done.err)
+        done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out")
+        self.assertIn("out/plan_25.json is of another run", done.err)
+        self.assertNotIn("out/plan_75.json is of another run", done.err)
 
     def test_refuses_texts_that_show_nothing(self) -> None:
         self.refuse(USAGE, "plan", "model", "--select", "a.txt", says=("no --confirm",))
@@ -129,6 +198,8 @@ class Plan(CommandTest):
         copy_golden("bert/plain", self.folder / "bert")
         self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
                     "--objective", "loss", says=("--objective", "a model with a loss"))
+        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
+                    "--allow", 0.1, says=("--allow", "a model with a loss"))
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")
@@ -149,6 +220,10 @@ class Plan(CommandTest):
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--allow", 0.1,
                     says=("--objective",))
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", says=("nonsense",))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "window:size=4096",
+                    says=("--pattern", "fewer than 96 keys"))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--curve", "0.001",
+                    says=("--curve", "one key for each head"))
 
     def test_goes_on_after_an_interruption(self) -> None:
         whole = self.make()
@@ -166,6 +241,12 @@ class Plan(CommandTest):
             self.assertEqual(run.returncode, INTERRUPTED)
             self.assertIn("goes on from there", said)
             self.assertTrue((self.folder / "again/plan_state.json").exists())
+            state = (self.folder / "again/plan_state.json").read_bytes()
+            weights = (self.folder / "model/model.safetensors").read_bytes()
+            self.retrain()
+            self.refuse(BAD_INPUT, *command[1:], says=("plan_state.json", "weights_sha256"))
+            self.write("again/plan_state.json", state)
+            self.write("model/model.safetensors", weights)
         self.succeed("plan", *self.texts, *FEW, "--out", "again", "--quiet")
         again = validate(self.folder / "again/results.json")
         self.assertEqual(again["metrics"], whole["metrics"])
@@ -176,3 +257,6 @@ class Plan(CommandTest):
         allowed = self.make("--allow", 3)
         self.assertEqual(allowed["coords"]["budget"][0], "rise of 3")
         self.assertTrue((self.folder / "out/plan.json").exists())
+        none = self.succeed("plan", *self.texts, *FEW, "--allow", 1e-12, "--out", "none")
+        self.assertIn("No plan that keeps less of the key-value cache was shown", none.out)
+        self.assertIn("keep the model as it is", none.out)

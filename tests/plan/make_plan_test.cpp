@@ -59,7 +59,7 @@ TEST(MakePlan, SaysWhatCompareMeasuresOnTheConfirmingTexts) {
     const AttentionPlan& plan = made.plans[static_cast<std::size_t>(b)].plan;
     const auto confirm = tiny_source(4, 3);
     const Results expected =
-        compare(*confirm, options, std::vector{make_intervention(plan, *confirm, "plan")});
+        compare(*confirm, options, std::vector{make_intervention(plan, options, *confirm, "plan")});
     const Estimate found = results.require_metric("planned_change").at({0, b});
     const LabelledArray& change = expected.require_metric("loss_change");
     EXPECT_NEAR(found.value, change({1, 0}), 1e-12);
@@ -187,7 +187,9 @@ TEST(MakePlan, RefusesWhatDoesNotFit) {
   refused([](PlanOptions& o) { o.curve = {0.0}; });
   refused([](PlanOptions& o) { o.objective = PlanObjective::loss; });
   refused([](PlanOptions& o) { o.patterns = {"nothing"}; });
-  refused([](PlanOptions& o) { o.memory = 1e-4; });  // less than the smallest candidates keep
+  refused([](PlanOptions& o) { o.memory = 1e-4; });  // less than a key for each head
+  refused([](PlanOptions& o) { o.curve = {1e-4}; });
+  refused([](PlanOptions& o) { o.patterns = {"window:size=96"}; });  // every key of the text
   const auto shorter =
       make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
                         {{"short", std::vector<int>(40, 3), ""}}, {});

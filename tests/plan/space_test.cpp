@@ -37,5 +37,17 @@ TEST(PlanSpace, DefaultCandidatesFitTheSharesAndTheContext) {
                                              "sinks:sinks=4,window=12", "uniform"}));
 }
 
+TEST(PlanSpace, RefusesPatternsThatLeaveEveryKey) {
+  const auto candidates = [](const std::string& pattern) {
+    PlanOptions options;
+    options.patterns = {pattern};
+    return candidates_of(options, {0.5}, small_source(), 256);
+  };
+  EXPECT_THROW(candidates("window:size=256"), UsageError);
+  EXPECT_THROW(candidates("sinks:sinks=4,window=252"), UsageError);
+  EXPECT_EQ(candidates("window:size=255").size(), 2U);  // uniform besides
+  EXPECT_EQ(candidates("topk:k=8").size(), 2U);         // holds every key of any text
+}
+
 }  // namespace
 }  // namespace headgauge

@@ -24,7 +24,10 @@ let made = 0;
 async function openWith(scripts: string, hash = ""): Promise<Tab> {
   const html = readFileSync(pathOf("scan"), "utf8");
   const path = join(folder, `${++made}.html`);
-  const bare = html.replace(/<script id="(headgauge-data|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g, "");
+  const bare = html.replace(
+    /<script id="(headgauge-data|headgauge-examples|metric-\d+)"[^>]*>[^<]*<\/script>\s*/g,
+    "",
+  );
   if (/<script id="(headgauge|metric)-/.test(bare)) throw new Error("data are left in the page");
   writeFileSync(
     path,

@@ -108,8 +108,10 @@ inBrowser("on paper", () => {
       const visible = (part: Element) => (part as HTMLElement).offsetParent !== null;
       return {
         ground: getComputedStyle(document.body).backgroundColor,
-        controls: [...document.querySelectorAll("button, select, input, nav")].filter(visible)
-          .length,
+        // The keys of an example are words of its text.
+        controls: [...document.querySelectorAll("button:not(.key), select, input, nav")].filter(
+          visible,
+        ).length,
         dark: [...document.querySelectorAll(".drawing svg > rect:first-of-type")].filter(
           (ground) => ground.getAttribute("fill") !== "#ffffff",
         ).length,
