@@ -39,7 +39,7 @@ PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope) {
   const auto share_of = [&](int layer, double scale) {
     return std::min(1.0, scale * (1 + slope * (1 - 2.0 * layer / last)));
   };
-  const auto kept = [&](double scale) {
+  const auto kept_at = [&](double scale) {
     double kept = 0, all = 0;
     for (int layer = 0; layer < space.layers(); ++layer) {
       const auto keys = static_cast<double>(space.keys(layer, 0));
@@ -53,7 +53,7 @@ PerHead<HeadPlan> pyramid(const PlanSpace& space, double share, double slope) {
   constexpr int kHalvings = 60;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
-    (kept(middle) <= share ? low : high) = middle;
+    (kept_at(middle) <= share ? low : high) = middle;
   }
   PerHead<HeadPlan> plan(space.layers(), space.heads());
   plan.each([&](int layer, int, HeadPlan& head) {
