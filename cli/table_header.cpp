@@ -88,8 +88,9 @@ std::string run_line(const Results& results) {
   const auto total = results.timings.find("total_s");
   const bool timed = total != results.timings.end() && total->is_number();
   const auto given = results.settings.find("pattern");
-  // A list of them is what compare's own table is about.
-  const bool one = given != results.settings.end() && given->is_string();
+  // A list of them is what compare's own table is about, and candidates that of plan's.
+  const bool one =
+      results.command != Command::plan && given != results.settings.end() && given->is_string();
   const std::string pattern = one ? text_of(results.settings, "pattern") : "none";
   return joined(
       {length ? fmt::format("L = {}", *length) : "", text_of(results.settings, "normalizer"),

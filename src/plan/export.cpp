@@ -61,6 +61,11 @@ void require_exported(const AttentionPlan& plan, PlanFormat format) {
 }
 
 void require_family(const SourceInfo& source, PlanFormat format) {
+  const bool for_decoders = format == PlanFormat::duo || format == PlanFormat::kvpress;
+  if (for_decoders && !source.causal) {
+    throw UnsupportedError(fault(tool_of(format), "a model that decodes token by token",
+                                 source.family + ", which reads both ways", "export it as json"));
+  }
   if (format != PlanFormat::kvpress) return;
   if (source.family != "gpt2" && source.family != "bert") return;
   throw UnsupportedError(fault("kvpress", "a model that runs as Llama does", source.family,

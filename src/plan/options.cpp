@@ -58,7 +58,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .help = "Measure the loss of only the first N heads under a candidate one by one, those "
                "whose output it changes least (default {})",
        .details = "The search begins with those. For models in which all would take too long",
-       .least = 0,
+       .least = 1,
        .none = "all"},
       {.member = "PlanOptions::random_plans",
        .value = &o.random_plans,

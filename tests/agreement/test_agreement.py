@@ -46,7 +46,8 @@ class Agreement(unittest.TestCase):
         self.assertNotIn("not checked", table)
 
     def test_demo_model(self) -> None:
-        self.agree(DEMO, [self.write_ids("ids", token_ids(DEMO))])
+        # Half of its layers: the reference takes a minute of one core for them.
+        self.agree(DEMO, [self.write_ids("ids", token_ids(DEMO))], "--layers", "0,2,5")
 
     def test_capp_gpt(self) -> None:
         model = DATA / "models/capp-gpt"

@@ -152,6 +152,13 @@ TEST_F(ExportTest, KvpressAndFamilies) {
   EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
 }
 
+TEST_F(ExportTest, DecodersCannotRunAModelThatReadsBothWays) {
+  source_.causal = false;
+  EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
+  EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
+  EXPECT_FALSE(write(PlanFormat::json).files.empty());
+}
+
 TEST_F(ExportTest, JsonHasEveryHeadInParts) {
   plan_.heads(0, 0) = {"sinks:window=12", ""};
   plan_.heads(0, 1) = {"topk:k=8", "softmax:t=0.5"};
