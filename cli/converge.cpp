@@ -33,8 +33,12 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.input.take(converge.scan);
   options.run.input.asked_by = "converge";
   RunSteps steps;
+  steps.open = [&](const InputOptions& input) {
+    auto source = open_source(input);
+    options.calibration.check(options.run, *source, options.plan.file);
+    return source;
+  };
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
-    options.calibration.check(options.run, source, options.plan.file);
     if (options.plan.file.empty()) {
       Results results = headgauge::converge(source, converge, progress, stop);
       options.calibration.run(options.run, converge.scan, results, progress, stop);

@@ -164,9 +164,10 @@ int run(PlanCommand& command) {
   std::vector<std::string> notices;  // of the exports
   SourceInfo info;
   std::vector<MadePlan> plans;
+  Pieces pieces;
   RunSteps steps;
+  steps.load = [&] { pieces = cut_texts(command); };
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
-    Pieces pieces = cut_texts(command);
     const auto search = open_documents(input, std::move(pieces.search));
     const auto check = open_documents(input, std::move(pieces.check));
     const auto confirm = open_documents(input, std::move(pieces.confirm));

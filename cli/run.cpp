@@ -91,11 +91,10 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (!options.output.out.empty()) folder.emplace(options.output.out);
   options.input.stop = signal->token();
   std::unique_ptr<HeadSource> source;
-  if (!steps.simulate) {
-    signal->loading([&] { folder.reset(); });
-    source = steps.open(options.input);
-    signal->loaded();
-  }
+  signal->loading([&] { folder.reset(); });
+  if (steps.load) steps.load();
+  if (!steps.simulate) source = steps.open(options.input);
+  signal->loaded();
   ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
   Progress* const progress = options.output.quiet ? nullptr : &bar;
   Results results = source == nullptr ? steps.simulate(progress, signal->token())

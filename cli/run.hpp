@@ -38,6 +38,8 @@ struct RunOptions {
 
 // What differs from command to command.
 struct RunSteps {
+  // Reads what simulate() or measure() needs besides; a signal ends it at once.
+  std::function<void()> load = {};
   std::function<std::unique_ptr<HeadSource>(const InputOptions&)> open = open_source;
   std::function<Results(HeadSource&, Progress*, std::stop_token)> measure;
   // In place of measure() where there is no model and no text.

@@ -48,7 +48,6 @@ int run(ValidateCommand& command) {
                            "name at least two texts, such as --text a.txt b.txt"));
   }
   require_checkpoint(input, "validate");
-  require_apart(load_documents(input), "--text");
   // The texts are measured one after another, all on one model.
   const Checkpoint held(resolve_model(input.model));
   const auto open = [&](std::size_t text) {
@@ -56,6 +55,7 @@ int run(ValidateCommand& command) {
     return open_source(of_text(input, text));
   };
   RunSteps steps;
+  steps.load = [&] { require_apart(load_documents(input), "--text"); };
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
     return validate(names_of(files), open, command.validate, progress, std::move(stop));
   };
@@ -69,10 +69,9 @@ int run(ValidateCommand& command) {
     return render_validation(results, table);
   };
   steps.finished = [](const Results& results) -> std::string {
+    if (results.coord("text") == nullptr) return "";
     const Index texts = results.coord_size("text");
-    return texts == 0
-               ? ""
-               : fmt::format("{} {} measured", texts, texts == 1 ? "text was" : "texts were");
+    return fmt::format("{} {} measured", texts, texts == 1 ? "text was" : "texts were");
   };
   return run_measurement(command.run, steps);
 }

@@ -65,13 +65,15 @@ class Signals(CommandTest):
     def test_a_long_text_that_is_needed_whole(self) -> None:
         text = (DEMO / "text.txt").read_bytes()
         self.write("long.txt", text * ((60 << 20) // len(text)))
-        process = self.start("reproduce", "limits", DEMO / "model", "--text", "long.txt", "--out",
-                             "made/out")
-        self.until(lambda: process.poll() is not None or self.rss(process.pid) > 400 << 20)
-        if process.poll() is not None:
-            self.skipTest("too little memory for such a text: " + process.communicate()[1])
-        self.assertEqual(self.heeded(process), NOTHING + "\n")
-        self.assertFalse((self.folder / "made").exists(), "what was made goes again")
+        for command in (("reproduce", "limits", DEMO / "model", "--text", "long.txt"),
+                        ("plan", DEMO / "model", "--select", "long.txt", "--confirm", "long.txt")):
+            with self.subTest(command[0]):
+                process = self.start(*command, "--out", "made/out")
+                self.until(lambda: process.poll() is not None or self.rss(process.pid) > 400 << 20)
+                if process.poll() is not None:
+                    self.skipTest("too little memory for such a text: " + process.communicate()[1])
+                self.assertEqual(self.heeded(process), NOTHING + "\n")
+                self.assertFalse((self.folder / "made").exists(), "what was made goes again")
 
     def test_many_draws(self) -> None:
         # The first head alone takes longer than a minute.

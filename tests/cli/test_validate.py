@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 from tests.cli.checkpoints import copy_golden, make_dump
-from tests.cli.command import UNSUPPORTED, USAGE, CommandTest
+from tests.cli.command import INTERRUPTED, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.terminal import Terminal
+from tests.places import ROOT
 from tests.results.schema import validate
 
 FEW = ("--lengths", 96, "--permutations", 99, "--resamples", 99, "--top-n", "1,5")
@@ -36,6 +40,17 @@ class Validate(CommandTest):
         self.succeed("validate", *self.texts, *FEW, *options)
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
+
+    def test_interrupted_in_the_first_text_it_saves_nothing(self) -> None:
+        text = (ROOT / "demo/text.txt").read_text(encoding="utf-8")
+        self.write("one.txt", text)
+        self.write("two.txt", text[::-1])
+        terminal = Terminal("validate", ROOT / "demo/model", "--text", "one.txt", "two.txt",
+                            "--out", "out", cwd=self.folder)
+        terminal.read_until("measuring layer")
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.finish(), INTERRUPTED, terminal.shown)
+        self.assertIn("interrupted before anything was finished", terminal.messages()[-1])
 
     def test_refuses_what_shows_nothing(self) -> None:
         self.refuse(USAGE, "validate", "model", says=("texts", "neither --text nor --tokens"))
