@@ -1,0 +1,2 @@
+KINDS = {}
+SHARE = {}
