@@ -55,31 +55,37 @@ class Done:
 
 @dataclass
 class Running:
-    """A run that goes on: `process` can be sent signals, `finish` waits for its end."""
+    """A run that goes on; `finish` waits for its end."""
 
     command: tuple[str, ...]
     process: subprocess.Popen
     streams: tuple
     began: float
+    watched: int  # a descriptor of the process, which no other process takes the number of
+
+    def send(self, which: int) -> None:
+        """A signal, unless it has ended."""
+        try:
+            signal.pidfd_send_signal(self.watched, which)
+        except ProcessLookupError:
+            pass
 
     def wait(self, seconds: float) -> bool:
         """Whether it ends within so many seconds; it is still there to be collected."""
-        watched = os.pidfd_open(self.process.pid)
-        try:
-            return bool(select.select([watched], [], [], max(0.0, seconds))[0])
-        finally:
-            os.close(watched)
+        return bool(select.select([self.watched], [], [], max(0.0, seconds))[0])
 
     def finish(self, seconds: float = SECONDS) -> Done:
         in_time = self.wait(seconds)
         if not in_time:
-            self.process.kill()
+            self.send(signal.SIGKILL)
         _, status, used = os.wait4(self.process.pid, 0)
+        os.close(self.watched)
         code = os.waitstatus_to_exitcode(status)
         self.process.returncode = code
         texts = []
         for stream in self.streams:
-            stream.seek(0)
+            if stream.seekable():
+                stream.seek(0)
             texts.append(stream.read())
             stream.close()
         done = Done(self.command, code, *texts, time.monotonic() - self.began, used.ru_maxrss * 1024)
@@ -106,18 +112,23 @@ class Trial:
         return path
 
     def start(self, *arguments, before: tuple[str, ...] = (), shell: str = "", env=None,
-              stdout=None) -> Running:
+              stdout=None, pipes: bool = False) -> Running:
         """`before`: a program that starts headgauge; `shell`: what a shell does first, such as
-        ulimit, in which "$@" is the command when it does not end with it."""
+        ulimit, in which "$@" is the command when it does not end with it; `pipes`: what it says goes
+        through pipes, which have no limit of a file's size."""
         command = tuple(map(str, arguments))
         whole = [*before, str(BINARY), *command]
         if shell:
             whole = ["sh", "-c", f'{shell}; exec "$@"' if '"$@"' not in shell else shell, "sh", *whole]
-        streams = (os.fdopen(os.memfd_create("out"), "w+b"), os.fdopen(os.memfd_create("err"), "w+b"))
+        ends = [os.pipe() if pipes else (os.memfd_create("said"),) * 2 for _ in range(2)]
         process = subprocess.Popen(
             whole, cwd=self.folder, env=env or environment(), stdin=subprocess.DEVNULL,
-            stdout=streams[0] if stdout is None else stdout, stderr=streams[1])
-        return Running(command, process, streams, time.monotonic())
+            stdout=ends[0][1] if stdout is None else stdout, stderr=ends[1][1])
+        for reading, writing in ends:
+            if writing != reading:
+                os.close(writing)
+        streams = tuple(os.fdopen(reading, "rb") for reading, _ in ends)
+        return Running(command, process, streams, time.monotonic(), os.pidfd_open(process.pid))
 
     def run(self, *arguments, codes: set[int] | None = None, changes: bool = False, quiet: bool = True,
             seconds: float = SECONDS, **options) -> Done:
