@@ -89,11 +89,11 @@ int main(int argc, char** argv) {
   using headgauge::ErrorKind;
   headgauge::cli::say_last_words();
   share_one_heap_under_a_limit();
-  CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
-  describe(app);
-  headgauge::cli::Action action;
-  add_commands(app, action);
   try {
+    CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
+    describe(app);
+    headgauge::cli::Action action;
+    add_commands(app, action);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -30,7 +30,7 @@ SHEET = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", '=HYPERLINK("ht
 TERMINAL = ("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\r", "\b\b\b", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028", "\x85", "\x00", "\x0b",
             "\x1b[6n", "\x1bP", "\udcff", "\n\nheadgauge: all is well\n")
 DRAWN = re.compile(r"<(?:script|iframe|object|embed|foreignObject|[a-z]+[^>]*\son[a-z]+\s*=)|javascript:", re.I)
-VIEWS = ("", "#/flags", "#/heads", "#/metrics", "#/settings", "#/head/0.0")
+VIEWS = ("", "#overview", "#heads", "#head/0.0", "#head/1.1", "#multiples", "#model", "#papers", "#plan", "#methods", "#provenance", "#changes", "#correlation")
 BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=4000")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 from tests.cli.checkpoints import read_weights
 from tests.faults.materials import DEMO, LONG_SIMULATION, PLAN, SMALL, TOKENS, named_goldens
@@ -77,22 +78,32 @@ def plans(trial: Trial) -> None:
               "--lengths", "96", *SMALL, shell=AS_MEMORY)
 
 
-def sealed(text: bytes, draw) -> bytes:
-    """A changed state; half of them with a checksum that is right again, as one who means harm writes it."""
+FRACTION = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def seal(document: dict, as_written: str) -> bytes:
+    """A state with a checksum that is right, as one who means harm writes it. Numbers that did not
+    change keep the digits that they were written with, which need not be the fewest."""
+    written = {repr(float(number)): number for number in FRACTION.findall(as_written) if not number.isdigit()}
+    document.pop("sha256", None)
+    body = FRACTION.sub(lambda number: written.get(number[0], number[0]), json_text(document))
+    content = body.encode("utf-8", "replace")
+    return content[:-1] + b',"sha256":"' + hashlib.sha256(content).hexdigest().encode() + b'"}\n'
+
+
+def hostile_state(text: bytes, draw) -> bytes:
+    """A changed state; half of them are sealed again."""
     if draw.random() < 0.5:
         return hostile_json(json.loads(text), draw) if draw.random() < 0.6 else hostile_bytes(text, draw)
     document = json.loads(text)
-    document.pop("sha256", None)
     for _ in range(draw.choice((1, 1, 2, 4))):
-        part = document.get("finished") if draw.random() < 0.8 else document
-        change_json(part, draw)
-    body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return body[:-1] + b',"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
+        change_json(document["finished"] if draw.random() < 0.8 and "finished" in document else document, draw)
+    return seal(document, text.decode())
 
 
 def state_of_simulation(trial: Trial) -> None:
     """A changed convergence_state.json; whoever is told to delete it does, and starts again."""
-    trial.write("out/convergence_state.json", sealed(trial.materials.simulation_state, trial.draw))
+    trial.write("out/convergence_state.json", hostile_state(trial.materials.simulation_state, trial.draw))
     trial.run(*LONG_SIMULATION, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
 
 
@@ -100,7 +111,7 @@ def state_of_plan(trial: Trial) -> None:
     """A changed plan_state.json."""
     for name in ("model", "a.txt", "b.txt", "c.txt"):
         trial.materials.take(name, trial.folder)
-    trial.write("out/plan_state.json", sealed(trial.materials.plan_state, trial.draw))
+    trial.write("out/plan_state.json", hostile_state(trial.materials.plan_state, trial.draw))
     done = trial.run(*PLAN, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
     if done.code == 3:
         (trial.folder / "out/plan_state.json").unlink()
@@ -112,7 +123,16 @@ def state_of_reproduction(trial: Trial) -> None:
     trial.materials.reproduction
     out = trial.materials.take("reproduction", trial.folder, "out")
     path = trial.draw.choice(sorted(out.glob("*/*.json")))
-    path.write_bytes(sealed(path.read_bytes(), trial.draw))
+    if path.name == "results.json" and trial.draw.random() < 0.7:
+        document = json.loads(path.read_text())
+        change_json(document[trial.draw.choice(("metrics", "coords", "settings"))], trial.draw)
+        path.write_text(json_text(document), encoding="utf-8", errors="replace")
+        finished = path.with_name("finished.json")
+        state = json.loads(finished.read_text())
+        state["finished"]["results_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        finished.write_bytes(seal(state, finished.read_text()))
+    else:
+        path.write_bytes(hostile_state(path.read_bytes(), trial.draw))
     trial.run(*TOKENS, "--out", "out", codes={0, 3}, changes=True, shell=AS_MEMORY)
 
 
@@ -243,9 +263,9 @@ def headers(trial: Trial) -> None:
                     ("inspect", "model"))
     header, data = read_weights(path)
     text = hostile_json(header, draw)
-    length = draw.choice((len(text),) * 6 + (0, 1, len(text) - 1, len(text) + 8, 2**31, 2**63 - 1, 2**64 - 1))
+    length = draw.choice((len(text),) * 20 + (0, 1, len(text) - 1, len(text) + 8, 2**31, 2**63 - 1, 2**64 - 1))
     content = length.to_bytes(8, "little") + text + data
-    path.write_bytes(hostile_bytes(content, draw) if draw.random() < 0.2 else content)
+    path.write_bytes(hostile_bytes(content, draw) if draw.random() < 0.1 else content)
     trial.run(*draw.choice(commands), shell=AS_MEMORY, quiet=False)
 
 
