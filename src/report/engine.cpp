@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "headgauge/base.hpp"
+#include "headgauge/memory.hpp"
 #include "headgauge/text.hpp"
 
 // The C ABI of the Rust crate in report/ffi, which says what each function does.
@@ -20,6 +21,8 @@ namespace headgauge::report {
 namespace {
 
 constexpr std::size_t kLongestReason = 300;
+// What the engine says when an allocation fails, or its own limit is reached (report/ffi).
+constexpr const char* kOutOfMemory = "out of memory";
 
 struct Loader {
   const std::function<std::string(std::string_view)>& load;
@@ -59,8 +62,14 @@ std::string run_figures(std::string_view script, std::string_view data,
   if (loader.failed) std::rethrow_exception(loader.failed);
   if (!good) {
     // Below the message stands where in the script it came from, line by line.
+    const std::string reason = text.substr(0, text.find('\n'));
+    if (reason.find(kOutOfMemory) != reason.npos) {
+      throw ResourceError(fault("figures", "enough memory to draw them",
+                                format_bytes(available_memory()) + " left to the system",
+                                "draw results of fewer heads, or allow more memory"));
+    }
     throw BadInputError(fault("figures", "results that can be drawn",
-                              in_quotes(text.substr(0, text.find('\n')), kLongestReason),
+                              in_quotes(reason, kLongestReason),
                               "measure again with this headgauge, or leave the figures out"));
   }
   return text;

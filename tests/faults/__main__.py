@@ -25,7 +25,7 @@ from tests.places import BINARY
 
 KINDS = {**readers.KINDS, **running.KINDS, **payloads.KINDS}
 # Of --trials; those that take seconds each are fewer.
-SHARE = {**running.SHARE, **payloads.SHARE}
+SHARE = {**readers.SHARE, **running.SHARE, **payloads.SHARE}
 TRIALS = 100
 
 

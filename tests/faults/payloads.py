@@ -63,7 +63,7 @@ def poisoned(trial: Trial, payloads: tuple[str, ...], name: str = "of-scan") -> 
               "values": [[[0.5, 1.5]] * len(results["coords"]["head"])] * len(results["coords"]["layer"])}
     results["coords"]["poison"] = draw.sample(payloads, 2)
     results["metrics"][one()] = metric
-    results["metrics"]["entropy"]["unit"] = one()
+    draw.choice(list(results["metrics"].values()))["unit"] = one()
     return results
 
 
@@ -99,6 +99,10 @@ class Scripts(html.parser.HTMLParser):
         for name, value in attributes:
             if name.startswith("on") or "javascript:" in (value or "") or RAN in (name, value):
                 raise Fault(f"an element runs: <{tag} {name}={value!r}>")
+
+
+# What it complains of.
+SCRIPT_FAULTS = ("<img src=x onerror=f()>", "<a href='javascript:f()'>x</a>", f"<html {RAN}=1>")
 
 
 def scripts(text: str) -> int:

@@ -14,7 +14,9 @@ from pathlib import Path
 from tests.faults.materials import LONG_SIMULATION, PLAN, SMALL, Materials
 from tests.faults.trial import CODES, Done, Fault, Skip, Trial
 
-LARGE = ("scan", "large", "--tokens", "many.txt", "--threads", "1", "--quiet", "--measures", "weights,distance")
+LARGE = ("scan", "large", "--tokens", "many.txt", "--threads", "1", "--quiet", "--measures", "weights,distance",
+         "--lengths", "320")
+SHORT = (*LARGE[:-1], "32")
 SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", *SMALL)
 PAIR = ["heads.csv", "results.json"]
 CANNOT = 77  # what a shell exits with where it cannot set a fault up
@@ -64,20 +66,20 @@ def kills(trial: Trial) -> None:
     whole = take_large(trial)
     old = draw.random() < 0.5
     if old:
-        trial.run(*LARGE[:4], "--lengths", "32", "--measures", "weights,distance", *SMALL, "--out", "out")
-    going = trial.start(*LARGE, "--lengths", "48", "--out", "out")
+        trial.run(*SHORT, "--out", "out")
+    going = trial.start(*LARGE, "--out", "out")
     # Half of them at the end, where it saves.
     going.wait(whole * draw.uniform(0.0, 1.1) if draw.random() < 0.5 else whole * draw.uniform(0.85, 1.1))
     going.send(signal.SIGKILL)
     killed = going.finish()
     names = set(os.listdir(out)) if out.exists() else set()
     if killed.code == 0 or old:
-        if pair_of_one_run(out) not in ({32}, {48}):
+        if pair_of_one_run(out) not in ({32}, {320}):
             raise Fault(f"lengths of neither run: {killed}")
     elif names & set(PAIR) and names & set(PAIR) != {"results.json"}:
         pair_of_one_run(out)  # results.json takes its place first
-    trial.run(*LARGE, "--lengths", "64", "--out", "out", codes={0})
-    if pair_of_one_run(out) != {64} or sorted(os.listdir(out)) != PAIR:
+    trial.run(*SHORT, "--out", "out", codes={0})
+    if pair_of_one_run(out) != {32} or sorted(os.listdir(out)) != PAIR:
         raise Fault(f"the next run leaves {sorted(os.listdir(out))}")
 
 
@@ -104,7 +106,7 @@ def signals(trial: Trial) -> None:
     """SIGINT, SIGTERM or SIGHUP at a random time, once or twice: saved and marked, or nothing."""
     draw, out = trial.draw, trial.folder / "out"
     whole = take_large(trial)
-    going = trial.start(*LARGE, "--lengths", "48", "--out", "out")
+    going = trial.start(*LARGE, "--out", "out")
     going.wait(whole * draw.uniform(0.0, 1.1))
     sent = draw.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
     going.send(sent)
@@ -120,7 +122,7 @@ def signals(trial: Trial) -> None:
         if json.loads((out / "results.json").read_text())["partial"] != (done.code == 130):
             raise Fault(f"partial is not what it was: {done}")
     # A second signal ends it at once, wherever it is: the next run has to clean up.
-    trial.run(*LARGE, "--lengths", "64", "--out", "out", codes={0})
+    trial.run(*SHORT, "--out", "out", codes={0})
 
 
 def changed_files(trial: Trial) -> None:
@@ -131,7 +133,7 @@ def changed_files(trial: Trial) -> None:
     path = trial.folder / "large/model.safetensors"
     content = path.read_bytes()
     how = draw.choice(("cut", "cut", "replace", "overwrite", "remove", "longer", "config"))
-    going = trial.start(*LARGE, "--lengths", "48", "--out", "out")
+    going = trial.start(*LARGE, "--out", "out")
     going.wait(whole * draw.uniform(0.0, 1.0))
     if how == "cut":
         os.truncate(path, draw.choice((0, 8, 4096, len(content) // 2, len(content) - 1)))
@@ -163,7 +165,7 @@ def changed_files(trial: Trial) -> None:
         takes.append(trial.folder / "changed")
     wanted = []
     for model in takes:
-        one = trial.start("scan", model.name, *LARGE[2:], "--lengths", "48", "--json").finish()
+        one = trial.start("scan", model.name, *LARGE[2:], "--json").finish()
         results = json.loads(one.out)
         wanted.append((results["model"]["weights_sha256"], results["metrics"]))
     if (found["model"]["weights_sha256"], found["metrics"]) not in wanted:
@@ -332,13 +334,13 @@ def same_process_id(trial: Trial) -> None:
         raise Skip(f"all: no process ids of one's own for this user here ({can.stderr.strip().splitlines()[-1:]})")
     whole = take_large(trial)
     for _ in range(2):
-        going = trial.start(*LARGE, "--lengths", "32", "--out", "out", before=(unshare, *flags))
+        going = trial.start(*LARGE, "--out", "out", before=(unshare, *flags))
         going.wait(whole * trial.draw.uniform(0.7, 1.05))
         going.send(signal.SIGKILL)
         going.finish()
-    trial.run(*LARGE, "--lengths", "64", "--out", "out", before=(unshare, *flags), codes={0})
+    trial.run(*SHORT, "--out", "out", before=(unshare, *flags), codes={0})
     out = trial.folder / "out"
-    if pair_of_one_run(out) != {64} or sorted(os.listdir(out)) != PAIR:
+    if pair_of_one_run(out) != {32} or sorted(os.listdir(out)) != PAIR:
         raise Fault(f"left behind: {sorted(os.listdir(out))}")
 
 

@@ -21,7 +21,7 @@ MOST_MEMORY = 1500 << 20  # bytes that a run may hold
 CODES = {0, 2, 3, 4, 5, 130}  # docs/cli.md, "Exit codes and messages"; 1 is of diff alone
 LIMIT_EXCEEDED = 1
 ERROR = re.compile(r"headgauge: .+: expected .+, found .+; .+\n")
-INTERRUPTED = re.compile(r"headgauge: interrupted[^\n]*\n")
+INTERRUPTED = re.compile(r"headgauge: (?:interrupted|stopped at once)[^\n]*\n")
 FOREIGN = re.compile(r"panicked at|RUST_BACKTRACE|terminate called|what\(\):|Sanitizer|internal error")
 STRAY = re.compile(r"\.tmp$")
 
