@@ -28,14 +28,14 @@ void on_bus_error(int, siginfo_t* info, void*) {
   std::signal(SIGBUS, SIG_DFL);  // the read is tried again, and ends the process
 }
 
-void on_out_of_memory(std::size_t bytes) {
-  // There is memory for a line: what could not be had is the library's share, or a large block.
+// Where there is no memory for a line either, on_terminate() has the last word.
+void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
   char line[200];
+  const bool tokenizer = std::strcmp(what, "tokenizer") == 0;
   const auto end = fmt::format_to_n(
-      line, sizeof line - 1,
-      "tokenizer: expected {} of memory, found {} left; use a smaller text or another "
-      "tokenizer file, or allow more memory",
-      format_bytes(bytes), format_bytes(available_memory()));
+      line, sizeof line - 1, "{}: expected {} of memory, found {} left; {}, or allow more memory", what,
+      format_bytes(bytes), format_bytes(available_memory()),
+      tokenizer ? "use a smaller text or another tokenizer file" : "draw results of fewer heads");
   *end.out = '\0';
   end_at_once(ErrorKind::resource, line);
 }

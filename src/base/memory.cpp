@@ -4,14 +4,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <limits>
 #include <string>
 
 #include "headgauge/base.hpp"
+#include "headgauge/faults.hpp"
 
 namespace headgauge {
 namespace {
+
+std::atomic<OutOfMemoryHandler> out_of_memory_handler = nullptr;
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
@@ -115,6 +119,15 @@ std::size_t available_memory(const std::string& root) {
   available = std::min(available, left_of_limit(RLIMIT_AS, "VmSize:"));
   available = std::min(available, left_of_limit(RLIMIT_DATA, "VmData:"));
   return available;
+}
+
+void set_out_of_memory_handler(OutOfMemoryHandler handler) noexcept {
+  out_of_memory_handler = handler;
+}
+
+void out_of_memory(const char* what, std::size_t bytes) noexcept {
+  const OutOfMemoryHandler handler = out_of_memory_handler;
+  if (handler != nullptr) handler(what, bytes);
 }
 
 std::string format_bytes(std::size_t bytes) {

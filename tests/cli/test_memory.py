@@ -128,6 +128,26 @@ class Data(CommandTest):
         self.assertEqual(codes[-1], 0)
 
 
+class Figures(CommandTest):
+    def test_whatever_the_limit_they_are_drawn_or_refused(self) -> None:
+        """The engine is a library in C, held by one in Rust: neither aborts, and what the engine cannot
+        store it does not blame on the results."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
+        codes = []
+        for kilobytes in (*range(1600, 8000, 200), 60000):
+            done = run("report", "out", "--format", "svg", "--out", f"figures{kilobytes}", cwd=self.folder,
+                       limits={resource.RLIMIT_DATA: kilobytes << 10})
+            message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
+            self.assertIn(done.code, (0, RESOURCE), message)
+            if done.code == RESOURCE:
+                self.assertRegex(done.err, r"^headgauge: .+: expected .+, found [^\n]+; [^\n]+\n$", message)
+            codes.append(done.code)
+        self.assertGreater(codes.count(RESOURCE), 8)
+        self.assertEqual(codes[-1], 0)
+
+
 class TokenizerFiles(CommandTest):
     """Files that ask for more memory than there is, each in a line."""
 
