@@ -33,8 +33,8 @@ void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
   char line[200];
   const bool tokenizer = std::strcmp(what, "tokenizer") == 0;
   const auto end = fmt::format_to_n(
-      line, sizeof line - 1, "{}: expected {} of memory, found {} left; {}, or allow more memory", what,
-      format_bytes(bytes), format_bytes(available_memory()),
+      line, sizeof line - 1, "{}: expected {} of memory, found {} left; {}, or allow more memory",
+      what, format_bytes(bytes), format_bytes(available_memory()),
       tokenizer ? "use a smaller text or another tokenizer file" : "draw results of fewer heads");
   *end.out = '\0';
   end_at_once(ErrorKind::resource, line);
@@ -47,9 +47,10 @@ std::terminate_handler end_as_before = nullptr;
 void on_terminate() {
   const std::type_info* const type = abi::__cxa_current_exception_type();
   if (type != nullptr && *type == typeid(std::bad_alloc)) {
-    end_at_once(ErrorKind::resource,
-                "memory: expected enough for the model and the texts, found none left; use a smaller "
-                "model or shorter texts, or allow more memory");
+    end_at_once(
+        ErrorKind::resource,
+        "memory: expected enough for the model and the texts, found none left; use a smaller "
+        "model or shorter texts, or allow more memory");
   }
   end_as_before();
 }

@@ -103,7 +103,7 @@ std::size_t left_in_groups(const std::string& root, const GroupFiles& files, boo
 }
 
 // Of a limit of this process; `used` names the line of its status that says how much it has.
-std::size_t left_of_limit(__rlimit_resource which, const char* used) {
+std::size_t left_of_limit(decltype(RLIMIT_AS) which, const char* used) {
   rlimit limit{};
   if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
   return difference(static_cast<std::size_t>(limit.rlim_cur),

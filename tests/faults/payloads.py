@@ -30,7 +30,8 @@ SHEET = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", '=HYPERLINK("ht
 TERMINAL = ("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\r", "\b\b\b", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028", "\x85", "\x00", "\x0b",
             "\x1b[6n", "\x1bP", "\udcff", "\n\nheadgauge: all is well\n")
 DRAWN = re.compile(r"<(?:script|iframe|object|embed|foreignObject|[a-z]+[^>]*\son[a-z]+\s*=)|javascript:", re.I)
-VIEWS = ("", "#overview", "#heads", "#head/0.0", "#head/1.1", "#multiples", "#model", "#papers", "#plan", "#methods", "#provenance", "#changes", "#correlation")
+VIEWS = ("", "#overview", "#heads", "#head/0.0", "#head/1.1", "#multiples", "#model", "#papers",
+         "#plan", "#methods", "#provenance", "#changes", "#correlation")
 BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=4000")
 
@@ -174,7 +175,8 @@ def terminal(trial: Trial) -> None:
         command = ["scan", "model", "--tokens", "ids.txt", draw.choice(("--heads", "--lengths", "--pattern", "--sort", "--measures")), name]
     elif how == 2:
         trial.write("ids.txt", ids)
-        change_config(trial.folder / "model", **{draw.choice(("model_type", "n_layer", "activation_function")): word.encode("utf-8", "replace").decode()})
+        field = draw.choice(("model_type", "n_layer", "activation_function"))
+        change_config(trial.folder / "model", **{field: word.encode("utf-8", "replace").decode()})
         command = ["scan", "model", "--tokens", "ids.txt", "--quiet"]
     elif how == 3:
         make_dump(trial.folder / "dump.safetensors", 1, 1, 8, 4, **{word.encode("utf-8", "replace").decode(): ([1], [1.0])})

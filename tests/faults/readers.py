@@ -214,7 +214,8 @@ def texts(trial: Trial) -> None:
     draw = trial.draw
     small_model_with_text(trial)
     trial.write("model/tokenizer.json", json_text(trial.materials.tokenizer))
-    letters = ("the tide house of carrow ", "the tide house at the pier " * 20, "a\u0301" * 40, "\u202eabc", "\x00", "\ufeff", "𝕏" * 9, "\r\n\r\n", "ﷺ", "\u200d" * 50,
+    letters = ("the tide house of carrow ", "the tide house at the pier " * 20, "a\u0301" * 40, "\u202eabc", "\x00", "\ufeff", "𝕏" * 9,
+               "\r\n\r\n", "ﷺ", "\u200d" * 50,
                "x" * 300000, " " * 100000, "\n" * 100000, "ab" * 70000, "\U0010ffff", "<|endoftext|>")
     text = "".join(draw.choice(letters) for _ in range(draw.choice((0, 1, 3, 6, 12)))).encode()
     how = draw.randrange(8)

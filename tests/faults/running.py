@@ -214,7 +214,8 @@ def disks(trial: Trial) -> None:
     old = trial.folder / "of-scan"
     (trial.folder / "disk").mkdir()
     script = (f"mount -t tmpfs -o {room} none disk 2>/dev/null || exit {CANNOT}; mkdir -p disk/out 2>/dev/null; "
-              "if cp old/* disk/out 2>/dev/null; then touch filled; else rm -rf disk/out/*; fi; \"$@\"; code=$?; mkdir left; cp -r disk/. left; exit $code")
+              "if cp old/* disk/out 2>/dev/null; then touch filled; else rm -rf disk/out/*; fi; "
+              "\"$@\"; code=$?; mkdir left; cp -r disk/. left; exit $code")
     shutil.copytree(old, trial.folder / "old")
     in_namespace(trial, script, *command, "disk/out" if command[0] != "report" else "disk/out/page")
     left = trial.folder / "left/out"

@@ -49,7 +49,8 @@ TEST(Engine, SaysThatMemoryRanOut) {
     run("() => { const all = []; for (;;) all.push(new ArrayBuffer(1 << 30)); }");
     FAIL() << "it has a limit";
   } catch (const ResourceError& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("figures: expected enough memory to draw them, found "))
+    EXPECT_TRUE(std::string(error.what())
+                    .starts_with("figures: expected enough memory to draw them, found "))
         << error.what();
   }
 }
