@@ -5,7 +5,7 @@ python = $$(tools/python.sh)
 SOURCES = $$(git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo dist test bench format lint sanitize clean
+.PHONY: setup build cli demo dist test faults bench format lint sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -29,6 +29,9 @@ test: setup ## all tests; the last line has the totals
 	@tools/setup.sh chromium fonts-dejavu-core
 	@tools/minilm.sh
 	@$(python) tests/run.py
+
+faults: cli ## hostile files, faults while running, payloads: minutes; TRIALS=1000, SEED=7, KINDS="texts kills"
+	@$(python) -m tests.faults $(if $(SEED),--seed $(SEED)) $(if $(TRIALS),--trials $(TRIALS)) $(KINDS)
 
 bench: setup ## the benchmarks of bench/
 	@cmake --preset bench --log-level=WARNING

@@ -100,7 +100,7 @@ int run(DiffCommand& command) {
   flush_text();
   if (!output.quiet) print_notices(results.notices);
   if (output.json) {
-    for (const std::string& line : verdict) fmt::print(stderr, "headgauge: {}\n", legible(line));
+    for (const std::string& line : verdict) tell("headgauge: " + legible(line) + "\n");
   }
   const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
   return exceeded ? kLimitExceeded : 0;

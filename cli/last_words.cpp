@@ -1,5 +1,6 @@
 #include "cli/last_words.hpp"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -7,7 +8,10 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <string_view>
+#include <typeinfo>
 
 #include "headgauge/faults.hpp"
 #include "headgauge/memory.hpp"
@@ -24,17 +28,38 @@ void on_bus_error(int, siginfo_t* info, void*) {
   std::signal(SIGBUS, SIG_DFL);  // the read is tried again, and ends the process
 }
 
-void on_out_of_memory(std::size_t bytes) {
-  // There is memory for a line: what could not be had is the library's share, or a large block.
+// Where there is no memory for a line either, on_terminate() has the last word.
+void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
   char line[200];
+  const bool tokenizer = std::strcmp(what, "tokenizer") == 0;
   const auto end = fmt::format_to_n(
-      line, sizeof line - 1,
-      "tokenizer: expected {} of memory, found {} left; use a smaller text or another "
-      "tokenizer file, or allow more memory",
-      format_bytes(bytes), format_bytes(available_memory()));
+      line, sizeof line - 1, "{}: expected {} of memory, found {} left; {}, or allow more memory",
+      what, format_bytes(bytes), format_bytes(available_memory()),
+      tokenizer ? "use a smaller text or another tokenizer file" : "draw results of fewer heads");
   *end.out = '\0';
   end_at_once(ErrorKind::resource, line);
 }
+
+std::terminate_handler end_as_before = nullptr;
+
+// An allocation that failed where no exception can pass: in a function that is noexcept, in another
+// thread, before main() or while main() makes its last message. Nothing here allocates.
+void on_terminate() {
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  if (type != nullptr && *type == typeid(std::bad_alloc)) {
+    end_at_once(
+        ErrorKind::resource,
+        "memory: expected enough for the model and the texts, found none left; use a smaller "
+        "model or shorter texts, or allow more memory");
+  }
+  end_as_before();
+}
+
+struct Terminator {
+  Terminator() { end_as_before = std::set_terminate(on_terminate); }
+};
+// Before the initializers of other files, which allocate.
+[[gnu::init_priority(101)]] const Terminator terminator;
 
 }  // namespace
 

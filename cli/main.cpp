@@ -15,6 +15,7 @@
 #include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
+#include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/memory.hpp"
@@ -87,13 +88,14 @@ void add_commands(CLI::App& app, headgauge::cli::Action& action) {
 
 int main(int argc, char** argv) {
   using headgauge::ErrorKind;
+  headgauge::cli::hold_streams();
   headgauge::cli::say_last_words();
   share_one_heap_under_a_limit();
-  CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
-  describe(app);
-  headgauge::cli::Action action;
-  add_commands(app, action);
   try {
+    CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
+    describe(app);
+    headgauge::cli::Action action;
+    add_commands(app, action);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

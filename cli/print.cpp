@@ -24,4 +24,8 @@ void flush_text() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail();
 }
 
+void tell(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 }  // namespace headgauge::cli

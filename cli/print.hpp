@@ -16,4 +16,7 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
 // Hands everything printed so far to the system.
 void flush_text();
 
+// Prints on stderr; where that fails there is nobody to tell.
+void tell(std::string_view text);
+
 }  // namespace headgauge::cli

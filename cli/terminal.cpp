@@ -1,6 +1,5 @@
 #include "cli/terminal.hpp"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +12,18 @@
 #include "headgauge/text.hpp"
 
 namespace headgauge::cli {
+
+void hold_streams() {
+  // A pipe takes the lowest descriptors that are free. Its reading end gives nothing once the other
+  // is closed, and takes nothing: what is printed there fails as it does where a stream is closed.
+  for (int ends[2]; pipe(ends) == 0;) {
+    close(ends[1]);
+    if (ends[0] > STDERR_FILENO) {
+      close(ends[0]);
+      return;
+    }
+  }
+}
 
 std::optional<std::size_t> terminal_width(int descriptor) {
   if (isatty(descriptor) == 0) return std::nullopt;
@@ -40,7 +51,7 @@ void print_sentences(const std::vector<std::string>& sentences) {
 
 void print_notices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {
-    fmt::print(stderr, "headgauge: note: {}\n", legible(notice));
+    tell("headgauge: note: " + legible(notice) + "\n");
   }
 }
 

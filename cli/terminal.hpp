@@ -10,6 +10,10 @@
 
 namespace headgauge::cli {
 
+// Takes the place of standard streams that are closed, so that no file that is opened later becomes
+// one of them and has messages written into it.
+void hold_streams();
+
 // The width of the terminal that a stream is, if it is one.
 std::optional<std::size_t> terminal_width(int descriptor);
 

@@ -4,14 +4,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <limits>
 #include <string>
 
 #include "headgauge/base.hpp"
+#include "headgauge/faults.hpp"
 
 namespace headgauge {
 namespace {
+
+std::atomic<OutOfMemoryHandler> out_of_memory_handler = nullptr;
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
@@ -98,18 +102,32 @@ std::size_t left_in_groups(const std::string& root, const GroupFiles& files, boo
   }
 }
 
+// Of a limit of this process; `used` names the line of its status that says how much it has.
+std::size_t left_of_limit(decltype(RLIMIT_AS) which, const char* used) {
+  rlimit limit{};
+  if (getrlimit(which, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  return difference(static_cast<std::size_t>(limit.rlim_cur),
+                    read_kilobytes("/proc/self/status", used));
+}
+
 }  // namespace
 
 std::size_t available_memory(const std::string& root) {
   std::size_t available = read_kilobytes(root + "/proc/meminfo", "MemAvailable:");
   available = std::min(available, left_in_groups(root, kVersion2, false));
   available = std::min(available, left_in_groups(root, kVersion1, true));
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    const std::size_t used = read_kilobytes("/proc/self/status", "VmSize:");
-    available = std::min(available, difference(static_cast<std::size_t>(limit.rlim_cur), used));
-  }
+  available = std::min(available, left_of_limit(RLIMIT_AS, "VmSize:"));
+  available = std::min(available, left_of_limit(RLIMIT_DATA, "VmData:"));
   return available;
+}
+
+void set_out_of_memory_handler(OutOfMemoryHandler handler) noexcept {
+  out_of_memory_handler = handler;
+}
+
+void out_of_memory(const char* what, std::size_t bytes) noexcept {
+  const OutOfMemoryHandler handler = out_of_memory_handler;
+  if (handler != nullptr) handler(what, bytes);
 }
 
 std::string format_bytes(std::size_t bytes) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "base/memory.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/text.hpp"
 
@@ -14,12 +15,17 @@ bool hg_figures_draw(const std::uint8_t* script, std::size_t script_size, const 
                      std::size_t data_size, HgLoad load, void* context, std::uint8_t** result,
                      std::size_t* result_size);
 void hg_figures_free(std::uint8_t* text, std::size_t size);
+void hg_figures_out_of_memory_handler(void (*handler)(std::size_t bytes));
 }
 
 namespace headgauge::report {
 namespace {
 
 constexpr std::size_t kLongestReason = 300;
+// What the engine says when an allocation fails, or its own limit is reached (report/ffi).
+constexpr const char* kOutOfMemory = "out of memory";
+// Where so little is left, the engine's parser takes what it could not store for wrong syntax.
+constexpr std::size_t kTooLittle = std::size_t{16} << 20;
 
 struct Loader {
   const std::function<std::string(std::string_view)>& load;
@@ -52,6 +58,7 @@ std::string run_figures(std::string_view script, std::string_view data,
   Loader loader{load, {}, {}};
   std::uint8_t* bytes = nullptr;
   std::size_t size = 0;
+  hg_figures_out_of_memory_handler([](std::size_t asked) { out_of_memory("figures", asked); });
   const bool good = hg_figures_draw(octets(script), script.size(), octets(data), data.size(),
                                     Loader::give, &loader, &bytes, &size);
   std::string text(reinterpret_cast<const char*>(bytes), size);
@@ -59,8 +66,14 @@ std::string run_figures(std::string_view script, std::string_view data,
   if (loader.failed) std::rethrow_exception(loader.failed);
   if (!good) {
     // Below the message stands where in the script it came from, line by line.
+    const std::string reason = text.substr(0, text.find('\n'));
+    if (reason.find(kOutOfMemory) != reason.npos || available_memory() < kTooLittle) {
+      throw ResourceError(fault("figures", "enough memory to draw them",
+                                format_bytes(available_memory()) + " left to the system",
+                                "draw results of fewer heads, or allow more memory"));
+    }
     throw BadInputError(fault("figures", "results that can be drawn",
-                              in_quotes(text.substr(0, text.find('\n')), kLongestReason),
+                              in_quotes(reason, kLongestReason),
                               "measure again with this headgauge, or leave the figures out"));
   }
   return text;

@@ -31,6 +31,7 @@ const std::uint8_t* octets(std::string_view bytes) {
 void limit_memory() {
   const std::size_t available = available_memory();
   hg_memory_limit(available - available / 8);  // what allocators lose between their blocks
+  hg_out_of_memory_handler([](std::size_t bytes) { out_of_memory("tokenizer", bytes); });
 }
 
 struct FreeString {
@@ -85,10 +86,6 @@ struct Tokenizer::Impl {
   std::string path;
   std::unique_ptr<HgTokenizer, Free> handle;
 };
-
-void set_out_of_memory_handler(OutOfMemoryHandler handler) noexcept {
-  hg_out_of_memory_handler(handler);
-}
 
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 from tests.cli.checkpoints import change_config, copy_golden
-from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment
+from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, CommandTest, environment, run
 from tests.places import BINARY, ROOT
 
 DEMO = ROOT / "demo"
@@ -106,6 +106,46 @@ class Draws(CommandTest):
         self.refuse(RESOURCE, "converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--draws",
                     "100000000", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB},
                     says=("converge on model: expected 2", " GB of memory", "--draws"))
+
+
+class Data(CommandTest):
+    """A limit of what a process writes to (RLIMIT_DATA), down to where it cannot begin."""
+
+    def test_whatever_it_is_a_run_is_done_or_refused(self) -> None:
+        codes = []
+        for kilobytes in (*range(800, 1500, 50), 3000, 6000, 100000):
+            done = run("phantom", "out", cwd=self.folder, limits={resource.RLIMIT_DATA: kilobytes << 10})
+            message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
+            if done.code == 127:
+                self.assertIn("shared libraries", done.err)  # the system's own loader
+                continue
+            self.assertIn(done.code, (0, RESOURCE), message)
+            if done.code == RESOURCE:
+                self.assertRegex(done.err, r"^headgauge: .+: expected .+, found [^\n]+; [^\n]+\n$", message)
+                self.assertNotIn("GB", done.err, "there is not as much as the machine has")
+            codes.append(done.code)
+        self.assertGreater(codes.count(RESOURCE), 8)
+        self.assertEqual(codes[-1], 0)
+
+
+class Figures(CommandTest):
+    def test_whatever_the_limit_they_are_drawn_or_refused(self) -> None:
+        """The engine is a library in C, held by one in Rust: neither aborts, and what the engine cannot
+        store it does not blame on the results."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        self.ids(64)
+        self.succeed("scan", "model", "--tokens", "ids.txt", "--measures", "weights", "--out", "out")
+        codes = []
+        for kilobytes in (*range(1600, 8000, 200), 60000):
+            done = run("report", "out", "--format", "svg", "--out", f"figures{kilobytes}", cwd=self.folder,
+                       limits={resource.RLIMIT_DATA: kilobytes << 10})
+            message = f"{kilobytes} KiB: exit {done.code}, {done.err!r}"
+            self.assertIn(done.code, (0, RESOURCE), message)
+            if done.code == RESOURCE:
+                self.assertRegex(done.err, r"^headgauge: .+: expected .+, found [^\n]+; [^\n]+\n$", message)
+            codes.append(done.code)
+        self.assertGreater(codes.count(RESOURCE), 8)
+        self.assertEqual(codes[-1], 0)
 
 
 class TokenizerFiles(CommandTest):

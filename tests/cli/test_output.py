@@ -9,8 +9,9 @@ import subprocess
 import unittest
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import RESOURCE, CommandTest, environment, files_in, run
+from tests.cli.command import BAD_INPUT, RESOURCE, CommandTest, environment, files_in, run
 from tests.places import BINARY
+from tests.results.schema import validate
 
 
 class OutputTest(CommandTest):
@@ -122,6 +123,25 @@ class Streams(OutputTest):
         self.assertEqual(
             sorted(os.listdir(self.folder / "out")), ["heads.csv", "results.json"]
         )
+
+    def test_stderr_that_takes_nothing_costs_only_the_notices(self) -> None:
+        self.succeed(*self.scan, "--out", "out")
+        self.assertIn("headgauge: note: ", self.succeed("diff", "out", "out").err)
+        for closed in ("2>&-", "2>/dev/full", "<&- 2>&-"):
+            with self.subTest(closed):
+                done = subprocess.run(
+                    ["sh", "-c", f"'{BINARY}' diff out out --out both {closed}"], cwd=self.folder,
+                    env=environment(), capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                validate(self.folder / "both/results.json")
+
+    def test_no_file_takes_the_place_of_a_closed_stream(self) -> None:
+        """The first that is opened would be it: read as the text, or written messages into."""
+        done = subprocess.run(
+            ["sh", "-c", f"'{BINARY}' scan model --tokens /dev/stdin <&-"], cwd=self.folder,
+            env=environment(), capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertRegex(done.stderr, r"^headgauge: /dev/stdin: expected .+, found an empty file; .+\n$")
 
     def test_a_reader_that_leaves_early(self) -> None:
         done = subprocess.run(

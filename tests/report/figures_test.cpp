@@ -44,6 +44,17 @@ TEST(Engine, ReportsWhatTheScriptThrows) {
   EXPECT_NE(failure("syntax error").find("results that can be drawn"), std::string::npos);
 }
 
+TEST(Engine, SaysThatMemoryRanOut) {
+  try {
+    run("() => { const all = []; for (;;) all.push(new ArrayBuffer(1 << 30)); }");
+    FAIL() << "it has a limit";
+  } catch (const ResourceError& error) {
+    EXPECT_TRUE(std::string(error.what())
+                    .starts_with("figures: expected enough memory to draw them, found "))
+        << error.what();
+  }
+}
+
 TEST(Engine, ReportsInOneLineAndNotTheStack) {
   EXPECT_EQ(failure("() => { const deep = (n) => { if (n === 0) throw new Error('a\\nb');"
                     " deep(n - 1); }; deep(9); }"),

@@ -1,13 +1,15 @@
-//! A C ABI of two functions over the QuickJS engine.
+//! A C ABI of three functions over the QuickJS engine.
 //!
 //! Rules of the boundary: a panic never crosses it (it becomes an error); nothing is printed; the
 //! bytes handed out are given back through `hg_figures_free`. The script sees no file, no network
 //! and no clock but the engine's own. The C++ side declares the same functions in
 //! `report/engine.cpp`.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Once;
 
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Object, Runtime};
@@ -15,6 +17,51 @@ use rquickjs::{CatchResultExt, Context, Ctx, Function, Object, Runtime};
 /// Bytes that a script may hold, many times what the largest results need: one that goes astray
 /// becomes an error, and not the end of everything else on the machine.
 const MOST_MEMORY: usize = 4 << 30;
+
+/// The system's allocator, which says when it has no more: Rust can neither unwind from that nor be
+/// told what to do about it but here. (The engine's own memory is not Rust's: its script is told.)
+struct Told;
+
+/// An `OutOfMemory`, or 0.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
+
+type OutOfMemory = extern "C" fn(usize);
+
+fn told(taken: *mut u8, size: usize) -> *mut u8 {
+    let handler = HANDLER.load(Relaxed);
+    if taken.is_null() && handler != 0 {
+        // SAFETY: hg_figures_out_of_memory_handler() stored a function of this type.
+        let handler: OutOfMemory = unsafe { std::mem::transmute(handler) };
+        handler(size);
+    }
+    taken
+}
+
+// SAFETY: all memory is the system allocator's.
+unsafe impl GlobalAlloc for Told {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        told(System.alloc(layout), layout.size())
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        told(System.alloc_zeroed(layout), layout.size())
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        System.dealloc(memory, layout);
+    }
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        told(System.realloc(memory, layout, size), size)
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Told = Told;
+
+/// What is called with the bytes that were asked for where there are no more; it must not return.
+/// Without one the process is aborted.
+#[no_mangle]
+pub extern "C" fn hg_figures_out_of_memory_handler(handler: Option<OutOfMemory>) {
+    HANDLER.store(handler.map_or(0, |function| function as usize), Relaxed);
+}
 
 /// Gives the text behind a name, as bytes that stay until the next call; false if there is none.
 type Load = unsafe extern "C" fn(

@@ -1,0 +1,145 @@
+"""Good files that hostile ones are made of: made once, by the program itself where it writes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+from tests.cli.checkpoints import copy_golden, make_dump, make_gpt2
+from tests.cli.command import environment
+from tests.cli.terminal import Terminal
+from tests.places import BINARY, GOLDEN, ROOT
+
+DEMO = ROOT / "demo"
+SMALL = ("--threads", "1", "--quiet")
+SIMULATION = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons", "0.5,1", "--grid",
+              "300,600", "--replicates", "30", "--radii", "1", "--threads", "1", "--quiet")
+LONG_SIMULATION = ("converge", "--synthetic", "gaussian", "--dimension", "20", "--horizons", "0.5,1,1.5,2", "--grid",
+                   "1500,2000", "--replicates", "40", "--radii", "1", "--threads", "1", "--quiet")
+TOKENS = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4",
+          "--threads", "1", "--quiet")
+PLAN = ("plan", "model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
+        "--random-plans", "3", "--threads", "1", "--quiet")
+
+
+class Materials:
+    """`folder` holds them; what is taken for a trial is a copy."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.model = copy_golden("gpt2/plain", folder / "model")
+        self.ids = self.text("ids.txt", [i * i * 7 % 41 for i in range(64)])
+        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
+            self.text(name, [(i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288)])
+
+    def text(self, name: str, numbers: list[int]) -> Path:
+        path = self.folder / name
+        path.write_text(" ".join(map(str, numbers)) + "\n")
+        return path
+
+    def run(self, *arguments, code: int = 0) -> None:
+        done = subprocess.run([str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if done.returncode != code:
+            raise RuntimeError(f"{arguments}: exit {done.returncode}, {done.stderr!r}")
+
+    def take(self, name: str, folder: Path, to: str | None = None) -> Path:
+        """A copy for a trial."""
+        source, target = self.folder / name, folder / (to or name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+        return target
+
+    def golden(self, name: str, folder: Path, to: str = "model") -> Path:
+        return copy_golden(name, folder / to)
+
+    @cached_property
+    def results(self) -> dict[str, dict]:
+        """Results of every command that leaves some, by name."""
+        scan = ("scan", "model", "--tokens", "ids.txt", *SMALL)
+        self.run(*scan, "--lengths", "16,32", "--top-n", "1,5", "--out", "of-scan", "--measures",
+                 "weights,distance,dispersion,roles,model", "--examples", "2")
+        self.run("compare", "model", "--tokens", "ids.txt", "--normalizers", "ssmax", "--lengths", "32", "--measures",
+                 "weights,model", *SMALL, "--out", "of-compare")
+        self.run("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3",
+                 "--measures", "weights", *SMALL, "--out", "of-converge")
+        self.run(*SIMULATION, "--out", "of-simulation")
+        self.run("diff", "of-scan", "of-scan", "--quiet", "--out", "of-diff")
+        self.run(*PLAN, "--out", "of-plan")
+        found = {path.parent.name: json.loads(path.read_text()) for path in sorted(self.folder.glob("of-*/results.json"))}
+        found["made"] = json.loads((ROOT / "tests/results/data/made.json").read_text())
+        return found
+
+    @cached_property
+    def plan(self) -> dict:
+        self.results  # a plan is made with them
+        return json.loads((self.folder / "of-plan/plan.json").read_text())
+
+    @cached_property
+    def simulation_state(self) -> bytes:
+        """What a simulation saves of itself, interrupted when it has saved."""
+        command = [word for word in LONG_SIMULATION if word != "--quiet"]
+        terminal = Terminal(*command, "--out", "interrupted", cwd=self.folder)
+        terminal.read_until(r"\b[3-8]\d ?%")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.finish()
+        return (self.folder / "interrupted/convergence_state.json").read_bytes()
+
+    @cached_property
+    def plan_state(self) -> bytes:
+        """All is measured and saved; then there is no place for the plan."""
+        (self.folder / "unplaced/plan.json").mkdir(parents=True)
+        self.run(*PLAN, "--out", "unplaced", code=5)
+        return (self.folder / "unplaced/plan_state.json").read_bytes()
+
+    @cached_property
+    def reproduction(self) -> Path:
+        self.run(*TOKENS, "--out", "reproduction")
+        return self.folder / "reproduction"
+
+    @cached_property
+    def tokenizer(self) -> dict:
+        """The demo's, with a vocabulary that a trial writes quickly."""
+        whole = json.loads((DEMO / "model/tokenizer.json").read_text())
+        vocabulary = {word: number for word, number in whole["model"]["vocab"].items() if number < 400}
+        merges = [merge for merge in whole["model"]["merges"]
+                  if all(part in vocabulary for part in pieces(merge)) and "".join(pieces(merge)) in vocabulary]
+        whole["model"] |= {"vocab": vocabulary, "merges": merges}
+        return whole
+
+    @cached_property
+    def large(self) -> Path:
+        """A model whose layers take long enough that a fault falls among them."""
+        path = make_gpt2(self.folder / "large", layers=24, heads=2, width=16, positions=320)
+        self.text("many.txt", [i * i * 7 % 41 for i in range(320)])
+        return path
+
+    @cached_property
+    def dump(self) -> Path:
+        return make_dump(self.folder / "dump.safetensors", 2, 2, 16, 4)
+
+    @cached_property
+    def page(self) -> Path:
+        self.results
+        return self.folder / "of-scan"
+
+
+def pieces(merge) -> list[str]:
+    return merge.split(" ") if isinstance(merge, str) else merge
+
+
+def named_goldens(*families: str) -> list[str]:
+    """Golden checkpoints of one file and few bytes."""
+    found = []
+    for family in families:
+        for path in sorted((GOLDEN / family).iterdir()):
+            weights = path / "model.safetensors"
+            if weights.exists() and weights.stat().st_size < 1 << 18:
+                found.append(f"{family}/{path.name}")
+    return found
+
+

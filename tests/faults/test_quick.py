@@ -1,0 +1,141 @@
+"""A quick part of the attack, the same every time; `make faults` runs the whole. And the oracle itself."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+from tests.faults import payloads, readers, running
+from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
+from tests.faults.running import pair_of_one_run, whole_files
+from tests.faults.suite import Suite
+from tests.faults.trial import Done, Fault, Skip, Trial
+from tests.places import BINARY
+
+SEED = 16
+# Trials of each kind; half a minute of one core in all.
+TRIALS = {
+    "results": 20, "limits": 15, "plans": 12, "state-simulation": 5, "state-plan": 3, "state-reproduction": 6, "tokenizers": 15,
+    "token-ids": 12, "texts": 10, "configs": 20, "headers": 20, "indices": 12, "options": 20, "kills": 2, "kills-of-long-runs": 1,
+    "signals": 2, "changed-files": 3, "two-runs": 2, "same-process-id": 1, "disks": 4, "file-sizes": 4, "read-only": 2,
+    "streams": 8, "memory": 8, "page": 1, "spreadsheet": 8, "terminal": 8,
+}
+
+
+class Quick(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not BINARY.exists():
+            raise AssertionError(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
+        folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
+        cls.suite = Suite({**readers.KINDS, **running.KINDS, **payloads.KINDS}, SEED, folder)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        print(f"\n{cls.suite.table()}")
+        if not cls.suite.failures:
+            shutil.rmtree(cls.suite.folder)
+
+    def holds(self, kind: str) -> None:
+        before = len(self.suite.failures)
+        self.suite.run(kind, range(TRIALS[kind]))
+        self.assertEqual(self.suite.failures[before:], [])
+        tally = self.suite.tallies[kind]
+        if tally.counts["skipped"] == tally.trials:
+            self.skipTest("; ".join(tally.reasons))
+
+    def test_every_kind_has_its_trials(self) -> None:
+        self.assertEqual(set(TRIALS), set(self.suite.kinds))
+
+
+for name in TRIALS:
+    setattr(Quick, f"test_{name.replace('-', '_')}", lambda self, name=name: self.holds(name))
+
+
+class Oracle(unittest.TestCase):
+    """What it must find, it finds."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory(prefix="headgauge-")
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name).resolve()
+        self.trial = Trial(SEED, "oracle", 0, self.folder, None)
+
+    def judge(self, code: int, err: str = "", out: bytes = b"", memory: int = 0, command: str = "scan") -> None:
+        self.trial.judge(Done((command,), code, out, err.encode("utf-8", "surrogateescape"), 0.1, memory))
+
+    def test_what_is_right(self) -> None:
+        self.judge(0, out="a table: μ\n".encode())
+        self.judge(1, command="diff")
+        self.judge(3, "headgauge: a.txt: expected a text, found none; give one\n")
+        self.judge(130, "headgauge: interrupted before anything was finished; nothing was saved\n")
+        self.assertEqual((self.trial.worked, self.trial.refused), (2, 2))
+
+    def test_what_is_wrong(self) -> None:
+        error = "headgauge: a.txt: expected a text, found none; give one\n"
+        for case in ({"code": -11}, {"code": -6, "err": error}, {"code": 1}, {"code": 70, "err": error},
+                     {"code": 3}, {"code": 3, "err": error + error}, {"code": 3, "err": error[:-1]},
+                     {"code": 3, "err": "headgauge: no such file\n"}, {"code": 3, "err": "expected a, found b; c\n"},
+                     {"code": 3, "err": error.replace("none", "\x1b[2J")}, {"code": 3, "err": error.replace("none", "\u202e")},
+                     {"code": 3, "err": error.replace("none", "\udcff")}, {"code": 0, "out": b"\x07"}, {"code": 0, "out": b"\x9b"},
+                     {"code": 5, "err": f"thread main panicked at src/lib.rs\n{error}"}, {"code": 0, "err": "said\n"},
+                     {"code": 0, "memory": 2 << 30}, {"code": 2, "err": error, "out": b"half a table"}):
+            with self.subTest(case), self.assertRaises(Fault):
+                self.judge(**case)
+
+    def test_files(self) -> None:
+        self.trial.write("out/results.json", '{"coords":{"length":[32]}}')
+        self.trial.write("out/heads.csv", "layer,length\n0,48\n")
+        with self.assertRaisesRegex(Fault, "two runs"):
+            pair_of_one_run(self.folder / "out")
+        self.trial.write("out/heads.csv", "layer,length\n0,32\n")
+        self.assertEqual(pair_of_one_run(self.folder / "out"), {32})
+        whole_files(self.folder / "out")
+        self.trial.no_strays()
+        self.trial.write("out/results.json", '{"coords":{"length"')
+        with self.assertRaisesRegex(Fault, "half a file"):
+            pair_of_one_run(self.folder / "out")
+        with self.assertRaisesRegex(Fault, "cut short"):
+            whole_files(self.folder / "out")
+        self.trial.write("out/results.json.abcdefghijkl.tmp", "")
+        with self.assertRaisesRegex(Fault, "left behind"):
+            self.trial.no_strays()
+
+    def test_markup(self) -> None:
+        self.assertEqual(scripts("<script>1</script><p>&lt;script&gt;</p>"), 1)
+        for page in SCRIPT_FAULTS:
+            with self.subTest(page), self.assertRaises(Fault):
+                scripts(page)
+
+    def test_a_payload_that_runs_is_seen(self) -> None:
+        self.trial.write("page.html", f"<html><body><div data-shown></div><script>{CODE}</script></body></html>")
+        try:
+            with self.assertRaisesRegex(Fault, "a payload ran"):
+                payloads.look(self.trial, "page.html", "")
+        except Skip as reason:
+            self.skipTest(str(reason))
+
+    def test_verdicts_are_counted(self) -> None:
+        def kind(trial: Trial) -> None:
+            if trial.number == 1:
+                raise Skip("no such thing")
+            if trial.number == 2:
+                raise Fault("wrong")
+            if trial.number == 3:
+                raise KeyError("the trial itself")
+
+        said: list[str] = []
+        suite = Suite({"some": kind}, 7, self.folder, said.append)
+        suite.run("some", range(4))
+        self.assertIn("| some | 4 | 0 | 1 | 1 | 2 | 0 |", suite.table())
+        self.assertEqual(suite.skipped(), ["skipped 1 of some: no such thing"])
+        self.assertEqual(len(suite.failures), 2)
+        self.assertIn("--seed 7 --repeat some:2", said[0])
+        self.assertTrue((self.folder / "some-2").is_dir(), "its files are kept")
+        self.assertFalse((self.folder / "some-0").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
