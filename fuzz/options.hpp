@@ -14,6 +14,7 @@
 #include "headgauge/attention_plan.hpp"
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/diff.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"

@@ -69,8 +69,8 @@ std::vector<HeadName> measured_heads(const Results& results) {
   std::set<std::pair<Index, Index>> measured;
   for (const auto& [name, metric] : results.metrics) {
     if (!metric.of_heads()) continue;
-    metric.each([&](std::span<const Index> cell, std::size_t at) {
-      if (std::isfinite(metric.values[at])) measured.emplace(cell[0], cell[1]);
+    metric.each([&, &values = metric.values](std::span<const Index> cell, std::size_t at) {
+      if (std::isfinite(values[at])) measured.emplace(cell[0], cell[1]);
     });
   }
   for (const auto& [layer, head] : measured) {
