@@ -7,6 +7,7 @@
 
 #include "fuzz/contract.hpp"
 #include "headgauge/diff.hpp"
+#include "headgauge/plan.hpp"
 #include "headgauge/report.hpp"
 #include "headgauge/results.hpp"
 #include "headgauge/scan.hpp"
@@ -40,6 +41,7 @@ inline void compare(const Results& before, const Results& after) {
 inline void read_results(std::span<const std::byte> bytes) {
   const Results results = parse_results(text_of(bytes), "input");
   works_or_is_refused([&] { static_cast<void>(summarize(results)); });
+  works_or_is_refused([&] { static_cast<void>(summarize_plan(results)); });
   works_or_is_refused([&] { write_all(results); });
   compare(results, results);
   compare(results, sound_results());

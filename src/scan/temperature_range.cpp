@@ -31,7 +31,9 @@ std::optional<double> temperature_of(std::string_view label) {
   label.remove_prefix(kBegin.size());
   double value = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
-  if (error != std::errc() || end != label.data() + label.size()) return std::nullopt;
+  if (error != std::errc() || end != label.data() + label.size() || !(value > 0)) {
+    return std::nullopt;
+  }
   return value;
 }
 
