@@ -23,8 +23,8 @@ def metric(coords, dims, scale, errors=True, unit="1", **others):
     sizes = [len(coords[dim]) for dim in dims]
     made = {"dims": dims, "unit": unit, "values": nested(sizes, lambda i: scale * (1 + i % 3))}
     if errors:
-        made["stderr"] = nested(sizes, lambda i: None if i % 4 == 3 else 0.125)
-        made["degrees_of_freedom"] = nested(sizes, lambda i: None if i % 4 == 3 else 7)
+        made["stderr"] = nested(sizes, lambda i: None if i % 8 == 5 else 0.125)
+        made["degrees_of_freedom"] = nested(sizes, lambda i: None if i % 8 == 5 else 7)
         made["rows"] = nested(sizes, lambda i: 16)
     return {**made, **others}
 
@@ -109,6 +109,53 @@ def simulation():
     return results("converge --synthetic", coords, metrics, claims=[claim])
 
 
+def converge():
+    coords = {"layer": [0], "head": [0, 1], "length": [64], "tolerance": [0.05],
+              "sampler": ["recent", "uniform"], "cache": ["full", "kept"], "rise": [0.01],
+              "capacity_metric": ["entropy", "margin"], "convergence_metric": ["horizon"]}
+    names = ["horizon", "rate_predicted", "rate_covariance"]
+    metrics = {name: metric(coords, ["layer", "head"], 0.5) for name in names}
+    metrics["tokens_for_error"] = metric(
+        coords, ["layer", "head", "tolerance", "sampler"], 8, False, "keys")
+    metrics["cache_bytes"] = metric(coords, ["cache"], 1024, False, "bytes")
+    for name in ["rank_correlation", "rank_correlation_low", "rank_correlation_high"]:
+        metrics[name] = metric(coords, ["capacity_metric", "convergence_metric"], 0.25, False)
+    for name in ["tolerance_for_rise", "calibrated_loss_change", "calibrated_loss_change_low",
+                 "calibrated_loss_change_high", "calibrated_loss_change_p",
+                 "calibrated_cache_share"]:
+        metrics[name] = metric(coords, ["rise"], 0.01, False)
+    return results("converge", coords, metrics)
+
+
+def validation():
+    coords = {"predictor": ["entropy", "flag_dispersed"], "intervention": ["uniform"],
+              "text": ["a.txt", "b.txt"]}
+    pairs = ["predictor", "intervention"]
+    metrics = {
+        f"prediction_rank_correlation{end}": metric(coords, pairs, scale, False)
+        for end, scale in [("", 0.5), ("_low", 0.25), ("_high", 0.75), ("_p", 0.01)]
+    }
+    metrics["prediction_rank_correlation_by_text"] = metric(coords, [*pairs, "text"], 0.5, False)
+    for name in ["threshold_separation", "threshold_separation_p", "prediction_threshold"]:
+        metrics[name] = metric(coords, pairs, 0.01, False)
+    return results("validate", coords, metrics)
+
+
+def plan():
+    coords = {"layer": [0], "head": [0, 1], "budget": ["0.5", "0.25"], "draw": [0, 1],
+              "method": ["plan", "window", "random"]}
+    metrics = {
+        name: metric(coords, ["method", "budget"], 0.125, False)
+        for name in ["planned_change", "planned_change_low", "planned_change_high",
+                     "planned_cache_share", "plan_difference", "plan_difference_p"]
+    }
+    metrics["random_plans_p"] = metric(coords, ["budget"], 0.01, False)
+    metrics["random_change"] = metric(coords, ["budget", "draw"], 0.25, False)
+    for name in ["screened_change", "screened_change_p"]:
+        metrics[name] = metric(coords, ["layer", "head"], 0.01, False)
+    return results("plan", coords, metrics)
+
+
 def schema_1():
     coords = {"layer": [0], "head": [0], "length": [32]}
     return text({
@@ -138,6 +185,9 @@ FILES = {
     "results/compare.json": compare(),
     "results/diff.json": diff(),
     "results/simulation.json": simulation(),
+    "results/converge.json": converge(),
+    "results/validation.json": validation(),
+    "results/plan.json": plan(),
     "results/schema_1.json": schema_1(),
     "limits/loss.json": limits({"metric": "loss", "max_increase": 0.02, "relative": True,
                                 "where": {"length": 64}}),
