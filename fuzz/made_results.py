@@ -166,6 +166,12 @@ def schema_1():
     })
 
 
+def no_cells():
+    dims = [chr(ord("a") + k) for k in range(21)]
+    coords = {dim: [] if dim == "a" else list(range(10)) for dim in dims}
+    return results("scan", coords, {"m": {"dims": dims, "unit": "1", "values": []}})
+
+
 def limits(*entries):
     return text({"schema": "headgauge.limits/1", "limits": entries})
 
@@ -189,6 +195,7 @@ FILES = {
     "results/validation.json": validation(),
     "results/plan.json": plan(),
     "results/schema_1.json": schema_1(),
+    "results/no_cells.json": no_cells(),
     "limits/loss.json": limits({"metric": "loss", "max_increase": 0.02, "relative": True,
                                 "where": {"length": 64}}),
     "limits/heads.json": limits(
