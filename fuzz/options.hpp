@@ -67,9 +67,8 @@ inline void use_normalizer(std::string_view spec) {
     std::vector<double> weights(n);
     std::vector<float> narrow_weights(n);
     works_or_is_refused([&] { normalizer->weigh(std::span(row).first(n), context, weights); });
-    works_or_is_refused([&] {
-      normalizer->weigh(std::span(narrow).first(n), context, std::span(narrow_weights));
-    });
+    works_or_is_refused(
+        [&] { normalizer->weigh(std::span(narrow).first(n), context, std::span(narrow_weights)); });
     static_cast<void>(normalizer->lipschitz(context));
     static_cast<void>(normalizer->softmax_scale(context));
   }

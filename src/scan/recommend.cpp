@@ -29,8 +29,10 @@ std::string label(const Results& results, const Candidate& candidate) {
   const std::string name =
       results.require_coord(intervention_dimension(results)).label(candidate.intervention);
   const auto keys = results.settings.find("fitted_keys");
-  const auto key_of = [&] { return value_or<std::string>(*keys, name, ""); };
-  const std::string key = keys == results.settings.end() || !keys->is_object() ? "" : key_of();
+  std::string key;
+  if (keys != results.settings.end() && keys->is_object()) {
+    key = value_or<std::string>(*keys, name, "");
+  }
   if (key.empty()) return name;
   const char* join = name.find(':') == std::string::npos ? ":" : ",";
   if (!candidate.head || candidate.head->head < 0) {
