@@ -9,6 +9,8 @@ import json
 import struct
 from pathlib import Path
 
+import made_results
+
 CORPUS = Path(__file__).parent / "corpus"
 SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "BOOL": 1, "U8": 1}
 
@@ -72,7 +74,55 @@ FILES = {
         {"metadata": {"total_size": 8},
          "weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
     ).encode(),
+    **made_results.FILES,
 }
+
+TOKENIZERS = Path(__file__).parent.parent / "tests/tokenize/corpus"
+for name in ["byte_level_bpe", "word_piece", "byte_fallback_bpe", "unigram"]:
+    FILES[f"tokenizer/{name}.json"] = (TOKENIZERS / f"{name}.json").read_bytes()
+FILES["tokenizer/vocab_and_merges"] = (
+    b'{"o":0,"n":1,"e":2,"on":3,"one":4,"<|endoftext|>":5}\0#version: 0.2\no n\non e\n'
+)
+FILES["tokenizer/vocab_txt"] = (
+    b'[PAD]\n[UNK]\n[CLS]\n[SEP]\none\n##s\n\0{"do_lower_case":false,"unk_token":"[UNK]"}'
+)
+
+FILES["ids/lines"] = b"0 1 2\n50256\t7\r\n 31\n"
+FILES["ids/marked"] = b"\xef\xbb\xbf12 caf\xc3\xa9 \xf0\x9f\xa6\x99\n"
+FILES["ids/large"] = b"2147483647 2147483648"
+
+PLAN = {
+    "schema": "headgauge.plan/1", "context": 64,
+    "model": {"name": "tiny", "family": "gpt2", "layers": 2, "heads": 4, "kv_heads": 2},
+    "heads": [{"layer": 0, "kv_head": 1, "pattern": "sinks:sinks=4,window=60"},
+              {"layer": 1, "kv_head": 0, "normalizer": "uniform"}],
+}
+LANGUAGES = {
+    "pattern": ["window:size=8,global=1", "sinks:sinks=4,window=60", "topk:k=3", "lsh:buckets=4",
+                "bigbird:window=2,random=3,global=1,seed=9", "strided:stride=3",
+                "fixed:stride=4,summary=2"],
+    "normalizer": [
+        "softmax:t=2", "uniform", "ssmax:s=0.43,b=0", "logn", "logn-qwen:train=512",
+        "logn-entropy:train=512", "yarn:factor=4", "cosine:g=10", "adaptive-temperature",
+        "softcap:c=50", "sparsemax", "entmax:alpha=1.5",
+        "asentmax:alpha=1.5,delta=1,beta=0.55,gamma=1", "softmax1", "sink:b=0", "sigmoid:b=-logn",
+        "relu:power=1,alpha=1", "poly:p=3", "sasoftmax", "sasoftmax-plain", "softpick", "topk:k=8",
+        "pointwise:f=softplus", "taylor2", "poly-normalized:m=4", "stieltjes:q=4",
+    ],
+    "specs": ["ssmax:s=0.43,b=0,sparsemax,window:size=8,global=1"],
+    "heads": ["0-3,4\n3.2,1.*", "*", "\n0-2.1-3"],
+    "plan": [json.dumps(PLAN, separators=(",", ":"))],
+    "arguments": [
+        "scan --lengths 32,64 --layers 0-3,5 --heads 3.5,7.* --top-n 1,5,20 --queries all --seed 7",
+        "converge --grid 64:512:8 --replicates 20 --tolerances 0.1,0.05",
+        "synthetic --scales 0.05:50:12 --radii 0.5,1 --dimension 50 --variance 0.1 --full",
+        "compare --normalizers ssmax:s=0.43,b=0,sparsemax --each head",
+        "diff --metrics entropy,loss --heads 0.1", "plan --memory 0.5 --curve 0.25,0.5 --screen all",
+    ],
+}
+for language, texts in LANGUAGES.items():
+    for number, content in enumerate(texts):
+        FILES[f"options/{language}_{number}"] = f"{language}\n{content}".encode()
 
 for name, content in FILES.items():
     path = CORPUS / name

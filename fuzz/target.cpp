@@ -1,16 +1,11 @@
-// The body of every fuzz target; HEADGAUGE_FUZZ_READER names the function of readers.hpp.
+// The body of every fuzz target: HEADGAUGE_FUZZ_READER names a function of HEADGAUGE_FUZZ_HEADER.
 #include <cstdint>
-#include <cstdlib>
 
-#include "readers.hpp"
+#include HEADGAUGE_FUZZ_HEADER
+#include "fuzz/contract.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    headgauge::fuzzing::HEADGAUGE_FUZZ_READER(std::as_bytes(std::span(data, size)));
-  } catch (const headgauge::Error& error) {
-    // Refused, as it should be; but in one line, and with something to say.
-    const std::string_view message = error.what();
-    if (message.empty() || message.find('\n') != message.npos) std::abort();
-  }
+  using namespace headgauge::fuzzing;
+  works_or_is_refused([&] { HEADGAUGE_FUZZ_READER(std::as_bytes(std::span(data, size))); });
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "headgauge/heads.hpp"
 
@@ -36,6 +37,8 @@ AttentionPlan empty_plan(const HeadSource& source);
 // Reads and writes a plan file. Throw BadInputError for what is no plan file, UnsupportedError for
 // one of a later schema, ResourceError where the file cannot be written.
 AttentionPlan read_plan(const std::string& path);
+// Reads the text of a plan file that was read already; `path` is for messages.
+AttentionPlan parse_plan(std::string_view text, const std::string& path);
 void write_plan(const AttentionPlan& plan, const std::string& path);
 
 // Makes the patterns and normalizers of a plan, for every query head of the model. Throws

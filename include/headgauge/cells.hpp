@@ -30,6 +30,10 @@ using Pick = std::pair<std::string_view, Index>;
 std::optional<MetricCell> find_cell(const Results& results, std::string_view metric,
                                     std::initializer_list<Pick> picks);
 
+// The same; UsageError where there is nothing.
+MetricCell require_cell(const Results& results, std::string_view metric,
+                        std::initializer_list<Pick> picks);
+
 // One head, by its indices along the coordinates and by its labels.
 struct HeadName {
   Index layer_index = 0;

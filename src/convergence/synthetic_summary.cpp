@@ -20,6 +20,7 @@ using summary::MaybeLine;
 MaybeLine rates_sentence(const Results& results, const std::string& kind) {
   const LabelledArray* rate = results.metric("rate_" + kind);
   const LabelledArray* predicted = results.metric("rate_predicted");
+  if (rate == nullptr || predicted == nullptr || rate->dims() != predicted->dims()) return {};
   std::vector<double> p_of_slower;
   for (std::size_t s = 0; s < rate->values.size(); ++s) {
     if (std::isnan(rate->values[s]) || std::isnan(predicted->values[s])) continue;
@@ -40,6 +41,7 @@ struct Ends {
 };
 
 Ends ends(const Results& results, const char* metric, const char* dim) {
+  if (results.coord_size(dim) == 0) return {};
   return {find_cell(results, metric, {{dim, 0}}),
           find_cell(results, metric, {{dim, results.coord_size(dim) - 1}})};
 }

@@ -131,9 +131,8 @@ AttentionPlan empty_plan(const HeadSource& source) {
   return plan;
 }
 
-AttentionPlan read_plan(const std::string& path) {
+AttentionPlan parse_plan(std::string_view text, const std::string& path) {
   constexpr const char* kAdvice = "give a file that headgauge plan wrote (docs/formats.md)";
-  const std::string text = read_file(path);
   const Json json = parse_json_object<Json>(text, path, kAdvice);
   try {
     const std::string schema = json.at("schema");
@@ -151,6 +150,10 @@ AttentionPlan read_plan(const std::string& path) {
   } catch (const UsageError& error) {
     throw BadInputError(fmt::format("{}: {}", path, error.what()));
   }
+}
+
+AttentionPlan read_plan(const std::string& path) {
+  return parse_plan(read_file(path), path);
 }
 
 void write_plan(const AttentionPlan& plan, const std::string& path) {

@@ -6,6 +6,7 @@
 #include "headgauge/plan.hpp"
 #include "plan/made.hpp"
 #include "results/summary_line.hpp"
+#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
@@ -22,7 +23,7 @@ class Sentences {
       : results_(results),
         budgets_(results.coord_names("budget")),
         methods_(results.coord_names("method")),
-        by_loss_(results.settings.value("judged_by", "loss") == "loss"),
+        by_loss_(value_or<std::string>(results.settings, "judged_by", "loss") == "loss"),
         what_(by_loss_ ? "loss" : "output") {}
 
   std::vector<SummaryLine> all() const {
@@ -38,8 +39,13 @@ class Sentences {
     return find_cell(results_, metric, {{"method", method}, {"budget", budget}});
   }
 
+  // Of the plan itself.
+  MetricCell required(const char* metric, Index budget) const {
+    return require_cell(results_, metric, {{"method", 0}, {"budget", budget}});
+  }
+
   void add_change(Line& line, Index budget) const {
-    line.nats(*cell("planned_change", 0, budget));
+    line.nats(required("planned_change", budget));
     if (by_loss_) line.say(" nats");
     const auto low = cell("planned_change_low", 0, budget);
     const auto high = cell("planned_change_high", 0, budget);
@@ -131,7 +137,7 @@ class Sentences {
     double as_low = 0;
     for (Index draw = 0; draw < draws; ++draw) {
       const auto other = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
-      if (other && other->value <= cell("planned_change", 0, budget)->value) ++as_low;
+      if (other && other->value <= required("planned_change", budget).value) ++as_low;
     }
     Line line;
     line.say("Of ").derived(static_cast<double>(draws)).say(" dealings of the same entries to ");
@@ -153,7 +159,7 @@ class Sentences {
       if (!cell("planned_change", 0, b)) return std::nullopt;
       if (b > 1) line.say(", ");
       add_change(line, b);
-      line.say(" at ").number(*cell("planned_cache_share", 0, b), 100).say(" %");
+      line.say(" at ").number(required("planned_cache_share", b), 100).say(" %");
     }
     return line.say(".").done();
   }
@@ -163,10 +169,13 @@ class Sentences {
     if (!by_loss_) return std::nullopt;  // an output is changed by everything
     const LabelledArray* p = results_.metric("screened_change_p");
     const LabelledArray* change = results_.metric("screened_change");
-    if (p == nullptr || change == nullptr) return std::nullopt;
+    if (p == nullptr || change == nullptr || !p->of_heads() || p->dims() != change->dims()) {
+      return std::nullopt;
+    }
     double tried = 0, falls = 0, rises = 0;
     const Index heads = p->dim("head").size();
-    const Index shared = heads / results_.model.value("kv_heads", heads);
+    const int kv_heads = value_or(results_.model, "kv_heads", 0);
+    const Index shared = kv_heads > 0 && kv_heads <= heads ? heads / kv_heads : 1;
     p->each([&](std::span<const Index> at, std::size_t i) {
       if (at[1] % shared != 0 || std::isnan(p->values[i])) return;
       ++tried;

@@ -11,6 +11,8 @@
 namespace headgauge {
 namespace {
 
+constexpr Index kMostCells = Index{1} << 40;  // more than any machine holds
+
 // Visits the offsets of all cells of a gather, in the order of its dims.
 template <class Visit>
 void each_offset(const std::vector<std::vector<Index>>& offsets, Index base, const Visit& visit,
@@ -65,9 +67,17 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
 
 LabelledArray::LabelledArray(std::vector<Dimension> dims, std::string unit_of)
     : unit(std::move(unit_of)), dims_(std::move(dims)), strides_(dims_.size(), 1) {
-  Index cells = 1;
-  for (std::size_t k = dims_.size(); k-- > 0;) {
+  // Of no cells, however many those of the other dims would be.
+  const bool none =
+      std::ranges::any_of(dims_, [](const Dimension& dim) { return dim.size() == 0; });
+  Index cells = none ? 0 : 1;
+  for (std::size_t k = dims_.size(); k-- > 0 && !none;) {
     strides_[k] = cells;
+    if (cells > kMostCells / dims_[k].size()) {
+      throw ResourceError(fault("results", "an array of at most 2^40 values",
+                                fmt::format("one of {} dims with more", dims_.size()),
+                                "take fewer labels"));
+    }
     cells *= dims_[k].size();
   }
   values.assign(static_cast<std::size_t>(cells), kUndefined);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
+
+#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
@@ -57,6 +60,13 @@ std::optional<MetricCell> find_cell(const Results& results, std::string_view met
   return cell;
 }
 
+MetricCell require_cell(const Results& results, std::string_view metric,
+                        std::initializer_list<Pick> picks) {
+  if (auto cell = find_cell(results, metric, picks)) return *std::move(cell);
+  throw UsageError(fault("results", fmt::format("a value of {}", metric), "none",
+                         "make the results with headgauge"));
+}
+
 std::optional<MetricCell> find_cell_of_head(const Results& results, std::string_view metric,
                                             const HeadName& head) {
   return find_cell(results, metric, {{"layer", head.layer_index}, {"head", head.head_index}});
@@ -69,8 +79,8 @@ std::vector<HeadName> measured_heads(const Results& results) {
   std::set<std::pair<Index, Index>> measured;
   for (const auto& [name, metric] : results.metrics) {
     if (!metric.of_heads()) continue;
-    metric.each([&](std::span<const Index> cell, std::size_t at) {
-      if (std::isfinite(metric.values[at])) measured.emplace(cell[0], cell[1]);
+    metric.each([&, &values = metric.values](std::span<const Index> cell, std::size_t at) {
+      if (std::isfinite(values[at])) measured.emplace(cell[0], cell[1]);
     });
   }
   for (const auto& [layer, head] : measured) {
@@ -89,11 +99,9 @@ std::optional<int> longest_length(const Results& results) {
 
 std::optional<int> critical_range(const Results& results) {
   const auto longest = longest_length(results);
-  const auto most = results.settings.find("critical_max");
-  if (!longest || most == results.settings.end() || !most->is_number_integer()) {
-    return std::nullopt;
-  }
-  return std::min(most->get<int>(), std::max(0, *longest - 1));
+  const int most = value_or(results.settings, "critical_max", -1);
+  if (!longest || most < 0) return std::nullopt;
+  return std::min(most, std::max(0, *longest - 1));
 }
 
 std::optional<Index> find_label(const Results& results, std::string_view coord, double wanted) {

@@ -161,14 +161,23 @@ void read(const Place& place, Fact& fact) {
                                    value_at<std::vector<Index>>(place["cell"]));
 }
 
-Coordinate coordinate_at(const Place& place) {
+// Labels of these dims are int wherever a head is named.
+bool labels_are_int(const std::string& dim) {
+  return dim == "layer" || dim == "head" || dim == "length";
+}
+
+Coordinate coordinate_at(const Place& place, const std::string& dim) {
   const std::size_t size = list_size(place);
   if (size > 0 && place.json.front().is_string()) return value_at<std::vector<std::string>>(place);
   std::vector<double> numbers;
   for (std::size_t i = 0; i < size; ++i) {
     const Place item = place.at(i);
     if (!item.json.is_number()) fail(item.where, "a number", describe(item.json));
-    numbers.push_back(item.json.get<double>());
+    const double number = item.json.get<double>();
+    if (labels_are_int(dim) && !(std::abs(number) <= std::numeric_limits<int>::max())) {
+      fail(item.where, "a number below 2^31", describe(item.json));
+    }
+    numbers.push_back(number);
   }
   return numbers;
 }
@@ -238,9 +247,16 @@ LabelledArray metric_at(const Place& place, const Results& results) {
 }
 
 ChangeList changes_at(const Place& counts, const Place& changes) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
   auto list = value_at<ChangeList>(counts);
-  for (Change& change : value_at<std::vector<Change>>(changes)) {
-    if (change.standard_error == 0) change.errors = std::numeric_limits<double>::infinity();
+  const std::size_t size = list_size(changes);
+  for (std::size_t i = 0; i < size; ++i) {
+    const Place place = changes.at(i);
+    auto change = value_at<Change>(place);
+    // What is infinite is written as null.
+    if (change.standard_error == 0) change.errors = kInfinite;
+    const bool given = place.has("degrees_of_freedom") && !std::isnan(change.standard_error);
+    if (given && std::isnan(change.degrees_of_freedom)) change.degrees_of_freedom = kInfinite;
     (std::isnan(change.standard_error) ? list.unmeasured : list.measured)
         .push_back(std::move(change));
   }
@@ -291,7 +307,7 @@ Results results_from_json(const nlohmann::ordered_json& json, const std::string&
 
   const Json coords = object_at(root, "coords");
   for (const auto& [name, values] : coords.items()) {
-    results.set_coord(name, coordinate_at({values, where + ": coords: " + name}));
+    results.set_coord(name, coordinate_at({values, where + ": coords: " + name}, name));
   }
   const Place metrics = root["metrics"];
   if (!metrics.json.is_object()) fail(metrics.where, "an object", describe(metrics.json));

@@ -68,9 +68,9 @@ class MetricPairs {
     change.after = pair.after;
     change.change = pair.after - pair.before;
     change.standard_error = pair.standard_error;
-    change.degrees_of_freedom = pair.degrees_of_freedom;
     const double size = std::abs(change.change);
     if (!std::isnan(change.standard_error)) {
+      change.degrees_of_freedom = pair.degrees_of_freedom;
       change.errors = size == 0 ? 0 : size / change.standard_error;
     }
     return change;

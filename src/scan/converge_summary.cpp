@@ -8,6 +8,7 @@
 #include "headgauge/converge.hpp"
 #include "results/mean_of.hpp"
 #include "results/summary_line.hpp"
+#include "results/value_or.hpp"
 #include "scan/converge_output.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
@@ -112,7 +113,7 @@ class Sentences {
     line.whole(most->cell).say(" of ");
     line.longest(results_);
     line.say(" keys (the ");
-    line.say(results_.model.value("causal", true) ? "most recent" : "nearest").say(" and ");
+    line.say(value_or(results_.model, "causal", true) ? "most recent" : "nearest").say(" and ");
     line.constant("4").say(" sinks), ").head(fewest->head).say(" ").whole(fewest->cell);
     return line.say(".").done();
   }
@@ -135,6 +136,7 @@ class Sentences {
   MaybeLine calibrated() const {
     const LabelledArray* tolerance = results_.metric("tolerance_for_rise");
     if (tolerance == nullptr) return {};
+    if (results_.coord_numbers("rise").empty()) return {};
     const Pick rise{"rise", results_.coord_size("rise") - 1};
     const std::string asked = results_.require_coord("rise").label(results_.coord_size("rise") - 1);
     const auto found = find_cell(results_, "tolerance_for_rise", {rise});
@@ -162,6 +164,11 @@ class Sentences {
     const LabelledArray* low = results_.metric("rank_correlation_low");
     const LabelledArray* high = results_.metric("rank_correlation_high");
     if (value == nullptr || low == nullptr || high == nullptr) return {};
+    const std::vector<std::string> dims = {"capacity_metric", "convergence_metric"};
+    if (value->dim_names() != dims || low->dims() != value->dims() ||
+        high->dims() != value->dims()) {
+      return {};
+    }
     std::vector<Index> best;  // capacity metric, convergence metric
     double largest = 0;
     int clear = 0, judged = 0;
@@ -187,8 +194,8 @@ class Sentences {
     const std::string capacity = value->dims()[0].label(best[0]);
     const std::string convergence = value->dims()[1].label(best[1]);
     const auto at = [&](const char* metric) {
-      return *find_cell(results_, metric,
-                        {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
+      return require_cell(results_, metric,
+                          {{"capacity_metric", best[0]}, {"convergence_metric", best[1]}});
     };
     line.say("Selection and need of context go together most in ").say(capacity).say(" against ");
     line.say(convergence).say(": rank correlation ").number(at("rank_correlation")).say(" (");

@@ -44,28 +44,6 @@ std::vector<Named> patterns_of(const CompareOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> split_specs(const std::vector<std::string>& lists) {
-  std::vector<std::string> specs;
-  for (const std::string& list : lists) {
-    std::string_view rest = list;
-    bool first = true;  // another list begins another spec
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      const std::string_view part = rest.substr(0, comma);
-      const std::size_t equals = part.find('='), colon = part.find(':');
-      if (!first && equals != std::string_view::npos && equals < colon) {
-        specs.back().append(1, ',').append(part);
-      } else {
-        specs.emplace_back(part);
-      }
-      first = false;
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-  return specs;
-}
-
 std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source) {
   const bool patterns = !options.patterns.empty() || !options.own_patterns.empty();
@@ -85,8 +63,8 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
     Intervention intervention;
     intervention.label = label;
     intervention.heads = {source.layers, source.heads};
-    intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
-      if (selection.contains(layer, head)) here = of_head;
+    intervention.heads.each([&, &changed = of_head](int layer, int head, HeadIntervention& here) {
+      if (selection.contains(layer, head)) here = changed;
     });
     interventions.push_back(std::move(intervention));
   }

@@ -12,6 +12,7 @@
 #include "headgauge/compare.hpp"
 #include "results/change_sentences.hpp"
 #include "results/mean_of.hpp"
+#include "results/value_or.hpp"
 #include "scan/gains.hpp"
 #include "scan/selectivity.hpp"
 #include "scan/temperature_range.hpp"
@@ -28,8 +29,11 @@ std::string label(const Results& results, const Candidate& candidate) {
   const std::string name =
       results.require_coord(intervention_dimension(results)).label(candidate.intervention);
   const auto keys = results.settings.find("fitted_keys");
-  if (keys == results.settings.end() || !keys->contains(name)) return name;
-  const std::string key = keys->at(name).get<std::string>();
+  std::string key;
+  if (keys != results.settings.end() && keys->is_object()) {
+    key = value_or<std::string>(*keys, name, "");
+  }
+  if (key.empty()) return name;
   const char* join = name.find(':') == std::string::npos ? ":" : ",";
   if (!candidate.head || candidate.head->head < 0) {
     return fmt::format("{}{}{} fitted", name, join, key);
@@ -43,7 +47,7 @@ std::string label(const Results& results, const Candidate& candidate) {
 
 // What the option chose, as in "head 1.4" or "heads 1.4,2.*"; empty where it chose all.
 std::string chosen(const Results& results, const std::string& option) {
-  const std::string value = results.settings.value(option, "all");
+  const std::string value = value_or<std::string>(results.settings, option, "all");
   if (value == "all") return {};
   const bool one = value.find_first_of(",-*") == std::string::npos;
   return fmt::format("{} {}", one ? option.substr(0, option.size() - 1) : option, value);
@@ -163,9 +167,12 @@ class Recommendations {
     if (text == settings.end() || !text->contains("names")) return "the other text";
     std::vector<std::string> names;
     for (const auto& name : text->at("names")) {
-      names.push_back(std::filesystem::path(name.get<std::string>()).filename());
+      if (name.is_string()) {
+        names.push_back(std::filesystem::path(name.get<std::string>()).filename());
+      }
     }
-    return fmt::format("{} (L = {})", fmt::join(names, ", "), settings.value("confirm_length", 0));
+    return fmt::format("{} (L = {})", fmt::join(names, ", "),
+                       value_or(settings, "confirm_length", 0));
   }
 
   std::string listed(const std::vector<Candidate>& some) const {

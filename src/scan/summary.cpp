@@ -8,6 +8,7 @@
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
 #include "results/mean_of.hpp"
+#include "results/value_or.hpp"
 #include "scan/flag_thresholds.hpp"
 #include "scan/summary_lines.hpp"
 #include "statistics/student.hpp"
@@ -42,7 +43,7 @@ MaybeLine Summary::roles() const {
   line.head(sink->head).say(sink->cell.value > kSink ? " rests on" : " has most on");
   line.say(" the first token (").number(sink->cell).say(" of its weight)");
   // Sharp heads by how far they look: at themselves, nearby, far.
-  const bool causal = results_.model.value("causal", true);
+  const bool causal = value_or(results_.model, "causal", true);
   const auto back = [&](const HeadName& h) {
     return sharp(h) ? value("attention_distance", h) : kUndefined;
   };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <ranges>
 #include <string_view>
 #include <vector>
 
@@ -32,7 +31,9 @@ std::optional<double> temperature_of(std::string_view label) {
   label.remove_prefix(kBegin.size());
   double value = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
-  if (error != std::errc() || end != label.data() + label.size()) return std::nullopt;
+  if (error != std::errc() || end != label.data() + label.size() || !(value > 0)) {
+    return std::nullopt;
+  }
   return value;
 }
 
@@ -43,13 +44,10 @@ bool within(const MetricCell& change, double margin) {
 }
 
 // Those of a side, which go outwards from 1, before the first that is not shown.
-template <class Outwards>
-std::vector<double> shown(const Outwards& outwards) {
+template <class Iterator>
+std::vector<double> shown(Iterator at, Iterator end) {
   std::vector<double> temperatures;
-  for (const Tried& tried : outwards) {
-    if (!within(tried.change, kSameLoss)) break;
-    temperatures.push_back(tried.temperature);
-  }
+  for (; at != end && within(at->change, kSameLoss); ++at) temperatures.push_back(at->temperature);
   return temperatures;
 }
 
@@ -71,9 +69,9 @@ std::optional<SummaryLine> temperature_range(const Results& results) {
   std::ranges::sort(all, {}, &Tried::temperature);
   const auto above =
       std::ranges::partition_point(all, [](const Tried& tried) { return tried.temperature < 1; });
-  std::vector<double> same = shown(std::ranges::subrange(all.begin(), above) | std::views::reverse);
+  std::vector<double> same = shown(std::make_reverse_iterator(above), all.rend());
   std::ranges::reverse(same);
-  std::ranges::copy(shown(std::ranges::subrange(above, all.end())), std::back_inserter(same));
+  std::ranges::copy(shown(above, all.end()), std::back_inserter(same));
   summary::Line line;
   const auto say_temperature = [&](double value) -> summary::Line& {
     return line.fact({fmt::format("{:g}", value), {FactSource::Kind::derived}, value});

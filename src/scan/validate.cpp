@@ -353,18 +353,4 @@ Results validate(std::span<const std::string> texts, const OpenText& open,
   return Validation(texts, chosen, progress).run(open, stop);
 }
 
-bool predicts(const Results& results, Index predictor, Index intervention) {
-  const auto p = find_cell(results, "prediction_rank_correlation_p",
-                           {{"predictor", predictor}, {"intervention", intervention}});
-  if (!p || !(p->value <= results.settings.value("level", 0.05))) return false;
-  const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
-  int up = 0, down = 0;
-  for (Index t = 0; t < by_text.dim("text").size(); ++t) {
-    const double value = by_text({predictor, intervention, t});
-    up += value > 0;
-    down += value < 0;
-  }
-  return up == by_text.dim("text").size() || down == by_text.dim("text").size();
-}
-
 }  // namespace headgauge

@@ -6,6 +6,7 @@
 #include "headgauge/cells.hpp"
 #include "headgauge/validate.hpp"
 #include "results/summary_line.hpp"
+#include "results/value_or.hpp"
 
 namespace headgauge {
 namespace {
@@ -38,7 +39,9 @@ class Sentences {
   }
 
   void add_correlation(Line& line, Index predictor, Index intervention) const {
-    line.say("rho ").number(*cell("prediction_rank_correlation", predictor, intervention));
+    line.say("rho ").number(
+        require_cell(results_, "prediction_rank_correlation",
+                     {{"predictor", predictor}, {"intervention", intervention}}));
     const auto low = cell("prediction_rank_correlation_low", predictor, intervention);
     const auto high = cell("prediction_rank_correlation_high", predictor, intervention);
     if (low && high) line.say(", 95 %: ").number(*low).say(" to ").number(*high);
@@ -49,7 +52,7 @@ class Sentences {
     const auto p = cell("threshold_separation_p", predictor, intervention);
     const auto value = cell("prediction_threshold", predictor, intervention);
     const auto separation = cell("threshold_separation", predictor, intervention);
-    if (!p || !value || !separation || !(p->value <= results_.settings.value("level", 0.05)))
+    if (!p || !value || !separation || !(p->value <= value_or(results_.settings, "level", 0.05)))
       return;
     line.say("; thresholds near ")
         .number(*value)
@@ -104,6 +107,20 @@ class Sentences {
 };
 
 }  // namespace
+
+bool predicts(const Results& results, Index predictor, Index intervention) {
+  const auto p = find_cell(results, "prediction_rank_correlation_p",
+                           {{"predictor", predictor}, {"intervention", intervention}});
+  if (!p || !(p->value <= value_or(results.settings, "level", 0.05))) return false;
+  const LabelledArray& by_text = results.require_metric("prediction_rank_correlation_by_text");
+  int up = 0, down = 0;
+  for (Index t = 0; t < by_text.dim("text").size(); ++t) {
+    const double value = by_text({predictor, intervention, t});
+    up += value > 0;
+    down += value < 0;
+  }
+  return up == by_text.dim("text").size() || down == by_text.dim("text").size();
+}
 
 std::vector<SummaryLine> summarize_validation(const Results& results) {
   if (results.metric("prediction_rank_correlation") == nullptr) return {};

@@ -42,6 +42,18 @@ TEST_F(ArrayTest, CellsAreRowMajorAndStartUndefined) {
   }
 }
 
+TEST(Array, IsOfNoCellsOrOfNoMoreThanFit) {
+  std::vector<Dimension> dims;
+  for (int k = 0; k < 20; ++k) {
+    dims.emplace_back("d" + std::to_string(k), std::vector<double>(10, 0.0));
+  }
+  EXPECT_THROW(LabelledArray{dims}, ResourceError) << "10^20 cells are beyond 64 bits";
+  dims.emplace(dims.begin(), "none", std::vector<double>());
+  const LabelledArray empty(dims);
+  EXPECT_EQ(empty.size(), 0);
+  empty.each([](std::span<const Index>, std::size_t) { FAIL() << "there is no cell"; });
+}
+
 TEST_F(ArrayTest, EachVisitsEveryCellOnceInOrder) {
   for (int shape = 0; shape < kShapes; ++shape) {
     const Plain plain = some_plain();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "headgauge/diff.hpp"
 #include "headgauge/results.hpp"
 #include "results/faults.hpp"
 #include "results/made_results.hpp"
@@ -185,6 +186,32 @@ TEST(ResultsChanges, AreReadBackAlsoWhereNothingIsLeftToChance) {
   nlohmann::ordered_json older = to_json(r);
   older["change_counts"].erase("level");
   EXPECT_FALSE(results_from_json(older, "r").changes);
+}
+
+TEST(ResultsChanges, AnErrorThatIsKnownExactlyIsReadBackAsSuch) {
+  Results r;
+  r.changes.emplace();
+  r.changes->measured = {some_change(2, 0.125)};
+  r.changes->measured[0].degrees_of_freedom = kInfinite;
+  EXPECT_TRUE(to_json(r)["changes"][0]["degrees_of_freedom"].is_null());
+  const auto back = parse_results(results_text(r), "r").changes;
+  EXPECT_EQ(back->measured.at(0).degrees_of_freedom, kInfinite);
+  EXPECT_EQ(results_text(parse_results(results_text(r), "r")), results_text(r));
+}
+
+TEST(ResultsChanges, WithoutAnErrorSayNothingOfIt) {
+  Results before, after;
+  before.set_coord("length", std::vector<double>{32});
+  before.add_metric("loss", {"length"}, "nats").values = {5};
+  after = before;
+  after.metric("loss")->values = {6};
+  Results both = diff(before, after);
+  both.changes = list_changes(both);
+  const Json change = to_json(both)["changes"].at(0);
+  EXPECT_TRUE(change["stderr"].is_null());
+  for (const char* key : {"degrees_of_freedom", "p", "adjusted_p"}) {
+    EXPECT_FALSE(change.contains(key)) << key;
+  }
 }
 
 TEST(ResultsChanges, ListTheFirstOfEitherKind) {

@@ -268,7 +268,7 @@ TEST(ResultsJson, RefusesOtherSchemas) {
 
 TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
   const Json good = to_json(made_results());
-  const auto broken = [&](const char* pointer, const Json& value) {
+  const auto broken = [&](const std::string& pointer, const Json& value) {
     Json json = good;
     json[Json::json_pointer(pointer)] = value;
     return any_fault([&] { results_from_json(json, "r"); });
@@ -284,6 +284,10 @@ TEST(ResultsJson, NamesThePlaceOfAWrongValue) {
   expect_thrown(broken("/metrics/loss", 3), "metrics: loss: expected an object, found 3");
   expect_thrown(broken("/coords/length/1", Json()), "coords: length[1]: expected a number");
   expect_thrown(broken("/coords/layer_type/1", 4), "coords: layer_type[1]: expected a string");
+  for (const std::string dim : {"layer", "head", "length"}) {
+    expect_thrown(broken("/coords/" + dim + "/0", 1e300),
+                  "coords: " + dim + "[0]: expected a number below 2^31, found 1e+300");
+  }
   expect_thrown(broken("/flags/0/layer", 1e99), "flags[0]: layer: expected a whole number");
   expect_thrown(broken("/partial", 1), "partial: expected true or false");
   expect_thrown(broken("/settings", 1), "settings: expected an object");
