@@ -22,6 +22,15 @@ std::vector<Document> texts_of(InputOptions input, const std::vector<std::string
   return load_whole_documents(input);
 }
 
+// The longest length of a scan, as it will be resolved.
+Index longest_length(const ScanOptions& scan, const SourceInfo& source) {
+  if (!scan.lengths.empty()) return std::max(2, std::ranges::max(scan.lengths));
+  Index tokens = 0;
+  for (const Index document : source.documents) tokens = std::max(tokens, document);
+  const Index most = source.max_length > 0 ? source.max_length : source.trained_length;
+  return auto_lengths(tokens, most).back();
+}
+
 std::string nats(const Results& results, const char* metric, Index rise) {
   const auto cell = find_cell(results, metric, {{"rise", rise}});
   return cell ? fmt::format("{:+.4f}", cell->value) : "-";
@@ -42,8 +51,8 @@ std::vector<Option> CalibrationCommand::options() {
   return all;
 }
 
-void CalibrationCommand::check(const RunOptions& run, const HeadSource& source,
-                               const std::string& plan) {
+void CalibrationCommand::check(const RunOptions& run, const ScanOptions& scan,
+                               const HeadSource& source, const std::string& plan) {
   if (!asked() && confirm.empty()) return;
   if (!asked() || confirm.empty()) {
     throw UsageError(fault("converge", "--tolerance-nats and --confirm together",
@@ -68,6 +77,13 @@ void CalibrationCommand::check(const RunOptions& run, const HeadSource& source,
   }
   require_apart(learn_, run.input.texts.empty() ? "--tokens" : "--text");
   require_apart(unseen_, "--confirm");
+  const Index tokens = longest_length(scan, source.info());
+  for (const auto& [texts, option] : {std::pair{&learn_, "--text"}, {&unseen_, "--confirm"}}) {
+    const std::size_t pieces = spread_pieces(*texts, tokens, kPieces).size();
+    if (pieces >= 2) continue;
+    throw BadInputError(fault(option, fmt::format("at least 2 pieces of {} tokens", tokens),
+                              fmt::format("{}", pieces), "give more text, or a smaller --lengths"));
+  }
 }
 
 void CalibrationCommand::run(const RunOptions& run, const ScanOptions& scan, Results& results,
@@ -76,12 +92,6 @@ void CalibrationCommand::run(const RunOptions& run, const ScanOptions& scan, Res
   const auto tokens = static_cast<Index>(results.coord_numbers("length").back());
   std::vector<Document> learn = spread_pieces(learn_, tokens, kPieces);
   std::vector<Document> unseen = spread_pieces(unseen_, tokens, kPieces);
-  if (learn.size() < 2 || unseen.size() < 2) {
-    throw BadInputError(fault(learn.size() < 2 ? "--text" : "--confirm",
-                              fmt::format("at least 2 pieces of {} tokens", tokens),
-                              fmt::format("{}", std::min(learn.size(), unseen.size())),
-                              "give more text, or a smaller --lengths"));
-  }
   const auto learned_on = open_documents(run.input, std::move(learn));
   const auto confirmed_on = open_documents(run.input, std::move(unseen));
   calibrate.seed = scan.seed;

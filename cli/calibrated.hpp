@@ -19,8 +19,9 @@ struct CalibrationCommand {
   bool asked() const { return !calibrate.tolerance_nats.empty(); }
   // Throws UsageError where one of the two options is given without the other, or with a plan, and
   // UnsupportedError for a model without a loss. Reads the texts whole, and throws UsageError where
-  // some have tokens in common.
-  void check(const RunOptions& run, const HeadSource& source, const std::string& plan);
+  // some have tokens in common, BadInputError where they give too few pieces.
+  void check(const RunOptions& run, const ScanOptions& scan, const HeadSource& source,
+             const std::string& plan);
   // Adds to the results of converge() what pieces of the texts and of those to confirm on give,
   // each as long as the longest length.
   void run(const RunOptions& run, const ScanOptions& scan, Results& results, Progress* progress,

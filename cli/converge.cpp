@@ -11,6 +11,7 @@
 #include "cli/planned.hpp"
 #include "cli/run.hpp"
 #include "cli/synthetic.hpp"
+#include "cli/terminal.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -35,7 +36,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   RunSteps steps;
   steps.open = [&](const InputOptions& input) {
     auto source = open_source(input);
-    options.calibration.check(options.run, *source, options.plan.file);
+    options.calibration.check(options.run, converge.scan, *source, options.plan.file);
     return source;
   };
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
@@ -66,9 +67,17 @@ int run(const CLI::App& command, ConvergeCommand& options) {
     table.top = options.top;
     return render_convergence(results, table) + render_calibration(results, table);
   };
-  steps.saved = [&](const Results&) { return options.calibration.save(options.run.output.out); };
+  std::vector<std::string> notices;
+  steps.saved = [&](const Results&) {
+    const std::string& out = options.run.output.out;
+    auto written = options.calibration.save(out);
+    if (options.calibration.asked()) notices = older_plans(out, written);
+    return written;
+  };
   steps.finished = finished_layers;
-  return run_measurement(options.run, steps);
+  const int code = run_measurement(options.run, steps);
+  if (!options.run.output.quiet) print_notices(notices);
+  return code;
 }
 
 }  // namespace

@@ -177,9 +177,11 @@ int run(PlanCommand& command) {
     if (made.results.partial) {
       throw InterruptedError(
           out.empty() ? "interrupted; nothing was saved, there being no --out"
-                      : fmt::format("interrupted; the losses measured are in {}: the same command "
-                                    "goes on from there",
-                                    command.plan.state));
+          : !std::filesystem::exists(command.plan.state)
+              ? "interrupted before anything was finished; nothing was saved"
+              : fmt::format("interrupted; the losses measured are in {}: the same command "
+                            "goes on from there",
+                            command.plan.state));
     }
     plans = std::move(made.plans);
     return std::move(made.results);
@@ -201,12 +203,10 @@ int run(PlanCommand& command) {
       write_plan(made.plan, written.back());
     }
     std::filesystem::remove(command.plan.state);
-    for (const std::string& older : older_plans(out, written)) {
-      notices.push_back(fmt::format("{} is of another run: this one did not write it", older));
-    }
     const PlanExport done = export_plan(plans.front().plan, formats, info, out);
     written.insert(written.end(), done.files.begin(), done.files.end());
     notices.insert(notices.end(), done.notices.begin(), done.notices.end());
+    for (std::string& notice : older_plans(out, written)) notices.push_back(std::move(notice));
     return written;
   };
   const int code = run_measurement(command.run, steps);

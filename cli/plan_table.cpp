@@ -82,8 +82,10 @@ class PlanTable {
     }
     if (changes.empty()) return "";
     const auto [low, high] = std::ranges::minmax(changes);
-    return paint_.left(Style::faint, fmt::format("  its {} dealings", changes.size()),
-                       kName + kShare) +
+    return paint_.left(
+               Style::faint,
+               fmt::format("  its {} dealing{}", changes.size(), changes.size() == 1 ? "" : "s"),
+               kName + kShare) +
            paint_.right(Style::faint, fmt::format("{:+.4f} to {:+.4f}", low, high), kChange) + "\n";
   }
 

@@ -90,6 +90,7 @@ std::vector<std::string> older_plans(const std::string& folder,
     if (is_plan && std::ranges::count(written, path) == 0) older.push_back(path);
   }
   std::ranges::sort(older);
+  for (std::string& path : older) path += " is of another run: this one did not write it";
   return older;
 }
 

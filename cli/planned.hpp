@@ -36,7 +36,8 @@ std::string context_notice(const AttentionPlan& plan, const std::string& file,
 // The file in `folder` of the plan that was made for `budget`: "50 %" is plan_50.json.
 std::string plan_file(const std::string& folder, const std::string& budget);
 
-// Files of plans in the folder, named as plan_file() names them, that are not in `written`.
+// Notices of the files of plans in the folder, named as plan_file() names them, that are not among
+// those written.
 std::vector<std::string> older_plans(const std::string& folder,
                                      const std::vector<std::string>& written);
 

@@ -55,7 +55,8 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
                                              const SourceInfo& source);
 
 // Makes one of a plan, of those of its heads that the options choose. Throws BadInputError, which
-// calls the plan `label`, where it is of another model.
+// calls the plan `label`, where it is of another model, and UsageError where it changes heads, but
+// none of those.
 Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& options,
                                const HeadSource& source, const std::string& label);
 

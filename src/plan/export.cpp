@@ -60,10 +60,13 @@ void require_exported(const AttentionPlan& plan, PlanFormat format) {
   });
 }
 
+const char* name_of(PlanFormat format) {
+  return std::ranges::find(kFormats, format, [](const auto& known) { return known.second; })->first;
+}
+
 void require_family(const SourceInfo& source, PlanFormat format) {
-  const bool for_decoders = format == PlanFormat::duo || format == PlanFormat::kvpress;
-  if (for_decoders && !source.causal) {
-    throw UnsupportedError(fault(tool_of(format), "a model that decodes token by token",
+  if (format != PlanFormat::json && !source.causal) {
+    throw UnsupportedError(fault(name_of(format), "a model that decodes token by token",
                                  source.family + ", which reads both ways", "export it as json"));
   }
   if (format != PlanFormat::kvpress) return;

@@ -58,6 +58,10 @@ PlanOptions checked(PlanOptions options, const SourceInfo& source) {
     throw UsageError(fault("PlanOptions::objective", "memory, where a share or a rise is given",
                            "loss", "leave the share and the rise out"));
   }
+  if (options.objective == PlanObjective::loss && options.curve != PlanOptions().curve) {
+    throw UsageError(fault("PlanOptions::curve", "the objective memory", "loss",
+                           "leave the shares out: there is one plan of the lowest loss"));
+  }
   return options;
 }
 
@@ -88,7 +92,7 @@ class PlanMaker {
         progress_(progress),
         stop_(stop),
         context_(common_length({&texts.search, &texts.check, &texts.confirm}, "plan", 2)),
-        known_(options_.state, identity_of(texts)),
+        known_(checked_state(), identity_of(texts)),
         space_(texts.search.info(), context_,
                candidates_of(options_, shares(), texts.search.info(), context_)),
         loss_(texts.search, "search", known_, stop),
@@ -98,7 +102,6 @@ class PlanMaker {
         paths_(space_, loss_, search_, converged_ ? &*converged_ : nullptr) {}
 
   PlanResults run() {
-    for (const double share : shares()) require_room(share);
     screen();
     options_.objective == PlanObjective::loss ? lower_the_loss() : fit_into_memory();
     confirm();
@@ -111,6 +114,15 @@ class PlanMaker {
   void save() { known_.save(); }
 
  private:
+  // The file of the state, once the texts are known to be enough.
+  const std::string& checked_state() const {
+    const auto checks = std::ssize(texts_.check.info().documents);
+    if (!options_.allow || checks >= 2) return options_.state;
+    throw BadInputError(fault("PlanOptions::allow",
+                              "at least 2 pieces of text that take no part in the search",
+                              fmt::format("{}", checks), "give more text to select on, in pieces"));
+  }
+
   std::vector<double> shares() const {
     std::vector<double> shares = options_.curve;
     if (options_.memory) shares.insert(shares.begin(), *options_.memory);
@@ -338,6 +350,8 @@ class PlanMaker {
   }
 
   std::optional<ConvergeBudgets> converge_budgets() {
+    // Before anything that takes time.
+    for (const double share : shares()) require_room(share);
     if (context_ < kShortestContext) return std::nullopt;
     return ConvergeBudgets(texts_.search, context_, options_.seed, options_.threads, nullptr,
                            stop_);

@@ -24,8 +24,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .value = &o.allow,
        .form = "NATS",
        .group = option_group::searched,
-       .help = "Keep as little of the cache as possible while the loss is shown to rise by less "
-               "than this",
+       .help = "Keep less and less of the cache, as long as the loss is shown to rise by less than "
+               "this",
        .none = "none"},
       {.member = "PlanOptions::curve",
        .value = &o.curve,
@@ -33,6 +33,7 @@ std::vector<Option> options_of(PlanOptions& o) {
        .group = option_group::searched,
        .help = "Make plans for these shares of the cache too, for the curve of loss against cache "
                "(default {})",
+       .details = "Not with `--objective loss`",
        .below = 1},
       {.member = "PlanOptions::patterns",
        .value = &o.patterns,

@@ -95,7 +95,7 @@ class Sentences {
     }
     if (const auto allow = asked_rise()) {
       const bool met = high->value <= *allow;
-      line.say(met ? ", and by less than was allowed"
+      line.say(met ? ", and its interval ends below the rise that was allowed"
                    : ", and not shown to stay below the rise "
                      "that was allowed: do not use it");
     }
@@ -135,10 +135,15 @@ class Sentences {
     if (!p) return std::nullopt;
     const Index draws = results_.coord_size("draw");
     double as_low = 0;
+    bool differ = false;  // or every dealing is the plan itself
     for (Index draw = 0; draw < draws; ++draw) {
       const auto other = find_cell(results_, "random_change", {{"budget", budget}, {"draw", draw}});
-      if (other && other->value <= required("planned_change", budget).value) ++as_low;
+      if (!other) continue;
+      const double change = required("planned_change", budget).value;
+      differ = differ || other->value != change;
+      if (other->value <= change) ++as_low;
     }
+    if (!differ) return std::nullopt;
     Line line;
     line.say("Of ").derived(static_cast<double>(draws)).say(" dealings of the same entries to ");
     line.say("other heads at random ").derived(as_low);

@@ -68,10 +68,10 @@ LabelledArray undefined_like(const LabelledArray& other, std::vector<Dimension> 
 LabelledArray::LabelledArray(std::vector<Dimension> dims, std::string unit_of)
     : unit(std::move(unit_of)), dims_(std::move(dims)), strides_(dims_.size(), 1) {
   // Of no cells, however many those of the other dims would be.
-  const bool none =
+  const bool no_cells =
       std::ranges::any_of(dims_, [](const Dimension& dim) { return dim.size() == 0; });
-  Index cells = none ? 0 : 1;
-  for (std::size_t k = dims_.size(); k-- > 0 && !none;) {
+  Index cells = no_cells ? 0 : 1;
+  for (std::size_t k = dims_.size(); k-- > 0 && !no_cells;) {
     strides_[k] = cells;
     if (cells > kMostCells / dims_[k].size()) {
       throw ResourceError(fault("results", "an array of at most 2^40 values",

@@ -78,9 +78,16 @@ Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& 
   Intervention intervention;
   intervention.label = label;
   intervention.heads = make_interventions(plan, source, label);
+  bool any = false, some = false;  // changed by the plan, and among them those that are chosen
   intervention.heads.each([&](int layer, int head, HeadIntervention& here) {
+    any = any || here.changes();
     if (!selection.contains(layer, head)) here = {};
+    some = some || here.changes();
   });
+  if (any && !some) {
+    throw UsageError(fault(label, "a plan that changes some of the heads that are chosen",
+                           "one that changes none of them", "choose others"));
+  }
   return intervention;
 }
 

@@ -88,6 +88,9 @@ class Calibrate(CommandTest):
                     says=("other texts than that of the budgets",))
         self.refuse(USAGE, "converge", *self.asked, *nats, "--confirm", "c.txt", "c.txt",
                     says=("--confirm", "nothing in common"))
+        self.write("short.txt", " ".join(str(i * 7 % 41) for i in range(LENGTH + 5)))
+        self.refuse(BAD_INPUT, "converge", *self.asked, *nats, "--confirm", "short.txt",
+                    says=("--confirm", f"at least 2 pieces of {LENGTH} tokens", "found 1"))
         twice = [name.replace("b.txt", "a.txt") if isinstance(name, str) else name
                  for name in self.asked]
         self.refuse(USAGE, "converge", *twice, *nats, "--confirm", "c.txt",

@@ -155,6 +155,10 @@ class Plan(CommandTest):
         changed = {(layer, head) for layer in range(2) for head in range(4)
                    if (kept["values"][layer][head][1][0] or 1) < 1}
         self.assertEqual(changed, {(1, 2)})
+        plan = json.loads((self.folder / "all.json").read_text(encoding="utf-8"))
+        plan["heads"] = plan["heads"][:4]
+        self.write("all.json", json.dumps(plan))
+        self.refuse(USAGE, *few, "--layers", 1, says=("all.json", "changes none of them"))
 
     def test_heads_csv_has_the_kept_keys(self) -> None:
         results = self.make()
@@ -173,6 +177,10 @@ class Plan(CommandTest):
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.75, "--out", "out")
         self.assertIn("out/plan_25.json is of another run", done.err)
         self.assertNotIn("out/plan_75.json is of another run", done.err)
+        for _ in range(2):
+            done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--export", "json",
+                                "--out", "table")
+            self.assertNotIn("of another run", done.err)
 
     def test_refuses_texts_that_show_nothing(self) -> None:
         self.refuse(USAGE, "plan", "model", "--select", "a.txt", says=("no --confirm",))
@@ -224,6 +232,10 @@ class Plan(CommandTest):
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", says=("nonsense",))
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "window:size=4096",
                     says=("--pattern", "fewer than 96 keys"))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--curve", "0.3",
+                    says=("--curve", "the objective memory"))
+        self.refuse(BAD_INPUT, "plan", *self.texts, *FEW, "--allow", 0.5, "--pieces", 1,
+                    says=("--allow", "at least 2 pieces of text"))
         self.refuse(USAGE, "plan", *self.texts, *FEW, "--curve", "0.001",
                     says=("--curve", "one key for each head"))
 

@@ -156,6 +156,7 @@ TEST_F(ExportTest, DecodersCannotRunAModelThatReadsBothWays) {
   source_.causal = false;
   EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
   EXPECT_THROW(write(PlanFormat::kvpress), UnsupportedError);
+  EXPECT_THROW(write(PlanFormat::bytes), UnsupportedError);
   EXPECT_FALSE(write(PlanFormat::json).files.empty());
 }
 
