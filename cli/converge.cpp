@@ -33,6 +33,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   ConvergeOptions& converge = options.converge;
   options.run.input.take(converge.scan);
   options.run.input.asked_by = "converge";
+  options.run.input.read_again = options.calibration.asked();
   RunSteps steps;
   steps.open = [&](const InputOptions& input) {
     auto source = open_source(input);

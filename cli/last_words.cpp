@@ -33,8 +33,9 @@ void on_out_of_memory(const char* what, std::size_t bytes) noexcept {
   char line[200];
   const bool tokenizer = std::strcmp(what, "tokenizer") == 0;
   const auto end = fmt::format_to_n(
-      line, sizeof line - 1, "{}: expected {} of memory, found {} left; {}, or allow more memory",
-      what, format_bytes(bytes), format_bytes(available_memory()),
+      line, sizeof line - 1,
+      "{}: expected {} more of memory, found less left; {}, or allow more memory", what,
+      format_bytes(bytes),
       tokenizer ? "use a smaller text or another tokenizer file" : "draw results of fewer heads");
   *end.out = '\0';
   end_at_once(ErrorKind::resource, line);
@@ -49,8 +50,8 @@ void on_terminate() {
   if (type != nullptr && *type == typeid(std::bad_alloc)) {
     end_at_once(
         ErrorKind::resource,
-        "memory: expected enough for the model and the texts, found none left; use a smaller "
-        "model or shorter texts, or allow more memory");
+        "memory: expected enough for the model, the texts and the files, found none left; use "
+        "smaller ones, or allow more memory");
   }
   end_as_before();
 }

@@ -113,9 +113,9 @@ int main(int argc, char** argv) {
     return fail(error.exit_code(), headgauge::cli::for_command_line(error.what()));
   } catch (const std::bad_alloc&) {
     return fail(static_cast<int>(ErrorKind::resource),
-                headgauge::fault("memory", "enough for the model and the texts",
+                headgauge::fault("memory", "enough for the model, the texts and the files",
                                  headgauge::format_bytes(headgauge::available_memory()) + " left",
-                                 "use a smaller model or shorter texts, or allow more memory"));
+                                 "use smaller ones, or allow more memory"));
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     // The thread library has a message, but no code.

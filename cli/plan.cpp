@@ -202,7 +202,8 @@ int run(PlanCommand& command) {
                                         : plan_file(out, made.budget));
       write_plan(made.plan, written.back());
     }
-    std::filesystem::remove(command.plan.state);
+    std::error_code none;  // a state that stays is that of a run which is done, and harmless
+    std::filesystem::remove(command.plan.state, none);
     const PlanExport done = export_plan(plans.front().plan, formats, info, out);
     written.insert(written.end(), done.files.begin(), done.files.end());
     notices.insert(notices.end(), done.notices.begin(), done.notices.end());

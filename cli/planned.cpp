@@ -83,7 +83,8 @@ std::string plan_file(const std::string& folder, const std::string& budget) {
 std::vector<std::string> older_plans(const std::string& folder,
                                      const std::vector<std::string>& written) {
   std::vector<std::string> older;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  std::error_code none;  // of a folder that cannot be listed
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
     const bool is_plan = name.starts_with(kPrefix) && name.ends_with(".json");
     const std::string path = (std::filesystem::path(folder) / name).string();

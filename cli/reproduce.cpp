@@ -71,10 +71,8 @@ int run_limits(LimitsCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return reproduce_limits(source, options.limits, progress, std::move(stop));
   };
-  steps.complete = [&](Results& results) {
-    remove_drawn(out);
-    note_undrawn(results);
-  };
+  steps.complete = note_undrawn;
+  steps.replaced = [&] { remove_drawn(out); };
   steps.table = render_claims;
   steps.finished = finished_layers;
   steps.saved = [&](const Results& results) { return draw(results, out); };
@@ -140,9 +138,9 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
   };
   steps.complete = [&](Results& results) {
     write_settings(options_of(input), results.settings);
-    remove_drawn(tokens.folder);
     note_undrawn(results);
   };
+  steps.replaced = [&] { remove_drawn(tokens.folder); };
   steps.table = render_claims;
   steps.finished = finished_experiments;
   steps.saved = [&](const Results& results) { return draw(results, tokens.folder); };

@@ -117,7 +117,10 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   use_command_line_names(results);
   signal->hold();
   const std::string finished = results.partial ? steps.finished(results) : "all";
-  if (folder && !finished.empty()) folder->save(results);
+  if (folder && !finished.empty()) {
+    folder->save(results);
+    if (steps.replaced) steps.replaced();
+  }
   if (results.partial) report_interruption(finished, options.output.out);
   std::vector<std::string> further;
   if (folder && steps.saved) further = steps.saved(results);

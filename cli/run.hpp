@@ -49,6 +49,8 @@ struct RunSteps {
   std::function<std::string(const Results&, const TableOptions&)> table;
   // What was finished when interrupted, as in "2 layers were finished"; empty: nothing.
   std::function<std::string(const Results&)> finished;
+  // Once results, perhaps partial ones, took the place of older ones: removes what was of those.
+  std::function<void()> replaced = {};
   // Once all is in --out: writes what goes there besides, and names it.
   std::function<std::vector<std::string>(const Results&)> saved = {};
 };

@@ -298,9 +298,11 @@ def main(arguments: list[str]) -> int:
     if unknown:
         parser.error(f"expected stages of {', '.join(STAGES)}, found {', '.join(sorted(unknown))}")
 
-    # A shell that runs this in the background has SIGINT ignored, and so would all that it starts:
-    # tests send it.
+    # Where this is started with signals ignored (in the background, by nohup), so would be all that
+    # it starts: tests send them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
     os.environ.update(minilm())
     session = Session(options.jobs)
     stages = options.stages or DEFAULT_STAGES

@@ -41,7 +41,7 @@ enum class RandomDomain : std::uint32_t {
   separability_pairing = 17,        // of a row of a head
   separability_pairing_local = 18,  // of a row of a head
   permuted_heads = 19,              // a = pair of quantities, b = draw
-  drawn_rows = 20,  // a = layer * 65536 + head, b = first row of the group + (document << 20)
+  drawn_rows = 20,   // a = layer * 65536 + head, b = first row of the group + (document << 20)
   sign_flips = 21,   // a = family of tests, b = flip
   dealt_plans = 22,  // a = draw
 };

@@ -29,12 +29,13 @@ std::string advice_for(const std::string& path, const std::string& option) {
 }  // namespace
 
 SavedState::SavedState(std::string path, std::string schema, std::string what, std::string option,
-                       Json identity)
+                       const Json& identity)
     : path_(std::move(path)),
       schema_(std::move(schema)),
       what_(std::move(what)),
       option_(std::move(option)),
-      identity_(std::move(identity)) {}
+      // As it will be read again: names of files need not be UTF-8.
+      identity_(parse_json<Json>(json_text(identity), what_)) {}
 
 void SavedState::refuse(const std::string& expected, const std::string& found) const {
   throw BadInputError(fault(path_, expected, found, advice_for(path_, option_)));

@@ -18,7 +18,7 @@ class SavedState {
   // `schema` is "headgauge.NAME-state/MAJOR"; `what` names it in messages ("the state of a
   // simulation"), `option` what another file is asked for by. No path: nothing is kept.
   SavedState(std::string path, std::string schema, std::string what, std::string option,
-             Json identity);
+             const Json& identity);
 
   // Hands what was finished to `take`, where there is a file; whatever nlohmann::json or std::at()
   // throws there means that it is no such state. False where there is none.

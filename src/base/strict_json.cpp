@@ -145,13 +145,13 @@ template nlohmann::ordered_json parse_json(std::string_view, const std::string&,
 template nlohmann::ordered_json parse_json_object(std::string_view, const std::string&,
                                                   std::string_view);
 
-std::string json_text(const nlohmann::ordered_json& json) {
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
   using Json = nlohmann::ordered_json;
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
   // Outside of strings JSON is ASCII: whatever acts, stands in a string.
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0 && c < 0x7F; });
-  if (plain || legible(text) == text) return text;
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (plain || (indent < 0 && legible(text) == text)) return text;
+  return json.dump(indent, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace headgauge

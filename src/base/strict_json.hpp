@@ -34,8 +34,9 @@ std::string describe(const Json& value) {
   return value.is_object() ? "an object" : value.dump();
 }
 
-// The text of a JSON value on one line. Names of files need not be UTF-8: what is not is replaced.
-// Characters that legible() escapes are escaped here too, as JSON has it; the value stays the same.
-std::string json_text(const nlohmann::ordered_json& json);
+// The text of a JSON value, on one line or, with an `indent`, on several. Names of files need not
+// be UTF-8: what is not is replaced. Characters that legible() escapes are escaped here too, as
+// JSON has it; the value stays the same.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace headgauge

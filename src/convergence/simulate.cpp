@@ -13,9 +13,9 @@
 #include "convergence/synthetic_plan.hpp"
 #include "convergence/uniform.hpp"
 #include "headgauge/synthetic.hpp"
+#include "heads/tool.hpp"
 #include "kernels/simd.hpp"
 #include "results/declared.hpp"
-#include "heads/tool.hpp"
 
 namespace headgauge {
 namespace {

@@ -107,10 +107,6 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
                                 (known ? "an empty " : "") + in_quotes(key),
                                 "correct or remove it"));
     }
-    if (!of_head.changes()) {
-      throw BadInputError(
-          fault(name, "a pattern or a normalizer", "neither", "add one, or remove the head"));
-    }
     make_intervention(of_head);  // throws what is wrong with it
   }
   return plan;
@@ -168,7 +164,7 @@ void write_plan(const AttentionPlan& plan, const std::string& path) {
     json["heads"].push_back(std::move(entry));
   });
   for (const auto& [key, value] : plan.measured.items()) json[key] = value;
-  write_atomically(path, json.dump(1) + "\n");
+  write_atomically(path, json_text(json, 1) + "\n");
 }
 
 HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource& source,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/strict_json.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
@@ -111,7 +112,7 @@ class Exporter {
     const MadeFolder made(folder_, kFolderAdvice);
     write("full_attention_heads.tsv",
           head_table(plan_, [](const HeadPlan& head) { return head.changes() ? 0 : 1; }));
-    write("config.json", config.dump(1) + "\n");
+    write("config.json", json_text(config, 1) + "\n");
     const auto own = [&](Index Streaming::*size) {
       return head_table(plan_, [size](const HeadPlan& head) -> Index {
         return head.changes() ? (*streaming(head.pattern)).*size : -1;
@@ -152,7 +153,7 @@ class Exporter {
     json["context"] = plan_.context > 0 ? Json(plan_.context) : Json();
     json["heads"] = std::move(table);
     const MadeFolder made(folder_, kFolderAdvice);
-    write("plan_heads.json", json.dump(1) + "\n");
+    write("plan_heads.json", json_text(json, 1) + "\n");
     return done_;
   }
 

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/saved_state.hpp"
 #include "base/sha256.hpp"
+#include "base/strict_json.hpp"
 #include "convergence/synthetic_plan.hpp"
 #include "headgauge/reproduce.hpp"
 #include "headgauge/results_folder.hpp"
@@ -270,7 +271,7 @@ class Tokens {
     for (const auto& [key, value] : described.model.items()) {
       if (key != "name" && (!old.model.contains(key) || old.model[key] != value)) return false;
     }
-    return old.text == described.text;
+    return json_text(old.text) == json_text(described.text);  // names that are no UTF-8
   }
 
   void add(const Results& results, const std::string& name) {

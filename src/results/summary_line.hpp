@@ -33,9 +33,8 @@ class Line {
   }
   // A change of the loss, of which small ones count too.
   Line& nats(const MetricCell& cell) {
-    return fact({fmt::format("{:+.4f}", cell.value),
-                 {Kind::cell, cell.metric, cell.index},
-                 cell.value});
+    return fact(
+        {fmt::format("{:+.4f}", cell.value), {Kind::cell, cell.metric, cell.index}, cell.value});
   }
   // The standard error of a cell.
   Line& error(const MetricCell& cell) {

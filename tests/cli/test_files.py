@@ -238,6 +238,8 @@ class Texts(FilesTest):
                     says=("named", "validate reads it more than once"))
         self.refuse(USAGE, "compare", "model", "--tokens", "named", "--normalizers", "ssmax",
                     "--fit", "other.txt", says=("named", "compare reads it more than once"))
+        self.refuse(USAGE, "converge", "model", "--tokens", "named", "--tolerance-nats", "0.01",
+                    "--confirm", "other.txt", says=("named", "converge reads it more than once"))
 
 
 if __name__ == "__main__":

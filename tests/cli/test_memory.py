@@ -151,7 +151,7 @@ class Figures(CommandTest):
 class TokenizerFiles(CommandTest):
     """Files that ask for more memory than there is, each in a line."""
 
-    says = ("headgauge: tokenizer: expected ", " of memory, found ", " left; use a smaller text or ")
+    says = ("headgauge: tokenizer: expected ", " more of memory, found less left; use a smaller text or ")
 
     def refuse_tokenizer(self, normalizer: dict) -> None:
         model = self.folder / "model"

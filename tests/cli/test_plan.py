@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import signal
 import subprocess
 
@@ -98,7 +99,6 @@ class Plan(CommandTest):
                 "nonsense")
         refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "patern": "topk:k=3"}]),
                 "key-value head 0.0", "patern")
-        refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0}]), "neither")
         refused(lambda p: p.update(heads=[{"layer": 0, "kv_head": 0, "pattern": ""}]),
                 "an empty \"pattern\"")
         refused(lambda p: p.pop("heads"), "a plan", "something else")
@@ -170,6 +170,14 @@ class Plan(CommandTest):
         for row in rows:
             value = kept[int(row["layer"])][int(row["head"])][budgets.index(row["budget"])]
             self.assertEqual(float(row["kept_keys"]), value)
+
+    def test_names_that_are_no_utf8(self) -> None:
+        odd = os.fsdecode(b"a\xff.txt")
+        (self.folder / "a.txt").rename(self.folder / odd)
+        texts = [odd if name == "a.txt" else name for name in self.texts]
+        self.succeed("plan", *texts, *FEW, "--export", "json", "--out", "out", "--quiet")
+        for name in ("plan.json", "plan_heads.json"):
+            json.loads((self.folder / "out" / name).read_text(encoding="utf-8"))
 
     def test_plans_of_another_run_are_named(self) -> None:
         done = self.succeed("plan", *self.texts, *FEW, "--curve", 0.25, "--out", "out")

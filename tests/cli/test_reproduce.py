@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import resource
 import signal
 import unittest
 
 from tests.cli.checkpoints import copy_golden, make_gpt2
-from tests.cli.command import INTERRUPTED, CommandTest
+from tests.cli.command import INTERRUPTED, RESOURCE, CommandTest
 from tests.cli.terminal import Terminal
 from tests.places import ROOT
 from tests.results.schema import validate, validate_text
@@ -181,6 +182,17 @@ class Limits(CommandTest):
         partial = validate(self.folder / "out/results.json")
         self.assertTrue(partial["partial"])
         self.assertNotIn("claims", partial)
+
+    def test_what_was_drawn_stays_until_results_take_its_place(self) -> None:
+        make_gpt2(self.folder / "model", layers=1, heads=2, width=16, positions=64)
+        self.ids(64)
+        (self.folder / "out/figures").mkdir(parents=True)
+        drawn = [self.write("out/report.html", "a page"), self.write("out/figures/a.svg", "<svg/>")]
+        command = ("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
+        self.refuse(RESOURCE, *command, says=("results.json",), limits={resource.RLIMIT_FSIZE: 512})
+        self.assertTrue(all(path.exists() for path in drawn))
+        self.succeed(*command, "--quiet")
+        self.assertFalse(drawn[1].exists())
 
 
 class Tokens(CommandTest):

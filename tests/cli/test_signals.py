@@ -15,7 +15,7 @@ from tests.results.schema import validate
 
 DEMO = ROOT / "demo"
 NOTHING = "headgauge: interrupted before anything was finished; nothing was saved"
-HEEDED = 10  # seconds that a busy machine may take for what takes one
+HEEDED = 3  # seconds that a busy machine may take for what takes one
 
 
 class Signals(CommandTest):

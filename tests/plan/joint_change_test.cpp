@@ -111,6 +111,9 @@ TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
   } catch (const BadInputError& error) {
     EXPECT_NE(std::string(error.what()).find("another value of weights_sha256"), std::string::npos);
   }
+  const nlohmann::ordered_json no_utf8 = {{"search", "a\xff.txt"}};
+  SavedState(path, "headgauge.plan-state/2", "", "", no_utf8).save({{"search 1", {0.5}}});
+  EXPECT_NE(Evaluations(path, no_utf8).find("search 1", 1), nullptr);
   for (const double wrong : {-1.0, kUndefined}) {
     SavedState(path, "headgauge.plan-state/2", "", "", identity).save({{"search 1", {0.5, wrong}}});
     EXPECT_THROW(Evaluations(path, identity), BadInputError) << wrong;

@@ -11,7 +11,8 @@ function printed(): { budget: string; rows: string[][] }[] {
   return lines.flatMap((line, start) => {
     const budget = /^(\S.*?) +cache +loss change \(95 %\)/.exec(line)?.[1];
     if (budget === undefined) return [];
-    const rows = lines.slice(start + 1);
+    // How far the dealings lie apart the page shows as a figure.
+    const rows = lines.slice(start + 1).filter((line) => !/^ +its \d+ dealings? /.test(line));
     return [{ budget, rows: rows.slice(0, rows.indexOf("")).map((row) => row.trim().split(/ {2,}/)) }];
   });
 }
