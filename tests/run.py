@@ -139,13 +139,16 @@ def parse_vitest(text: str) -> Counts | None:
     return Counts(passed, failed + broken, total - passed - failed)
 
 
-def judge(counts: Counts | None, status: int) -> tuple[Counts, str]:
-    """What a runner's report and exit status amount to, and what is wrong with them if anything."""
+def judge(counts: Counts | None, status: int, skippable: bool = False) -> tuple[Counts, str]:
+    """What a runner's report and exit status amount to, and what is wrong with them if anything.
+
+    `skippable`: it may skip all of its tests, each for a reason that it prints.
+    """
     if counts is None:
         return Counts(failed=1), f"no summary, exit status {status}"
     if counts.failed == 0 and status != 0:
         return counts + Counts(failed=1), f"exit status {status} though no test failed"
-    if counts.passed + counts.failed == 0:
+    if counts.passed + counts.failed + (counts.skipped if skippable else 0) == 0:
         return counts + Counts(failed=1), "ran no test"
     return counts, ""
 
@@ -223,7 +226,8 @@ class Session:
         one_thread = {"OPENBLAS_NUM_THREADS": "1"}
         status, output = run(command, one_thread, title=f"unittest ({module})")
         name = f"unittest ({file.parent.relative_to(ROOT)})"
-        self.record(name, judge(parse_unittest(output), status), start)
+        # Such as what needs packages that are not installed.
+        self.record(name, judge(parse_unittest(output), status, skippable=True), start)
 
     def check_types(self) -> None:
         start = time.monotonic()

@@ -208,6 +208,10 @@ class Judgement(unittest.TestCase):
         self.assertEqual(judge(Counts(), 0)[0], Counts(failed=1))
         self.assertEqual(judge(Counts(skipped=4), 0)[0], Counts(failed=1, skipped=4))
 
+    def test_a_file_may_skip_all_that_it_has(self) -> None:
+        self.assertEqual(judge(Counts(skipped=4), 0, skippable=True), (Counts(skipped=4), ""))
+        self.assertEqual(judge(Counts(), 0, skippable=True)[0], Counts(failed=1))
+
 
 class WholeRun(unittest.TestCase):
     """main() with the commands replaced by their reports."""
