@@ -49,8 +49,8 @@ lint: ## layout and clang-tidy; by hand, it takes minutes
 	@cmake --build --preset release --target headgauge_tokenizers
 	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy-14 -quiet -p $(BUILD)
 
-sanitize: setup ## all tests under ASan + UBSan, then under TSan; by hand
-	@$(python) tests/run.py asan tsan
+sanitize: setup ## all tests under ASan, then UBSan, then TSan; by hand
+	@$(python) tests/run.py asan ubsan tsan
 
 clean:
 	@rm -rf build

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <string_view>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* kNothingDone = "interrupted before anything was finished; nothing was saved";
 constexpr int kPatience = 5;  // tenths of a second that loading has to end by itself
+// One stop may arrive as two signals: timeout(1) sends its own to the process and to its group.
+constexpr std::chrono::milliseconds kOneStop{500};
 
 // Those that the command was not started to ignore (nohup, a background job of a script).
 sigset_t stop_signals() {
@@ -42,13 +45,21 @@ StopOnSignal::StopOnSignal(bool announce) {
     const sigset_t signals = stop_signals();
     const timespec tenth{0, 100'000'000};
     int since = 0;
+    int first = 0;
+    std::chrono::steady_clock::time_point arrived;
     while (!ended.stop_requested()) {
-      if (sigtimedwait(&signals, nullptr, &tenth) <= 0) {
-        if (source_.stop_requested() && ++since >= kPatience) end_loading();
+      const int signal = sigtimedwait(&signals, nullptr, &tenth);
+      if (signal <= 0) {
+        if (source_.stop_requested() && ++since >= kPatience) end_loading(kNothingDone);
         continue;
       }
-      if (!source_.request_stop()) {
-        if (held_) continue;
+      const auto now = std::chrono::steady_clock::now();
+      if (source_.request_stop()) {
+        first = signal;
+        arrived = now;
+      } else {
+        if (held_ || (signal == first && now - arrived < kOneStop)) continue;
+        end_loading("stopped at once; nothing was saved");
         end_at_once(ErrorKind::interrupted, "stopped at once; what was not yet saved is lost");
       }
       // Over the progress bar, which is drawn again below.
@@ -74,11 +85,11 @@ void StopOnSignal::loaded() {
   if (source_.stop_requested()) throw InterruptedError(kNothingDone);
 }
 
-void StopOnSignal::end_loading() {
+void StopOnSignal::end_loading(const char* message) {
   const std::lock_guard lock(phase_);
   if (!clean_up_) return;
   clean_up_();
-  end_at_once(ErrorKind::interrupted, kNothingDone);
+  end_at_once(ErrorKind::interrupted, message);
 }
 
 }  // namespace headgauge::cli

@@ -10,8 +10,8 @@
 namespace headgauge::cli {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP request a stop instead of ending the process, and a
-// second one ends it at once. One that the process was started to ignore stays ignored. To be made
-// before any other thread is.
+// second one ends it at once; the same signal within half a second counts as the first. One that
+// the process was started to ignore stays ignored. To be made before any other thread is.
 class StopOnSignal {
  public:
   // `announce`: says on stderr that the stop was understood.
@@ -28,7 +28,7 @@ class StopOnSignal {
   void loaded();
 
  private:
-  void end_loading();
+  void end_loading(const char* message);  // where it is loading; does not return then
 
   std::stop_source source_;
   std::atomic<bool> held_ = false;

@@ -103,7 +103,8 @@ int SyntheticCommand::run(const CLI::App& command, RunOptions& run, const Conver
                      : fmt::format("{} of {} points were finished", done, error->values.size());
   };
   steps.saved = [&](const Results& /*results*/) {
-    std::filesystem::remove(options.state);
+    std::error_code kept;  // what was measured is saved
+    std::filesystem::remove(options.state, kept);
     return std::vector<std::string>();
   };
   return run_measurement(run, steps);

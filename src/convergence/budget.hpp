@@ -24,7 +24,7 @@ struct BudgetOptions {
   int draws = 32;   // of "uniform"
   int queries = 0;  // rows looked at, evenly spaced over the last quarter; 0: all of it
   std::uint64_t seed = 0;
-  std::stop_token stop;  // once it is asked for, what is left is not computed
+  std::stop_token stop = {};  // once it is asked for, what is left is not computed
 };
 
 // 12 geometric points from 8 to `length`, rounded, each once.

@@ -16,7 +16,7 @@ struct SubsampleOptions {
   std::vector<int> tokens;  // the grid of n
   int replicates = 500;
   std::uint64_t seed = 0;
-  std::stop_token stop;  // once it is asked for, what is left is not computed
+  std::stop_token stop = {};  // once it is asked for, what is left is not computed
 };
 
 // Over the replicates at each n of the grid. Absolute errors are ||mhat - m||_2 and ||Chat - C||_F.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -26,11 +27,11 @@ std::string hexadecimal(char byte) {
   return {'0', 'x', digits[value >> 4], digits[value & 15]};
 }
 
-int parse_id(std::string_view word, const std::string& where) {
+int parse_id(std::string_view word, const std::function<std::string()>& where) {
   int id = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
   if (error != std::errc() || end != word.data() + word.size() || id < 0) {
-    throw BadInputError(fault(where, "a token id (an integer from 0 to 2147483647)",
+    throw BadInputError(fault(where(), "a token id (an integer from 0 to 2147483647)",
                               in_quotes(word, kLongestWord),
                               "separate ids by spaces or line breaks, nothing else"));
   }
@@ -126,8 +127,10 @@ std::vector<int> parse_token_ids(std::string_view text, const std::string& path)
     std::size_t end = at;
     while (end < text.size() && !is_space(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
-    ids.push_back(parse_id(word, path + " line " + std::to_string(line) + " column " +
-                                     std::to_string(at - line_start + 1)));
+    ids.push_back(parse_id(word, [&] {
+      return path + " line " + std::to_string(line) + " column " +
+             std::to_string(at - line_start + 1);
+    }));
     at = end;
   }
   if (ids.empty()) {

@@ -15,13 +15,13 @@ from tests.results.schema import validate
 
 DEMO = ROOT / "demo"
 NOTHING = "headgauge: interrupted before anything was finished; nothing was saved"
-HEEDED = 3  # seconds that a busy machine may take for what takes one
+HEEDED = 10  # seconds that a busy machine may take for what takes one, and without the signal more
 
 
 class Signals(CommandTest):
     def setUp(self) -> None:
         super().setUp()
-        make_gpt2(self.folder / "model", layers=24, heads=2, width=16, positions=320)
+        make_gpt2(self.folder / "model", layers=96, heads=2, width=16, positions=320)
         self.ids(320)
 
     def scan(self, *options, command="scan") -> Terminal:
@@ -43,7 +43,7 @@ class Signals(CommandTest):
                     terminal = self.scan()
                 finally:
                     signal.signal(ignored, before)
-                terminal.read_until(r"measuring layer [2-9]\b")
+                terminal.read_until("measuring layer")
                 terminal.process.send_signal(ignored)
                 self.assertEqual(terminal.finish(), 0, terminal.shown)
                 self.assertFalse(validate(self.folder / "out/results.json")["partial"])

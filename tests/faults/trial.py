@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.cli.command import environment, files_in
 from tests.places import BINARY
 
-SECONDS = 20  # that a run may take, on a machine that does something else beside it
+SECONDS = 60  # that a run may take, on a machine that does something else beside it
 MOST_MEMORY = 1500 << 20  # bytes that a run may hold
 CODES = {0, 2, 3, 4, 5, 130}  # docs/cli.md, "Exit codes and messages"; 1 is of diff alone
 LIMIT_EXCEEDED = 1
