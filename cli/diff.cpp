@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/diff_table.hpp"
+#include "cli/host.hpp"
 #include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
@@ -85,9 +87,15 @@ int run(DiffCommand& command) {
   results.summary = summarize_changes(results, changes);
   complete(command, results);
   if (!output.out.empty()) OutFolder(output.out).save(results);
+  const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
 
   std::vector<std::string> verdict;
   if (!limits.empty()) verdict = limit_lines(limits, checks);
+  if (Host* const program = host()) {
+    for (const std::string& line : verdict) print("{}\n", line);
+    program->results = std::move(results);
+    return exceeded ? kLimitExceeded : 0;
+  }
   if (output.json) {
     print_text(results_text(results));
   } else {
@@ -102,7 +110,6 @@ int run(DiffCommand& command) {
   if (output.json) {
     for (const std::string& line : verdict) tell("headgauge: " + legible(line) + "\n");
   }
-  const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
   return exceeded ? kLimitExceeded : 0;
 }
 

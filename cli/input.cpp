@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "cli/host.hpp"
 #include "cli/options.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
@@ -42,6 +44,15 @@ std::size_t longest_asked(const InputOptions& options, const ModelSummary& summa
   return static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
 }
 
+// What a host gives in place of the file of that name; null: nothing.
+template <class T>
+const T* given(const std::string& name, std::map<std::string, T> Host::*kind) {
+  const Host* const program = host();
+  if (program == nullptr) return nullptr;
+  const auto found = (program->*kind).find(name);
+  return found == (program->*kind).end() ? nullptr : &found->second;
+}
+
 // Of no more than `most` tokens each where that suffices.
 std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
                                      const ModelSummary& summary, std::size_t most) {
@@ -50,12 +61,16 @@ std::vector<Document> read_documents(const InputOptions& options, const Resolved
   if (!options.texts.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(model.folder);
     for (const std::string& path : options.texts) {
-      documents.push_back(
-          read_document(path, tokenizer, summary.causal, options.with_texts, options.stop, most));
+      const std::string* const text = given(path, &Host::texts);
+      documents.push_back(text != nullptr ? parse_document(*text, path, tokenizer, summary.causal,
+                                                           options.with_texts, most)
+                                          : read_document(path, tokenizer, summary.causal,
+                                                          options.with_texts, options.stop, most));
     }
   }
   for (const std::string& path : options.tokens) {
-    documents.push_back(read_ids(path, options.stop));
+    const std::vector<int>* const ids = given(path, &Host::tokens);
+    documents.push_back(ids != nullptr ? make_document(*ids, path) : read_ids(path, options.stop));
   }
   return documents;
 }
@@ -152,6 +167,9 @@ CutText cutter(const ResolvedModel& model, std::vector<Document> documents,
 
 // Where `cut` is given, the texts are read whole for it.
 std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
+  if (Host* const program = host(); program != nullptr && program->source != nullptr) {
+    return std::move(program->source);
+  }
   const ResolvedModel model = resolve_model(options.model);
   const SourceOptions source{options.x, options.threads};
   if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);

@@ -207,8 +207,9 @@ std::string with_groups(std::string help) {
   return help.replace(at, kGroups.size(), fmt::format("{}", fmt::join(measure_groups(), ", ")));
 }
 
+// Of the command line that this thread builds.
 std::vector<Declared>& all_declared() {
-  static std::vector<Declared> all;
+  static thread_local std::vector<Declared> all;
   return all;
 }
 
@@ -235,6 +236,10 @@ void add_options(CLI::App& command, const std::vector<Option>& options) {
     command.preparse_callback(
         [added, help](std::size_t) { added->description(in_column(with_groups(help))); });
   }
+}
+
+void forget_declared_options() {
+  all_declared().clear();
 }
 
 nlohmann::ordered_json declared_options() {

@@ -15,6 +15,8 @@ void add_options(CLI::App& command, const std::vector<Option>& options);
 
 // Those of all commands, in order: objects with command, name, form, group, help and details.
 nlohmann::ordered_json declared_options();
+// Begins a new command line in this thread.
+void forget_declared_options();
 
 // --json of a command that lists something.
 Option json_option(bool& json);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/host.hpp"
 #include "cli/messages.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
@@ -37,6 +38,53 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
   }
   throw InterruptedError(
       fmt::format("interrupted; {} and saved in {}, marked partial", finished, results_path(out)));
+}
+
+// Measures, with all that the results say beside the numbers. `source` is null where steps.simulate
+// measures without one.
+Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source, Progress* progress,
+                 const std::stop_token& stop) {
+  Results results =
+      source == nullptr ? steps.simulate(progress, stop) : steps.measure(*source, progress, stop);
+  if (source != nullptr) {
+    // Texts that were opened on the way were measured on the same files, or this throws.
+    Results described;
+    source->describe(described);
+    write_settings(options_of(options.input), results.settings);
+  }
+  write_settings(options_of(options.output), results.settings);
+  if (steps.complete) steps.complete(results);
+  results.summary = steps.summarize(results);
+  if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
+    results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
+  }
+  use_command_line_names(results);
+  return results;
+}
+
+// Saves what was finished of them, if anything was; the text that says what.
+std::string save(const Results& results, const RunSteps& steps, const OutFolder* folder) {
+  std::string finished = results.partial ? steps.finished(results) : "all";
+  if (folder != nullptr && !finished.empty()) {
+    folder->save(results);
+    if (steps.replaced) steps.replaced();
+  }
+  return finished;
+}
+
+int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
+  std::optional<OutFolder> folder;
+  if (!options.output.out.empty()) folder.emplace(options.output.out);
+  options.input.stop = host.stop;
+  if (steps.load) steps.load();
+  std::unique_ptr<HeadSource> source;
+  if (!steps.simulate) source = steps.open(options.input);
+  Results results = measured(options, steps, source.get(), host.progress, host.stop);
+  const std::string finished = save(results, steps, folder ? &*folder : nullptr);
+  if (results.partial) report_interruption(finished, options.output.out);
+  if (folder && steps.saved) steps.saved(results);
+  host.results = std::move(results);
+  return 0;
 }
 
 }  // namespace
@@ -85,6 +133,7 @@ std::string finished_layers(const Results& results) {
 }
 
 int run_measurement(RunOptions& options, const RunSteps& steps) {
+  if (Host* const program = host()) return run_in(*program, options, steps);
   const auto width = terminal_width(STDERR_FILENO);
   std::optional<OutFolder> folder;
   std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.output.quiet);
@@ -97,30 +146,10 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   signal->loaded();
   ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
   Progress* const progress = options.output.quiet ? nullptr : &bar;
-  Results results = source == nullptr ? steps.simulate(progress, signal->token())
-                                      : steps.measure(*source, progress, signal->token());
+  const Results results = measured(options, steps, source.get(), progress, signal->token());
   bar.clear();
-  if (source != nullptr) {
-    // Texts that were opened on the way were measured on the same files, or this throws.
-    Results described;
-    source->describe(described);
-  }
-  if (source != nullptr) write_settings(options_of(options.input), results.settings);
-  write_settings(options_of(options.output), results.settings);
-  if (steps.complete) steps.complete(results);
-  results.summary = steps.summarize(results);
-
-  if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {
-    results.notices.push_back("--text and --tokens were not read: a dump holds its own queries");
-  }
-
-  use_command_line_names(results);
   signal->hold();
-  const std::string finished = results.partial ? steps.finished(results) : "all";
-  if (folder && !finished.empty()) {
-    folder->save(results);
-    if (steps.replaced) steps.replaced();
-  }
+  const std::string finished = save(results, steps, folder ? &*folder : nullptr);
   if (results.partial) report_interruption(finished, options.output.out);
   std::vector<std::string> further;
   if (folder && steps.saved) further = steps.saved(results);

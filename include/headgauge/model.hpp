@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headgauge/base.hpp"
@@ -49,6 +50,12 @@ struct Document {
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
                        bool with_texts = false, const std::stop_token& stop = {},
                        std::size_t most = 0);
+// The same of a text in memory, which errors call `name`.
+Document parse_document(std::string_view text, const std::string& name, const Tokenizer& tokenizer,
+                        bool causal, bool with_texts = false, std::size_t most = 0);
+// A document of these ids, whose sum is that of a file with one on each line; BadInputError where
+// there are none.
+Document make_document(std::vector<int> ids, const std::string& name);
 // Reads a file of token ids as a document; throws BadInputError as read_token_ids() does.
 Document read_ids(const std::string& path, const std::stop_token& stop = {});
 

@@ -12,30 +12,79 @@
 
 namespace headgauge {
 
+namespace {
+
+// A text that comes in pieces, read once and to its end.
+class DocumentReader {
+ public:
+  DocumentReader(const std::string& name, const Tokenizer& tokenizer, bool with_texts,
+                 std::size_t most)
+      : name_(name),
+        tokenizer_(tokenizer),
+        with_texts_(with_texts),
+        first_(tokenizer, most, with_texts),
+        checker_(name, [this](std::string_view characters) { first_.add(characters); }) {}
+
+  void add(std::string_view piece) {
+    sum_.add(std::as_bytes(std::span(piece)));
+    checker_.add(piece);
+  }
+
+  Document finish(bool causal) {
+    checker_.finish();
+    FirstTokens::Found found = first_.finish();
+    // A text that goes on has not ended, and of a causal model no end is put after it.
+    if (causal && !found.whole) found.around.after.clear();
+    Document document{name_, std::move(found.tokens), sum_.hex()};
+    if (with_texts_) {
+      for (const int id : found.around.before) document.texts.push_back(tokenizer_.piece(id));
+      std::ranges::move(found.texts, std::back_inserter(document.texts));
+      for (const int id : found.around.after) document.texts.push_back(tokenizer_.piece(id));
+    }
+    document.before = std::move(found.around.before);
+    document.goes_on = !found.whole;
+    std::vector<int>& end = causal ? document.tokens : document.after;
+    end.insert(end.end(), found.around.after.begin(), found.around.after.end());
+    document.total = document.size();
+    return document;
+  }
+
+ private:
+  std::string name_;
+  const Tokenizer& tokenizer_;
+  bool with_texts_;
+  Sha256 sum_;
+  FirstTokens first_;
+  TextChecker checker_;
+};
+
+}  // namespace
+
 Document read_document(const std::string& path, const Tokenizer& tokenizer, bool causal,
                        bool with_texts, const std::stop_token& stop, std::size_t most) {
-  // Read once and to its end, for its sum: a pipe has nothing left for a second time.
-  Sha256 sum;
-  FirstTokens first(tokenizer, most, with_texts);
-  TextChecker checker(path, [&](std::string_view characters) { first.add(characters); });
-  read_pieces(path, stop, [&](std::string_view piece) {
-    sum.add(std::as_bytes(std::span(piece)));
-    checker.add(piece);
-  });
-  checker.finish();
-  FirstTokens::Found found = first.finish();
-  // A text that goes on has not ended, and of a causal model no end is put after it.
-  if (causal && !found.whole) found.around.after.clear();
-  Document document{path, std::move(found.tokens), sum.hex()};
-  if (with_texts) {
-    for (const int id : found.around.before) document.texts.push_back(tokenizer.piece(id));
-    std::ranges::move(found.texts, std::back_inserter(document.texts));
-    for (const int id : found.around.after) document.texts.push_back(tokenizer.piece(id));
+  // Once: a pipe has nothing left for a second time.
+  DocumentReader reader(path, tokenizer, with_texts, most);
+  read_pieces(path, stop, [&](std::string_view piece) { reader.add(piece); });
+  return reader.finish(causal);
+}
+
+Document parse_document(std::string_view text, const std::string& name, const Tokenizer& tokenizer,
+                        bool causal, bool with_texts, std::size_t most) {
+  DocumentReader reader(name, tokenizer, with_texts, most);
+  reader.add(text);
+  return reader.finish(causal);
+}
+
+Document make_document(std::vector<int> ids, const std::string& name) {
+  if (ids.empty()) {
+    throw BadInputError(fault(name, "token ids", "none", "give those of a text"));
   }
-  document.before = std::move(found.around.before);
-  document.goes_on = !found.whole;
-  std::vector<int>& end = causal ? document.tokens : document.after;
-  end.insert(end.end(), found.around.after.begin(), found.around.after.end());
+  Sha256 sum;
+  for (const int id : ids) {
+    const std::string line = fmt::format("{}\n", id);
+    sum.add(std::as_bytes(std::span(line)));
+  }
+  Document document{name, std::move(ids), sum.hex()};
   document.total = document.size();
   return document;
 }

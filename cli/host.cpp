@@ -1,0 +1,99 @@
+#include "cli/host.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/usage.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+thread_local Host* the_host = nullptr;
+
+// CLI11's own, with one empty line between the groups of options where it has two.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (auto at = help.find("\n\n\n"); at != help.npos; at = help.find("\n\n\n", at)) {
+      help.erase(at, 1);
+    }
+    return help;
+  }
+};
+
+// What --help of every command looks like.
+void describe(CLI::App& app) {
+  app.name("headgauge");
+  app.set_version_flag("--version", "headgauge " HEADGAUGE_VERSION, "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("OPTIONS", "options");
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->column_width(26);
+  app.group("Commands");
+  app.require_subcommand(1);
+  app.footer(
+      "Example: headgauge scan gpt2 --text book.txt --out results\n"
+      "Each command has its own --help.");
+}
+
+void add_commands(CLI::App& app, Action& action) {
+  forget_declared_options();
+  add_scan(app, action);
+  add_compare(app, action);
+  add_converge(app, action);
+  add_report(app, action);
+  add_diff(app, action);
+  add_validate(app, action);
+  add_plan(app, action);
+  add_reproduce(app, action);
+  add_measures(app, action);
+  add_normalizers(app, action);
+  add_patterns(app, action);
+  add_inspect(app, action);
+  add_phantom(app, action);
+  add_options_list(app, action);
+}
+
+}  // namespace
+
+Host* host() {
+  return the_host;
+}
+
+int run_command(const std::vector<std::string>& arguments) {
+  CLI::App app{"Measures what the attention heads of a transformer can and cannot do."};
+  describe(app);
+  Action action;
+  add_commands(app, action);
+  try {
+    // CLI11 takes them from the end.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw UsageError(usage_message(app, error));
+    app.exit(error);  // prints what --help and --version ask for
+    std::cout.flush();
+    return 0;
+  }
+  return action();
+}
+
+int run_command(const std::vector<std::string>& arguments, Host& host) {
+  struct Scope {
+    explicit Scope(Host& host) : before(std::exchange(the_host, &host)) {}
+    ~Scope() { the_host = before; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    Host* before;
+  } scope(host);
+  return run_command(arguments);
+}
+
+}  // namespace headgauge::cli

@@ -1,0 +1,171 @@
+"""Queries, keys and values as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headgauge import _core
+from headgauge._options import arguments
+from headgauge.errors import BadInputError
+from headgauge.results import Results
+
+Floats = npt.NDArray[np.float32]
+
+
+def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
+    """float32, C-contiguous, in main memory: the same memory where it is so already.
+
+    Takes numpy arrays, torch tensors, anything of DLPack or the array interface. Raises
+    BadInputError where it holds no numbers, or where copy=False and it would have to be copied.
+    """
+    if hasattr(array, "detach"):  # torch: numpy knows no bfloat16, and no memory of a GPU
+        if array.is_meta:
+            raise BadInputError(f"{name}: expected numbers, found a tensor on the device meta")
+        array = array.detach()
+        if str(array.dtype) == "torch.bfloat16" or array.device.type != "cpu":
+            if copy is False:
+                raise BadInputError(f"{name}: expected float32 in main memory, found {array.dtype} on "
+                                    f"{array.device}; allow a copy")
+            array = array.float().cpu()
+        array = array.numpy()
+    elif not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
+        array = np.from_dlpack(array)
+    plain = np.asarray(array)
+    if plain.dtype.kind not in "fiu":
+        raise BadInputError(f"{name}: expected real numbers, found {plain.dtype}")
+    floats = np.ascontiguousarray(plain, dtype=np.float32)
+    if copy is False and not np.shares_memory(floats, plain):
+        raise BadInputError(
+            f"{name}: expected contiguous float32, found {plain.dtype} with strides {plain.strides}; "
+            "allow a copy"
+        )
+    return floats
+
+
+def _require(condition: bool, name: str, expected: str, found: object) -> None:
+    if not condition:
+        raise BadInputError(f"{name}: expected {expected}, found {found}")
+
+
+def _four(array: Any, name: str, copy: bool | None) -> Floats:
+    floats = as_floats(array, name, copy)
+    _require(2 <= floats.ndim <= 4, name, "2, 3 or 4 dimensions", f"{floats.ndim}")
+    _require(floats.size > 0, name, "numbers", f"an empty array of shape {floats.shape}")
+    finite = bool(np.isfinite(floats).all())
+    _require(finite, name, "finite numbers", "NaN or infinity")
+    return floats[(None,) * (4 - floats.ndim)]
+
+
+class ArraySource:
+    """One layer; every row of the batch is a document."""
+
+    def __init__(
+        self, q: Any, k: Any, v: Any, x: Any, *, causal: bool, window: int, scale: float | None,
+        softcap: float, copy: bool | None,
+    ) -> None:
+        self.q = _four(q, "q", copy)
+        self.k = _four(k, "k", copy)
+        self.v = None if v is None else _four(v, "v", copy)
+        batch, heads, length, width = self.q.shape
+        kv_heads = self.k.shape[1]
+        shape = (batch, kv_heads, length, width)
+        _require(self.k.shape == shape, "k", f"shape {shape} (batch, heads, length, dimension)",
+                 f"{self.k.shape}")
+        _require(heads % kv_heads == 0, "k", f"heads that divide the {heads} of q", f"{kv_heads}")
+        if self.v is not None:
+            _require(self.v.shape[:3] == shape[:3], "v", f"shape {shape[:3]} and any dimension",
+                     f"{self.v.shape}")
+        self.x = None
+        if x is not None:
+            self.x = as_floats(x, "x", copy)
+            self.x = self.x[None] if self.x.ndim == 2 else self.x
+            _require(self.x.ndim == 3 and self.x.shape[:2] == (batch, length), "x",
+                     f"shape ({batch}, {length}) and any dimension", f"{self.x.shape}")
+            _require(bool(np.isfinite(self.x).all()), "x", "finite numbers", "NaN or infinity")
+        _require(window >= 0, "window", "0 (none) or more", window)
+        self.causal, self.window, self.softcap = causal, window, softcap
+        self.scale = float(width) ** -0.5 if scale is None else float(scale)
+        self.context = length
+
+    def info(self) -> dict[str, Any]:
+        batch, heads, length, width = self.q.shape
+        return {
+            "name": "arrays", "family": "arrays", "layers": 1, "heads": heads,
+            "kv_heads": self.k.shape[1], "head_dim": width,
+            "value_dim": 0 if self.v is None else self.v.shape[3],
+            "x_dim": 0 if self.x is None else self.x.shape[2],
+            "max_length": length, "bytes": 0, "element_bytes": 4, "causal": self.causal,
+            "has_x": self.x is not None, "has_values": self.v is not None, "has_loss": False, "has_tokens": False,
+            "documents": [length] * batch,
+            "layer_types": ["sliding_attention" if self.window else "full_attention"],
+            "windows": [self.window], "notices": [],
+        }
+
+    def describe(self) -> dict[str, Any]:
+        batch, _, length, _ = self.q.shape
+        names = [f"row {k}" for k in range(batch)]
+        return {
+            "model": {"causal": self.causal, "scale": self.scale},
+            "text": {"names": names, "sha256": [None] * batch, "tokens": [length] * batch,
+                     "tokens_total": [length] * batch},
+        }
+
+    def layer(self, layer: int, document: int) -> dict[str, Any]:
+        cut = slice(None, self.context)
+
+        def part(array: Floats | None) -> Floats | None:
+            return None if array is None else np.ascontiguousarray(array[document][..., cut, :])
+
+        return {
+            "queries": part(self.q), "keys": part(self.k), "values": part(self.v),
+            "x": part(self.x), "tokens": [], "x_key": document + 1, "scale": self.scale, "softcap": self.softcap,
+            "window": self.window, "causal": self.causal,
+            "type": "sliding_attention" if self.window else "full_attention",
+        }
+
+    def losses(self, document: int) -> list[float]:
+        return []
+
+    def set_context(self, length: int) -> None:
+        self.context = length
+
+    def intervene(self, changed: bool) -> None:
+        pass
+
+
+def analyze(
+    q: Any,
+    k: Any,
+    v: Any = None,
+    x: Any = None,
+    *,
+    causal: bool = True,
+    window: int = 0,
+    scale: float | None = None,
+    softcap: float = 0.0,
+    copy: bool | None = None,
+    **options: Any,
+) -> Results:
+    """Measures the attention of queries and keys.
+
+    `q`: (length, d), (heads, length, d) or (batch, heads, length, d); `k` likewise, with as many
+    heads or a divisor of them (grouped heads); `v` with any dimension of its own; `x`: the vectors
+    that distances are measured between, (length, w) or (batch, length, w). Each row of a batch is a
+    document. numpy arrays, torch tensors, anything of DLPack or the array interface; float32 that is
+    contiguous and in main memory is not copied, and with copy=False nothing else is taken.
+
+    `window`: keys that a query sees, its own included, 0 for all; `scale`: of the scores, by default
+    1 / sqrt(d); `softcap` c > 0: logits become c tanh(l / c). Logits are natural; see
+    docs/mathematics.md section 2. The options are those of scan(), `x` apart.
+
+    Raises BadInputError for shapes that do not fit, numbers that are not finite, and what cannot be
+    taken without a copy; and what scan() raises.
+    """
+    source = ArraySource(q, k, v, x, causal=causal, window=window, scale=scale, softcap=softcap,
+                         copy=copy)
+    words = ["scan", "arrays", *arguments("scan", options)]
+    _, results, _ = _core.run(words, source, {}, {}, None)
+    return Results(results)

@@ -1,0 +1,154 @@
+"""The commands of headgauge as functions."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headgauge import _core
+from headgauge._options import arguments, declared
+from headgauge._source import Source
+from headgauge._texts import Given, TextOrIds
+from headgauge.errors import UnsupportedError
+from headgauge.results import Results
+
+Progress = Callable[[str, float, float], None]
+TEXTS = ("text", "select", "confirm")
+
+
+def _run(
+    command: str,
+    positional: list[str],
+    options: dict[str, Any],
+    progress: Progress | None = None,
+    source: Source | None = None,
+) -> tuple[Results | None, str]:
+    given = Given()
+    for name in TEXTS:
+        if name in declared(command) and options.get(name) is not None:
+            given.add(name, options.pop(name))
+    words = [*command.split(), *positional, *given.words, *arguments(command, options)]
+    _, results, printed = _core.run(words, source, given.texts, given.tokens, progress)
+    return (None if results is None else Results(results)), printed
+
+
+def _measured(*call: Any) -> Results:
+    results, _ = _run(*call)
+    assert results is not None
+    return results
+
+
+def _on_model(
+    command: str,
+    model: Any,
+    text_or_ids: TextOrIds,
+    options: dict[str, Any],
+    progress: Progress | None,
+) -> Results:
+    if isinstance(model, str | os.PathLike):
+        if text_or_ids is not None:
+            options["text"] = text_or_ids
+        return _measured(command, [os.fspath(model)], options, progress)
+    from headgauge._live import LiveSource
+
+    if command not in ("scan", "converge"):
+        raise UnsupportedError(
+            f"{command}: expected the path or the name of a checkpoint, found a live model; "
+            "a change of its attention is measured on the checkpoint (model.save_pretrained)"
+        )
+    with LiveSource(model, text_or_ids, options) as source:
+        return _measured(command, ["model"], options, progress, source)
+
+
+def scan(
+    model: Any, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+) -> Results:
+    """Measures every head of a model on a text, at every context length.
+
+    `model` is the path or the name of a checkpoint, which the C++ forward pass runs, a dump, or a
+    transformers PreTrainedModel, which is run as it is. `text_or_ids` is a str (the text itself), a
+    path, token ids in one row, or a list of such. `progress` is called with the stage, what is done
+    and the total. The options are those of `headgauge scan` (docs/cli.md), with `_` for `-`: lists
+    where the command line takes commas.
+
+    Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
+    for an option that there is not.
+    """
+    return _on_model("scan", model, text_or_ids, options, progress)
+
+
+def compare(
+    model: str | os.PathLike[str],
+    text_or_ids: TextOrIds = None,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Results:
+    """Sets normalizers, patterns or a plan side by side with the model's own attention, the loss
+    included. Options of `headgauge compare`; see scan() for the rest."""
+    return _on_model("compare", model, text_or_ids, options, progress)
+
+
+def converge(
+    model: Any, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+) -> Results:
+    """Measures how much context each head needs. Options of `headgauge converge`; see scan()."""
+    return _on_model("converge", model, text_or_ids, options, progress)
+
+
+def validate(
+    model: str | os.PathLike[str],
+    text_or_ids: TextOrIds = None,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Results:
+    """Tells which metrics predict what a change of a head does to the loss, on at least two texts.
+    Options of `headgauge validate`; see scan()."""
+    return _on_model("validate", model, text_or_ids, options, progress)
+
+
+def plan(
+    model: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any
+) -> Results:
+    """Searches a change of the attention head by head, and confirms it on texts that had no part in
+    it: `select=` and `confirm=` are given as texts are to scan(). `Results.plan` holds what was
+    found, as plan.json does. Options of `headgauge plan`."""
+    with tempfile.TemporaryDirectory(prefix="headgauge-plan-") as folder:
+        if options.get("out") is None:
+            options["out"] = folder
+        results = _measured("plan", [os.fspath(model)], options, progress)
+        found = Path(os.fspath(options["out"])) / "plan.json"
+        results.plan = json.loads(found.read_text()) if found.exists() else None
+        return results
+
+
+def reproduce(
+    what: str, model: str | os.PathLike[str], text_or_ids: TextOrIds = None,
+    *, progress: Progress | None = None, **options: Any,
+) -> Results:
+    """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). Options of
+    `headgauge reproduce`."""
+    return _on_model(f"reproduce {what}", model, text_or_ids, options, progress)
+
+
+def diff(old: Any, new: Any, **options: Any) -> Results:
+    """What changed between two results: Results, or paths of results.json or their folders. Options
+    of `headgauge diff`."""
+    with tempfile.TemporaryDirectory(prefix="headgauge-diff-") as folder:
+        paths = []
+        for name, results in (("old", old), ("new", new)):
+            if isinstance(results, Results):
+                results.save(os.path.join(folder, name))
+                results = os.path.join(folder, name)
+            paths.append(os.fspath(results))
+        return _measured("diff", paths, options)
+
+
+def phantom(folder: str | os.PathLike[str], **options: Any) -> None:
+    """Writes a model whose heads have known statistics. Options of `headgauge phantom`."""
+    _run("phantom", [os.fspath(folder)], options)

@@ -1,0 +1,76 @@
+"""Results in a notebook: the summary, the flags and a map of the heads, without a script."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from headgauge.results import Metric, Results
+
+MAPPED = ("entropy", "loss_change", "tokens_needed")
+SHOWN_FLAGS = 20
+
+
+def page(results: Results) -> str:
+    parts = [f"<p><b>{html.escape(repr(results)[1:-1])}</b></p>"]
+    lines = results.summary().splitlines()
+    if lines:
+        parts.append("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>")
+    parts.append(_flags(results))
+    mapped = _mapped(results)
+    if mapped is not None:
+        parts.append(_map(results, mapped))
+    parts += [f"<p><i>{html.escape(notice)}</i></p>" for notice in results.notices]
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def _flags(results: Results) -> str:
+    flags = results.flags
+    if not flags:
+        return ""
+    rows = "".join(
+        f"<tr><td>{html.escape(flag['name'])}</td><td>{flag['layer']}.{flag['head']}</td>"
+        f"<td>{flag['value']:.4g}</td></tr>"
+        for flag in flags[:SHOWN_FLAGS]
+    )
+    more = len(flags) - SHOWN_FLAGS
+    rest = f"<tr><td colspan=3>and {more} more</td></tr>" if more > 0 else ""
+    return f"<table><tr><th>flag</th><th>head</th><th>value</th></tr>{rows}{rest}</table>"
+
+
+def _mapped(results: Results) -> Metric | None:
+    for name in (*MAPPED, *results.metrics):
+        metric = results.metrics.get(name)
+        if metric is not None and metric.dims in (("layer", "head"), ("layer", "head", "length")):
+            return metric
+    return None
+
+
+def _map(results: Results, metric: Metric) -> str:
+    values = metric.values
+    where = ""
+    if "length" in metric.dims:
+        values = values[..., -1]
+        where = f" at length {results.coords['length'][-1]:g}"
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    heads = "".join(f"<th>{head:g}</th>" for head in results.coords["head"])
+    rows = "".join(
+        f"<tr><th>{layer:g}</th>" + "".join(_cell(float(v), low, high) for v in row) + "</tr>"
+        for layer, row in zip(results.coords["layer"], values, strict=True)
+    )
+    title = html.escape(f"{metric.title} ({metric.unit}){where}, layers down, heads across")
+    return f"<table><caption>{title}</caption><tr><th></th>{heads}</tr>{rows}</table>"
+
+
+def _cell(value: float, low: float, high: float) -> str:
+    if not np.isfinite(value):
+        return "<td></td>"
+    share = (value - low) / (high - low) if high > low else 0.0
+    # From white to a blue on which black is legible.
+    red, green = round(255 - 150 * share), round(255 - 95 * share)
+    return (f'<td style="background:rgb({red},{green},255);color:#000;text-align:right">'
+            f"{value:.3g}</td>")

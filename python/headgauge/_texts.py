@@ -1,0 +1,78 @@
+"""Texts and token ids that stand in memory."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from headgauge.errors import BadInputError
+
+# A text, the path of a file that holds one, the ids of one, or several of the same kind.
+TextOrIds: TypeAlias = Any
+
+
+@dataclass
+class Given:
+    """What the command line is told, and what stands behind the names."""
+
+    words: list[str] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, option: str, documents: TextOrIds) -> None:
+        """Adds what `option` (text, select, confirm) is given as. Raises BadInputError."""
+        items = split(documents)
+        if not items:
+            raise BadInputError(f"{option}: expected a text or token ids, found none")
+        of_ids = [not isinstance(item, str | os.PathLike) for item in items]
+        if any(of_ids) and not all(of_ids):
+            raise BadInputError(f"{option}: expected texts or token ids, found both; give one kind")
+        names = []
+        for k, item in enumerate(items):
+            name = option if len(items) == 1 else f"{option} {k + 1}"
+            if isinstance(item, os.PathLike):
+                path = os.fspath(item)
+                names.append("./" + path if path.startswith("-") else path)
+                continue
+            if isinstance(item, str):
+                self.texts[name] = item
+            else:
+                self.tokens[name] = as_ids(item, option)
+            names.append(name)
+        if any(of_ids) and option != "text":
+            raise BadInputError(f"{option}: expected texts, found token ids; give texts or paths")
+        self.words += ["--tokens" if any(of_ids) else "--" + option, *names]
+
+
+def split(documents: TextOrIds) -> list[Any]:
+    """One by one."""
+    if isinstance(documents, str | os.PathLike):
+        return [documents]
+    if hasattr(documents, "ndim"):
+        return [documents] if documents.ndim == 1 else list(documents)
+    if not isinstance(documents, Iterable):
+        raise BadInputError(f"text: expected a text, a path or token ids, found {documents!r}")
+    items = list(documents)
+    if items and isinstance(items[0], numbers.Integral):
+        return [items]
+    return items
+
+
+def as_ids(ids: Any, where: str = "ids") -> list[int]:
+    """Token ids as a list. Raises BadInputError unless they are whole numbers in one row."""
+    if hasattr(ids, "detach"):  # a torch tensor, wherever it is
+        ids = ids.detach().cpu()
+    array = np.asarray(ids)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise BadInputError(
+            f"{where}: expected token ids in one row of whole numbers, found {array.dtype} of "
+            f"shape {array.shape}; give the ids of one text"
+        )
+    if array.size and (array.min() < 0 or array.max() > 2**31 - 1):
+        raise BadInputError(f"{where}: expected ids from 0 to 2147483647, found {array.min()}")
+    return [int(i) for i in array]

@@ -1,0 +1,222 @@
+"""Results: metrics as labelled arrays, flags and sentences."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headgauge import _core
+from headgauge.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from headgauge.plot import Plot
+
+Doubles = npt.NDArray[np.float64]
+
+
+@functools.cache
+def catalogue() -> dict[str, dict[str, Any]]:
+    """What is declared of every metric: title, meaning, formula, source (docs/formats.md)."""
+    _, _, listed = _core.run(["measures", "--json"], None, {}, {}, None)
+    return {metric["name"]: metric for metric in json.loads(listed)}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: values over named dims, with standard errors and numbers of rows where it has them.
+
+    The arrays are views of the results, and must not be written. An undefined cell is NaN.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    unit: str
+    values: Doubles
+    stderr: Doubles | None
+    degrees_of_freedom: Doubles | None
+    rows: npt.NDArray[np.int64] | None
+    none: float | None
+    """The value that says that none was found, such as -1."""
+    identifier: bool
+    """Whether the values number something, such as a head."""
+    change_of: str
+    """The metric whose change this is; empty for others."""
+
+    @property
+    def title(self) -> str:
+        return str(catalogue().get(self.name, {}).get("title", self.name))
+
+    @property
+    def meaning(self) -> str:
+        return str(catalogue().get(self.name, {}).get("meaning", ""))
+
+    @property
+    def of_heads(self) -> bool:
+        return self.dims[:2] == ("layer", "head")
+
+
+class Metrics(Mapping[str, Metric]):
+    """The metrics by name, in their order."""
+
+    def __init__(self, core: _core.Results) -> None:
+        self._core = core
+        self._names = core.names()
+
+    def __getitem__(self, name: str) -> Metric:
+        if name not in self._names:
+            raise KeyError(f"{name!r}; there are {', '.join(self._names)}")
+        fields = self._core.metric(name)
+        fields["dims"] = tuple(fields["dims"])
+        return Metric(name, **fields)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Results:
+    """What a command measured. `results["entropy"]` is a Metric."""
+
+    def __init__(self, core: _core.Results) -> None:
+        self._core = core
+        self.metrics = Metrics(core)
+        self.coords: dict[str, list[float] | list[str]] = core.coords()
+        self.plan: dict[str, Any] | None = None
+        """Of headgauge.plan(): what plan.json holds."""
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Results:
+        """Reads results.json, or the folder that holds it. Raises BadInputError."""
+        file = Path(path)
+        return cls(_core.read_results(os.fspath(file / "results.json" if file.is_dir() else file)))
+
+    @functools.cached_property
+    def document(self) -> dict[str, Any]:
+        """All of it, as results.json has it (docs/formats.md)."""
+        parsed: dict[str, Any] = json.loads(self._core.text())
+        return parsed
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes results.json, and heads.csv where there are heads, into a folder, which is made if
+        need be. Raises ResourceError; the old files stay then."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        self._core.save(os.fspath(folder))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes one HTML page with everything in it, that opens offline."""
+        self._core.report(os.fspath(path))
+
+    def figures(self) -> dict[str, str]:
+        """The standard figures as SVG, by name."""
+        return dict(self._core.figures())
+
+    @property
+    def command(self) -> str:
+        return self._core.command
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.document["settings"])
+
+    @property
+    def flags(self) -> list[dict[str, Any]]:
+        """What is worth attention about single heads: name, layer, head, length, value, threshold."""
+        return list(self.document["flags"])
+
+    @property
+    def notices(self) -> list[str]:
+        """What a reader of the numbers must know."""
+        return self._core.notices()
+
+    def summary(self) -> str:
+        """What was found, a sentence a line."""
+        return "\n".join(self._core.summary())
+
+    def __getitem__(self, name: str) -> Metric:
+        return self.metrics[name]
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(labels)}" for name, labels in self.coords.items())
+        return f"<headgauge.Results of {self.command}: {len(self.metrics)} metrics ({sizes})>"
+
+    def _repr_html_(self) -> str:
+        from headgauge._html import page
+
+        return page(self)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """A Dataset with a variable for each metric (attrs: unit, long_name, description) and, where
+        it has them, NAME_stderr and NAME_rows. A coordinate for each dim. Needs xarray."""
+        import xarray
+
+        variables: dict[str, Any] = {}
+        for name, metric in self.metrics.items():
+            attrs = {"units": metric.unit, "long_name": metric.title, "description": metric.meaning}
+            if metric.none is not None:
+                attrs["none"] = str(metric.none)
+            variables[name] = (metric.dims, metric.values, attrs)
+            if metric.stderr is not None:
+                of = {"units": metric.unit, "long_name": f"standard error of {name}"}
+                variables[f"{name}_stderr"] = (metric.dims, metric.stderr, of)
+            if metric.rows is not None:
+                of = {"units": "1", "long_name": f"rows behind {name}"}
+                variables[f"{name}_rows"] = (metric.dims, metric.rows, of)
+        attrs = {"command": self.command, "settings": json.dumps(self.document["settings"]),
+                 "model": json.dumps(self.document["model"]), "title": repr(self)[1:-1]}
+        coords = {name: _labels(values) for name, values in self.coords.items()}
+        return xarray.Dataset(variables, coords=coords, attrs=attrs)
+
+    def to_netcdf(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """to_xarray().to_netcdf(). Needs xarray and one of its engines."""
+        self.to_xarray().to_netcdf(path, **options)
+
+    def to_zarr(self, store: Any, **options: Any) -> None:
+        """to_xarray().to_zarr(). Needs xarray and zarr."""
+        self.to_xarray().to_zarr(store, **options)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row for each layer, head and length, a column for each metric of these dims, as heads.csv
+        has them; the first two suffice for results without lengths. Needs pandas."""
+        import pandas
+
+        dims = ("layer", "head", "length") if "length" in self.coords else ("layer", "head")
+        if not all(dim in self.coords for dim in dims):
+            raise UnsupportedError(f"results of {self.command} have no heads; use to_xarray()")
+        index = pandas.MultiIndex.from_product(
+            [_labels(self.coords[dim]) for dim in dims], names=dims
+        )
+        columns: dict[str, Any] = {}
+        for name, metric in self.metrics.items():
+            if metric.dims == dims:
+                columns[name] = metric.values.ravel()
+                if metric.stderr is not None:
+                    columns[f"{name}_stderr"] = metric.stderr.ravel()
+        return pandas.DataFrame(columns, index=index)
+
+    @property
+    def plot(self) -> Plot:
+        """Figures with matplotlib: plot.map("entropy"), plot.curve("entropy"), plot.scatter(x, y)."""
+        from headgauge.plot import Plot
+
+        return Plot(self)
+
+
+def _labels(values: list[float] | list[str]) -> npt.NDArray[Any]:
+    """Labels, as whole numbers where all are."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and array.size and bool((array == np.round(array)).all()):
+        return array.astype(np.int64)
+    return array

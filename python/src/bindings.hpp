@@ -1,0 +1,30 @@
+// What the parts of the Python module give each other.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "headgauge/heads.hpp"
+
+namespace headgauge::python {
+
+namespace nb = nanobind;
+
+// What json.loads() makes of it.
+nb::object to_python(const nlohmann::ordered_json& json);
+nlohmann::ordered_json from_python(const nb::handle& object);
+
+// A message of the command line as Python has it: "--top-n" is top_n.
+std::string python_names(std::string text);
+
+// A source whose layers a Python object gives; see headgauge/_source.py for what it must have.
+std::unique_ptr<HeadSource> make_python_source(nb::object object);
+
+void bind_errors(nb::module_& module);
+void bind_results(nb::module_& module);
+void bind_command(nb::module_& module);
+
+}  // namespace headgauge::python

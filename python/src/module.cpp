@@ -1,0 +1,10 @@
+// The module headgauge._core.
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The C++ core of headgauge; use the package headgauge.";
+  module.attr("__version__") = HEADGAUGE_VERSION;
+  headgauge::python::bind_errors(module);
+  headgauge::python::bind_results(module);
+  headgauge::python::bind_command(module);
+}
