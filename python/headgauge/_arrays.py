@@ -122,7 +122,7 @@ class ArraySource:
         return {
             "queries": part(self.q), "keys": part(self.k), "values": part(self.v),
             "x": part(self.x), "tokens": [], "x_key": document + 1, "scale": self.scale, "softcap": self.softcap,
-            "window": self.window, "causal": self.causal,
+            "window": self.window, "reach": 0, "causal": self.causal, "sinks": [],
             "type": "sliding_attention" if self.window else "full_attention",
         }
 

@@ -4,12 +4,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
 
@@ -36,8 +38,27 @@ struct Layer {
   float scale = 1;
   float softcap = 0;
   Index window = 0;
+  Index reach = 0;
+  std::vector<double> sinks;
   bool causal = true;
   std::string type;
+};
+
+// Of a query that sees both ways: the keys at most so far from it.
+class Reach final : public KeyMask {
+ public:
+  explicit Reach(Index reach) : reach_(reach) {}
+  std::string name() const override { return "the window on both sides"; }
+  void select(Index query, KeyRange range, std::span<const float> /*logits*/,
+              std::vector<std::uint32_t>& keys) const override {
+    keys.clear();
+    const Index begin = std::max(range.begin, query - reach_);
+    const Index end = std::min(range.end, query + reach_ + 1);
+    for (Index key = begin; key < end; ++key) keys.push_back(static_cast<std::uint32_t>(key));
+  }
+
+ private:
+  Index reach_;
 };
 
 template <class T>
@@ -57,6 +78,8 @@ Layer layer_of(const nb::dict& fields) {
           .scale = nb::cast<float>(fields["scale"]),
           .softcap = nb::cast<float>(fields["softcap"]),
           .window = nb::cast<Index>(fields["window"]),
+          .reach = nb::cast<Index>(fields["reach"]),
+          .sinks = nb::cast<std::vector<double>>(fields["sinks"]),
           .causal = nb::cast<bool>(fields["causal"]),
           .type = nb::cast<std::string>(fields["type"])};
 }
@@ -118,6 +141,9 @@ class PythonSource final : public HeadSource {
       layer_.reset();
       layer_.emplace(layer_of(nb::cast<nb::dict>(object_.attr("layer")(layer, document))));
     }
+    sinks_.clear();
+    for (const double b : layer_->sinks)
+      sinks_.push_back(make_normalizer(fmt::format("sink:b={}", b)));
     for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
     return heads_;
   }
@@ -165,6 +191,10 @@ class PythonSource final : public HeadSource {
     head.visibility = !layer_->causal      ? Visibility::full()
                       : layer_->window > 0 ? Visibility::sliding_window(layer_->window)
                                            : Visibility::causal();
+    if (layer_->reach > 0) {
+      head.visibility = head.visibility.masked(std::make_shared<Reach>(layer_->reach));
+    }
+    if (!sinks_.empty()) head.normalizer = sinks_[h].get();
     if (!interventions_.empty()) interventions_(layer, h).apply(head);
     return head;
   }
@@ -174,6 +204,7 @@ class PythonSource final : public HeadSource {
   HeadInterventions interventions_;
   Index context_ = 0;  // 0: all
   std::optional<Layer> layer_;
+  std::vector<std::unique_ptr<Normalizer>> sinks_;  // of the layer's heads; empty: none
   std::vector<HeadInput> heads_;
 };
 

@@ -1,0 +1,277 @@
+"""Transformers models as they run: outputs unchanged, statistics those of eager attention."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import threading
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+try:
+    import torch
+    import transformers
+except ImportError as missing:
+    raise unittest.SkipTest(f"{missing.name} is not installed") from missing
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared/data/models"
+LENGTH = 64
+SMALL = {
+    "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "max_position_embeddings": 256, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+GROUPED = {"num_key_value_heads": 2}
+EIGHT = {**GROUPED, "head_dim": 8}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+MODELS: dict[str, dict[str, Any]] = {
+    "bert": {},
+    "cohere": GROUPED,
+    "falcon": {"new_decoder_architecture": True, "num_kv_heads": 2},
+    "gemma2": {**EIGHT, "sliding_window": 16},
+    "gemma3_text": {**EIGHT, "sliding_window": 16},
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256},
+    "gpt_neox": {},
+    "gpt_oss": {**EIGHT, "num_local_experts": 4, "sliding_window": 16},
+    "llama": GROUPED,
+    "mistral": {**GROUPED, "sliding_window": 16},
+    "mixtral": {**GROUPED, "num_local_experts": 4},
+    "modernbert": {"num_hidden_layers": 4, "local_attention": 16, "cls_token_id": 1, "sep_token_id": 2},
+    "olmo2": GROUPED,
+    "opt": {"ffn_dim": 48, "word_embed_proj_dim": 32},
+    "phi3": GROUPED,
+    "qwen3": EIGHT,
+    "qwen3_moe": {**EIGHT, **EXPERTS},
+    "starcoder2": GROUPED,
+}
+ASKED = ("falcon", "opt")  # give their weights where they are asked for them alone
+BOTH_WAYS = ("bert", "modernbert")
+
+
+def ids(count: int = LENGTH, vocabulary: int = 97) -> Any:
+    return np.random.default_rng(1).integers(3, vocabulary, size=count)
+
+
+def make(kind: str, attention: str = "sdpa", **more: Any) -> Any:
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.for_model(kind, **{**SMALL, **MODELS[kind], **more})
+    auto = transformers.AutoModel if kind in BOTH_WAYS else transformers.AutoModelForCausalLM
+    try:
+        return auto.from_config(copy.deepcopy(config), attn_implementation=attention).eval()
+    except ValueError:  # no sdpa for this one
+        return auto.from_config(copy.deepcopy(config), attn_implementation="eager").eval()
+
+
+def output(model: Any, tokens: Any) -> Any:
+    with torch.no_grad():
+        out = model(torch.tensor(np.asarray(tokens))[None])
+    return out.logits if hasattr(out, "logits") else out.last_hidden_state
+
+
+def eager_weights(kind: str, model: Any, tokens: Any) -> Any:
+    """(layers, heads, L, L), from a copy of the model that gives its weights."""
+    eager = make(kind, "eager")
+    eager.load_state_dict(model.state_dict())
+    given = []
+
+    def keep(module: Any, inputs: Any, outputs: Any) -> None:
+        square = (LENGTH, LENGTH)
+        found = [o for o in outputs[1:] if torch.is_tensor(o) and tuple(o.shape[-2:]) == square]
+        given.extend(found[:1])
+
+    for module in eager.modules():
+        if type(module).__name__.endswith(("Attention", "SelfAttention")):
+            module.register_forward_hook(keep)
+    with torch.no_grad():
+        out = eager(torch.tensor(tokens)[None], output_attentions=kind in ASKED)
+    if kind in ASKED:
+        given = list(out.attentions)
+    layers = eager.config.num_hidden_layers
+    return torch.stack([w[0] for w in given[:: len(given) // layers]]).double()
+
+
+class Architectures(unittest.TestCase):
+    def test_outputs_are_unchanged_and_weights_are_those_of_eager_attention(self) -> None:
+        known = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+        self.assertGreaterEqual(len(set(MODELS) & set(known)), 12)
+        for kind in MODELS:
+            if kind not in known:
+                continue
+            with self.subTest(kind):
+                model, tokens = make(kind), ids()
+                before = output(model, tokens)
+                name = model.config._attn_implementation
+                results = headgauge.scan(model, tokens, lengths=[LENGTH], measures="weights")
+                self.assertTrue(torch.equal(output(model, tokens), before))
+                self.assertEqual(model.config._attn_implementation, name)
+                weights = eager_weights(kind, model, tokens)
+                shares = weights / weights.sum(-1, keepdim=True)  # gpt_oss: the sink has the rest
+                entropy = -(shares * shares.clamp_min(1e-300).log()).sum(-1).mean(-1)
+                for metric, expected in (("entropy", entropy), ("mass", weights.sum(-1).mean(-1))):
+                    found = results[metric].values[..., 0]
+                    np.testing.assert_allclose(found, expected.numpy(), atol=1e-5, err_msg=metric)
+
+    def test_eager_attention_and_half_precision(self) -> None:
+        for attention in ("sdpa", "eager"):
+            with self.subTest(attention):
+                model = make("llama", attention)
+                expected = headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
+                found = headgauge.scan(model.bfloat16(), ids(), lengths=[LENGTH], measures="weights")
+                np.testing.assert_allclose(found["entropy"].values, expected["entropy"].values, atol=2e-2)
+
+    def test_what_computes_its_own_attention_is_refused_by_name(self) -> None:
+        config = transformers.AutoConfig.for_model("bloom", vocab_size=97, hidden_size=32, n_layer=2, n_head=4)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        with self.assertRaisesRegex(errors.UnsupportedError, r"BloomForCausalLM: .*headgauge\.analyze"):
+            headgauge.scan(model, ids())
+
+
+class Checkpoints(unittest.TestCase):
+    """The Python path and the C++ path agree."""
+
+    def agree(self, folder: Path) -> None:
+        if not folder.exists():
+            self.skipTest(f"{folder} is absent")
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        tokens = ids(160, model.config.vocab_size)
+        options: dict[str, Any] = {"lengths": [64, 160], "measures": ["weights", "coverage", "separability"]}
+        compared = 0
+        for changed in ({}, {"normalizer": "ssmax"}, {"pattern": "window:size=16"}):
+            live = headgauge.scan(model, tokens, **options, **changed)
+            own = headgauge.scan(folder, tokens, **options, **changed)
+            compared += self.compare(live, own)
+        self.assertGreater(compared, 60)
+
+    def compare(self, live: headgauge.Results, own: headgauge.Results) -> int:
+        compared = 0
+        self.assertEqual(set(live.metrics), set(own.metrics))
+        for name, metric in own.metrics.items():
+            if metric.identifier or metric.none is not None:
+                continue  # which key
+            if "separab" in name or name == "top_overlap":
+                # A share of rows, each of which steps where two keys are alike.
+                differ = ~np.isclose(live[name].values, metric.values, atol=1e-4, equal_nan=True)
+                self.assertLess(differ.mean(), 0.05, name)
+                continue
+            np.testing.assert_allclose(live[name].values, metric.values, atol=1e-4, rtol=1e-4, err_msg=name)
+            compared += 1
+        return compared
+
+    def test_demo(self) -> None:
+        self.agree(ROOT / "demo/model")
+
+    def test_capp_gpt(self) -> None:
+        self.agree(DATA / "capp-gpt")
+
+    def test_stories260k(self) -> None:
+        self.agree(DATA / "stories260k")
+
+    def test_the_loss(self) -> None:
+        model = transformers.AutoModelForCausalLM.from_pretrained(ROOT / "demo/model")
+        tokens = ids(96, model.config.vocab_size)
+        found = headgauge.scan(model, tokens, lengths=[96], measures=["weights", "model"])
+        with torch.no_grad():
+            given = torch.tensor(tokens)[None]
+            expected = float(model(given, labels=given).loss)
+        self.assertAlmostEqual(float(found["loss"].values[0]), expected, delta=1e-5)
+
+
+class Documents(unittest.TestCase):
+    def test_several_are_measured_side_by_side(self) -> None:
+        model = make("llama")
+        texts = [ids(LENGTH), ids(80)[::-1].copy()]
+        both = headgauge.scan(model, texts, lengths=[LENGTH], measures="weights")
+        each = [headgauge.scan(model, text, lengths=[LENGTH], measures="weights") for text in texts]
+        mean = sum(one["entropy"].values for one in each) / 2
+        np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
+
+    def test_a_model_that_sees_both_ways_is_run_at_each_length(self) -> None:
+        model = make("bert")
+        both = headgauge.scan(model, ids(), lengths=[32, LENGTH], measures="weights")
+        short = headgauge.scan(model, ids()[:32], lengths=[32], measures="weights")
+        np.testing.assert_array_equal(both["entropy"].values[..., 0], short["entropy"].values[..., 0])
+
+
+class Faults(unittest.TestCase):
+    def test_arguments_that_make_no_sense(self) -> None:
+        model = make("llama")
+        for tokens, kind in (
+            (None, errors.UsageError), ("a text", errors.UsageError), ([], errors.BadInputError),
+            ([1], errors.BadInputError), ([[1, 2], [3, 400]], errors.BadInputError),
+            (np.ones((4, 4)), errors.BadInputError), ([5, -1], errors.BadInputError),
+        ):
+            with self.subTest(repr(tokens)), self.assertRaises(kind):
+                headgauge.scan(model, tokens)
+        with self.assertRaises(errors.UnsupportedError):
+            headgauge.scan(model, ids(), x="hidden")
+        with self.assertRaises(errors.UnsupportedError):
+            headgauge.compare(model, ids())
+        with self.assertRaises(errors.UsageError):
+            headgauge.scan(object(), ids())
+
+    def test_an_exception_in_the_model_comes_out_and_leaves_it_as_it_was(self) -> None:
+        model = make("llama").train()
+
+        def fail(*_: Any) -> None:
+            raise ZeroDivisionError("in the model")
+
+        hook = model.model.layers[1].mlp.register_forward_hook(fail)
+        with self.assertRaisesRegex(ZeroDivisionError, "in the model"):
+            headgauge.scan(model, ids())
+        hook.remove()
+        self.assertEqual(model.config._attn_implementation, "sdpa")
+        self.assertTrue(model.training)
+        headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
+
+    def test_a_scan_that_ends_early_leaves_no_thread(self) -> None:
+        model, threads = make("llama"), threading.active_count()
+
+        def stop(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            headgauge.scan(model, ids(), progress=stop)
+        self.assertEqual(threading.active_count(), threads)
+        gc.collect()
+
+    def test_a_model_that_is_used_meanwhile(self) -> None:
+        model, tokens = make("llama"), ids()
+        expected = output(model, tokens)
+        seen = []
+        hook = model.model.layers[0].mlp.register_forward_hook(lambda *_: seen.append(1))
+        # In the middle of the scan, by the thread of the scan.
+        results = headgauge.scan(
+            model, tokens, lengths=[LENGTH], measures="weights",
+            progress=lambda *_: self.assertTrue(torch.equal(output(model, tokens), expected)),
+        )
+        hook.remove()
+        self.assertGreater(len(seen), 2)
+        again = headgauge.scan(model, tokens, lengths=[LENGTH], measures="weights")
+        np.testing.assert_array_equal(results["entropy"].values, again["entropy"].values)
+
+    def test_two_scans_at_once(self) -> None:
+        models = [make("llama"), make("gpt_neox")]
+        alone = [headgauge.scan(m, ids(), lengths=[LENGTH], measures="weights") for m in models]
+        found: dict[int, Any] = {}
+
+        def measure(k: int) -> None:
+            found[k] = headgauge.scan(models[k], ids(), lengths=[LENGTH], measures="weights")
+
+        threads = [threading.Thread(target=measure, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for k in range(2):
+            np.testing.assert_array_equal(found[k]["entropy"].values, alone[k]["entropy"].values)
+
+
+if __name__ == "__main__":
+    unittest.main()
