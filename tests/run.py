@@ -191,7 +191,7 @@ class Session:
     def record(self, name: str, judged: tuple[Counts, str], start: float) -> None:
         self.rows.append((name, judged[0], time.monotonic() - start, judged[1]))
 
-    def build(self, preset: str, beside: bool = False) -> bool:
+    def build(self, preset: str, beside: bool = False, options: list[str] | None = None) -> bool:
         """`beside`: other things run meanwhile, which go first."""
         name = f"build ({preset})"
         if not beside:
@@ -199,7 +199,8 @@ class Session:
         start = time.monotonic()
         nice = ["nice", "-n", "19"] if beside else []
         title = name if beside else None
-        status, _ = run([*nice, "cmake", "--preset", preset, "--log-level=WARNING"], title=title)
+        status, _ = run([*nice, "cmake", "--preset", preset, "--log-level=WARNING", *(options or [])],
+                        title=title)
         if status == 0:
             build = ["cmake", "--build", "--preset", preset, "-j", str(self.jobs)]
             status, _ = run([*nice, *build], title=title)
@@ -227,8 +228,11 @@ class Session:
         module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
         command = [sys.executable, "-m", "unittest", module]
         # Several run at once: a matrix product keeps to one core.
-        one_thread = {"OPENBLAS_NUM_THREADS": "1"}
-        status, output = run(command, one_thread, title=f"unittest ({module})")
+        environment = {"OPENBLAS_NUM_THREADS": "1"}
+        if file.is_relative_to(ROOT / "python"):
+            places = [ROOT / "build/release/python", ROOT / "build/python-packages"]
+            environment["PYTHONPATH"] = os.pathsep.join(map(str, places))
+        status, output = run(command, environment, title=f"unittest ({module})")
         name = f"unittest ({file.parent.relative_to(ROOT)})"
         # Such as what needs packages that are not installed.
         self.record(name, judge(parse_unittest(output), status, skippable=True), start)
@@ -279,13 +283,23 @@ def tasks_of_one_core(session: Session, stages: list[str]) -> list[Callable[[], 
         tasks.append(lambda: session.vitest("test:browser"))
     if "python" in stages:
         files = sorted(
-            ROOT.glob("tests/*/test_*.py"),
+            [*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("python/tests/test_*.py")],
             key=lambda file: (file.parent.name != "agreement", -file.stat().st_size, file),
         )
         tasks += [lambda file=file: session.unittest(file) for file in files]
     if "web" in stages:
         tasks += [lambda: session.vitest("test"), session.check_types]
     return tasks
+
+
+def python_package() -> list[str]:
+    """The options of CMake that build the module of the Python package."""
+    status, output = run([str(ROOT / "tools/python_packages.sh")])
+    if status != 0 or not output.split():
+        return []  # its tests say what is missing
+    nanobind = f"{output.split()[-1]}/nanobind/cmake"
+    places = {"Python_EXECUTABLE": sys.executable, "nanobind_DIR": nanobind}
+    return ["-DHEADGAUGE_PYTHON=ON", *(f"-D{name}={place}" for name, place in places.items())]
 
 
 def minilm() -> dict[str, str]:
@@ -314,7 +328,8 @@ def main(arguments: list[str]) -> int:
     os.environ.update(minilm())
     session = Session(options.jobs)
     stages = options.stages or DEFAULT_STAGES
-    if "release" in stages and session.build("release"):
+    package = python_package() if "release" in stages else []
+    if "release" in stages and session.build("release", options=package):
         session.ctest("release", {})
     sanitized = [stage for stage in stages if stage in SANITIZERS]
     tasks = tasks_of_one_core(session, stages)

@@ -9,7 +9,7 @@ packages=(
   g++ make cmake ninja-build pkg-config
   libhwy-dev libeigen3-dev zlib1g-dev libtbb-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
-  python3 python3-pip ca-certificates
+  python3 python3-dev python3-pip ca-certificates
   "$@"
 )
 rust_minimum=1.85 # as src/tokenize/CMakeLists.txt and its ffi/Cargo.toml have it

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -33,10 +35,14 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
         array = array.numpy()
     elif not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
         array = np.from_dlpack(array)
-    plain = np.asarray(array)
+    try:
+        plain = np.asarray(array)
+    except ValueError:
+        raise BadInputError(f"{name}: expected an array, found rows of different lengths") from None
     if plain.dtype.kind not in "fiu":
         raise BadInputError(f"{name}: expected real numbers, found {plain.dtype}")
-    floats = np.ascontiguousarray(plain, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+        floats = np.ascontiguousarray(plain, dtype=np.float32)
     if copy is False and not np.shares_memory(floats, plain):
         raise BadInputError(
             f"{name}: expected contiguous float32, found {plain.dtype} with strides {plain.strides}; "
@@ -84,10 +90,16 @@ class ArraySource:
             self.x = self.x[None] if self.x.ndim == 2 else self.x
             _require(self.x.ndim == 3 and self.x.shape[:2] == (batch, length), "x",
                      f"shape ({batch}, {length}) and any dimension", f"{self.x.shape}")
+            _require(self.x.size > 0, "x", "numbers", f"an empty array of shape {self.x.shape}")
             _require(bool(np.isfinite(self.x).all()), "x", "finite numbers", "NaN or infinity")
-        _require(window >= 0, "window", "0 (none) or more", window)
-        self.causal, self.window, self.softcap = causal, window, softcap
+        if not isinstance(causal, bool | np.bool_):
+            raise TypeError(f"causal: expected True or False, found {causal!r}")
+        self.causal, self.window, self.softcap = bool(causal), operator.index(window), float(softcap)
+        _require(0 <= self.window < 2**31, "window", "0 (none) or a number of keys", window)
+        _require(self.causal or self.window == 0, "window", "0 where attention is not causal", window)
+        _require(0 <= self.softcap < math.inf, "softcap", "0 (none) or more", softcap)
         self.scale = float(width) ** -0.5 if scale is None else float(scale)
+        _require(math.isfinite(self.scale), "scale", "a finite number", scale)
         self.context = length
 
     def info(self) -> dict[str, Any]:
@@ -166,6 +178,9 @@ def analyze(
     """
     source = ArraySource(q, k, v, x, causal=causal, window=window, scale=scale, softcap=softcap,
                          copy=copy)
-    words = ["scan", "arrays", *arguments("scan", options)]
+    for name in ("text", "tokens"):
+        if name in options:
+            raise TypeError(f"analyze() has no option {name!r}")
+    words = ["scan", "arrays", *arguments("scan", options, "analyze")]
     _, results, _ = _core.run(words, source, {}, {}, None)
     return Results(results)

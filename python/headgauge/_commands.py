@@ -12,12 +12,13 @@ from typing import Any
 from headgauge import _core
 from headgauge._options import arguments, declared
 from headgauge._source import Source
-from headgauge._texts import Given, TextOrIds
-from headgauge.errors import UnsupportedError
+from headgauge._texts import Given, TextOrIds, as_path
+from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
-TEXTS = ("text", "select", "confirm")
+TEXTS = ("text", "tokens", "select", "confirm")
+REPRODUCED = ("limits", "tokens")
 
 
 def _run(
@@ -31,7 +32,10 @@ def _run(
     for name in TEXTS:
         if name in declared(command) and options.get(name) is not None:
             given.add(name, options.pop(name))
-    words = [*command.split(), *positional, *given.words, *arguments(command, options)]
+    words = [*command.split(), *map(as_path, positional), *given.words, *arguments(command, options)]
+    for word in words:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise BadInputError(f"{word!a}: expected names in UTF-8, found other bytes; rename it")
     _, results, printed = _core.run(words, source, given.texts, given.tokens, progress)
     return (None if results is None else Results(results)), printed
 
@@ -49,17 +53,25 @@ def _on_model(
     options: dict[str, Any],
     progress: Progress | None,
 ) -> Results:
+    if text_or_ids is not None and options.get("text") is not None:
+        raise TypeError(f"{command.split()[0]}() was given text twice")
+    if model is None and options.get("synthetic") is not None:
+        return _measured(command, [], options, progress)
     if isinstance(model, str | os.PathLike):
         if text_or_ids is not None:
             options["text"] = text_or_ids
         return _measured(command, [os.fspath(model)], options, progress)
-    from headgauge._live import LiveSource
-
+    if not hasattr(model, "named_modules"):
+        raise UsageError(
+            f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
+        )
     if command not in ("scan", "converge"):
         raise UnsupportedError(
             f"{command}: expected the path or the name of a checkpoint, found a live model; "
             "a change of its attention is measured on the checkpoint (model.save_pretrained)"
         )
+    from headgauge._live import LiveSource
+
     with LiveSource(model, text_or_ids, options) as source:
         return _measured(command, ["model"], options, progress, source)
 
@@ -94,9 +106,10 @@ def compare(
 
 
 def converge(
-    model: Any, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+    model: Any = None, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
 ) -> Results:
-    """Measures how much context each head needs. Options of `headgauge converge`; see scan()."""
+    """Measures how much context each head needs, or with `synthetic=` and no model how attention over
+    random tokens converges. Options of `headgauge converge`; see scan()."""
     return _on_model("converge", model, text_or_ids, options, progress)
 
 
@@ -123,7 +136,7 @@ def plan(
             options["out"] = folder
         results = _measured("plan", [os.fspath(model)], options, progress)
         found = Path(os.fspath(options["out"])) / "plan.json"
-        results.plan = json.loads(found.read_text()) if found.exists() else None
+        results.plan = json.loads(found.read_text("utf-8")) if found.exists() else None
         return results
 
 
@@ -133,6 +146,8 @@ def reproduce(
 ) -> Results:
     """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). Options of
     `headgauge reproduce`."""
+    if what not in REPRODUCED:
+        raise UsageError(f"what: expected one of {', '.join(REPRODUCED)}, found {what!r}")
     return _on_model(f"reproduce {what}", model, text_or_ids, options, progress)
 
 

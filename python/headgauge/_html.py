@@ -54,12 +54,12 @@ def _map(results: Results, metric: Metric) -> str:
     where = ""
     if "length" in metric.dims:
         values = values[..., -1]
-        where = f" at length {results.coords['length'][-1]:g}"
+        where = f" at length {results.coords['length'][-1]:.15g}"
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    heads = "".join(f"<th>{head:g}</th>" for head in results.coords["head"])
+    heads = "".join(f"<th>{head:.15g}</th>" for head in results.coords["head"])
     rows = "".join(
-        f"<tr><th>{layer:g}</th>" + "".join(_cell(float(v), low, high) for v in row) + "</tr>"
+        f"<tr><th>{layer:.15g}</th>" + "".join(_cell(float(v), low, high) for v in row) + "</tr>"
         for layer, row in zip(results.coords["layer"], values, strict=True)
     )
     title = html.escape(f"{metric.title} ({metric.unit}){where}, layers down, heads across")

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from headgauge import _core
 
 # What is about the terminal has no meaning here.
@@ -27,28 +29,38 @@ def declared(command: str) -> dict[str, dict[str, str]]:
 
 
 def _word(value: object) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    # Coordinates of results are floats, and where whole numbers are asked for 32.0 is one.
+    if isinstance(value, float | np.floating) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
 
 
 def _is_list(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike | Mapping)
+    if isinstance(value, str | bytes | os.PathLike | Mapping):
+        return False
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
 
 
-def arguments(command: str, options: Mapping[str, Any]) -> list[str]:
-    """The words that the command line takes for them. None leaves an option as it is."""
+def arguments(command: str, options: Mapping[str, Any], function: str = "") -> list[str]:
+    """The words that the command line takes for them. None leaves an option as it is. `function` is
+    the name that errors give, by default that of the command."""
     known = declared(command)
     words: list[str] = []
     for name, value in options.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             advice = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{command}() has no option {name!r}{advice}")
+            raise TypeError(f"{function or command.split()[0]}() has no option {name!r}{advice}")
         if value is None:
             continue
         option = "--" + name.replace("_", "-")
         form = known[name]["form"]
         if not form:
-            if not isinstance(value, bool):
+            if not isinstance(value, bool | np.bool_):
                 raise TypeError(f"{name}: expected True or False, found {value!r}")
             words += [option] if value else []
         elif not _is_list(value):

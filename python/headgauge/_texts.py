@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -35,27 +35,44 @@ class Given:
         names = []
         for k, item in enumerate(items):
             name = option if len(items) == 1 else f"{option} {k + 1}"
-            if isinstance(item, os.PathLike):
-                path = os.fspath(item)
-                names.append("./" + path if path.startswith("-") else path)
+            if isinstance(item, os.PathLike) or (isinstance(item, str) and option == "tokens"):
+                path = as_path(item)
+                # A path that is called as a text in memory is would be taken for it.
+                taken = path in self.texts or path in self.tokens or path.startswith(option)
+                names.append(os.path.join(".", path) if taken else path)
                 continue
             if isinstance(item, str):
+                if any("\ud800" <= letter <= "\udfff" for letter in item):
+                    raise BadInputError(f"{name}: expected Unicode text, found half of a surrogate pair")
                 self.texts[name] = item
             else:
                 self.tokens[name] = as_ids(item, option)
             names.append(name)
-        if any(of_ids) and option != "text":
+        if any(of_ids) and option not in ("text", "tokens"):
             raise BadInputError(f"{option}: expected texts, found token ids; give texts or paths")
         self.words += ["--tokens" if any(of_ids) else "--" + option, *names]
 
 
+def as_path(path: str | os.PathLike[str]) -> str:
+    """As the command line takes it, which takes a hyphen for an option."""
+    text = os.fspath(path)
+    return os.path.join(".", text) if text.startswith("-") else text
+
+
 def split(documents: TextOrIds) -> list[Any]:
-    """One by one."""
+    """One by one. Raises BadInputError."""
     if isinstance(documents, str | os.PathLike):
         return [documents]
-    if hasattr(documents, "ndim"):
+    if isinstance(documents, bytes | bytearray):
+        raise BadInputError("text: expected a text, found bytes; decode them")
+    if isinstance(documents, Mapping):
+        raise BadInputError(
+            f"text: expected a text, a path or token ids, found a {type(documents).__name__}; "
+            'of what a tokenizer gives, take ["input_ids"]'
+        )
+    if getattr(documents, "ndim", 0) > 0:
         return [documents] if documents.ndim == 1 else list(documents)
-    if not isinstance(documents, Iterable):
+    if hasattr(documents, "ndim") or not isinstance(documents, Iterable):
         raise BadInputError(f"text: expected a text, a path or token ids, found {documents!r}")
     items = list(documents)
     if items and isinstance(items[0], numbers.Integral):
@@ -67,12 +84,18 @@ def as_ids(ids: Any, where: str = "ids") -> list[int]:
     """Token ids as a list. Raises BadInputError unless they are whole numbers in one row."""
     if hasattr(ids, "detach"):  # a torch tensor, wherever it is
         ids = ids.detach().cpu()
-    array = np.asarray(ids)
+    if isinstance(ids, bytes | bytearray | Mapping):
+        raise BadInputError(f"{where}: expected a text or token ids, found a {type(ids).__name__}")
+    try:
+        array = np.asarray(ids)
+    except ValueError:
+        raise BadInputError(f"{where}: expected token ids in one row, found rows of different lengths") from None
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise BadInputError(
             f"{where}: expected token ids in one row of whole numbers, found {array.dtype} of "
             f"shape {array.shape}; give the ids of one text"
         )
     if array.size and (array.min() < 0 or array.max() > 2**31 - 1):
-        raise BadInputError(f"{where}: expected ids from 0 to 2147483647, found {array.min()}")
+        wrong = array.min() if array.min() < 0 else array.max()
+        raise BadInputError(f"{where}: expected ids from 0 to 2147483647, found {wrong}")
     return [int(i) for i in array]

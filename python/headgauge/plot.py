@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class Plot:
         ax = _axes(ax)
         image = ax.imshow(self._at(metric, length), aspect="auto", **options)
         for axis, dim in ((ax.xaxis, "head"), (ax.yaxis, "layer")):
-            labels = [f"{label:g}" for label in self._results.coords[dim]]
+            labels = [f"{label:.15g}" for label in self._results.coords[dim]]
             axis.set_ticks(range(len(labels)), labels)
             axis.set_label_text(dim)
         ax.set_title(metric.title + self._length_text(metric, length))
@@ -48,8 +49,10 @@ class Plot:
         if heads is None:
             of_heads = metric.values.reshape(-1, len(lengths))
             count = np.maximum(1, np.isfinite(of_heads).sum(axis=0))
-            error = np.nanstd(of_heads, axis=0) / np.sqrt(count)
-            _line(ax, lengths, np.nanmean(of_heads, axis=0), error, "all heads", options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # a length at which no head has a value
+                mean, spread = np.nanmean(of_heads, axis=0), np.nanstd(of_heads, axis=0)
+            _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
         for layer, head in heads or ():
             cell = (self._place("layer", layer), self._place("head", head))
             stderr = None if metric.stderr is None else metric.stderr[cell]
@@ -80,7 +83,7 @@ class Plot:
     def _place(self, dim: str, label: float) -> int:
         labels = list(self._results.coords[dim])
         if label not in labels:
-            raise UsageError(f"{dim}: expected one of {', '.join(f'{v:g}' for v in labels)}, found {label}")
+            raise UsageError(f"{dim}: expected one of {', '.join(f'{v:.15g}' for v in labels)}, found {label}")
         return labels.index(label)
 
     def _at(self, metric: Metric, length: float | None) -> Any:
@@ -91,7 +94,7 @@ class Plot:
     def _length_text(self, metric: Metric, length: float | None) -> str:
         if "length" not in metric.dims:
             return ""
-        return f" at length {self._results.coords['length'][-1] if length is None else length:g}"
+        return f" at length {self._results.coords['length'][-1] if length is None else length:.15g}"
 
 
 def _axes(ax: Axes | None) -> Axes:

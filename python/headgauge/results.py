@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 import os
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Doubles = npt.NDArray[np.float64]
 
+# Coords that tell something of each label of another, and are no dims.
+OF_OTHERS = {"kv_head": "head", "layer_type": "layer", "window": "layer"}
+
 
 @functools.cache
 def catalogue() -> dict[str, dict[str, Any]]:
@@ -32,7 +36,7 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return {metric["name"]: metric for metric in json.loads(listed)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metric:
     """A metric: values over named dims, with standard errors and numbers of rows where it has them.
 
@@ -75,7 +79,8 @@ class Metrics(Mapping[str, Metric]):
 
     def __getitem__(self, name: str) -> Metric:
         if name not in self._names:
-            raise KeyError(f"{name!r}; there are {', '.join(self._names)}")
+            near = difflib.get_close_matches(str(name), self._names, 3)
+            raise KeyError(f"{name}; near it are {', '.join(near)}" if near else name)
         fields = self._core.metric(name)
         fields["dims"] = tuple(fields["dims"])
         return Metric(name, **fields)
@@ -148,6 +153,12 @@ class Results:
     def __getitem__(self, name: str) -> Metric:
         return self.metrics[name]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {len(labels)}" for name, labels in self.coords.items())
         return f"<headgauge.Results of {self.command}: {len(self.metrics)} metrics ({sizes})>"
@@ -176,7 +187,11 @@ class Results:
                 variables[f"{name}_rows"] = (metric.dims, metric.rows, of)
         attrs = {"command": self.command, "settings": json.dumps(self.document["settings"]),
                  "model": json.dumps(self.document["model"]), "title": repr(self)[1:-1]}
-        coords = {name: _labels(values) for name, values in self.coords.items()}
+        coords: dict[str, Any] = {}
+        for name, values in self.coords.items():
+            of = OF_OTHERS.get(name, name)
+            along = of if len(values) == len(self.coords.get(of, ())) else name
+            coords[name] = (along, _labels(values))
         return xarray.Dataset(variables, coords=coords, attrs=attrs)
 
     def to_netcdf(self, path: str | os.PathLike[str], **options: Any) -> None:
