@@ -144,11 +144,15 @@ def reproduce(
     what: str, model: str | os.PathLike[str], text_or_ids: TextOrIds = None,
     *, progress: Progress | None = None, **options: Any,
 ) -> Results:
-    """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). Options of
+    """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). The
+    report and the figures are written where `out=` says; Results has them too. Options of
     `headgauge reproduce`."""
     if what not in REPRODUCED:
         raise UsageError(f"what: expected one of {', '.join(REPRODUCED)}, found {what!r}")
-    return _on_model(f"reproduce {what}", model, text_or_ids, options, progress)
+    with tempfile.TemporaryDirectory(prefix="headgauge-reproduce-") as folder:
+        if options.get("out") is None:
+            options["out"] = folder
+        return _on_model(f"reproduce {what}", model, text_or_ids, options, progress)
 
 
 def diff(old: Any, new: Any, **options: Any) -> Results:

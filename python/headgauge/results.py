@@ -27,6 +27,9 @@ Doubles = npt.NDArray[np.float64]
 
 # Coords that tell something of each label of another, and are no dims.
 OF_OTHERS = {"kv_head": "head", "layer_type": "layer", "window": "layer"}
+# The columns that tell the rows of heads.csv apart, and those along which a metric may lack values.
+OF_ROWS = ("layer", "head", "run", "normalizer", "pattern", "budget", "length")
+IN_LAST_ROW = ("run", "length")
 
 
 @functools.cache
@@ -203,23 +206,31 @@ class Results:
         self.to_xarray().to_zarr(store, **options)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row for each layer, head and length, a column for each metric of these dims, as heads.csv
-        has them; the first two suffice for results without lengths. Needs pandas."""
+        """What heads.csv has (docs/formats.md), and standard errors as NAME_stderr: a row for each
+        layer, head and length, and each run, normalizer, pattern or plan where there are any. A metric
+        without the dim length stands at the longest. Needs pandas."""
         import pandas
 
-        dims = ("layer", "head", "length") if "length" in self.coords else ("layer", "head")
-        if not all(dim in self.coords for dim in dims):
+        if not all(dim in self.coords for dim in ("layer", "head", "length")):
             raise UnsupportedError(f"results of {self.command} have no heads; use to_xarray()")
+        dims = tuple(dim for dim in OF_ROWS if dim in self.coords)
         index = pandas.MultiIndex.from_product(
             [_labels(self.coords[dim]) for dim in dims], names=dims
         )
         columns: dict[str, Any] = {}
         for name, metric in self.metrics.items():
-            if metric.dims == dims:
-                columns[name] = metric.values.ravel()
-                if metric.stderr is not None:
-                    columns[f"{name}_stderr"] = metric.stderr.ravel()
+            if metric.dims != tuple(d for d in dims if d in metric.dims or d not in IN_LAST_ROW):
+                continue
+            columns[name] = self._in_rows(metric.values, metric.dims, dims)
+            if metric.stderr is not None:
+                columns[f"{name}_stderr"] = self._in_rows(metric.stderr, metric.dims, dims)
         return pandas.DataFrame(columns, index=index)
+
+    def _in_rows(self, values: Doubles, own: tuple[str, ...], dims: tuple[str, ...]) -> Doubles:
+        """Values over the dims `own` as a column of rows over `dims`: in the last row along others."""
+        column = np.full([len(self.coords[dim]) for dim in dims], np.nan)
+        column[tuple(slice(None) if dim in own else -1 for dim in dims)] = values
+        return column.ravel()
 
     @property
     def plot(self) -> Plot:
