@@ -4,6 +4,7 @@ from headgauge import errors
 from headgauge._arrays import analyze
 from headgauge._commands import compare, converge, diff, phantom, plan, reproduce, scan, validate
 from headgauge._core import __version__
+from headgauge._dump import dump
 from headgauge.results import Results
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "compare",
     "converge",
     "diff",
+    "dump",
     "errors",
     "phantom",
     "plan",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headgauge.results import Metric, Results
 
 MAPPED = ("entropy", "loss_change", "tokens_needed")
-SHOWN_FLAGS = 20
+SHOWN_HEADS = 24  # of one flag
 
 
 def page(results: Results) -> str:
@@ -19,26 +19,27 @@ def page(results: Results) -> str:
     lines = results.summary().splitlines()
     if lines:
         parts.append("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>")
-    parts.append(_flags(results))
     mapped = _mapped(results)
     if mapped is not None:
         parts.append(_map(results, mapped))
+    parts.append(_flags(results))
     parts += [f"<p><i>{html.escape(notice)}</i></p>" for notice in results.notices]
     return "<div>" + "".join(parts) + "</div>"
 
 
 def _flags(results: Results) -> str:
-    flags = results.flags
-    if not flags:
-        return ""
+    heads: dict[str, list[str]] = {}
+    for flag in results.flags:
+        heads.setdefault(flag["name"], []).append(f"{flag['layer']}.{flag['head']}")
     rows = "".join(
-        f"<tr><td>{html.escape(flag['name'])}</td><td>{flag['layer']}.{flag['head']}</td>"
-        f"<td>{flag['value']:.4g}</td></tr>"
-        for flag in flags[:SHOWN_FLAGS]
+        f"<tr><td>{html.escape(name)}</td><td>{len(found)}</td>"
+        f'<td style="text-align:left">{" ".join(found[:SHOWN_HEADS])}{" ..." if len(found) > SHOWN_HEADS else ""}'
+        "</td></tr>"
+        for name, found in heads.items()
     )
-    more = len(flags) - SHOWN_FLAGS
-    rest = f"<tr><td colspan=3>and {more} more</td></tr>" if more > 0 else ""
-    return f"<table><tr><th>flag</th><th>head</th><th>value</th></tr>{rows}{rest}</table>"
+    if not rows:
+        return ""
+    return f"<table><tr><th>flag</th><th>heads</th><th></th></tr>{rows}</table>"
 
 
 def _mapped(results: Results) -> Metric | None:

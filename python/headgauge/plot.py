@@ -58,6 +58,7 @@ class Plot:
             stderr = None if metric.stderr is None else metric.stderr[cell]
             _line(ax, lengths, metric.values[cell], stderr, f"head {layer}.{head}", options)
         ax.set_xscale("log", base=2)
+        ax.set_xticks(lengths, [f"{length:g}" for length in lengths])
         ax.set_xlabel("context length (tokens)")
         ax.set_ylabel(f"{metric.title} ({metric.unit})")
         ax.legend()

@@ -211,7 +211,7 @@ class Results:
         without the dim length stands at the longest. Needs pandas."""
         import pandas
 
-        if not all(dim in self.coords for dim in ("layer", "head", "length")):
+        if not all(dim in self.coords for dim in ("layer", "head")):
             raise UnsupportedError(f"results of {self.command} have no heads; use to_xarray()")
         dims = tuple(dim for dim in OF_ROWS if dim in self.coords)
         index = pandas.MultiIndex.from_product(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import tempfile
 import threading
 import unittest
 from pathlib import Path
@@ -181,6 +182,31 @@ class Checkpoints(unittest.TestCase):
             given = torch.tensor(tokens)[None]
             expected = float(model(given, labels=given).loss)
         self.assertAlmostEqual(float(found["loss"].values[0]), expected, delta=1e-5)
+
+
+class Dumps(unittest.TestCase):
+    def test_are_read_by_the_core(self) -> None:
+        model, tokens = make("llama"), ids()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "dump.safetensors"
+            headgauge.dump(model, tokens, path)
+            self.assertEqual([file.name for file in Path(folder).iterdir()], [path.name])
+            of_dump = headgauge.scan(path, lengths=[LENGTH], measures=["weights", "distance"])
+        live = headgauge.scan(model, tokens, lengths=[LENGTH], measures=["weights", "distance"])
+        for name in ("entropy", "mass", "max_weight", "distance"):
+            np.testing.assert_allclose(of_dump[name].values, live[name].values, atol=1e-6, err_msg=name)
+
+    def test_what_a_dump_cannot_say_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "dump.safetensors"
+            for kind, found in (("mistral", "window 16"), ("gpt_oss", "sinks"), ("gemma2", "softcap")):
+                with self.subTest(kind), self.assertRaisesRegex(errors.UnsupportedError, found):
+                    headgauge.dump(make(kind), ids(), path)
+            with self.assertRaises(errors.BadInputError):
+                headgauge.dump(make("llama"), [ids(), ids()], path)
+            with self.assertRaises(errors.ResourceError):
+                headgauge.dump(make("llama"), ids(), Path(folder) / "nowhere/dump.safetensors")
+            self.assertEqual(list(Path(folder).iterdir()), [])
 
 
 class Documents(unittest.TestCase):

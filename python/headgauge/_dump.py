@@ -1,0 +1,58 @@
+"""A live model's queries, keys and values as a file that the command line reads."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from headgauge._texts import TextOrIds
+from headgauge.errors import BadInputError, ResourceError, UnsupportedError
+
+
+def dump(
+    model: Any, ids: TextOrIds, path: str | os.PathLike[str], *, lengths: list[int] | None = None
+) -> None:
+    """Runs a transformers model on the ids of one text, and writes a dump file (docs/formats.md,
+    "Dump files"): queries, keys and values of every layer as float32, and the embeddings as x. A file
+    in the way is replaced once all is written. `lengths`: the text is cut to the longest of them.
+
+    Raises what scan() raises of such a model, BadInputError for more than one text, UnsupportedError
+    where a dump cannot say what a layer does (a window that is shorter than the text, a soft-cap,
+    sinks, a scale of its own), ResourceError where the file cannot be written.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    from headgauge._live import LiveSource
+
+    tensors: dict[str, Any] = {}
+    with LiveSource(model, ids, {} if lengths is None else {"lengths": lengths}) as source:
+        info = source.info()
+        if len(info["documents"]) > 1:
+            raise BadInputError(f"ids: expected those of one text, found {len(info['documents'])}; write a file of each")
+        scale = None
+        for layer in range(info["layers"]):
+            fields = source.layer(layer, 0)
+            held = {name: fields[name] for name in ("window", "reach", "softcap", "sinks") if fields[name]}
+            if scale is not None and fields["scale"] != scale:
+                held["scale"] = fields["scale"]
+            if held:
+                raise UnsupportedError(
+                    f"layer {layer}: expected attention that queries, keys and one scale give, found "
+                    + ", ".join(f"{name} {value}" for name, value in held.items()) + "; scan the model itself"
+                )
+            scale = fields["scale"]
+            for letter, name in (("q", "queries"), ("k", "keys"), ("v", "values")):
+                tensors[f"layers.{layer}.{letter}"] = fields[name]
+            tensors["x"] = fields["x"]
+    metadata = {"format": "headgauge.dump/1", "causal": str(info["causal"]).lower(), "scale": repr(scale)}
+    partial = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        save_file(tensors, partial, metadata=metadata)
+        os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        raise ResourceError(f"{os.fspath(path)}: expected a file that can be written, found: {error}; "
+                            "choose another path") from error
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
