@@ -230,7 +230,7 @@ class Session:
         # Several run at once: a matrix product keeps to one core.
         environment = {"OPENBLAS_NUM_THREADS": "1"}
         if file.is_relative_to(ROOT / "python"):
-            places = [ROOT / "build/release/python", ROOT / "build/python-packages"]
+            places = [ROOT / "build/release/python", ROOT / "build/python-packages", file.parent]
             environment["PYTHONPATH"] = os.pathsep.join(map(str, places))
         status, output = run(command, environment, title=f"unittest ({module})")
         name = f"unittest ({file.parent.relative_to(ROOT)})"

@@ -1,11 +1,24 @@
 """headgauge: measures what the attention heads of a transformer can and cannot do."""
 
+import importlib
+from typing import Any
+
 from headgauge import errors
 from headgauge._arrays import analyze
 from headgauge._commands import compare, converge, diff, phantom, plan, reproduce, scan, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge.results import Results
+
+_OF_TORCH = {"normalize": "headgauge._swap", "use": "headgauge._swap"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs torch is imported when it is asked for."""
+    if name not in _OF_TORCH:
+        raise AttributeError(f"module 'headgauge' has no attribute {name!r}")
+    return getattr(importlib.import_module(_OF_TORCH[name]), name)
+
 
 __all__ = [
     "Results",
@@ -16,9 +29,11 @@ __all__ = [
     "diff",
     "dump",
     "errors",
+    "normalize",
     "phantom",
     "plan",
     "reproduce",
     "scan",
+    "use",
     "validate",
 ]

@@ -29,8 +29,10 @@ def as_floats(array: Any, name: str, copy: bool | None = None) -> Floats:
         array = array.detach()
         if str(array.dtype) == "torch.bfloat16" or array.device.type != "cpu":
             if copy is False:
-                raise BadInputError(f"{name}: expected float32 in main memory, found {array.dtype} on "
-                                    f"{array.device}; allow a copy")
+                raise BadInputError(
+                    f"{name}: expected float32 in main memory, found {array.dtype} on "
+                    f"{array.device}; allow a copy"
+                )
             array = array.float().cpu()
         array = array.numpy()
     elif not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
@@ -69,8 +71,17 @@ class ArraySource:
     """One layer; every row of the batch is a document."""
 
     def __init__(
-        self, q: Any, k: Any, v: Any, x: Any, *, causal: bool, window: int, scale: float | None,
-        softcap: float, copy: bool | None,
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        x: Any,
+        *,
+        causal: bool,
+        window: int,
+        scale: float | None,
+        softcap: float,
+        copy: bool | None,
     ) -> None:
         self.q = _four(q, "q", copy)
         self.k = _four(k, "k", copy)
@@ -78,18 +89,24 @@ class ArraySource:
         batch, heads, length, width = self.q.shape
         kv_heads = self.k.shape[1]
         shape = (batch, kv_heads, length, width)
-        _require(self.k.shape == shape, "k", f"shape {shape} (batch, heads, length, dimension)",
-                 f"{self.k.shape}")
+        _require(
+            self.k.shape == shape, "k", f"shape {shape} (batch, heads, length, dimension)", f"{self.k.shape}"
+        )
         _require(heads % kv_heads == 0, "k", f"heads that divide the {heads} of q", f"{kv_heads}")
         if self.v is not None:
-            _require(self.v.shape[:3] == shape[:3], "v", f"shape {shape[:3]} and any dimension",
-                     f"{self.v.shape}")
+            _require(
+                self.v.shape[:3] == shape[:3], "v", f"shape {shape[:3]} and any dimension", f"{self.v.shape}"
+            )
         self.x = None
         if x is not None:
             self.x = as_floats(x, "x", copy)
             self.x = self.x[None] if self.x.ndim == 2 else self.x
-            _require(self.x.ndim == 3 and self.x.shape[:2] == (batch, length), "x",
-                     f"shape ({batch}, {length}) and any dimension", f"{self.x.shape}")
+            _require(
+                self.x.ndim == 3 and self.x.shape[:2] == (batch, length),
+                "x",
+                f"shape ({batch}, {length}) and any dimension",
+                f"{self.x.shape}",
+            )
             _require(self.x.size > 0, "x", "numbers", f"an empty array of shape {self.x.shape}")
             _require(bool(np.isfinite(self.x).all()), "x", "finite numbers", "NaN or infinity")
         if not isinstance(causal, bool | np.bool_):
@@ -105,15 +122,26 @@ class ArraySource:
     def info(self) -> dict[str, Any]:
         batch, heads, length, width = self.q.shape
         return {
-            "name": "arrays", "family": "arrays", "layers": 1, "heads": heads,
-            "kv_heads": self.k.shape[1], "head_dim": width,
+            "name": "arrays",
+            "family": "arrays",
+            "layers": 1,
+            "heads": heads,
+            "kv_heads": self.k.shape[1],
+            "head_dim": width,
             "value_dim": 0 if self.v is None else self.v.shape[3],
             "x_dim": 0 if self.x is None else self.x.shape[2],
-            "max_length": length, "bytes": 0, "element_bytes": 4, "causal": self.causal,
-            "has_x": self.x is not None, "has_values": self.v is not None, "has_loss": False, "has_tokens": False,
+            "max_length": length,
+            "bytes": 0,
+            "element_bytes": 4,
+            "causal": self.causal,
+            "has_x": self.x is not None,
+            "has_values": self.v is not None,
+            "has_loss": False,
+            "has_tokens": False,
             "documents": [length] * batch,
             "layer_types": ["sliding_attention" if self.window else "full_attention"],
-            "windows": [self.window], "notices": [],
+            "windows": [self.window],
+            "notices": [],
         }
 
     def describe(self) -> dict[str, Any]:
@@ -121,8 +149,12 @@ class ArraySource:
         names = [f"row {k}" for k in range(batch)]
         return {
             "model": {"causal": self.causal, "scale": self.scale},
-            "text": {"names": names, "sha256": [None] * batch, "tokens": [length] * batch,
-                     "tokens_total": [length] * batch},
+            "text": {
+                "names": names,
+                "sha256": [None] * batch,
+                "tokens": [length] * batch,
+                "tokens_total": [length] * batch,
+            },
         }
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
@@ -132,9 +164,18 @@ class ArraySource:
             return None if array is None else np.ascontiguousarray(array[document][..., cut, :])
 
         return {
-            "queries": part(self.q), "keys": part(self.k), "values": part(self.v),
-            "x": part(self.x), "tokens": [], "x_key": document + 1, "scale": self.scale, "softcap": self.softcap,
-            "window": self.window, "reach": 0, "causal": self.causal, "sinks": [],
+            "queries": part(self.q),
+            "keys": part(self.k),
+            "values": part(self.v),
+            "x": part(self.x),
+            "tokens": [],
+            "x_key": document + 1,
+            "scale": self.scale,
+            "softcap": self.softcap,
+            "window": self.window,
+            "reach": 0,
+            "causal": self.causal,
+            "sinks": [],
             "type": "sliding_attention" if self.window else "full_attention",
         }
 
@@ -176,11 +217,11 @@ def analyze(
     Raises BadInputError for shapes that do not fit, numbers that are not finite, and what cannot be
     taken without a copy; and what scan() raises.
     """
-    source = ArraySource(q, k, v, x, causal=causal, window=window, scale=scale, softcap=softcap,
-                         copy=copy)
+    source = ArraySource(q, k, v, x, causal=causal, window=window, scale=scale, softcap=softcap, copy=copy)
     for name in ("text", "tokens"):
         if name in options:
             raise TypeError(f"analyze() has no option {name!r}")
     words = ["scan", "arrays", *arguments("scan", options, "analyze")]
     _, results, _ = _core.run(words, source, {}, {}, None)
+    assert results is not None
     return Results(results)

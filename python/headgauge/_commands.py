@@ -125,9 +125,7 @@ def validate(
     return _on_model("validate", model, text_or_ids, options, progress)
 
 
-def plan(
-    model: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any
-) -> Results:
+def plan(model: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any) -> Results:
     """Searches a change of the attention head by head, and confirms it on texts that had no part in
     it: `select=` and `confirm=` are given as texts are to scan(). `Results.plan` holds what was
     found, as plan.json does. Options of `headgauge plan`."""
@@ -141,8 +139,12 @@ def plan(
 
 
 def reproduce(
-    what: str, model: str | os.PathLike[str], text_or_ids: TextOrIds = None,
-    *, progress: Progress | None = None, **options: Any,
+    what: str,
+    model: str | os.PathLike[str],
+    text_or_ids: TextOrIds = None,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Results:
     """Measures what a paper claims: `what` is "limits" (paper A) or "tokens" (paper B). The
     report and the figures are written where `out=` says; Results has them too. Options of

@@ -33,8 +33,8 @@ def _flags(results: Results) -> str:
         heads.setdefault(flag["name"], []).append(f"{flag['layer']}.{flag['head']}")
     rows = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{len(found)}</td>"
-        f'<td style="text-align:left">{" ".join(found[:SHOWN_HEADS])}{" ..." if len(found) > SHOWN_HEADS else ""}'
-        "</td></tr>"
+        f'<td style="text-align:left">{" ".join(found[:SHOWN_HEADS])}'
+        f"{' ...' if len(found) > SHOWN_HEADS else ''}</td></tr>"
         for name, found in heads.items()
     )
     if not rows:
@@ -73,5 +73,4 @@ def _cell(value: float, low: float, high: float) -> str:
     share = (value - low) / (high - low) if high > low else 0.0
     # From white to a blue on which black is legible.
     red, green = round(255 - 150 * share), round(255 - 95 * share)
-    return (f'<td style="background:rgb({red},{green},255);color:#000;text-align:right">'
-            f"{value:.3g}</td>")
+    return f'<td style="background:rgb({red},{green},255);color:#000;text-align:right">{value:.3g}</td>'

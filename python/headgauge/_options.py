@@ -34,15 +34,17 @@ def _word(value: object) -> str:
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     # Coordinates of results are floats, and where whole numbers are asked for 32.0 is one.
-    if isinstance(value, float | np.floating) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if number.is_integer() and abs(number) < 2**53:
+            return str(int(number))
     return str(value)
 
 
 def _is_list(value: object) -> bool:
     if isinstance(value, str | bytes | os.PathLike | Mapping):
         return False
-    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def arguments(command: str, options: Mapping[str, Any], function: str = "") -> list[str]:

@@ -18,9 +18,9 @@ class Source(Protocol):
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
         """queries (heads, L, d), keys (kv_heads, L, d), values (kv_heads, L, v) or None, x (L, w) or
-        None, tokens (their ids, or none), x_key (the same number for the same vectors), scale, softcap (0: none), window (0:
-        none), reach (of keys on both sides; 0: all), causal, sinks (a logit for each head that stands
-        beside the keys'; or none), type."""
+        None, tokens (their ids, or none), x_key (the same number for the same vectors), scale,
+        softcap (0: none), window (0: none), reach (of keys on both sides; 0: all), causal, sinks (a
+        logit for each head that stands beside the keys'; or none), type."""
 
     def losses(self, document: int) -> list[float]:
         """-log p of the tokens 2 to L in nats; empty: not known."""

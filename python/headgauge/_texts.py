@@ -38,7 +38,7 @@ class Given:
             if isinstance(item, os.PathLike) or (isinstance(item, str) and option == "tokens"):
                 path = as_path(item)
                 # A path that is called as a text in memory is would be taken for it.
-                taken = path in self.texts or path in self.tokens or path.startswith(option)
+                taken = path in self.texts or path in self.tokens or f"{path} ".startswith(f"{option} ")
                 names.append(os.path.join(".", path) if taken else path)
                 continue
             if isinstance(item, str):
@@ -89,7 +89,9 @@ def as_ids(ids: Any, where: str = "ids") -> list[int]:
     try:
         array = np.asarray(ids)
     except ValueError:
-        raise BadInputError(f"{where}: expected token ids in one row, found rows of different lengths") from None
+        raise BadInputError(
+            f"{where}: expected token ids in one row, found rows of different lengths"
+        ) from None
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise BadInputError(
             f"{where}: expected token ids in one row of whole numbers, found {array.dtype} of "

@@ -118,9 +118,9 @@ def _watched(name: str) -> str:
                   mask: Any, **options: Any) -> Any:
         if _here.running is not None:
             _here.running.take(Seen(module, query, key, value, mask, options))
-        return _original(name, module)(module, query, key, value, mask, **options)
+        return original(name, module)(module, query, key, value, mask, **options)
 
-    watched = PREFIX + name
+    watched = f"{PREFIX}of_{name}"
     if watched not in ALL_ATTENTION_FUNCTIONS:
         AttentionInterface.register(watched, attention)
         if name in ALL_MASK_ATTENTION_FUNCTIONS:
@@ -128,7 +128,7 @@ def _watched(name: str) -> str:
     return watched
 
 
-def _original(name: str, module: Any) -> Callable[..., Any]:
+def original(name: str, module: Any) -> Callable[..., Any]:
     if name in ALL_ATTENTION_FUNCTIONS:
         found: Callable[..., Any] = ALL_ATTENTION_FUNCTIONS[name]
         return found
@@ -140,23 +140,34 @@ def _original(name: str, module: Any) -> Callable[..., Any]:
     raise UnsupportedError(f"{type(module).__name__}: expected an attention function {name!r}, found none")
 
 
-@contextlib.contextmanager
-def watching(model: Any) -> Iterator[None]:
-    """Has the model call the watched functions; it is as it was afterwards."""
+def renamed(model: Any, rename: Callable[[str], str]) -> Callable[[], None]:
+    """Gives the attention of a model another name; what is returned takes that back."""
     configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
-    before: list[tuple[Any, str]] = []
+    before: list[tuple[Any, str, str]] = []
     with _lock:
         for config in configs.values():
             name = getattr(config, "_attn_implementation", None) or "eager"
-            if not name.startswith(PREFIX):
-                before.append((config, name))
-                config._attn_implementation = _watched(name)
+            before.append((config, name, rename(name)))
+            config._attn_implementation = before[-1][2]
+
+    def restore() -> None:
+        with _lock:
+            while before:
+                config, name, given = before.pop()
+                if config._attn_implementation == given:
+                    config._attn_implementation = name
+
+    return restore
+
+
+@contextlib.contextmanager
+def watching(model: Any) -> Iterator[None]:
+    """Has the model call the watched functions; it is as it was afterwards."""
+    restore = renamed(model, lambda name: name if name.startswith(PREFIX + "of_") else _watched(name))
     try:
         yield
     finally:
-        with _lock:
-            for config, name in before:
-                config._attn_implementation = name
+        restore()
 
 
 class _Sdpa(TorchFunctionMode):

@@ -20,8 +20,7 @@ class Plot:
     def __init__(self, results: Results) -> None:
         self._results = results
 
-    def map(self, name: str, *, length: float | None = None, ax: Axes | None = None,
-            **options: Any) -> Axes:
+    def map(self, name: str, *, length: float | None = None, ax: Axes | None = None, **options: Any) -> Axes:
         """A metric of heads as an image, layers down and heads across, at one length (by default the
         longest). `options` go to Axes.imshow."""
         metric = self._of_heads(name)
@@ -36,14 +35,21 @@ class Plot:
         colors.set_label(metric.unit)
         return ax
 
-    def curve(self, name: str, heads: Sequence[tuple[int, int]] | None = None, *,
-              ax: Axes | None = None, **options: Any) -> Axes:
+    def curve(
+        self,
+        name: str,
+        heads: Sequence[tuple[int, int]] | None = None,
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
         """A metric against the context length, a line for each (layer, head); by default the mean
         over all heads. Bands are one standard error, of a mean over heads that of their spread."""
         metric = self._of_heads(name)
         if metric.dims != ("layer", "head", "length"):
-            raise UsageError(f"{name}: expected a metric of layer, head and length, found "
-                             f"{', '.join(metric.dims)}")
+            raise UsageError(
+                f"{name}: expected a metric of layer, head and length, found {', '.join(metric.dims)}"
+            )
         ax = _axes(ax)
         lengths = np.asarray(self._results.coords["length"], dtype=float)
         if heads is None:
@@ -64,8 +70,9 @@ class Plot:
         ax.legend()
         return ax
 
-    def scatter(self, x: str, y: str, *, length: float | None = None, ax: Axes | None = None,
-                **options: Any) -> Axes:
+    def scatter(
+        self, x: str, y: str, *, length: float | None = None, ax: Axes | None = None, **options: Any
+    ) -> Axes:
         """Two metrics against each other, a point for each head, at one length."""
         metrics = (self._of_heads(x), self._of_heads(y))
         ax = _axes(ax)
@@ -77,14 +84,17 @@ class Plot:
     def _of_heads(self, name: str) -> Metric:
         metric = self._results[name]
         if metric.dims not in (("layer", "head"), ("layer", "head", "length")):
-            raise UsageError(f"{name}: expected a metric of heads, found one of "
-                             f"{', '.join(metric.dims) or 'no dims'}")
+            raise UsageError(
+                f"{name}: expected a metric of heads, found one of {', '.join(metric.dims) or 'no dims'}"
+            )
         return metric
 
     def _place(self, dim: str, label: float) -> int:
         labels = list(self._results.coords[dim])
         if label not in labels:
-            raise UsageError(f"{dim}: expected one of {', '.join(f'{v:.15g}' for v in labels)}, found {label}")
+            raise UsageError(
+                f"{dim}: expected one of {', '.join(f'{v:.15g}' for v in labels)}, found {label}"
+            )
         return labels.index(label)
 
     def _at(self, metric: Metric, length: float | None) -> Any:

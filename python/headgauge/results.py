@@ -188,12 +188,16 @@ class Results:
             if metric.rows is not None:
                 of = {"units": "1", "long_name": f"rows behind {name}"}
                 variables[f"{name}_rows"] = (metric.dims, metric.rows, of)
-        attrs = {"command": self.command, "settings": json.dumps(self.document["settings"]),
-                 "model": json.dumps(self.document["model"]), "title": repr(self)[1:-1]}
+        attrs = {
+            "command": self.command,
+            "settings": json.dumps(self.document["settings"]),
+            "model": json.dumps(self.document["model"]),
+            "title": repr(self)[1:-1],
+        }
         coords: dict[str, Any] = {}
         for name, values in self.coords.items():
-            of = OF_OTHERS.get(name, name)
-            along = of if len(values) == len(self.coords.get(of, ())) else name
+            other = OF_OTHERS.get(name, name)
+            along = other if len(values) == len(self.coords.get(other, [])) else name
             coords[name] = (along, _labels(values))
         return xarray.Dataset(variables, coords=coords, attrs=attrs)
 
@@ -214,9 +218,7 @@ class Results:
         if not all(dim in self.coords for dim in ("layer", "head")):
             raise UnsupportedError(f"results of {self.command} have no heads; use to_xarray()")
         dims = tuple(dim for dim in OF_ROWS if dim in self.coords)
-        index = pandas.MultiIndex.from_product(
-            [_labels(self.coords[dim]) for dim in dims], names=dims
-        )
+        index = pandas.MultiIndex.from_product([_labels(self.coords[dim]) for dim in dims], names=dims)
         columns: dict[str, Any] = {}
         for name, metric in self.metrics.items():
             if metric.dims != tuple(d for d in dims if d in metric.dims or d not in IN_LAST_ROW):

@@ -26,5 +26,6 @@ std::unique_ptr<HeadSource> make_python_source(nb::object object);
 void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_command(nb::module_& module);
+void bind_rule(nb::module_& module);
 
 }  // namespace headgauge::python

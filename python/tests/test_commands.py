@@ -1,66 +1,15 @@
-"""The commands as functions: they give the numbers of the program, and report as Python does."""
+"""scan() and its options: the numbers of the program, and errors as Python has them."""
 
 import csv
 import os
-import signal
-import subprocess
-import tempfile
-import threading
 import unittest
 from pathlib import Path
 
-import headgauge
 import numpy as np
+from commands import IDS, MODEL, QUICK, TEXT, WORDS, CommandTest, quick
+
+import headgauge
 from headgauge import errors
-
-ROOT = Path(__file__).resolve().parents[2]
-MODEL = ROOT / "demo" / "model"
-TEXT = ROOT / "demo" / "text.txt"
-WORDS = TEXT.read_text("utf-8")
-BINARY = Path(os.environ.get("HEADGAUGE_BINARY", ROOT / "build" / "release" / "headgauge"))
-IDS = [7 * k % 4000 + 1 for k in range(48)]
-QUICK = {"lengths": [16, 32], "measures": ["weights", "distance"]}
-
-
-def quick(text=WORDS, **options):
-    """A scan that takes a few hundredths of a second."""
-    return headgauge.scan(MODEL, text, **{**QUICK, **options})
-
-
-class Stop(Exception):
-    """What a test raises in the callable that is told of the progress."""
-
-
-class CommandTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text, "utf-8")
-        return path
-
-    def binary(self, *words):
-        """What the program measures when it is told these words."""
-        if not BINARY.exists():
-            self.skipTest(f"there is no {BINARY}, with which to compare")
-        out = self.folder / "out"
-        call = [BINARY, *words, "--quiet", "--out", out]
-        subprocess.run(call, check=True, stdout=subprocess.DEVNULL)
-        return headgauge.Results.load(out)
-
-    def assert_same(self, one, other):
-        """Metrics of the same names and the same bits; what something cost is another each time."""
-        self.assertEqual(list(one.metrics), list(other.metrics))
-        self.assertEqual(one.coords, other.coords)
-        for name, metric in one.metrics.items():
-            if name == "cost_seconds":
-                continue
-            for field in ("values", "stderr", "degrees_of_freedom", "rows"):
-                a, b = getattr(metric, field), getattr(other[name], field)
-                np.testing.assert_array_equal(a, b, err_msg=f"{name} {field}")
 
 
 class ScanTest(CommandTest):
@@ -70,7 +19,7 @@ class ScanTest(CommandTest):
         expected = self.binary(*self.words, "--text", TEXT)
         self.assert_same(quick(WORDS), expected)
         self.assert_same(quick(TEXT), expected)
-        self.assert_same(quick(None, text=TEXT), expected)
+        self.assert_same(headgauge.scan(MODEL, text=TEXT, **QUICK), expected)
 
     def test_ids_give_the_numbers_of_the_program(self):
         file = self.write("ids.txt", " ".join(map(str, IDS)))
@@ -103,8 +52,23 @@ class ScanTest(CommandTest):
         self.assert_same(given, quick([WORDS[:2000], WORDS[2000:4000], WORDS[4000:6000]]))
 
     def test_what_is_no_text_is_refused(self):
-        wrong = [b"bytes", {"input_ids": IDS}, 3, np.array(3), [], [1.5, 2.0], [[1], "text"], [[[1], [1, 2]]],
-                 [-1, 2], [1, 2**31], [True, False], np.ones((2, 2, 2), int), "\ud800", "", [b"bytes"]]
+        wrong = [
+            b"bytes",
+            {"input_ids": IDS},
+            3,
+            np.array(3),
+            [],
+            [1.5, 2.0],
+            [[1], "text"],
+            [[[1], [1, 2]]],
+            [-1, 2],
+            [1, 2**31],
+            [True, False],
+            np.ones((2, 2, 2), int),
+            "\ud800",
+            "",
+            [b"bytes"],
+        ]
         for text in wrong:
             with self.subTest(text=text), self.assertRaises(errors.BadInputError) as raised:
                 quick(text)
@@ -116,7 +80,7 @@ class ScanTest(CommandTest):
 
     def test_a_text_is_given_once(self):
         with self.assertRaisesRegex(TypeError, "twice"):
-            quick(WORDS, text=WORDS)
+            headgauge.scan(MODEL, WORDS, text=WORDS)
 
     def test_what_is_no_model_is_refused(self):
         for model in (None, 3):
@@ -129,7 +93,9 @@ class ScanTest(CommandTest):
 
 class OptionsTest(CommandTest):
     def test_an_unknown_option_is_a_type_error_with_advice(self):
-        with self.assertRaisesRegex(TypeError, r"^scan\(\) has no option 'length'; did you mean 'lengths'\?$"):
+        with self.assertRaisesRegex(
+            TypeError, r"^scan\(\) has no option 'length'; did you mean 'lengths'\?$"
+        ):
             quick(length=[32])
         for name in ("json", "quiet", "sort", "top", "zzz"):
             with self.assertRaisesRegex(TypeError, f"has no option '{name}'"):
@@ -166,176 +132,6 @@ class OptionsTest(CommandTest):
     def test_out_is_written_as_the_program_does(self):
         results = quick(out=self.folder / "out")
         self.assert_same(headgauge.Results.load(self.folder / "out"), results)
-
-
-class OtherCommandsTest(CommandTest):
-    def test_compare_gives_the_numbers_of_the_program(self):
-        expected = self.binary("compare", MODEL, "--text", TEXT, "--normalizers", "ssmax",
-                               "--lengths", "32", "--measures", "weights")
-        found = headgauge.compare(MODEL, WORDS, normalizers=["ssmax"], lengths=32, measures="weights")
-        self.assert_same(found, expected)
-        self.assertEqual(found.command, "compare")
-
-    def test_converge_gives_the_numbers_of_the_program(self):
-        words = ("--lengths", "32", "--grid", "4,8", "--replicates", "2", "--draws", "20", "--layers", "0")
-        expected = self.binary("converge", MODEL, "--text", TEXT, *words)
-        found = headgauge.converge(MODEL, WORDS, lengths=32, grid=[4, 8], replicates=2, draws=20, layers=0)
-        self.assert_same(found, expected)
-
-    def test_converge_needs_no_model_for_synthetic_tokens(self):
-        with self.assertRaisesRegex(errors.UsageError, "^dimension: expected"):
-            headgauge.converge(synthetic="gaussian", dimension=0)
-
-    def test_validate_takes_two_texts(self):
-        found = headgauge.validate(MODEL, [WORDS[:3000], WORDS[3000:]], lengths=64, layers=[0],
-                                   measures="weights", permutations=99, resamples=99)
-        self.assertEqual((found.command, len(found.coords["text"])), ("validate", 2))
-
-    def test_diff_takes_results_and_paths(self):
-        old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
-        old.save(self.folder / "old")
-        new.save(self.folder / "new")
-        found = headgauge.diff(old, new)
-        self.assertEqual(found.coords["run"], ["old", "new"])
-        values = found["entropy_change"].values
-        expected = new["entropy"].values - old["entropy"].values
-        axis = found["entropy_change"].dims.index("run") if "run" in found["entropy_change"].dims else None
-        np.testing.assert_allclose(values if axis is None else values.take(-1, axis), expected, atol=1e-12)
-        paths = (self.folder / "old", str(self.folder / "new" / "results.json"))
-        self.assert_same(headgauge.diff(*paths), found)
-        self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
-        self.assertTrue((self.folder / "diff" / "results.json").exists())
-
-    def test_phantom_writes_a_model_that_can_be_measured(self):
-        self.assertIsNone(headgauge.phantom(self.folder / "phantom"))
-        self.assertTrue((self.folder / "phantom" / "config.json").exists())
-
-    def test_reproduce_leaves_no_files_behind(self):
-        here = os.getcwd()
-        self.addCleanup(os.chdir, here)
-        os.chdir(self.folder)
-        found = headgauge.reproduce("limits", MODEL, WORDS, lengths=[32])
-        self.assertEqual(found.command, "reproduce limits")
-        self.assertTrue(found.document["claims"])
-        self.assertEqual(list(self.folder.iterdir()), [])
-        with self.assertRaisesRegex(errors.UsageError, "^what: expected one of limits, tokens, found 'all'"):
-            headgauge.reproduce("all", MODEL, WORDS)
-
-    def test_plan_holds_what_was_found(self):
-        found = headgauge.plan(
-            MODEL, select=[WORDS[:1800], WORDS[1800:3600]], confirm=[WORDS[3600:5400], WORDS[5400:]],
-            length=64, pieces=2, pattern=["window:size=16"], normalizers=["uniform"], curve=[0.5], screen=4,
-            random_plans=2,
-        )
-        self.assertEqual(found.command, "plan")
-        self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
-
-    def test_plan_refuses_ids(self):
-        with self.assertRaisesRegex(errors.BadInputError, "^select: expected texts"):
-            headgauge.plan(MODEL, select=[IDS], confirm=[IDS])
-
-
-class RunningTest(CommandTest):
-    def test_progress_is_called_with_the_stage_what_is_done_and_the_total(self):
-        calls = []
-        quick(progress=lambda *call: calls.append(call))
-        self.assertTrue(calls)
-        for stage, done, total in calls:
-            self.assertIsInstance(stage, str)
-            self.assertLessEqual(done, total)
-
-    def test_an_exception_in_progress_comes_out_and_a_later_scan_works(self):
-        expected = quick()
-
-        def fail(*_):
-            raise Stop("here")
-
-        with self.assertRaisesRegex(Stop, "here"):
-            quick(progress=fail)
-        self.assert_same(quick(), expected)
-
-    def test_ctrl_c_ends_a_scan_and_a_later_scan_works(self):
-        expected = quick()
-        calls = []
-
-        def interrupt(*call):
-            calls.append(call)
-            if len(calls) == 1:
-                signal.raise_signal(signal.SIGINT)
-
-        with self.assertRaises(KeyboardInterrupt):
-            quick(progress=interrupt, out=self.folder / "out")
-
-        def raise_it(*_):
-            raise KeyboardInterrupt
-
-        with self.assertRaises(KeyboardInterrupt):
-            quick(progress=raise_it)
-        self.assert_same(quick(), expected)
-
-    def test_other_threads_run_during_a_scan(self):
-        # Each step of the scan waits for the other thread, which can only run if this one lets it.
-        steps, answers = threading.Semaphore(0), threading.Semaphore(0)
-        counted = []
-
-        def count():
-            while steps.acquire(timeout=60) and len(counted) < 10**6:
-                if done.is_set():
-                    return
-                counted.append(len(counted))
-                answers.release()
-
-        done = threading.Event()
-        thread = threading.Thread(target=count)
-        thread.start()
-
-        def step(*_):
-            steps.release()
-            self.assertTrue(answers.acquire(timeout=60))
-
-        try:
-            quick(progress=step)
-        finally:
-            done.set()
-            steps.release()
-            thread.join()
-        self.assertTrue(counted)
-
-    def test_a_thread_counts_while_the_core_computes(self):
-        # Without a callable, nothing gives the lock away but the core itself: a scan that held it
-        # would let the other thread count at most once between two steps of the interpreter.
-        counted, done = [0], threading.Event()
-
-        def count():
-            while not done.is_set():
-                counted[0] += 1
-
-        thread = threading.Thread(target=count)
-        thread.start()
-        before = counted[0]
-        headgauge.scan(MODEL, WORDS, lengths=[512])
-        after = counted[0]
-        done.set()
-        thread.join()
-        self.assertGreater(after - before, 1000)
-
-    def test_two_scans_at_once_give_the_numbers_of_one_each(self):
-        texts = (WORDS[:3000], WORDS[3000:])
-        expected = [quick(text) for text in texts]
-        found = [None, None]
-        barrier = threading.Barrier(2)
-
-        def scan(k):
-            barrier.wait()
-            found[k] = quick(texts[k])
-
-        threads = [threading.Thread(target=scan, args=(k,)) for k in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for one, other in zip(found, expected, strict=True):
-            self.assert_same(one, other)
 
 
 class HeadsCsvTest(CommandTest):

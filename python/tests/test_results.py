@@ -1,0 +1,239 @@
+"""Results as labelled arrays, tables, figures and pages."""
+
+import csv
+import gc
+import importlib.util
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+MODEL = Path(__file__).resolve().parents[2] / "demo" / "model"
+WORDS = (MODEL.parent / "text.txt").read_text("utf-8")
+
+
+def needs(*packages):
+    """Skips a test, with the reason, where packages are not installed."""
+    absent = [name for name in packages if importlib.util.find_spec(name) is None]
+    return unittest.skipIf(absent, f"{', '.join(absent)}: not installed")
+
+
+def scan(**options):
+    """Two lengths of a few measures on the demo model."""
+    return headgauge.scan(
+        MODEL, WORDS, lengths=[32, 64], measures=["weights", "distance", "model"], **options
+    )
+
+
+class ResultsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.results = scan()
+        cls.compared = headgauge.compare(
+            MODEL, WORDS, normalizers=["ssmax", "uniform"], lengths=[32], measures="weights"
+        )
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def crafted(self, change):
+        """Results read from a file that was changed by hand."""
+        self.results.save(self.folder)
+        path = self.folder / "results.json"
+        document = json.loads(path.read_text("utf-8"))
+        change(document)
+        path.write_text(json.dumps(document), "utf-8")
+        return headgauge.Results.load(path)
+
+
+class MetricsTest(ResultsTest):
+    def test_metrics_are_a_mapping(self):
+        metrics = self.results.metrics
+        self.assertEqual(len(metrics), len(list(metrics)))
+        self.assertIn("entropy", metrics)
+        self.assertIn("entropy", self.results)
+        self.assertEqual(list(self.results), list(metrics))
+        self.assertIsNone(metrics.get("nonesuch"))
+        for name in ("entropi", "zzzzzz", 3):
+            with self.assertRaises(KeyError):
+                metrics[name]
+        with self.assertRaisesRegex(KeyError, "near it are entropy"):
+            self.results["entropi"]
+
+    def test_a_metric_says_what_it_is(self):
+        metric = self.results["entropy"]
+        self.assertEqual(
+            (metric.name, metric.dims, metric.unit), ("entropy", ("layer", "head", "length"), "nats")
+        )
+        self.assertEqual(metric.values.shape, tuple(len(self.results.coords[dim]) for dim in metric.dims))
+        self.assertEqual(metric.title, "entropy")
+        self.assertIn("widely", metric.meaning)
+        self.assertTrue(metric.of_heads)
+        self.assertEqual(metric.rows.dtype, np.int64)
+        self.assertEqual(metric.rows[0, 0].tolist(), [32, 64])
+        self.assertIsNone(metric.none)
+        self.assertEqual(self.results["critical_n"].none, -1)
+        self.assertFalse(self.results["critical_n"].of_heads)
+        # Metrics are told apart as objects; arrays could not be compared.
+        self.assertEqual(len({metric, self.results["entropy"]}), 2)
+
+    def test_views_are_read_only_and_keep_the_results_alive(self):
+        results = scan()
+        metric = results["entropy"]
+        expected = metric.values.copy()
+        values, rows = metric.values, metric.rows
+        with self.assertRaises(ValueError):
+            values[0, 0, 0] = 1
+        del results, metric
+        gc.collect()
+        scan(seed=3)  # which would take the memory that had been given back
+        np.testing.assert_array_equal(values, expected)
+        self.assertEqual(rows[0, 0].tolist(), [32, 64])
+
+    def test_the_document_has_the_same_numbers(self):
+        metric = self.results.document["metrics"]["entropy"]
+        np.testing.assert_array_equal(np.array(metric["values"], float), self.results["entropy"].values)
+        self.assertEqual(self.results.settings["lengths"], [32, 64])
+        self.assertEqual(self.results.command, "scan")
+        self.assertTrue(self.results.summary())
+        self.assertIn("scan", repr(self.results))
+
+
+class FilesTest(ResultsTest):
+    def test_what_is_saved_is_read_again(self):
+        folder = self.folder / "new" / "folder"
+        self.results.save(folder)
+        for path in (folder, str(folder), folder / "results.json"):
+            self.assertEqual(headgauge.Results.load(path).document, self.results.document)
+        again = headgauge.Results.load(folder)
+        for name, metric in self.results.metrics.items():
+            np.testing.assert_array_equal(again[name].values, metric.values, err_msg=name)
+
+    def test_what_is_no_result_is_refused(self):
+        with self.assertRaises(errors.BadInputError):
+            headgauge.Results.load(self.folder)
+        (self.folder / "results.json").write_text("[1, 2")
+        with self.assertRaises(errors.BadInputError):
+            headgauge.Results.load(self.folder)
+
+    def test_the_report_is_a_page(self):
+        self.results.report(self.folder / "page.html")
+        text = (self.folder / "page.html").read_text("utf-8")
+        self.assertTrue(text.lower().startswith("<!doctype html>"))
+        self.assertIn("demo/model", text)
+
+    def test_figures_are_svg(self):
+        figures = self.results.figures()
+        self.assertIn("map-entropy-normalized", figures)
+        for name, svg in figures.items():
+            self.assertIn("<svg", svg[:200], name)
+            self.assertTrue(svg.rstrip().endswith("</svg>"), name)
+
+
+class TablesTest(ResultsTest):
+    def assert_as_csv(self, results):
+        """The table has the rows, columns and numbers of heads.csv."""
+        results.save(self.folder)
+        with open(self.folder / "heads.csv", newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file))
+        table = results.to_dataframe()
+        dims = len(table.index.names)
+        self.assertEqual(header[:dims], list(table.index.names))
+        self.assertEqual([row[:dims] for row in rows], [[str(label) for label in row] for row in table.index])
+        self.assertEqual(header[dims:], [name for name in table if not name.endswith("_stderr")])
+        self.assertGreater(len(header), dims)
+        for k, name in enumerate(header[dims:], dims):
+            column = [float(row[k] or "nan") for row in rows]
+            np.testing.assert_array_equal(column, table[name].to_numpy(), err_msg=name)
+
+    @needs("pandas")
+    def test_the_table_is_heads_csv(self):
+        self.assert_as_csv(self.results)
+        self.assert_as_csv(self.compared)
+        other = headgauge.scan(MODEL, WORDS[2000:], lengths=[32, 64], measures="weights")
+        self.assert_as_csv(headgauge.diff(scan(), other))
+
+    @needs("pandas")
+    def test_a_metric_without_length_stands_at_the_longest(self):
+        table = self.results.to_dataframe()
+        alone = [
+            name
+            for name in table
+            if self.results.metrics.get(name) is not None and self.results[name].dims == ("layer", "head")
+        ]
+        for name in alone:
+            self.assertTrue(table[name].xs(32, level="length").isna().all())
+            found = table[name].xs(64, level="length").to_numpy()
+            np.testing.assert_array_equal(found, self.results[name].values.ravel())
+        stderr = table["entropy_stderr"].to_numpy()
+        np.testing.assert_array_equal(stderr, self.results["entropy"].stderr.ravel())
+
+    @needs("pandas")
+    def test_results_without_heads_have_no_table(self):
+        results = self.crafted(
+            lambda document: (
+                document["coords"].pop("head"),
+                document["metrics"].clear(),
+                document["flags"].clear(),
+            )
+        )
+        with self.assertRaisesRegex(errors.UnsupportedError, "no heads"):
+            results.to_dataframe()
+
+    @needs("xarray")
+    def test_a_dataset_has_coords_units_and_errors(self):
+        dataset = self.results.to_xarray()
+        self.assertEqual(dataset["entropy"].dims, ("layer", "head", "length"))
+        self.assertEqual(dataset["entropy"].attrs["units"], "nats")
+        self.assertEqual(dataset["length"].values.tolist(), [32, 64])
+        self.assertEqual(dataset["length"].dtype.kind, "i")
+        metric = self.results["entropy"]
+        np.testing.assert_array_equal(dataset["entropy"].sel(length=64), metric.values[..., 1])
+        np.testing.assert_array_equal(dataset["entropy_stderr"], metric.stderr)
+        np.testing.assert_array_equal(dataset["entropy_rows"], metric.rows)
+        # What is known of heads and layers stands along them.
+        self.assertEqual(dataset["kv_head"].dims, ("head",))
+        self.assertEqual(dataset["layer_type"].dims, ("layer",))
+        self.assertEqual(dataset["window"].dims, ("layer",))
+        self.assertEqual(json.loads(dataset.attrs["settings"])["lengths"], [32, 64])
+        self.assertEqual(self.compared.to_xarray()["entropy"].sizes["normalizer"], 3)
+
+    @needs("xarray")
+    def test_netcdf_reads_back(self):
+        engines = [name for name in ("netCDF4", "h5netcdf", "scipy") if importlib.util.find_spec(name)]
+        if not engines:
+            self.skipTest("no engine of xarray for NetCDF is installed")
+        import xarray
+
+        self.results.to_netcdf(self.folder / "results.nc")
+        with xarray.open_dataset(self.folder / "results.nc") as dataset:
+            np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
+
+
+class PageTest(ResultsTest):
+    def test_a_notebook_shows_a_table_without_script(self):
+        for results in (self.results, self.compared):
+            page = results._repr_html_()
+            self.assertNotIn("<script", page.lower())
+            self.assertEqual(page.count("<table"), page.count("</table>"))
+        self.assertIn("<caption>entropy (nats) at length 64", self.results._repr_html_())
+
+    def test_a_notebook_escapes_what_files_hold(self):
+        def hostile(document):
+            document["notices"].append("<script>alert(1)</script>")
+            document["metrics"]["entropy"]["unit"] = "<script>"
+
+        page = self.crafted(hostile)._repr_html_()
+        self.assertNotIn("<script", page)
+        self.assertIn("&lt;script&gt;alert(1)", page)
+
+
+if __name__ == "__main__":
+    unittest.main()

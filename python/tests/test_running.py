@@ -1,0 +1,191 @@
+"""The other commands; progress, interruption and threads."""
+
+import os
+import signal
+import sys
+import threading
+import unittest
+
+import numpy as np
+from commands import IDS, MODEL, TEXT, WORDS, CommandTest, quick
+
+import headgauge
+from headgauge import errors
+
+
+class Stop(Exception):
+    """What a test raises in the callable that is told of the progress."""
+
+
+class OtherCommandsTest(CommandTest):
+    def test_compare_gives_the_numbers_of_the_program(self):
+        expected = self.binary(
+            "compare",
+            MODEL,
+            "--text",
+            TEXT,
+            "--normalizers",
+            "ssmax",
+            "--lengths",
+            "32",
+            "--measures",
+            "weights",
+        )
+        found = headgauge.compare(MODEL, WORDS, normalizers=["ssmax"], lengths=32, measures="weights")
+        self.assert_same(found, expected)
+        self.assertEqual(found.command, "compare")
+
+    def test_converge_gives_the_numbers_of_the_program(self):
+        words = ("--lengths", "64", "--grid", "4,8", "--replicates", "2", "--draws", "20", "--layers", "0")
+        expected = self.binary("converge", MODEL, "--text", TEXT, *words)
+        found = headgauge.converge(MODEL, WORDS, lengths=64, grid=[4, 8], replicates=2, draws=20, layers=0)
+        self.assert_same(found, expected)
+
+    def test_converge_needs_no_model_for_synthetic_tokens(self):
+        with self.assertRaisesRegex(errors.UsageError, "^dimension: expected"):
+            headgauge.converge(synthetic="gaussian", dimension=0)
+
+    def test_validate_takes_two_texts(self):
+        found = headgauge.validate(
+            MODEL,
+            [WORDS[:3000], WORDS[3000:]],
+            lengths=64,
+            layers=[0],
+            measures="weights",
+            permutations=99,
+            resamples=99,
+        )
+        self.assertEqual((found.command, len(found.coords["text"])), ("validate", 2))
+
+    def test_diff_takes_results_and_paths(self):
+        old, new = quick(WORDS[:3000]), quick(WORDS[3000:])
+        old.save(self.folder / "old")
+        new.save(self.folder / "new")
+        found = headgauge.diff(old, new)
+        self.assertEqual(found.coords["run"], ["old", "new"])
+        values = found["entropy_change"].values
+        expected = new["entropy"].values - old["entropy"].values
+        axis = found["entropy_change"].dims.index("run") if "run" in found["entropy_change"].dims else None
+        np.testing.assert_allclose(values if axis is None else values.take(-1, axis), expected, atol=1e-12)
+        paths = (self.folder / "old", str(self.folder / "new" / "results.json"))
+        self.assert_same(headgauge.diff(*paths), found)
+        self.assert_same(headgauge.diff(old, paths[1], out=self.folder / "diff"), found)
+        self.assertTrue((self.folder / "diff" / "results.json").exists())
+
+    def test_phantom_writes_a_model_that_can_be_measured(self):
+        self.assertIsNone(headgauge.phantom(self.folder / "phantom"))
+        self.assertTrue((self.folder / "phantom" / "config.json").exists())
+
+    def test_reproduce_leaves_no_files_behind(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        found = headgauge.reproduce("limits", MODEL, WORDS, lengths=[32])
+        self.assertEqual(found.command, "reproduce limits")
+        self.assertTrue(found.document["claims"])
+        self.assertEqual(list(self.folder.iterdir()), [])
+        with self.assertRaisesRegex(errors.UsageError, "^what: expected one of limits, tokens, found 'all'"):
+            headgauge.reproduce("all", MODEL, WORDS)
+
+    def test_plan_holds_what_was_found(self):
+        found = headgauge.plan(
+            MODEL,
+            select=[WORDS[:1800], WORDS[1800:3600]],
+            confirm=[WORDS[3600:5400], WORDS[5400:]],
+            length=64,
+            pieces=2,
+            pattern=["window:size=16"],
+            normalizers=["uniform"],
+            curve=[0.5],
+            screen=4,
+            random_plans=2,
+        )
+        self.assertEqual(found.command, "plan")
+        self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
+
+    def test_plan_refuses_ids(self):
+        with self.assertRaisesRegex(errors.BadInputError, "^select: expected texts"):
+            headgauge.plan(MODEL, select=[IDS], confirm=[IDS])
+
+
+class RunningTest(CommandTest):
+    def test_progress_is_called_with_the_stage_what_is_done_and_the_total(self):
+        calls = []
+        quick(progress=lambda *call: calls.append(call))
+        self.assertTrue(calls)
+        for stage, done, total in calls:
+            self.assertIsInstance(stage, str)
+            self.assertLessEqual(done, total)
+
+    def test_an_exception_in_progress_comes_out_and_a_later_scan_works(self):
+        expected = quick()
+
+        def fail(*_):
+            raise Stop("here")
+
+        with self.assertRaisesRegex(Stop, "here"):
+            quick(progress=fail)
+        self.assert_same(quick(), expected)
+
+    def test_ctrl_c_ends_a_scan_and_a_later_scan_works(self):
+        expected = quick()
+        calls = []
+
+        def interrupt(*call):
+            calls.append(call)
+            if len(calls) == 1:
+                signal.raise_signal(signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            quick(progress=interrupt, out=self.folder / "out")
+
+        def raise_it(*_):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            quick(progress=raise_it)
+        self.assert_same(quick(), expected)
+
+    def test_other_threads_run_during_a_scan(self):
+        # With such an interval no thread is made to give Python's lock away: it is handed over only
+        # where a thread waits, or where the core lets go of it.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        gate, ran = threading.Lock(), []
+
+        def run():
+            with gate:
+                ran.append(True)
+
+        gate.acquire()
+        thread = threading.Thread(target=run)
+        thread.start()
+        sys.setswitchinterval(1000)
+        gate.release()
+        before = bool(ran)
+        headgauge.scan(MODEL, WORDS, lengths=[256])
+        after = bool(ran)
+        sys.setswitchinterval(0.005)
+        thread.join()
+        self.assertEqual((before, after), (False, True))
+
+    def test_two_scans_at_once_give_the_numbers_of_one_each(self):
+        texts = (WORDS[:3000], WORDS[3000:])
+        expected = [quick(text) for text in texts]
+        found = [None, None]
+        barrier = threading.Barrier(2)
+
+        def scan(k):
+            barrier.wait()
+            found[k] = quick(texts[k])
+
+        threads = [threading.Thread(target=scan, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one, other in zip(found, expected, strict=True):
+            self.assert_same(one, other)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+"""A live model under another normalizer: losses of the core, exact gradients, generation."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    MISSING = f"{error.name} is not installed"
+else:
+    MISSING = ""
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ["ssmax", "sparsemax", "softmax1", "logn-qwen:train=32", "cosine:g=10"]
+
+
+def demo() -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(ROOT / "demo/model", dtype=torch.float32).eval()
+
+
+def ids(model: Any, count: int = 96) -> Any:
+    return np.random.default_rng(0).integers(3, model.config.vocab_size, size=count)
+
+
+def loss(model: Any, tokens: Any) -> float:
+    given = torch.tensor(tokens)[None]
+    with torch.no_grad():
+        return float(model(given, labels=given).loss)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Use(unittest.TestCase):
+    def test_losses_are_those_that_compare_measures(self) -> None:
+        model = demo()
+        tokens = ids(model)
+        options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"]}
+        compared = headgauge.compare(ROOT / "demo/model", tokens, normalizers=RULES, **options)
+        measured = dict(zip(compared.coords["normalizer"], compared["loss"].values[:, 0], strict=True))
+        self.assertAlmostEqual(loss(model, tokens), list(measured.values())[0], delta=1e-4)
+        for rule, expected in zip(RULES, list(measured.values())[1:], strict=True):
+            with self.subTest(rule), headgauge.use(model, rule):
+                self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
+
+    def test_softmax_is_the_model_itself_also_while_it_generates(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 20))[None]
+        given: dict[str, Any] = {"attention_mask": torch.ones_like(tokens), "pad_token_id": 0}
+        own = model.generate(tokens, max_new_tokens=10, do_sample=False, **given)
+        with headgauge.use(model, "softmax"):
+            swapped = model.generate(tokens, max_new_tokens=10, do_sample=False, **given)
+        self.assertTrue(torch.equal(own, swapped))
+
+    def test_a_cache_changes_nothing(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 40))[None]
+        with headgauge.use(model, "ssmax"), torch.no_grad():
+            whole = model(tokens).logits
+            first = model(tokens[:, :25], use_cache=True)
+            second = model(tokens[:, 25:], past_key_values=first.past_key_values).logits
+        torch.testing.assert_close(second, whole[:, 25:], atol=1e-4, rtol=1e-4)
+
+    def test_padding_changes_nothing(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 30))[None]
+        padded = torch.cat([torch.zeros(1, 6, dtype=torch.long), tokens], dim=1)
+        mask = (torch.arange(36) >= 6).long()[None]
+        places = (torch.arange(36) - 6).clamp_min(0)[None]
+        with headgauge.use(model, "sparsemax"), torch.no_grad():
+            alone = model(tokens).logits
+            beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 6:]
+        torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
+
+    def test_some_heads_alone(self) -> None:
+        model = demo()
+        tokens = ids(model)
+        with headgauge.use(model, "uniform", heads=[]):
+            self.assertAlmostEqual(loss(model, tokens), loss(demo(), tokens), delta=1e-5)
+        options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"], "heads": "1.3"}
+        expected = headgauge.compare(ROOT / "demo/model", tokens, normalizers="uniform", **options)
+        with headgauge.use(model, "uniform", heads=[(1, 3)]):
+            self.assertAlmostEqual(loss(model, tokens), float(expected["loss"].values[1, 0]), delta=1e-4)
+
+    def test_the_model_is_what_it_was_afterwards(self) -> None:
+        model = demo()
+        tokens, name = ids(model), model.config._attn_implementation
+        before = loss(model, tokens)
+        known = set(transformers.AttentionInterface._global_mapping)
+        outer = headgauge.use(model, "uniform")
+        with self.assertRaises(ZeroDivisionError), headgauge.use(model, "ssmax"):
+            raise ZeroDivisionError
+        self.assertNotEqual(loss(model, tokens), before)
+        outer.restore()
+        outer.restore()
+        self.assertEqual((loss(model, tokens), model.config._attn_implementation), (before, name))
+        self.assertEqual(set(transformers.AttentionInterface._global_mapping), known)
+        with self.assertRaises(errors.UsageError):
+            headgauge.use(model, "no-such-rule")
+        self.assertEqual(model.config._attn_implementation, name)
+
+    def test_it_trains(self) -> None:
+        model = demo().train()
+        tokens = torch.tensor(ids(model, 32))[None]
+        with headgauge.use(model, "entmax:alpha=1.5"):
+            model(tokens, labels=tokens).loss.backward()
+        weight = model.transformer.h[0].attn.c_attn.weight
+        self.assertTrue(bool(torch.isfinite(weight.grad).all()))
+        self.assertGreater(float(weight.grad.abs().max()), 0)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Gradients(unittest.TestCase):
+    def test_are_those_of_finite_steps(self) -> None:
+        torch.manual_seed(0)
+        logits = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)
+        for rule in ("softmax", "ssmax", "entmax:alpha=1.5", "sparsemax", "sigmoid", "adaptive-temperature"):
+            with self.subTest(rule):
+                def weights(rows: torch.Tensor, rule: str = rule) -> torch.Tensor:
+                    return headgauge.normalize(rows, rule, begin=[0, 1, 0], end=[7, 5, 0])
+
+                self.assertTrue(torch.autograd.gradcheck(weights, (logits,)))
+
+    def test_weights_are_those_of_torch(self) -> None:
+        logits = torch.randn(2, 3, 5)
+        expected = torch.softmax(logits, dim=-1)
+        torch.testing.assert_close(headgauge.normalize(logits, "softmax"), expected)
+        hidden = headgauge.normalize(logits, "softmax", end=2)
+        self.assertTrue(bool((hidden[..., 2:] == 0).all()))
+
+
+if __name__ == "__main__":
+    unittest.main()
