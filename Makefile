@@ -5,7 +5,7 @@ python = $$(tools/python.sh)
 SOURCES = $$(git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo dist test faults bench format lint sanitize clean
+.PHONY: setup build cli demo dist test faults wheel test-python-all bench format lint sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -32,6 +32,12 @@ test: setup ## all tests; the last line has the totals
 
 faults: cli ## hostile files, faults while running, payloads: minutes; TRIALS=1000, SEED=7, KINDS="texts kills"
 	@$(python) -m tests.faults $(if $(SEED),--seed $(SEED)) $(if $(TRIALS),--trials $(TRIALS)) $(KINDS)
+
+wheel: setup ## the Python package as a wheel, in build/wheels
+	@$(python) -m pip wheel --quiet --no-deps --wheel-dir build/wheels .
+
+test-python-all: ## the Python package with transformers, torch and all; 3 GB of packages, minutes
+	@tools/python_all.sh
 
 bench: setup ## the benchmarks of bench/
 	@cmake --preset bench --log-level=WARNING

@@ -13,7 +13,7 @@ from headgauge import _core
 from headgauge._options import arguments, declared
 from headgauge._source import Source
 from headgauge._texts import Given, TextOrIds, as_path
-from headgauge.errors import BadInputError, UnsupportedError, UsageError
+from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
@@ -167,7 +167,13 @@ def diff(old: Any, new: Any, **options: Any) -> Results:
                 results.save(os.path.join(folder, name))
                 results = os.path.join(folder, name)
             paths.append(os.fspath(results))
-        return _measured("diff", paths, options)
+        try:
+            return _measured("diff", paths, options)
+        except Error as error:  # name what the caller gave
+            message = str(error)
+            for name in ("old", "new"):
+                message = message.replace(os.path.join(folder, name, "results.json"), name)
+            raise type(error)(message) from None
 
 
 def phantom(folder: str | os.PathLike[str], **options: Any) -> None:

@@ -29,7 +29,9 @@ def dump(
     with LiveSource(model, ids, {} if lengths is None else {"lengths": lengths}) as source:
         info = source.info()
         if len(info["documents"]) > 1:
-            raise BadInputError(f"ids: expected those of one text, found {len(info['documents'])}; write a file of each")
+            raise BadInputError(
+                f"ids: expected those of one text, found {len(info['documents'])}; write a file of each"
+            )
         scale = None
         for layer in range(info["layers"]):
             fields = source.layer(layer, 0)
@@ -39,7 +41,8 @@ def dump(
             if held:
                 raise UnsupportedError(
                     f"layer {layer}: expected attention that queries, keys and one scale give, found "
-                    + ", ".join(f"{name} {value}" for name, value in held.items()) + "; scan the model itself"
+                    + ", ".join(f"{name} {value}" for name, value in held.items())
+                    + "; scan the model itself"
                 )
             scale = fields["scale"]
             for letter, name in (("q", "queries"), ("k", "keys"), ("v", "values")):
@@ -51,8 +54,9 @@ def dump(
         save_file(tensors, partial, metadata=metadata)
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
-        raise ResourceError(f"{os.fspath(path)}: expected a file that can be written, found: {error}; "
-                            "choose another path") from error
+        raise ResourceError(
+            f"{os.fspath(path)}: expected a file that can be written, found: {error}; choose another path"
+        ) from error
     finally:
         if os.path.exists(partial):
             os.remove(partial)

@@ -27,10 +27,14 @@ class LiveSource:
 
     def __init__(self, model: Any, text_or_ids: TextOrIds, options: dict[str, Any]) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
-            raise UsageError(f"model: expected a path, a name or a transformers model, found {type(model).__name__}")
+            raise UsageError(
+                f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
+            )
         if getattr(model.config, "is_encoder_decoder", False):
-            raise UnsupportedError(f"{type(model).__name__}: expected an encoder or a decoder, found both; "
-                                   "measure its layers by headgauge.analyze()")
+            raise UnsupportedError(
+                f"{type(model).__name__}: expected an encoder or a decoder, found both; "
+                "measure its layers by headgauge.analyze()"
+            )
         self.x = options.get("x") or "embedding"
         if self.x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {self.x!r}")
@@ -42,7 +46,7 @@ class LiveSource:
         self._training = model.training
         self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> LiveSource:
+    def __enter__(self) -> LiveSource:  # noqa: PYI034 - Self is of Python 3.11
         self._model.eval()
         self._stack.enter_context(watching(self._model))
         try:
@@ -52,8 +56,9 @@ class LiveSource:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._close()
         self._stack.close()
         self._model.train(self._training)
@@ -78,8 +83,10 @@ class LiveSource:
                 "headgauge.analyze()"
             )
         if any(shape != layers[0]["shape"] for shape in (layer["shape"] for layer in layers)):
-            raise UnsupportedError(f"{name}: expected layers of one shape, found several kinds; measure "
-                                   "them by headgauge.analyze()")
+            raise UnsupportedError(
+                f"{name}: expected layers of one shape, found several kinds; measure "
+                "them by headgauge.analyze()"
+            )
         return layers
 
     def _layers_of_a_pass(self) -> list[dict[str, Any]]:
@@ -87,9 +94,12 @@ class LiveSource:
         try:
             while (seen := probe.next()) is not None:
                 shape = {
-                    "heads": seen.query.shape[1], "kv_heads": seen.key.shape[1],
-                    "head_dim": seen.query.shape[3], "value_dim": seen.value.shape[3],
-                    "element_bytes": seen.key.element_size(), "causal": seen.sight().causal,
+                    "heads": seen.query.shape[1],
+                    "kv_heads": seen.key.shape[1],
+                    "head_dim": seen.query.shape[3],
+                    "value_dim": seen.value.shape[3],
+                    "element_bytes": seen.key.element_size(),
+                    "causal": seen.sight().causal,
                 }
                 layers.append({"shape": shape, "window": seen.window})
             self._has_loss = probe.logits is not None and probe.logits.ndim == 3
@@ -109,21 +119,37 @@ class LiveSource:
         return {
             **first,
             "name": getattr(config, "name_or_path", "") or type(self._model).__name__,
-            "family": str(config.model_type), "layers": len(self._layers),
+            "family": str(config.model_type),
+            "layers": len(self._layers),
             "x_dim": first["value_dim"] if self.x == "value" else embedding.weight.shape[1],
-            "max_length": positions, "bytes": 0, "has_x": has_x, "has_values": True,
-            "has_loss": self._has_loss and first["causal"], "has_tokens": True,
-            "documents": [len(ids) for ids in self._documents], "windows": windows,
+            "max_length": positions,
+            "bytes": 0,
+            "has_x": has_x,
+            "has_values": True,
+            "has_loss": self._has_loss and first["causal"],
+            "has_tokens": True,
+            "documents": [len(ids) for ids in self._documents],
+            "windows": windows,
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
             "notices": [],
         }
 
     def describe(self) -> dict[str, Any]:
-        model = {"class": type(self._model).__name__, "dtype": str(self._model.dtype).removeprefix("torch."),
-                 "causal": self._layers[0]["shape"]["causal"]}
+        model = {
+            "class": type(self._model).__name__,
+            "dtype": str(self._model.dtype).removeprefix("torch."),
+            "causal": self._layers[0]["shape"]["causal"],
+        }
         lengths = [len(ids) for ids in self._documents]
-        return {"model": model, "text": {"names": self._names, "sha256": [None] * len(lengths),
-                                         "tokens": lengths, "tokens_total": lengths}}
+        return {
+            "model": model,
+            "text": {
+                "names": self._names,
+                "sha256": [None] * len(lengths),
+                "tokens": lengths,
+                "tokens_total": lengths,
+            },
+        }
 
     def _next(self, document: int) -> Seen | None:
         self._depth[document] = self._depth.get(document, -1) + 1
@@ -142,12 +168,18 @@ class LiveSource:
         length = seen.query.shape[2]
         sight = seen.sight()
         return {
-            "queries": _floats(seen.query), "keys": _floats(seen.key), "values": _floats(seen.value),
+            "queries": _floats(seen.query),
+            "keys": _floats(seen.key),
+            "values": _floats(seen.value),
             "x": None if self.x == "value" else self._vectors(document, length),
             "tokens": self._documents[document][:length],
             "x_key": layer + 1 if self.x == "value" else document + 1,
-            "scale": _scale(seen), "softcap": float(seen.options.get("softcap") or 0.0),
-            "window": sight.window, "reach": sight.reach, "causal": sight.causal, "sinks": seen.sinks,
+            "scale": _scale(seen),
+            "softcap": float(seen.options.get("softcap") or 0.0),
+            "window": sight.window,
+            "reach": sight.reach,
+            "causal": sight.causal,
+            "sinks": seen.sinks,
             "type": "sliding_attention" if self._layers[layer]["window"] else "full_attention",
         }
 
@@ -167,9 +199,12 @@ class LiveSource:
         following = torch.tensor(self._documents[document][1 : current.logits.shape[1]])
         losses: list[float] = []
         with torch.inference_mode():
-            for rows, ids in zip(current.logits[0, :-1].split(256), following.split(256), strict=True):
+            for rows, ids in zip(
+                torch.split(current.logits[0, :-1], 256), torch.split(following, 256), strict=True
+            ):
                 of_rows = torch.nn.functional.cross_entropy(
-                    rows.double(), ids.to(rows.device), reduction="none")
+                    rows.double(), ids.to(rows.device), reduction="none"
+                )
                 losses += of_rows.tolist()
         return losses
 
@@ -180,8 +215,10 @@ class LiveSource:
     def intervene(self, changed: bool) -> None:
         self._close()
         if changed:
-            raise UnsupportedError("normalizer and pattern: expected none for a live model, which runs as "
-                                   "it is; scan the checkpoint (model.save_pretrained)")
+            raise UnsupportedError(
+                "normalizer and pattern: expected none for a live model, which runs as "
+                "it is; scan the checkpoint (model.save_pretrained)"
+            )
 
 
 def _scale(seen: Seen) -> float:
@@ -189,9 +226,14 @@ def _scale(seen: Seen) -> float:
     return float(seen.query.shape[3] ** -0.5 if scaling is None else scaling)
 
 
-def _documents(model: Any, text_or_ids: TextOrIds, options: dict[str, Any]) -> tuple[list[list[int]], list[str]]:
+def _documents(
+    model: Any, text_or_ids: TextOrIds, options: dict[str, Any]
+) -> tuple[list[list[int]], list[str]]:
     """Token ids of each document, cut to the longest length asked for."""
-    given = options.pop("tokens", None) if text_or_ids is None else text_or_ids
+    tokens = options.pop("tokens", None)
+    if tokens is not None and text_or_ids is not None:
+        raise TypeError("tokens: expected none beside text_or_ids, found both")
+    given = tokens if text_or_ids is None else text_or_ids
     if given is None:
         raise UsageError("text_or_ids: expected a text or token ids, found none")
     items = split(given)
@@ -202,8 +244,10 @@ def _documents(model: Any, text_or_ids: TextOrIds, options: dict[str, Any]) -> t
     documents = []
     for item in items:
         if isinstance(item, str) or hasattr(item, "__fspath__"):
-            raise UsageError("text_or_ids: expected token ids for a live model, found a text; "
-                             "give tokenizer(text)['input_ids']")
+            raise UsageError(
+                "text_or_ids: expected token ids for a live model, found a text; "
+                "give tokenizer(text)['input_ids']"
+            )
         documents.append(as_ids(item)[:most])
         if len(documents[-1]) < PROBED:
             raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(documents[-1])}")
@@ -212,8 +256,10 @@ def _documents(model: Any, text_or_ids: TextOrIds, options: dict[str, Any]) -> t
     positions = int(getattr(config, "max_position_embeddings", 0) or 0)
     for k, ids in enumerate(documents):
         if vocabulary and int(np.max(ids)) >= vocabulary:
-            raise BadInputError(f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
-                                "use the model's own tokenizer")
+            raise BadInputError(
+                f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
+                "use the model's own tokenizer"
+            )
         documents[k] = ids[:positions] if positions else ids
     names = ["ids" if len(documents) == 1 else f"ids {k + 1}" for k in range(len(documents))]
     return documents, names

@@ -25,7 +25,9 @@ class _Weights(torch.autograd.Function):
     """The weights of rows of logits, in float64 by the core, with its exact Jacobian."""
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, sights: tuple[Any, Any, Any], rule: _core.Rule) -> torch.Tensor:
+    def forward(
+        ctx: Any, logits: torch.Tensor, sights: tuple[Any, Any, Any], rule: _core.Rule
+    ) -> torch.Tensor:
         rows = logits.detach().to("cpu", torch.float64).reshape(-1, logits.shape[-1]).contiguous().numpy()
         ctx.held = (rows, sights, rule)
         weights = torch.from_numpy(rule.weigh(rows, *sights, _threads))
@@ -40,8 +42,9 @@ class _Weights(torch.autograd.Function):
         return product.reshape(gradient.shape).to(gradient.device, gradient.dtype), None, None
 
 
-def normalize(logits: torch.Tensor, rule: str, *, begin: Any = None, end: Any = None,
-              position: Any = None) -> torch.Tensor:
+def normalize(
+    logits: torch.Tensor, rule: str, *, begin: Any = None, end: Any = None, position: Any = None
+) -> torch.Tensor:
     """The weights of a normalizer (docs/normalizers.md) along the last dim of `logits`; differentiable.
 
     A row sees the keys [begin, end), by default all, and stands at `position`, by default end - 1:
@@ -56,10 +59,12 @@ def normalize(logits: torch.Tensor, rule: str, *, begin: Any = None, end: Any = 
 
     ends = places(end, logits.shape[-1])
     stands = np.maximum(ends - 1, 0) if position is None else places(position, 0)
-    return _Weights.apply(logits, (places(begin, 0), ends, stands), _core.Rule(rule))  # type: ignore[no-any-return,no-untyped-call]
+    return _Weights.apply(logits, (places(begin, 0), ends, stands), _core.Rule(rule))  # type: ignore[no-any-return]
 
 
-def _sights(module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+def _sights(
+    module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any, options: dict[str, Any]
+) -> tuple[Any, Any]:
     """The keys [begin, end) that each query sees: arrays of (batch, 1, queries)."""
     queries, keys = query.shape[2], key.shape[2]
     if mask is None:
@@ -70,18 +75,22 @@ def _sights(module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any, opti
         begin = np.maximum(0, end - window) if causal and window else np.zeros_like(end)
         return begin[None, None], end[None, None]
     if not isinstance(mask, torch.Tensor) or mask.ndim != 4:
-        raise UnsupportedError(f"{type(module).__name__}: expected a mask of 4 dimensions, found "
-                               f"{type(mask).__name__}; load the model with attn_implementation='sdpa'")
-    allowed = mask[..., :keys]
-    allowed = (allowed if mask.dtype == torch.bool else allowed > torch.finfo(mask.dtype).min / 2).cpu().numpy()
+        raise UnsupportedError(
+            f"{type(module).__name__}: expected a mask of 4 dimensions, found "
+            f"{type(mask).__name__}; load the model with attn_implementation='sdpa'"
+        )
+    seen = mask[..., :keys]
+    allowed = (seen if mask.dtype == torch.bool else seen > torch.finfo(mask.dtype).min / 2).cpu().numpy()
     begin, count = allowed.argmax(axis=-1), allowed.sum(axis=-1)
     last = keys - allowed[..., ::-1].argmax(axis=-1)
     if bool(((last - begin != count) & (count > 0)).any()):
-        raise UnsupportedError(f"{type(module).__name__}: expected queries that see neighbouring keys, found gaps")
+        raise UnsupportedError(
+            f"{type(module).__name__}: expected queries that see neighbouring keys, found gaps"
+        )
     return begin, begin + count
 
 
-class use:  # noqa: N801 - reads as a verb: with headgauge.use(model, "ssmax"): ...
+class use:
     """Has a transformers model attend under another normalizer, from now on or within `with`.
 
     `rule`: "ssmax", "entmax:alpha=1.5", ... (docs/normalizers.md). `heads`: pairs (layer, head); by
@@ -111,18 +120,25 @@ class use:  # noqa: N801 - reads as a verb: with headgauge.use(model, "ssmax"): 
             AttentionMaskInterface._global_mapping.pop(name, None)
         self._registered.clear()
 
-    def __enter__(self) -> use:
+    def __enter__(self) -> use:  # noqa: PYI034 - Self is of Python 3.11
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.restore()
 
     def _name(self, name: str) -> str:
         """Registers the attention that stands in place of the one of that name."""
 
-        def attention(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                      mask: Any, **options: Any) -> Any:
+        def attention(
+            module: Any,
+            query: torch.Tensor,
+            key: torch.Tensor,
+            value: torch.Tensor,
+            mask: Any,
+            **options: Any,
+        ) -> Any:
             changed = self._changed(module, query.shape[1])
             if not changed:
                 return original(name, module)(module, query, key, value, mask, **options)
@@ -150,12 +166,15 @@ class use:  # noqa: N801 - reads as a verb: with headgauge.use(model, "ssmax"): 
             return list(range(heads))
         layer = getattr(module, "layer_idx", None)
         if layer is None:
-            raise UnsupportedError(f"{type(module).__name__}: expected a layer that knows its number, found "
-                                   "none; change all heads")
+            raise UnsupportedError(
+                f"{type(module).__name__}: expected a layer that knows its number, found "
+                "none; change all heads"
+            )
         return sorted(head for at, head in self._heads if at == layer)
 
-    def _weights(self, module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any,
-                 options: dict[str, Any]) -> torch.Tensor:
+    def _weights(
+        self, module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any, options: dict[str, Any]
+    ) -> torch.Tensor:
         if options.get("s_aux") is not None:
             raise UnsupportedError(f"{type(module).__name__}: expected attention without sinks of its own")
         scaling = options.get("scaling")

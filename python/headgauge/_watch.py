@@ -71,7 +71,6 @@ class Seen:
         said = self.options.get("is_causal")
         return bool(getattr(self.module, "is_causal", True) if said is None else said)
 
-
     @property
     def sinks(self) -> list[float]:
         """The logits that stand beside the keys', one for each head; none for most models."""
@@ -114,8 +113,9 @@ def _watched(name: str) -> str:
     """The name of an attention function that shows what it is called with, and computes what the
     one of that name computes."""
 
-    def attention(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                  mask: Any, **options: Any) -> Any:
+    def attention(
+        module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+    ) -> Any:
         if _here.running is not None:
             _here.running.take(Seen(module, query, key, value, mask, options))
         return original(name, module)(module, query, key, value, mask, **options)
@@ -181,11 +181,15 @@ class _Sdpa(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is torch.nn.functional.scaled_dot_product_attention and _here.running is not None:
-            named = dict(zip(("query", "key", "value", "attn_mask", "dropout_p", "is_causal"), args, strict=False))
+            named = dict(
+                zip(("query", "key", "value", "attn_mask", "dropout_p", "is_causal"), args, strict=False)
+            )
             named |= kwargs
             options = {"is_causal": named.get("is_causal", False), "scaling": named.get("scale")}
             _here.running.take(
-                Seen(self._model, named["query"], named["key"], named["value"], named.get("attn_mask"), options)
+                Seen(
+                    self._model, named["query"], named["key"], named["value"], named.get("attn_mask"), options
+                )
             )
         return func(*args, **kwargs)
 
@@ -243,11 +247,9 @@ class Pass:
                 self.logits = getattr(self._model(**given), "logits", None)
         except Abandoned:
             pass
-        except BaseException as error:  # raised in the thread of the scan
+        except BaseException as error:  # noqa: BLE001 - raised in the thread of the scan
             self._error = error
         finally:
             _here.running = None
             self._seen = None
             self._arrived.release()
-
-

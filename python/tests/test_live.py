@@ -27,8 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared/data/models"
 LENGTH = 64
 SMALL = {
-    "vocab_size": 97, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "max_position_embeddings": 256, "pad_token_id": 0, "bos_token_id": 1,
+    "vocab_size": 97,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 256,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
     "eos_token_id": 2,
 }
 GROUPED = {"num_key_value_heads": 2}
@@ -131,7 +137,9 @@ class Architectures(unittest.TestCase):
                 np.testing.assert_allclose(found["entropy"].values, expected["entropy"].values, atol=2e-2)
 
     def test_what_computes_its_own_attention_is_refused_by_name(self) -> None:
-        config = transformers.AutoConfig.for_model("bloom", vocab_size=97, hidden_size=32, n_layer=2, n_head=4)
+        config = transformers.AutoConfig.for_model(
+            "bloom", vocab_size=97, hidden_size=32, n_layer=2, n_head=4
+        )
         model = transformers.AutoModelForCausalLM.from_config(config)
         with self.assertRaisesRegex(errors.UnsupportedError, r"BloomForCausalLM: .*headgauge\.analyze"):
             headgauge.scan(model, ids())
@@ -236,9 +244,13 @@ class Faults(unittest.TestCase):
     def test_arguments_that_make_no_sense(self) -> None:
         model = make("llama")
         for tokens, kind in (
-            (None, errors.UsageError), ("a text", errors.UsageError), ([], errors.BadInputError),
-            ([1], errors.BadInputError), ([[1, 2], [3, 400]], errors.BadInputError),
-            (np.ones((4, 4)), errors.BadInputError), ([5, -1], errors.BadInputError),
+            (None, errors.UsageError),
+            ("a text", errors.UsageError),
+            ([], errors.BadInputError),
+            ([1], errors.BadInputError),
+            ([[1, 2], [3, 400]], errors.BadInputError),
+            (np.ones((4, 4)), errors.BadInputError),
+            ([5, -1], errors.BadInputError),
         ):
             with self.subTest(repr(tokens)), self.assertRaises(kind):
                 headgauge.scan(model, tokens)
@@ -281,7 +293,10 @@ class Faults(unittest.TestCase):
         hook = model.model.layers[0].mlp.register_forward_hook(lambda *_: seen.append(1))
         # In the middle of the scan, by the thread of the scan.
         results = headgauge.scan(
-            model, tokens, lengths=[LENGTH], measures="weights",
+            model,
+            tokens,
+            lengths=[LENGTH],
+            measures="weights",
             progress=lambda *_: self.assertTrue(torch.equal(output(model, tokens), expected)),
         )
         hook.remove()

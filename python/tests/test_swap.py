@@ -45,7 +45,7 @@ class Use(unittest.TestCase):
         options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"]}
         compared = headgauge.compare(ROOT / "demo/model", tokens, normalizers=RULES, **options)
         measured = dict(zip(compared.coords["normalizer"], compared["loss"].values[:, 0], strict=True))
-        self.assertAlmostEqual(loss(model, tokens), list(measured.values())[0], delta=1e-4)
+        self.assertAlmostEqual(loss(model, tokens), next(iter(measured.values())), delta=1e-4)
         for rule, expected in zip(RULES, list(measured.values())[1:], strict=True):
             with self.subTest(rule), headgauge.use(model, rule):
                 self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
@@ -123,6 +123,7 @@ class Gradients(unittest.TestCase):
         logits = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)
         for rule in ("softmax", "ssmax", "entmax:alpha=1.5", "sparsemax", "sigmoid", "adaptive-temperature"):
             with self.subTest(rule):
+
                 def weights(rows: torch.Tensor, rule: str = rule) -> torch.Tensor:
                     return headgauge.normalize(rows, rule, begin=[0, 1, 0], end=[7, 5, 0])
 

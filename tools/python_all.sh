@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs the Python package with all that it can use into build/python-all, and runs its tests: 3 GB
+# of packages, minutes.
+#
+#   TRANSFORMERS='transformers==4.57.*' tools/python_all.sh    with another version of transformers
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/setup.sh python3-venv
+folder=build/python-all
+[ -x $folder/bin/python ] || "$(tools/python.sh)" -m venv $folder
+pip=($folder/bin/pip install --quiet --disable-pip-version-check)
+"${pip[@]}" '.[all]' pytest "${TRANSFORMERS:-transformers}"
+$folder/bin/pip list 2>/dev/null | grep -E '^(torch|transformers|numpy) '
+# Not from the sources: the package is the one that was installed.
+cd $folder && bin/python -m pytest -q ../../python/tests
