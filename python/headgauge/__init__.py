@@ -10,7 +10,12 @@ from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge.results import Results
 
-_OF_TORCH = {"normalize": "headgauge._swap", "use": "headgauge._swap"}
+_OF_TORCH = {
+    "HeadgaugeCallback": "headgauge.monitor",
+    "Monitor": "headgauge.monitor",
+    "normalize": "headgauge._swap",
+    "use": "headgauge._swap",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +26,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "HeadgaugeCallback",
+    "Monitor",
     "Results",
     "__version__",
     "analyze",

@@ -1,0 +1,261 @@
+"""What the heads of a model do while it trains."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import transformers
+from torch import distributed
+
+from headgauge._commands import scan
+from headgauge.errors import UnsupportedError, UsageError
+
+MEASURES = ("weights", "separability", "sensitivity")
+KEPT = (
+    "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
+    "separability_excess", "jacobian_spectral",
+)  # fmt: skip
+SHORTEST = 32  # tokens of a text that is measured
+
+Values = npt.NDArray[np.float64]
+
+
+class Drift:
+    """Says when a head begins to do what training should not make it do.
+
+    A condition must hold in two records on end, and "began" in the first of them. The thresholds are
+    conventions, not tests: a warning says where to look.
+    """
+
+    def __init__(self, name: str, metric: str, holds: Callable[[Values, Values], Any], text: str) -> None:
+        self.name, self.metric, self._holds, self._text = name, metric, holds, text
+        self._first: Values | None = None
+        self._since: npt.NDArray[np.int64] | None = None
+        self._said: set[tuple[int, int]] = set()
+
+    def look(self, step: int, values: Values) -> list[str]:
+        if self._first is None or self._since is None:
+            self._first, self._since = values.copy(), np.full(values.shape, -1)
+        self._first = np.where(np.isnan(self._first), values, self._first)
+        with np.errstate(invalid="ignore"):
+            holds = np.asarray(self._holds(values, self._first))
+        lines = []
+        for layer, head in map(tuple, np.argwhere(holds & (self._since >= 0)).tolist()):
+            if (layer, head) not in self._said:
+                self._said.add((layer, head))
+                lines.append(
+                    f"step {self._since[layer, head]}: {self.name} began in head {layer}.{head}: {self._text}, "
+                    f"now {values[layer, head]:.3g}, at first {self._first[layer, head]:.3g}"
+                )
+        self._since = np.where(holds, np.where(self._since < 0, step, self._since), -1)
+        return lines
+
+
+def drifts() -> list[Drift]:
+    return [
+        Drift("entropy collapse", "entropy_normalized", lambda now, first: (now < 0.05) & (now < first / 2),
+              "entropy below 0.05 of its maximum"),
+        Drift("dispersion", "entropy_normalized", lambda now, first: (now > 0.95) & (first < 0.9),
+              "entropy above 0.95 of its maximum"),
+        Drift("logit growth", "logit_range", lambda now, first: (now > 50) & (now > 2 * first),
+              "scores that spread over more than 50"),
+    ]  # fmt: skip
+
+
+class Monitor:
+    """Measures a model that is being trained, on rows of its own batches.
+
+    Call step() after each optimizer step. Every `every` steps it measures the first text of the last
+    batch, `queries` sampled rows in each octave of position: a forward pass without gradients, in
+    evaluation mode, that leaves the model and the random state as they were. Per head: entropy,
+    effective tokens, largest weight, weight on the first key, range of the logits, separability above
+    its null, spectral norm of the Jacobian (docs/formats.md).
+
+    `path`: a file of JSON lines, one for each record, which is appended to. `writer`: a SummaryWriter
+    of TensorBoard, or what has its add_scalar, add_histogram and add_image. `warn` gets what begins
+    to go wrong, a sentence each; by default warnings.warn.
+
+    Under torch.compile the uncompiled module is measured. Under DistributedDataParallel every process
+    calls step(), each measures a text of its own, records are means over the processes, and the first
+    process writes. Raises UnsupportedError for FullyShardedDataParallel, and what scan() raises.
+    """
+
+    def __init__(
+        self, model: Any, *, every: int = 100, queries: int = 64, path: str | os.PathLike[str] | None = None,
+        writer: Any = None, measures: Sequence[str] = MEASURES, warn: Callable[[str], Any] | None = None,
+    ) -> None:  # fmt: skip
+        if every < 1 or queries < 1:
+            raise UsageError(
+                f"Monitor: expected every and queries of at least 1, found {every} and {queries}"
+            )
+        if type(model).__name__.startswith("FullyShardedDataParallel"):
+            raise UnsupportedError(
+                "Monitor: expected a model whose weights are whole, found FullyShardedDataParallel"
+            )
+        self.every, self.queries, self.measures = every, queries, list(measures)
+        self.records: list[dict[str, Any]] = []
+        self.skipped = 0
+        """Batches that came at a time to measure, and had no text of 32 tokens."""
+        self._model = unwrapped(model)
+        self._warn = warn or (lambda text: warnings.warn(text, stacklevel=4))
+        self._writer, self._drifts, self._steps = writer, drifts(), 0
+        self._ids: torch.Tensor | None = None
+        self._mask: torch.Tensor | None = None
+        self._began, self._spent = time.perf_counter(), 0.0
+        self._first = not distributed.is_initialized() or distributed.get_rank() == 0
+        self._file: TextIO | None = None
+        if path is not None and self._first:
+            self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
+        # Of the object that is called: of a compiled one this is outside of what is compiled.
+        self._hook = model.register_forward_pre_hook(self._see, with_kwargs=True)
+
+    def _see(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+        ids = given.get("input_ids", args[0] if args else None)
+        if module.training and isinstance(ids, torch.Tensor) and ids.ndim == 2:
+            self._ids, self._mask = ids, given.get("attention_mask")
+
+    @property
+    def share(self) -> float:
+        """The share of the time since the beginning that measuring took."""
+        return self._spent / max(time.perf_counter() - self._began, 1e-9)
+
+    def step(self, step: int | None = None) -> dict[str, Any] | None:
+        """Counts a step; `step` is its number, by default one more than the last. The record, where
+        this one was measured."""
+        self._steps = self._steps + 1 if step is None else step
+        if self._steps % self.every != 0 or self._ids is None:
+            return None
+        began = time.perf_counter()
+        try:
+            return self._measure(began)
+        finally:
+            self._spent += time.perf_counter() - began
+
+    def _text(self) -> list[int]:
+        assert self._ids is not None
+        row = self._ids[0]
+        if isinstance(self._mask, torch.Tensor) and self._mask.ndim == 2:
+            row = row[self._mask[0].bool()]
+        return [int(token) for token in row.detach().cpu()]
+
+    def _measure(self, began: float) -> dict[str, Any] | None:
+        ids = self._text()
+        enough = len(ids) >= SHORTEST
+        if distributed.is_initialized():
+            everywhere = torch.tensor(int(enough))
+            distributed.all_reduce(everywhere, op=distributed.ReduceOp.MIN)
+            enough = bool(everywhere)
+        if not enough:
+            self.skipped += 1
+            return None
+        results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
+        metrics = {name: _of_heads(results[name]) for name in KEPT if name in results.metrics}
+        if distributed.is_initialized():
+            metrics = {name: _mean_of_processes(values) for name, values in metrics.items()}
+        said = [
+            line
+            for drift in self._drifts if drift.metric in metrics
+            for line in drift.look(self._steps, metrics[drift.metric])
+        ]  # fmt: skip
+        record = {
+            "step": self._steps,
+            "tokens": len(ids),
+            "seconds": time.perf_counter() - began,
+            "metrics": {name: _plain(values) for name, values in metrics.items()},
+            "warnings": said,
+        }
+        self.records.append(record)
+        if self._first:
+            self._write(record, metrics)
+        return record
+
+    def _write(self, record: dict[str, Any], metrics: dict[str, Values]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(record) + "\n")
+            self._file.flush()
+        for name, values in metrics.items():
+            known = values[np.isfinite(values)]
+            if self._writer is None or not known.size:
+                continue
+            low, high = float(known.min()), float(known.max())
+            self._writer.add_scalar(f"headgauge/{name}", float(known.mean()), self._steps)
+            self._writer.add_histogram(f"headgauge/{name}", known, self._steps)
+            image = np.nan_to_num(np.asarray((values - low) / ((high - low) or 1.0), dtype=np.float32))
+            self._writer.add_image(f"headgauge/{name}", image, self._steps, dataformats="HW")
+        for line in record["warnings"]:
+            self._warn(line)
+
+    def close(self) -> None:
+        """Ends it: the model is as if it had never been watched."""
+        self._hook.remove()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Monitor:  # noqa: PYI034 - Self is of Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class HeadgaugeCallback(transformers.TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """A Monitor for transformers.Trainer: Trainer(..., callbacks=[HeadgaugeCallback(every=100)]).
+
+    Takes what Monitor takes but the model; `monitor` is there once the training began.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+        self.monitor: Monitor | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        self.monitor = Monitor(model, **self._options)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.monitor is not None:
+            self.monitor.step(state.global_step)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.monitor is not None:
+            self.monitor.close()
+
+
+def unwrapped(model: Any) -> Any:
+    """The model inside of torch.compile and DistributedDataParallel."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
+
+
+def _of_heads(metric: Any) -> Values:
+    """(layers, heads) at the one length, and at the middle of further dims."""
+    values: Values = metric.values
+    if "length" in metric.dims:
+        values = values.take(-1, axis=metric.dims.index("length"))
+    while values.ndim > 2:
+        values = values[..., values.shape[-1] // 2]
+    return values
+
+
+def _mean_of_processes(values: Values) -> Values:
+    known = torch.from_numpy(np.stack([np.nan_to_num(values), np.isfinite(values)]).astype(np.float64))
+    distributed.all_reduce(known)
+    return np.asarray((known[0] / known[1]).numpy(), dtype=np.float64)
+
+
+def _plain(values: Values) -> list[list[float | None]]:
+    return [[float(v) if math.isfinite(v) else None for v in row] for row in values]

@@ -1,0 +1,221 @@
+"""Training is what it is without a monitor, and records are what a scan says."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    MISSING = f"{error.name} is not installed"
+else:
+    MISSING = ""
+
+
+def make() -> Any:
+    """With dropout, so that a draw too many would be seen."""
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=2, n_head=4, n_positions=128)
+    return transformers.GPT2LMHeadModel(config).train()
+
+
+def batch(step: int, length: int = 64) -> Any:
+    return torch.randint(3, 97, (4, length), generator=torch.Generator().manual_seed(step))
+
+
+def train(model: Any, steps: int, after: Any = None, called: Any = None, length: int = 64) -> None:
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(1, steps + 1):
+        ids = batch(step, length)
+        (model if called is None else called)(input_ids=ids, labels=ids).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if after is not None:
+            after(step)
+
+
+class Writer:
+    """What is asked of TensorBoard's SummaryWriter."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, int]] = []
+
+    def add_scalar(self, tag: str, value: float, step: int) -> None:
+        self.calls.append(("scalar", tag, step))
+
+    def add_histogram(self, tag: str, values: Any, step: int) -> None:
+        self.calls.append(("histogram", tag, step))
+
+    def add_image(self, tag: str, image: Any, step: int, dataformats: str) -> None:
+        assert dataformats == "HW" and image.shape == (2, 4) and 0 <= image.min() <= image.max() <= 1
+        self.calls.append(("image", tag, step))
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Training(unittest.TestCase):
+    def test_is_bit_for_bit_what_it_is_without(self) -> None:
+        alone, watched = make(), make()
+        torch.manual_seed(1)
+        train(alone, 6)
+        torch.manual_seed(1)
+        with headgauge.Monitor(watched, every=2) as monitor:
+            train(watched, 6, lambda _: monitor.step())
+        self.assertEqual([record["step"] for record in monitor.records], [2, 4, 6])
+        for a, b in zip(alone.parameters(), watched.parameters(), strict=True):
+            self.assertTrue(torch.equal(a, b))
+        self.assertTrue(watched.training)
+        self.assertFalse(watched._forward_pre_hooks)
+
+    def test_records_are_what_a_scan_says(self) -> None:
+        model = make()
+        with tempfile.TemporaryDirectory() as folder:
+            path, writer = Path(folder) / "monitor.jsonl", Writer()
+            with headgauge.Monitor(model, every=3, queries=16, path=path, writer=writer) as monitor:
+                train(model, 3, monitor.step)
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertEqual(lines, monitor.records)
+        self.assertEqual(
+            set(writer.calls),
+            {
+                (kind, f"headgauge/{name}", 3)
+                for name in lines[0]["metrics"]
+                for kind in ("scalar", "histogram", "image")
+            },
+        )
+        ids = batch(3)[0].numpy()
+        expected = headgauge.scan(model, ids, lengths=[64], queries=16, measures=["weights"])
+        for name in ("entropy", "max_weight", "logit_range"):
+            np.testing.assert_allclose(lines[0]["metrics"][name], expected[name].values[..., 0], atol=1e-6)
+        self.assertTrue(0 < monitor.share < 1)
+
+    def test_padding_is_no_text_and_short_texts_are_left_out(self) -> None:
+        model = make()
+        monitor = headgauge.Monitor(model, every=1, measures=["weights"])
+        ids, mask = batch(1), torch.ones(4, 64, dtype=torch.long)
+        mask[:, :24] = 0
+        model(input_ids=ids, attention_mask=mask)
+        record = monitor.step()
+        assert record is not None
+        self.assertEqual(record["tokens"], 40)
+        mask[:, :40] = 0
+        model(input_ids=ids, attention_mask=mask)
+        self.assertIsNone(monitor.step())
+        self.assertEqual(monitor.skipped, 1)
+        monitor.close()
+
+    def test_a_compiled_model(self) -> None:
+        model = make()
+        compiled = torch.compile(model, backend="eager")
+        with headgauge.Monitor(compiled, every=2, measures=["weights"]) as monitor:
+            train(model, 4, monitor.step, compiled)
+        self.assertEqual(len(monitor.records), 2)
+
+    def test_of_the_trainer(self) -> None:
+        try:
+            import accelerate  # noqa: F401
+        except ImportError:
+            self.skipTest("accelerate is not installed")
+        model = make()
+        with tempfile.TemporaryDirectory() as folder:
+            data = [{"input_ids": row, "labels": row} for row in batch(1)]
+            given = transformers.TrainingArguments(
+                folder, max_steps=4, per_device_train_batch_size=2, report_to=[]
+            )
+            callback = headgauge.HeadgaugeCallback(every=2, measures=["weights"])
+            transformers.Trainer(model, given, train_dataset=data, callbacks=[callback]).train()
+        assert callback.monitor is not None
+        self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
+
+    def test_arguments_that_make_no_sense(self) -> None:
+        for options in ({"every": 0}, {"queries": 0}):
+            with self.subTest(options), self.assertRaises(errors.UsageError):
+                headgauge.Monitor(make(), **options)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Warnings(unittest.TestCase):
+    def test_name_the_step_at_which_it_began(self) -> None:
+        from headgauge.monitor import drifts
+
+        collapse, dispersion, growth = drifts()
+        series = [0.5, 0.04, 0.5, 0.04, 0.04, 0.03]
+        said = [collapse.look(step, np.array([[0.5, value]])) for step, value in enumerate(series)]
+        self.assertEqual([bool(lines) for lines in said], [False] * 4 + [True, False])
+        self.assertRegex(
+            said[4][0], r"^step 3: entropy collapse began in head 0\.1: .* now 0\.04, at first 0\.5$"
+        )
+        self.assertFalse([dispersion.look(step, np.array([[0.99]])) for step in range(3)][-1])
+        self.assertTrue([growth.look(step, np.array([[v]])) for step, v in enumerate((10.0, 60, 70))][-1])
+
+    def test_are_given_to_the_caller(self) -> None:
+        model, said = make(), []
+        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+            train(model, 1, monitor.step)
+            with torch.no_grad():  # scores that are huge
+                for block in model.transformer.h:
+                    block.attn.c_attn.weight *= 100
+            for step in (2, 3):
+                model(input_ids=batch(step))
+                monitor.step()
+        self.assertTrue(
+            any("logit growth began in head" in line and line.startswith("step 2") for line in said), said
+        )
+
+
+def of_two(rank: int, folder: str) -> None:
+    """One of two processes that train together."""
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2
+    )
+    model = make()
+    both = torch.nn.parallel.DistributedDataParallel(model)
+    path = Path(folder) / "monitor.jsonl"
+    with headgauge.Monitor(both, every=2, queries=16, measures=["weights"], path=path) as monitor:
+        optimizer = torch.optim.SGD(both.parameters(), 0.1)
+        for step in (1, 2):
+            ids = batch(10 * rank + step)
+            both(input_ids=ids, labels=ids).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            monitor.step()
+        own = headgauge.scan(
+            model, batch(10 * rank + 2)[0].numpy(), lengths=[64], queries=16, measures=["weights"]
+        )
+    np.save(f"{folder}/own{rank}.npy", own["entropy"].values[..., 0])
+    np.save(f"{folder}/mean{rank}.npy", np.array(monitor.records[0]["metrics"]["entropy"]))
+    torch.distributed.destroy_process_group()
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Processes(unittest.TestCase):
+    def test_records_are_means_over_two(self) -> None:
+        start = multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory() as folder:
+            workers = [start.Process(target=of_two, args=(rank, folder)) for rank in range(2)]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join(120)
+                self.assertEqual(worker.exitcode, 0)
+            own = [np.load(f"{folder}/own{rank}.npy") for rank in range(2)]
+            for rank in range(2):
+                np.testing.assert_allclose(
+                    np.load(f"{folder}/mean{rank}.npy"), (own[0] + own[1]) / 2, atol=1e-8
+                )
+            self.assertEqual(len((Path(folder) / "monitor.jsonl").read_text().splitlines()), 1)
+        self.assertGreater(float(np.abs(own[0] - own[1]).max()), 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
