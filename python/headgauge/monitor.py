@@ -245,7 +245,7 @@ def _of_heads(metric: Any) -> Values:
     """(layers, heads) at the one length, and at the middle of further dims."""
     values: Values = metric.values
     if "length" in metric.dims:
-        values = values.take(-1, axis=metric.dims.index("length"))
+        values = np.asarray(np.take(values, -1, axis=metric.dims.index("length")))
     while values.ndim > 2:
         values = values[..., values.shape[-1] // 2]
     return values
