@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from headgauge._attention import evaluating, install, is_swapped
+from headgauge._sight import Seen
 from headgauge._texts import TextOrIds, as_ids, split
-from headgauge._watch import Pass, Seen, watching
+from headgauge._watch import Pass
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
@@ -39,40 +41,44 @@ class LiveSource:
         if self.x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {self.x!r}")
         self._model, self._passes = model, {}  # type: tuple[Any, dict[int, Pass]]
-        self._documents, self._names = _documents(model, text_or_ids, options)
+        self._documents, self._totals = _documents(model, text_or_ids, options)
         self._context = max(map(len, self._documents))
         self._sdpa = False
         self._depth: dict[int, int] = {}
-        self._training = model.training
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> LiveSource:  # noqa: PYI034 - Self is of Python 3.11
-        self._model.eval()
-        self._stack.enter_context(watching(self._model))
-        try:
+        with contextlib.ExitStack() as stack:
+            if is_swapped(self._model):
+                raise UnsupportedError(
+                    f"{type(self._model).__name__}: expected the model's own attention, found it under "
+                    "headgauge.use(); restore it, and give scan() the rule as normalizer"
+                )
+            stack.enter_context(evaluating(self._model))
+            self._take_back = stack.callback(install(self._model))
+            stack.callback(self._close)
             self._layers = self._probe()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close()
         self._stack.close()
-        self._model.train(self._training)
 
     def _close(self) -> None:
-        for each in self._passes.values():
-            each.close()
+        passes = list(self._passes.values())
         self._passes, self._depth = {}, {}
+        for each in passes:
+            each.abandon()
+        for each in passes:
+            each.close()
 
     def _probe(self) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
         layers = self._layers_of_a_pass()
         if not layers:
-            self._stack.close()  # such models ask for the name of their attention
+            self._take_back()  # such models ask for the name of their attention
             self._sdpa = True
             layers = self._layers_of_a_pass()
         name = type(self._model).__name__
@@ -93,22 +99,26 @@ class LiveSource:
         probe, layers = self._pass(self._documents[0][:PROBED]), []
         try:
             while (seen := probe.next()) is not None:
-                shape = {
-                    "heads": seen.query.shape[1],
-                    "kv_heads": seen.key.shape[1],
-                    "head_dim": seen.query.shape[3],
-                    "value_dim": seen.value.shape[3],
-                    "element_bytes": seen.key.element_size(),
-                    "causal": seen.sight().causal,
-                }
+                shape = _shape(seen)
                 layers.append({"shape": shape, "window": seen.window})
-            self._has_loss = probe.logits is not None and probe.logits.ndim == 3
+            # Of the tokens that follow, not of classes.
+            head, logits = getattr(self._model, "get_output_embeddings", lambda: None)(), probe.logits
+            self._has_loss = head is not None and logits is not None and logits.ndim == 3
         finally:
             probe.close()
         return layers
 
     def _pass(self, ids: list[int]) -> Pass:
         return Pass(self._model, ids, self._sdpa)
+
+    def _check(self, seen: Seen, layer: int) -> None:
+        """What is handed to the core is what it was told of."""
+        if layer < len(self._layers) and _shape(seen) == self._layers[layer]["shape"]:
+            return
+        raise UnsupportedError(
+            f"{seen.name}: expected {len(self._layers)} layers as a text of {PROBED} tokens has them, found "
+            f"another layer {layer}; measure such layers by headgauge.analyze()"
+        )
 
     def info(self) -> dict[str, Any]:
         first, config = self._layers[0]["shape"], self._model.config.get_text_config()
@@ -140,20 +150,17 @@ class LiveSource:
             "dtype": str(self._model.dtype).removeprefix("torch."),
             "causal": self._layers[0]["shape"]["causal"],
         }
-        lengths = [len(ids) for ids in self._documents]
-        return {
-            "model": model,
-            "text": {
-                "names": self._names,
-                "sha256": [None] * len(lengths),
-                "tokens": lengths,
-                "tokens_total": lengths,
-            },
-        }
+        lengths, count = [len(ids) for ids in self._documents], len(self._documents)
+        names = ["ids"] if count == 1 else [f"ids {k + 1}" for k in range(count)]
+        text = {"names": names, "sha256": [None] * count, "tokens": lengths, "tokens_total": self._totals}
+        return {"model": model, "text": text}
 
     def _next(self, document: int) -> Seen | None:
         self._depth[document] = self._depth.get(document, -1) + 1
-        return self._passes[document].next()
+        seen = self._passes[document].next()
+        if seen is not None:
+            self._check(seen, self._depth[document])
+        return seen
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
         if document in self._passes and self._depth.get(document, -1) >= layer:
@@ -164,7 +171,11 @@ class LiveSource:
         seen = None
         while self._depth.get(document, -1) < layer:
             seen = self._next(document)
-        assert seen is not None
+        if seen is None:
+            raise UnsupportedError(
+                f"{type(self._model).__name__}: expected {len(self._layers)} layers, found {layer}; the number "
+                "depends on the text"
+            )
         length = seen.query.shape[2]
         sight = seen.sight()
         return {
@@ -174,8 +185,8 @@ class LiveSource:
             "x": None if self.x == "value" else self._vectors(document, length),
             "tokens": self._documents[document][:length],
             "x_key": layer + 1 if self.x == "value" else document + 1,
-            "scale": _scale(seen),
-            "softcap": float(seen.options.get("softcap") or 0.0),
+            "scale": seen.scale,
+            "softcap": seen.softcap,
             "window": sight.window,
             "reach": sight.reach,
             "causal": sight.causal,
@@ -186,7 +197,7 @@ class LiveSource:
     def _vectors(self, document: int, length: int) -> Any:
         embedding = self._model.get_input_embeddings()
         ids = torch.tensor(self._documents[document][:length], device=embedding.weight.device)
-        with torch.inference_mode():
+        with torch.no_grad():
             return embedding.weight[ids].to("cpu", torch.float32).contiguous().numpy()
 
     def losses(self, document: int) -> list[float]:
@@ -198,7 +209,7 @@ class LiveSource:
         assert current.logits is not None
         following = torch.tensor(self._documents[document][1 : current.logits.shape[1]])
         losses: list[float] = []
-        with torch.inference_mode():
+        with torch.no_grad():
             for rows, ids in zip(
                 torch.split(current.logits[0, :-1], 256), torch.split(following, 256), strict=True
             ):
@@ -221,15 +232,31 @@ class LiveSource:
             )
 
 
-def _scale(seen: Seen) -> float:
-    scaling = seen.options.get("scaling")
-    return float(seen.query.shape[3] ** -0.5 if scaling is None else scaling)
+def _shape(seen: Seen) -> dict[str, Any]:
+    return {
+        "heads": seen.query.shape[1],
+        "kv_heads": seen.key.shape[1],
+        "head_dim": seen.query.shape[3],
+        "value_dim": seen.value.shape[3],
+        "element_bytes": seen.key.element_size(),
+        "causal": seen.sight().causal,
+    }
+
+
+def _longest(lengths: Any) -> int | None:
+    """Of the lengths that are asked for; None: not known here."""
+    if isinstance(lengths, str):
+        lengths = lengths.split(",")
+    try:
+        return max(int(float(length)) for length in np.atleast_1d(lengths))
+    except (TypeError, ValueError):
+        return None
 
 
 def _documents(
     model: Any, text_or_ids: TextOrIds, options: dict[str, Any]
-) -> tuple[list[list[int]], list[str]]:
-    """Token ids of each document, cut to the longest length asked for."""
+) -> tuple[list[list[int]], list[int]]:
+    """Token ids of each document, cut to the longest length asked for, and how many there were."""
     tokens = options.pop("tokens", None)
     if tokens is not None and text_or_ids is not None:
         raise TypeError("tokens: expected none beside text_or_ids, found both")
@@ -239,16 +266,17 @@ def _documents(
     items = split(given)
     if not items:
         raise BadInputError("text_or_ids: expected a text or token ids, found none")
-    lengths = options.get("lengths")
-    most = max(lengths) if isinstance(lengths, list | tuple) else None
-    documents = []
+    most = _longest(options.get("lengths"))
+    documents, totals = [], []
     for item in items:
         if isinstance(item, str) or hasattr(item, "__fspath__"):
             raise UsageError(
                 "text_or_ids: expected token ids for a live model, found a text; "
                 "give tokenizer(text)['input_ids']"
             )
-        documents.append(as_ids(item)[:most])
+        ids = as_ids(item)
+        totals.append(len(ids))
+        documents.append(ids[:most])
         if len(documents[-1]) < PROBED:
             raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(documents[-1])}")
     config = model.config.get_text_config()
@@ -261,5 +289,4 @@ def _documents(
                 "use the model's own tokenizer"
             )
         documents[k] = ids[:positions] if positions else ids
-    names = ["ids" if len(documents) == 1 else f"ids {k + 1}" for k in range(len(documents))]
-    return documents, names
+    return documents, totals

@@ -116,7 +116,10 @@ class Monitor:
         if path is not None and self._first:
             self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed by close()
         # Of the object that is called: of a compiled one this is outside of what is compiled.
-        self._hook = model.register_forward_pre_hook(self._see, with_kwargs=True)
+        # A function, which a copy of the model shares: a method would be copied with its files.
+        self._hook = model.register_forward_pre_hook(
+            lambda module, args, given: self._see(module, args, given), with_kwargs=True
+        )
 
     def _see(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
         ids = given.get("input_ids", args[0] if args else None)

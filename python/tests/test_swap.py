@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import unittest
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,6 @@ class Use(unittest.TestCase):
         model = demo()
         tokens, name = ids(model), model.config._attn_implementation
         before = loss(model, tokens)
-        known = set(transformers.AttentionInterface._global_mapping)
         outer = headgauge.use(model, "uniform")
         with self.assertRaises(ZeroDivisionError), headgauge.use(model, "ssmax"):
             raise ZeroDivisionError
@@ -101,10 +101,69 @@ class Use(unittest.TestCase):
         outer.restore()
         outer.restore()
         self.assertEqual((loss(model, tokens), model.config._attn_implementation), (before, name))
-        self.assertEqual(set(transformers.AttentionInterface._global_mapping), known)
         with self.assertRaises(errors.UsageError):
             headgauge.use(model, "no-such-rule")
         self.assertEqual(model.config._attn_implementation, name)
+
+    def test_swaps_end_in_any_order(self) -> None:
+        model = demo()
+        tokens = ids(model)
+        with headgauge.use(model, "ssmax"):
+            expected = loss(model, tokens)
+        before = loss(model, tokens)
+        outer, inner = headgauge.use(model, "uniform"), headgauge.use(model, "ssmax")
+        outer.restore()
+        self.assertEqual(loss(model, tokens), expected)
+        copied = copy.deepcopy(model)
+        inner.restore()
+        self.assertEqual(loss(model, tokens), before)
+        self.assertEqual(loss(copied, tokens), before)
+
+    def test_another_model_of_the_same_config_is_not_changed(self) -> None:
+        config = demo().config
+        a, b = (transformers.GPT2LMHeadModel(config).eval() for _ in range(2))
+        before = loss(b, ids(b))
+        with headgauge.use(a, "uniform"):
+            self.assertEqual(loss(b, ids(b)), before)
+
+    def test_padding_is_no_position(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 24))[None]
+        padded = torch.cat([torch.zeros(1, 40, dtype=torch.long), tokens], dim=1)
+        mask = (torch.arange(64) >= 40).long()[None]
+        places = (torch.arange(64) - 40).clamp_min(0)[None]
+        with headgauge.use(model, "logn-qwen:train=8"), torch.no_grad():
+            alone = model(tokens).logits
+            beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 40:]
+        torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
+
+    def test_what_cannot_be_changed_is_refused(self) -> None:
+        tokens = torch.tensor([[3, 4, 5]])
+        small = {"vocab_size": 97, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
+        for kind in ("bloom", "falcon"):
+            model = transformers.AutoModelForCausalLM.from_config(
+                transformers.AutoConfig.for_model(kind, **small)
+            )
+            with (
+                self.subTest(kind),
+                headgauge.use(model, "uniform"),
+                self.assertRaises(errors.UnsupportedError),
+            ):
+                model(tokens)
+            model(tokens)
+        for heads in ([(9, 0)], [(-1, 0)], [(0, 99)], [(0, -1)], (1, 3)):
+            with self.subTest(heads), self.assertRaises(errors.UsageError):
+                headgauge.use(demo(), "uniform", heads=heads)
+        with self.assertRaises(errors.UsageError):
+            headgauge.use(None, "uniform")
+
+    def test_scores_beyond_half_precision(self) -> None:
+        model = demo().to(torch.float16)
+        with torch.no_grad():
+            model.transformer.h[0].attn.c_attn.weight *= 20
+            tokens = torch.tensor(ids(model, 24))[None]
+            with headgauge.use(model, "softmax"):
+                self.assertTrue(bool(torch.isfinite(model(tokens).logits).all()))
 
     def test_it_trains(self) -> None:
         model = demo().train()
@@ -133,6 +192,12 @@ class Gradients(unittest.TestCase):
         logits = torch.randn(2, 3, 5)
         expected = torch.softmax(logits, dim=-1)
         torch.testing.assert_close(headgauge.normalize(logits, "softmax"), expected)
+        for bad in (torch.arange(5), torch.zeros(2, 0), None):
+            with self.assertRaises(errors.BadInputError):
+                headgauge.normalize(bad, "softmax")
+        for places in ({"end": 9}, {"begin": -1}, {"begin": [0, 1, 2, 3, 4]}, {"position": -5}, {"end": "x"}):
+            with self.subTest(places), self.assertRaises(errors.BadInputError):
+                headgauge.normalize(logits, "softmax", **places)
         hidden = headgauge.normalize(logits, "softmax", end=2)
         self.assertTrue(bool((hidden[..., 2:] == 0).all()))
 

@@ -1,0 +1,154 @@
+"""The one attention function of ours that models call, and how they come to call it.
+
+Its name stands in the configs of a model while somebody wants it: it shows its arguments to the pass
+that runs in this thread, gives way to a swap of the module, and else calls the function that the
+model was loaded with. Names and modes are counted, so that several scans and swaps of a model, or of
+models that share a config, may begin and end in any order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import torch
+from transformers import AttentionInterface
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, AttentionMaskInterface
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from headgauge._sight import Seen
+from headgauge.errors import UnsupportedError
+
+PREFIX = "headgauge_of_"
+
+
+class Swap(Protocol):
+    """Computes the attention of a module in place of the model's own function."""
+
+    def attention(self, seen: Seen, own: Callable[[], Any]) -> Any: ...
+
+
+class Taker(Protocol):
+    """Wants to see what an attention is called with."""
+
+    def take(self, seen: Seen) -> None: ...
+
+
+class _Here(threading.local):
+    running: Taker | None = None
+
+
+here = _Here()
+_lock = threading.RLock()
+_users: dict[int, tuple[Any, str | None, int]] = {}  # of a config: its own name, how many want ours
+_modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # of a model: its modules' training flags
+_swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
+
+
+def original(name: str, module: Any) -> Callable[..., Any]:
+    """The attention function of that name for a module of a model."""
+    if name in ALL_ATTENTION_FUNCTIONS:
+        found: Callable[..., Any] = ALL_ATTENTION_FUNCTIONS[name]
+        return found
+    # Each model has an eager one of its own, beside its attention.
+    for ancestor in type(module).__mro__:
+        eager = getattr(sys.modules.get(ancestor.__module__), "eager_attention_forward", None)
+        if eager is not None:
+            return eager  # type: ignore[no-any-return]
+    raise UnsupportedError(f"{type(module).__name__}: expected an attention function {name!r}, found none")
+
+
+def _ours(name: str) -> str:
+    """The name of our function in place of the one of that name."""
+
+    def attention(
+        module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+    ) -> Any:
+        seen = Seen(name, module, query, key, value, mask, options)
+        if here.running is not None:
+            here.running.take(seen)
+
+        def own() -> Any:
+            return original(name, module)(module, query, key, value, mask, **options)
+
+        swaps = _swaps.get(module)
+        return swaps[-1].attention(seen, own) if swaps else own()
+
+    ours = PREFIX + name
+    if ours not in ALL_ATTENTION_FUNCTIONS:
+        AttentionInterface.register(ours, attention)
+        if name in ALL_MASK_ATTENTION_FUNCTIONS:
+            AttentionMaskInterface.register(ours, ALL_MASK_ATTENTION_FUNCTIONS[name])
+    return ours
+
+
+def _configs(model: Any) -> list[Any]:
+    found = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
+    return [config for config in found.values() if hasattr(config, "_attn_implementation_internal")]
+
+
+def install(model: Any) -> Callable[[], None]:
+    """Has the model call our function; what is returned takes that back, once."""
+    configs = _configs(model)
+    with _lock:
+        for config in configs:
+            _, name, count = _users.get(id(config), (config, config._attn_implementation_internal, 0))
+            _users[id(config)] = (config, name, count + 1)
+            # Not by the property, which changes the configs below as well.
+            config._attn_implementation_internal = _ours(name or "eager")
+
+    def take_back() -> None:
+        with _lock:
+            while configs:
+                config = configs.pop()
+                _, name, count = _users.pop(id(config))
+                if count > 1:
+                    _users[id(config)] = (config, name, count - 1)
+                elif str(config._attn_implementation_internal).startswith(PREFIX):
+                    config._attn_implementation_internal = name
+
+    return take_back
+
+
+@contextlib.contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """The model is in evaluation mode, and every part in the mode that it had before afterwards."""
+    with _lock:
+        flags = {module: module.training for module in model.modules()}
+        _, flags, count = _modes.get(id(model), (model, flags, 0))
+        _modes[id(model)] = (model, flags, count + 1)
+        model.eval()
+    try:
+        yield
+    finally:
+        with _lock:
+            _, flags, count = _modes.pop(id(model))
+            if count > 1:
+                _modes[id(model)] = (model, flags, count - 1)
+            else:
+                for module, training in flags.items():
+                    module.training = training
+
+
+def add_swap(model: Any, swap: Swap) -> None:
+    """The last one of a module is the one that counts."""
+    with _lock:
+        for module in model.modules():
+            _swaps.setdefault(module, []).append(swap)
+
+
+def remove_swap(model: Any, swap: Swap) -> None:
+    with _lock:
+        for module in model.modules():
+            swaps = [other for other in _swaps.pop(module, []) if other is not swap]
+            if swaps:
+                _swaps[module] = swaps
+
+
+def is_swapped(model: Any) -> bool:
+    with _lock:
+        return any(module in _swaps for module in model.modules())

@@ -1,0 +1,126 @@
+"""What an attention is called with: queries and keys, and which keys a query sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from headgauge.errors import UnsupportedError
+
+# What is added to a score that a softmax is to forget: the smallest number of float16, at least.
+HIDDEN = -1e4
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Which keys a query sees."""
+
+    causal: bool = True
+    window: int = 0
+    """At most so many keys, the query's own included; 0: all."""
+    reach: int = 0
+    """Of a model that sees both ways: keys at most so far away; 0: all."""
+
+
+def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
+    """(batch, queries, keys): whether a query sees a key. Raises UnsupportedError for a mask that says
+    more than that, or says it in another way."""
+    if not isinstance(mask, torch.Tensor) or mask.ndim != 4:
+        raise UnsupportedError(
+            f"{name}: expected a mask of 4 dimensions, found {type(mask).__name__}; load the model with "
+            "attn_implementation='sdpa'"
+        )
+    given = mask[..., :keys]
+    if given.shape[1] > 1 and not bool((given == given[:, :1]).all()):
+        raise UnsupportedError(f"{name}: expected one mask for all heads, found one for each")
+    given = given[:, 0]
+    if given.dtype == torch.bool:
+        return given
+    hidden = given <= HIDDEN
+    if not bool((hidden | (given == 0)).all()):
+        raise UnsupportedError(
+            f"{name}: expected a mask that shows keys or hides them, found one that adds to the scores "
+            "(biases by position); measure such layers by headgauge.analyze()"
+        )
+    return ~hidden
+
+
+@dataclass
+class Seen:
+    """What the attention of one layer was called with, by a function of the name `implementation`."""
+
+    implementation: str
+    module: Any
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask: Any
+    options: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return type(self.module).__name__
+
+    @property
+    def window(self) -> int:
+        """The keys that a query sees at most, on both sides together; 0: all."""
+        window = self.options.get("sliding_window") or getattr(self.module, "sliding_window", None)
+        return int(window or 0) if self.causal or not window else 2 * int(window) - 1
+
+    @property
+    def causal(self) -> bool:
+        said = self.options.get("is_causal")
+        return bool(getattr(self.module, "is_causal", True) if said is None else said)
+
+    @property
+    def scale(self) -> float:
+        """What the products of queries and keys are multiplied by."""
+        scaling = self.options.get("scaling")
+        if scaling is not None:
+            return float(scaling)
+        scale = float(self.query.shape[3] ** -0.5)
+        if self.implementation != "eager":
+            return scale
+        # GPT-2's own function reads its scale from the module.
+        if not getattr(self.module, "scale_attn_weights", True):
+            scale = 1.0
+        if getattr(self.module, "scale_attn_by_inverse_layer_idx", False):
+            scale /= self.module.layer_idx + 1
+        return scale
+
+    @property
+    def softcap(self) -> float:
+        """c > 0: scores become c tanh(score / c); 0: they stay. SDPA has none, whatever it is told."""
+        return 0.0 if self.implementation == "sdpa" else float(self.options.get("softcap") or 0.0)
+
+    @property
+    def sinks(self) -> list[float]:
+        """The logits that stand beside the keys', one for each head; none for most models."""
+        logits = self.options.get("s_aux")
+        if logits is None or self.implementation == "sdpa":
+            return []
+        return [float(b) for b in logits.detach().float().reshape(-1).cpu()]
+
+    def sight(self) -> Sight:
+        """Of the first text of a batch. Raises UnsupportedError for a mask of another kind."""
+        length = self.query.shape[2]
+        if self.mask is None:
+            return Sight(self.causal, self.window if self.causal and 0 < self.window < length else 0)
+        allowed = allowed_keys(self.mask, length, self.name)[0]
+        if bool(allowed.all()):
+            return Sight(causal=False)
+        widest = int(allowed.sum(dim=1).max())
+        everything = torch.ones_like(allowed)
+        if torch.equal(allowed, everything.tril()):
+            return Sight()
+        if torch.equal(allowed, everything.tril().triu(1 - widest)):
+            return Sight(window=widest)
+        reach = int(allowed[0].sum()) - 1
+        if reach > 0 and torch.equal(allowed, everything.tril(reach).triu(-reach)):
+            return Sight(causal=False, reach=reach)
+        raise UnsupportedError(
+            f"{self.name}: expected a mask that is full, causal or a sliding window, found another one; "
+            "measure such layers by headgauge.analyze()"
+        )
