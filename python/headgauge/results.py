@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headgauge import _core
-from headgauge.errors import UnsupportedError
+from headgauge.errors import ResourceError, UnsupportedError
 
 if TYPE_CHECKING:
     import pandas
@@ -120,7 +120,13 @@ class Results:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes results.json, and heads.csv where there are heads, into a folder, which is made if
         need be. Raises ResourceError; the old files stay then."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResourceError(
+                f"{os.fspath(folder)}: expected a folder that can be made, found: {error.strerror}; "
+                "choose another"
+            ) from error
         self._core.save(os.fspath(folder))
 
     def report(self, path: str | os.PathLike[str]) -> None:

@@ -53,6 +53,12 @@ class ResultsTest(unittest.TestCase):
         return headgauge.Results.load(path)
 
 
+class SaveTest(ResultsTest):
+    def test_a_folder_that_cannot_be_made(self):
+        with self.assertRaisesRegex(errors.ResourceError, "expected a folder that can be made"):
+            self.results.save("/dev/null/folder")
+
+
 class MetricsTest(ResultsTest):
     def test_metrics_are_a_mapping(self):
         metrics = self.results.metrics
