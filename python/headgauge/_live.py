@@ -123,7 +123,6 @@ class LiveSource:
     def info(self) -> dict[str, Any]:
         first, config = self._layers[0]["shape"], self._model.config.get_text_config()
         embedding = self._model.get_input_embeddings()
-        has_x = self.x == "value" or embedding is not None
         windows = [layer["window"] for layer in self._layers]
         positions = int(getattr(config, "max_position_embeddings", 0) or 0)
         return {
@@ -134,7 +133,7 @@ class LiveSource:
             "x_dim": first["value_dim"] if self.x == "value" else embedding.weight.shape[1],
             "max_length": positions,
             "bytes": 0,
-            "has_x": has_x,
+            "has_x": True,
             "has_values": True,
             "has_loss": self._has_loss and first["causal"],
             "has_tokens": True,
@@ -177,7 +176,7 @@ class LiveSource:
                 "depends on the text"
             )
         length = seen.query.shape[2]
-        sight = seen.sight()
+        sight = seen.sight
         return {
             "queries": _floats(seen.query),
             "keys": _floats(seen.key),
@@ -239,7 +238,7 @@ def _shape(seen: Seen) -> dict[str, Any]:
         "head_dim": seen.query.shape[3],
         "value_dim": seen.value.shape[3],
         "element_bytes": seen.key.element_size(),
-        "causal": seen.sight().causal,
+        "causal": seen.sight.causal,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +104,7 @@ class Seen:
             return []
         return [float(b) for b in logits.detach().float().reshape(-1).cpu()]
 
+    @functools.cached_property
     def sight(self) -> Sight:
         """Of the first text of a batch. Raises UnsupportedError for a mask of another kind."""
         length = self.query.shape[2]

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import copy
 import unittest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from test_live import MISSING, ROOT
 
 import headgauge
 from headgauge import errors
 
-try:
+if not MISSING:
     import torch
     import transformers
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
 
-ROOT = Path(__file__).resolve().parents[2]
 RULES = ["ssmax", "sparsemax", "softmax1", "logn-qwen:train=32", "cosine:g=10"]
 
 
