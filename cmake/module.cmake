@@ -8,6 +8,37 @@ option(HEADGAUGE_UNITY "Compile several sources as one: a third of the time for 
 # sanitizer: it is compiled in half the time.
 set(HEADGAUGE_COLD results report reproduce plan tokenize cli command)
 
+# Joins the sources that Highway compiles once an instruction set, which an ordinary unity build cannot
+# do: foreach_target.h, which they all include, counts once a source, and then includes the joint
+# one again for each set.
+function(headgauge_join_kernels target)
+  set(kernels)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} per_target REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(per_target)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      list(APPEND kernels ${source})
+    endif()
+  endforeach()
+  list(LENGTH kernels count)
+  if(NOT HEADGAUGE_UNITY OR count LESS 2)
+    return()
+  endif()
+  math(EXPR last "${count} - 1")
+  foreach(first RANGE 0 ${last} 6)
+    list(SUBLIST kernels ${first} 6 batch)
+    set(joint ${CMAKE_CURRENT_BINARY_DIR}/kernels_from_${first}.cpp)
+    set(this "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${joint}\"\n")
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+    list(JOIN includes "" includes)
+    file(CONFIGURE OUTPUT ${joint} @ONLY CONTENT
+         "#include \"kernels/targets.hpp\"\n@this@#include \"hwy/foreach_target.h\"\n@includes@@this@")
+    set_source_files_properties(${batch} PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(${joint} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(${target} PRIVATE ${joint})
+  endforeach()
+endfunction()
+
 function(headgauge_objects target)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PRIVATE
@@ -24,12 +55,7 @@ function(headgauge_objects target)
   elseif(module IN_LIST HEADGAUGE_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  foreach(source ${ARGN})
-    file(STRINGS ${source} per_target REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
-    if(per_target)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
-  endforeach()
+  headgauge_join_kernels(${target} ${ARGN})
 endfunction()
 
 # headgauge_module(NAME [EXCEPT FILE...]): the sources of this folder, as a part of the library.

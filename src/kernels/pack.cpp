@@ -63,11 +63,11 @@ HWY_INLINE void transpose_block(const float* HWY_RESTRICT in, Index in_stride, f
   }
 }
 
-constexpr Index kBlock = 8;
+constexpr Index kSquare = 8;
 
 #else
 
-constexpr Index kBlock = 1;
+constexpr Index kSquare = 1;
 
 HWY_INLINE void transpose_block(const float* in, Index, float scale, float* out, Index) {
   *out = scale * *in;
@@ -80,10 +80,10 @@ void transpose_panel(const float* in, Index in_stride, Index width, Index rows, 
                      float* panel) {
   constexpr Index kPanel = PackedMatrix::kPanel;
   if (width < kPanel) std::fill_n(panel, rows * kPanel, 0.0f);
-  const Index whole_width = width / kBlock * kBlock, whole_rows = rows / kBlock * kBlock;
+  const Index whole_width = width / kSquare * kSquare, whole_rows = rows / kSquare * kSquare;
   // Rows of `in` may lie a power of two apart, where few of them fit in the cache together.
-  for (Index j = 0; j < whole_width; j += kBlock) {
-    for (Index i = 0; i < whole_rows; i += kBlock) {
+  for (Index j = 0; j < whole_width; j += kSquare) {
+    for (Index i = 0; i < whole_rows; i += kSquare) {
       transpose_block(in + j * in_stride + i, in_stride, scale, panel + i * kPanel + j, kPanel);
     }
   }

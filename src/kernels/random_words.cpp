@@ -21,17 +21,17 @@ constexpr Index kBlockWords = 4;
 
 #if !HEADGAUGE_PLAIN
 
-using D = hn::ScalableTag<std::uint32_t>;
-using V = hn::Vec<D>;
+using DU = hn::ScalableTag<std::uint32_t>;
+using VU = hn::Vec<DU>;
 
 struct WideProduct {
-  V high, low;
+  VU high, low;
 };
 
 // The 64-bit products of every lane with a constant.
-HWY_INLINE WideProduct multiply(V x, V constant) {
-  const D d;
-  const hn::RepartitionToWide<D> wide;
+HWY_INLINE WideProduct multiply(VU x, VU constant) {
+  const DU d;
+  const hn::RepartitionToWide<DU> wide;
   const auto even = hn::MulEven(x, constant);
   const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), constant);
   return {hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even))),
@@ -40,14 +40,14 @@ HWY_INLINE WideProduct multiply(V x, V constant) {
 
 // One block a lane, as RandomStream::block().
 Index whole_vectors(const RandomStream& stream, std::uint32_t* words, Index n) {
-  const D d;
+  const DU d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const V m0 = hn::Set(d, 0xD2511F53), m1 = hn::Set(d, 0xCD9E8D57);
+  const VU m0 = hn::Set(d, 0xD2511F53), m1 = hn::Set(d, 0xCD9E8D57);
   Index first = 0;
   for (; (first + lanes) * kBlockWords <= n; first += lanes) {
     const auto counter = stream.counter(0);
-    V c0 = hn::Iota(d, static_cast<std::uint32_t>(first));
-    V c1 = hn::Set(d, counter[1]), c2 = hn::Set(d, counter[2]), c3 = hn::Set(d, counter[3]);
+    VU c0 = hn::Iota(d, static_cast<std::uint32_t>(first));
+    VU c1 = hn::Set(d, counter[1]), c2 = hn::Set(d, counter[2]), c3 = hn::Set(d, counter[3]);
     auto [k0, k1] = stream.key();
     for (int round = 0; round < 10; ++round) {
       const WideProduct p0 = multiply(c0, m0), p1 = multiply(c2, m1);

@@ -79,17 +79,15 @@ HWY_INLINE std::size_t stride() {
   return hn::Lanes(D());
 }
 
-constexpr double kLog2E = 1.4426950408889634074;
+constexpr double kLog2OfE = 1.4426950408889634074;
 // Adding it rounds to an integer, which then stands in the low bits.
-constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-// Powers of two below 2^kLowest are taken to be 0.
-constexpr float kLowest = -52.0f;
-// Started from this, sums of squares stay among the normal numbers, where processors are fast.
-constexpr float kTiny = 1e-37f;
+constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
+// Powers of two below 2^kLowestPower are taken to be 0.
+constexpr float kLowestPower = -52.0f;
 
-// N sums in float lanes, handed on to float64 lanes every kBlock vectors: a lane adds so few terms
+// N sums in float lanes, handed on to float64 lanes every kVectorsOfFloats vectors: a lane adds so few terms
 // that its rounding stays below 1e-6.
-constexpr std::size_t kBlock = 32;
+constexpr std::size_t kVectorsOfFloats = 32;
 template <int N>
 struct LaneSums {
   V lane[N];
@@ -115,7 +113,7 @@ struct LaneSums {
   HWY_INLINE double sum(int k) const { return hn::GetLane(hn::SumOfLanes(DD(), total[k])); }
 };
 
-// 2^k as a float, given k + kRound.
+// 2^k as a float, given k + kRoundingShift.
 HWY_INLINE V power_of_two(V rounded) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::ShiftLeft<23>(hn::BitCast(du, rounded));
@@ -125,7 +123,7 @@ HWY_INLINE V power_of_two(V rounded) {
 // 2^(x scale), x <= 0. 2^f by a minimax polynomial of degree 5, relative error 9e-8.
 HWY_INLINE V exp2_scaled(V x, V scale) {
   const D d;
-  const V round = hn::Set(d, kRound);
+  const V round = hn::Set(d, kRoundingShift);
   const V rounded = hn::MulAdd(x, scale, round);
   const V k = hn::Sub(rounded, round);
   const V f = hn::MulSub(x, scale, k);
@@ -134,7 +132,7 @@ HWY_INLINE V exp2_scaled(V x, V scale) {
   p = hn::MulAdd(p, f, hn::Set(d, 0.24022242f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.693147f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  const auto normal = hn::Ge(k, hn::Set(d, kLowest));
+  const auto normal = hn::Ge(k, hn::Set(d, kLowestPower));
 #if HWY_TARGET == HWY_AVX3
   return V{_mm512_maskz_scalef_ps(normal.raw, p.raw, k.raw)};
 #else
@@ -147,7 +145,7 @@ template <class Sums, class Body>
 HWY_INLINE void each_vector(std::size_t n, Sums& sums, const Body& body) {
   const std::size_t lanes = hn::Lanes(D());
   for (std::size_t i = 0; i < n;) {
-    const std::size_t end = std::min(n, i + kBlock * lanes);
+    const std::size_t end = std::min(n, i + kVectorsOfFloats * lanes);
     for (; i < end; i += lanes) body(i);
     sums.flush();
   }
@@ -156,7 +154,7 @@ HWY_INLINE void each_vector(std::size_t n, Sums& sums, const Body& body) {
 HWY_INLINE BaseSums weigh(const float* HWY_RESTRICT fall, const float* HWY_RESTRICT slope,
                           std::size_t n, double temperature, float* HWY_RESTRICT weights) {
   const D d;
-  const V scale = hn::Set(d, static_cast<float>(kLog2E / temperature));
+  const V scale = hn::Set(d, static_cast<float>(kLog2OfE / temperature));
   LaneSums<3> sums(kTiny);
   each_vector(n, sums, [&](std::size_t i) HWY_ATTR {
     const V g = exp2_scaled(hn::Load(d, fall + i), scale);
@@ -172,7 +170,7 @@ HWY_INLINE LargeStepSums large_step(const float* HWY_RESTRICT weights,
                                     const float* HWY_RESTRICT moved, std::size_t n,
                                     double temperature) {
   const D d;
-  const V scale = hn::Set(d, static_cast<float>(kLog2E / temperature));
+  const V scale = hn::Set(d, static_cast<float>(kLog2OfE / temperature));
   LaneSums<3> sums(kTiny);
   each_vector(n, sums, [&](std::size_t i) HWY_ATTR {
     const V g = exp2_scaled(hn::Load(d, moved + i), scale);
@@ -219,10 +217,10 @@ struct MiddleStep {  // |x| <= 0.5
 // small. 2^f - 1 = f P(f) with relative error 1e-8.
 struct WideStep {
   explicit WideStep(double step)
-      : unit(1 / step), scale_(hn::Set(D(), static_cast<float>(step * kLog2E))) {}
+      : unit(1 / step), scale_(hn::Set(D(), static_cast<float>(step * kLog2OfE))) {}
   HWY_INLINE V operator()(V u) const {
     const D d;
-    const V round = hn::Set(d, kRound);
+    const V round = hn::Set(d, kRoundingShift);
     const V rounded = hn::MulAdd(u, scale_, round);
     const V f = hn::MulSub(u, scale_, hn::Sub(rounded, round));
     V p = hn::MulAdd(hn::Set(d, 0.00015403512f), f, hn::Set(d, 0.0013390736f));

@@ -37,41 +37,41 @@ double sum_of_squares(const double* z, std::size_t n) {
 
 #else
 
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
-using DU = hn::RebindToUnsigned<D>;
-using VU = hn::Vec<DU>;
+using DD = hn::ScalableTag<double>;
+using VD = hn::Vec<DD>;
+using DU64 = hn::RebindToUnsigned<DD>;
+using VU64 = hn::Vec<DU64>;
 
 // The product of the low 32 bits of each lane.
-HWY_INLINE VU product(VU x, VU y) {
-  const hn::Repartition<std::uint32_t, D> d32;
+HWY_INLINE VU64 product(VU64 x, VU64 y) {
+  const hn::Repartition<std::uint32_t, DD> d32;
   return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, y));
 }
 
 // 53 bits of two words, as a number in [0, 1).
-HWY_INLINE V unit(VU low, VU high) {
-  const DU du;
-  const hn::RebindToSigned<D> di;
-  const VU bits = hn::Or(hn::ShiftLeft<32>(high), hn::And(low, hn::Set(du, 0xFFFFFFFFu)));
-  return hn::Mul(hn::ConvertTo(D(), hn::BitCast(di, hn::ShiftRight<11>(bits))),
-                 hn::Set(D(), 0x1p-53));
+HWY_INLINE VD unit(VU64 low, VU64 high) {
+  const DU64 du;
+  const hn::RebindToSigned<DD> di;
+  const VU64 bits = hn::Or(hn::ShiftLeft<32>(high), hn::And(low, hn::Set(du, 0xFFFFFFFFu)));
+  return hn::Mul(hn::ConvertTo(DD(), hn::BitCast(di, hn::ShiftRight<11>(bits))),
+                 hn::Set(DD(), 0x1p-53));
 }
 
 // The numbers of RandomStream::normals(), a block a lane; `z` has room for whole vectors of pairs.
 void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* z, std::size_t n) {
-  const D d;
-  const DU du;
+  const DD d;
+  const DU64 du;
   const std::size_t lanes = hn::Lanes(d);
-  const VU m0 = hn::Set(du, 0xD2511F53u), m1 = hn::Set(du, 0xCD9E8D57u);
+  const VU64 m0 = hn::Set(du, 0xD2511F53u), m1 = hn::Set(du, 0xCD9E8D57u);
   const auto domain = static_cast<std::uint32_t>(RandomDomain::sensitivity_direction);
   HWY_ALIGN double tail[2 * HWY_MAX_BYTES / sizeof(double)];
   for (std::size_t block = 0; 2 * block < n; block += lanes) {
-    VU c0 = hn::Add(hn::Iota(du, 0), hn::Set(du, block));
-    VU c1 = hn::Set(du, a), c2 = hn::Set(du, b), c3 = hn::Set(du, domain);
+    VU64 c0 = hn::Add(hn::Iota(du, 0), hn::Set(du, block));
+    VU64 c1 = hn::Set(du, a), c2 = hn::Set(du, b), c3 = hn::Set(du, domain);
     auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
       // Upper halves of c1 and c3 hold leftovers, which no product looks at.
-      const VU p0 = product(c0, m0), p1 = product(c2, m1);
+      const VU64 p0 = product(c0, m0), p1 = product(c2, m1);
       c0 = hn::Xor(hn::ShiftRight<32>(p1), hn::Xor(c1, hn::Set(du, k0)));
       c1 = p1;
       c2 = hn::Xor(hn::ShiftRight<32>(p0), hn::Xor(c3, hn::Set(du, k1)));
@@ -80,10 +80,10 @@ void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* 
       k1 += 0xBB67AE85u;
     }
     // 1 - u is exact, and so log(1 - u) is log1p(-u).
-    const V rest = hn::Sub(hn::Set(d, 1.0), unit(c0, c1));
-    const V radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0), hn::Log(d, rest)));
-    const V angle = hn::Mul(hn::Set(d, 2.0 * std::numbers::pi), unit(c2, c3));
-    const V x = hn::Mul(radius, hn::Cos(d, angle)), y = hn::Mul(radius, hn::Sin(d, angle));
+    const VD rest = hn::Sub(hn::Set(d, 1.0), unit(c0, c1));
+    const VD radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0), hn::Log(d, rest)));
+    const VD angle = hn::Mul(hn::Set(d, 2.0 * std::numbers::pi), unit(c2, c3));
+    const VD x = hn::Mul(radius, hn::Cos(d, angle)), y = hn::Mul(radius, hn::Sin(d, angle));
     if (2 * (block + lanes) <= n) {
       hn::StoreInterleaved2(x, y, d, z + 2 * block);
     } else {
@@ -94,12 +94,12 @@ void fill_normals(std::uint64_t seed, std::uint32_t a, std::uint32_t b, double* 
 }
 
 double sum_of_squares(const double* z, std::size_t n) {
-  const D d;
+  const DD d;
   const std::size_t lanes = hn::Lanes(d);
-  V sum = hn::Zero(d);
+  VD sum = hn::Zero(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const V x = hn::LoadU(d, z + i);
+    const VD x = hn::LoadU(d, z + i);
     sum = hn::MulAdd(x, x, sum);
   }
   double total = hn::GetLane(hn::SumOfLanes(d, sum));

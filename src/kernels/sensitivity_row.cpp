@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HEADGAUGE_PLAIN
 
-LargestLogits find_two(const float* logits, std::size_t n) {
+LargestLogits find_largest_logits(const float* logits, std::size_t n) {
   LargestLogits largest;
   std::size_t second = 1;
   if (logits[1] > logits[0]) std::swap(largest.first, second);
@@ -73,7 +73,7 @@ using DD = hn::ScalableTag<double>;
 using VD = hn::Vec<DD>;
 
 // At least two logits.
-LargestLogits find_two(const float* logits, std::size_t n) {
+LargestLogits find_largest_logits(const float* logits, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d), whole = n / lanes * lanes;
   V high = hn::Set(d, -std::numeric_limits<float>::infinity()), next = high;
@@ -191,7 +191,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headgauge {
 
-HWY_EXPORT(find_two);
+HWY_EXPORT(find_largest_logits);
 HWY_EXPORT(shift_row);
 HWY_EXPORT(exp_step);
 HWY_EXPORT(largest_step);
@@ -199,7 +199,7 @@ HWY_EXPORT(subtract_step);
 
 LargestLogits find_largest(std::span<const float> logits) {
   ensure_simd_level();
-  return HWY_DYNAMIC_DISPATCH(find_two)(logits.data(), logits.size());
+  return HWY_DYNAMIC_DISPATCH(find_largest_logits)(logits.data(), logits.size());
 }
 
 SlopeRange start_row(std::span<const float> logits, std::span<const double> v,

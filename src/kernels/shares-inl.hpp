@@ -89,10 +89,6 @@ HWY_INLINE Extremes find_extremes(const float* in, std::size_t n) {
 using DD = hn::Repartition<double, D>;
 using VD = hn::Vec<DD>;
 
-// Squares and cubes of small weights would leave the normal numbers, where processors are a hundred
-// times slower; on top of this they cannot.
-constexpr float kTiny = 1e-37f;
-
 // Sums in float64 lanes.
 struct Totals {
   // Constructors are written out so that they belong to this target.

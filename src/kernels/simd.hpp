@@ -17,6 +17,10 @@ void set_simd_level(std::string_view level);
 // The levels that this CPU can run, best first; never empty.
 std::vector<std::string> simd_levels();
 
+// Added to sums and radicands that must not be 0 or leave the normal numbers, where processors are
+// fast. Neither it nor its root changes a float32 sum.
+inline constexpr float kTiny = 1e-37f;
+
 namespace detail {
 bool read_simd_environment();
 }  // namespace detail

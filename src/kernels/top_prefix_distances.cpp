@@ -46,10 +46,6 @@ void distances(const PackedMatrix& gram, const PrefixDistances* rows, std::size_
 
 #else
 
-// Radicands are raised to this before the square root: 1 / sqrt(0) is infinite. Its root adds
-// nothing to a float32 sum.
-constexpr float kTiny = 1e-37f;
-
 // sum + sqrt(x) for x >= kTiny, to 1e-4 or better: where the estimate of 1 / sqrt(x) is good to 14
 // bits it will do.
 HWY_INLINE V add_root(V sum, V x) {

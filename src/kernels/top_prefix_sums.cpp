@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include "kernels/simd.hpp"
 #include "kernels/targets.hpp"
@@ -14,14 +13,11 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h.
 #include "hwy/highway.h"
+#include "kernels/top_prefixes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace headgauge::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 #if HEADGAUGE_PLAIN
 
@@ -72,15 +68,6 @@ float farthest(const float* gram, const float* norm, const std::int32_t* rank, i
 
 #else
 
-using D = hn::ScalableTag<float>;
-using DI = hn::RebindToSigned<D>;
-using V = hn::Vec<D>;
-using M = hn::Mask<D>;
-
-// Radicands are raised to this before the square root: 1 / sqrt(0) is infinite. Its root adds
-// nothing to a float32 sum.
-constexpr float kTiny = 1e-37f;
-
 // sum + 2 sqrt(x) for x >= kTiny: one Newton step on the estimate r of 1 / sqrt(x), y (3 - y r)
 // with y = x r.
 HWY_INLINE V add_twice_root(V sum, V x) {
@@ -88,11 +75,6 @@ HWY_INLINE V add_twice_root(V sum, V x) {
   const V r = hn::ApproximateReciprocalSqrt(x);
   const V y = hn::Mul(x, r);
   return hn::MulAdd(y, hn::NegMulAdd(y, r, hn::Set(d, 3.0f)), sum);
-}
-
-HWY_INLINE M outside(const std::int32_t* rank, int size) {
-  const DI di;
-  return hn::RebindMask(D(), hn::Gt(hn::LoadU(di, rank), hn::Set(di, size - 1)));
 }
 
 HWY_INLINE double sum_lanes(V sum) {

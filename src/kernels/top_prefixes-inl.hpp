@@ -25,9 +25,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if !HEADGAUGE_PLAIN
-
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+#if !HEADGAUGE_PLAIN
 
 // The vectors of a panel.
 #if HWY_TARGET == HWY_AVX3
