@@ -30,12 +30,12 @@ std::string text_at(const Json& object, const char* key) {
 }
 
 // Four digits: a change in the third must show.
-std::string number(double value) {
+std::string four_digits(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.4g}", value);
 }
 
-std::string value_text(const Change& change, double value) {
-  return change.none == value ? "none" : number(value);
+std::string changed_value(const Change& change, double value) {
+  return change.none == value ? "none" : four_digits(value);
 }
 
 std::string change_text(const Change& change) {
@@ -169,8 +169,8 @@ class DiffTable {
     const auto loss = find_cell(diff_, "loss", {{"run", 0}});
     const auto change = find_cell(diff_, "loss_change", {});
     if (!loss || !change) return "";
-    return fmt::format("{} -> {} ({}) at L = {}", number(loss->value),
-                       number(loss->value + change->value), with_error(*change),
+    return fmt::format("{} -> {} ({}) at L = {}", four_digits(loss->value),
+                       four_digits(loss->value + change->value), with_error(*change),
                        *longest_length(diff_));
   }
 
@@ -221,8 +221,8 @@ class DiffTable {
           errors_text(change),
           head_text(change),
           change.metric,
-          value_text(change, change.before),
-          value_text(change, change.after),
+          changed_value(change, change.before),
+          changed_value(change, change.after),
           change_text(change),
           place_text(change),
           fmt::format("{}/{}", change.changed, change.values)};
@@ -311,7 +311,7 @@ std::string cell_text(const Change& change) {
 
 // "0.05 and 2 errors of 0.033".
 std::string allowed_text(const Limit& limit, const LimitCheck& check) {
-  std::string text = number(check.allowed);
+  std::string text = four_digits(check.allowed);
   if (limit.relative && check.worst.before != 0) {
     text += fmt::format(" ({:g} % of the old value)",
                         100 * check.allowed / std::abs(check.worst.before));
@@ -324,7 +324,7 @@ std::string allowed_text(const Limit& limit, const LimitCheck& check) {
 
 std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
   const Change& worst = check.worst;
-  const auto shown = [&](double value) { return value_text(worst, value); };
+  const auto shown = [&](double value) { return changed_value(worst, value); };
   std::string text = fmt::format("limit exceeded: {}: {} -> {}", cell_text(worst),
                                  shown(worst.before), shown(worst.after));
   if (std::isnan(worst.after)) {
@@ -332,7 +332,7 @@ std::string exceeded_text(const Limit& limit, const LimitCheck& check) {
   } else if (!check.found_on_one_side) {
     text += fmt::format(", {} of {} where {} is allowed",
                         worst.change > 0 ? "an increase" : "a decrease",
-                        number(std::abs(worst.change)), allowed_text(limit, check));
+                        four_digits(std::abs(worst.change)), allowed_text(limit, check));
   }
   if (check.exceeded > 1) {
     text += fmt::format(" (the worst of {} among {} values)", check.exceeded, check.values);

@@ -12,7 +12,7 @@
 namespace headgauge::cli {
 namespace {
 
-constexpr std::size_t kName = 24;
+constexpr std::size_t kLabelWidth = 24;
 constexpr std::size_t kShare = 9;
 constexpr std::size_t kChange = 30;
 constexpr double kLevel = 0.05;
@@ -48,7 +48,7 @@ class PlanTable {
 
   std::string of_budget(Index budget) const {
     std::string text =
-        paint_.left(Style::bold, shortened(budgets_[budget], kName - 1), kName) +
+        paint_.left(Style::bold, shortened(budgets_[budget], kLabelWidth - 1), kLabelWidth) +
         paint_.right(Style::bold, by_loss_ ? "cache" : "keys", kShare) +
         paint_.right(Style::bold, by_loss_ ? "loss change (95 %)" : "output change (95 %)",
                      kChange) +
@@ -59,7 +59,7 @@ class PlanTable {
       if (!share) continue;
       const auto p = find_cell(results_, "plan_difference_p", {{"method", m}, {"budget", budget}});
       const bool shown = p && p->value <= kLevel;
-      text += paint_.left(m == 0 ? Style::bold : Style::plain, methods_[m], kName) +
+      text += paint_.left(m == 0 ? Style::bold : Style::plain, methods_[m], kLabelWidth) +
               paint_.right(Style::plain, fmt::format("{:.1f} %", 100 * share->value), kShare) +
               paint_.right(Style::plain, interval("planned_change", m, budget), kChange);
       if (m > 0) {
@@ -85,7 +85,7 @@ class PlanTable {
     return paint_.left(
                Style::faint,
                fmt::format("  its {} dealing{}", changes.size(), changes.size() == 1 ? "" : "s"),
-               kName + kShare) +
+               kLabelWidth + kShare) +
            paint_.right(Style::faint, fmt::format("{:+.4f} to {:+.4f}", low, high), kChange) + "\n";
   }
 
@@ -105,15 +105,15 @@ class PlanTable {
   std::string heads() const {
     const LabelledArray& kept = results_.require_metric("kept_keys");
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();
-    std::string text = paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kName);
+    std::string text = paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kLabelWidth);
     constexpr std::size_t kColumn = 6;
-    const Index shown = std::min<Index>(count, static_cast<Index>((width_ - kName) / kColumn));
+    const Index shown = std::min<Index>(count, static_cast<Index>((width_ - kLabelWidth) / kColumn));
     for (Index h = 0; h < shown; ++h) {
       text += paint_.right(Style::bold, fmt::format(".{}", h), kColumn);
     }
     text += "\n";
     for (Index l = 0; l < layers; ++l) {
-      text += paint_.left(Style::plain, fmt::format("layer {}", l), kName);
+      text += paint_.left(Style::plain, fmt::format("layer {}", l), kLabelWidth);
       for (Index h = 0; h < shown; ++h) {
         text += paint_.right(Style::plain, fmt::format("{:g}", kept({l, h, 0})), kColumn);
       }

@@ -48,7 +48,7 @@ function(headgauge_objects target)
   target_link_libraries(${target} PRIVATE
     nlohmann_json::nlohmann_json TBB::tbb fmt::fmt Eigen3::Eigen Boost::headers PkgConfig::HWY
     headgauge_warnings)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADGAUGE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADGAUGE_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   string(REGEX REPLACE "^(headgauge|test)_|_objects$" "" module ${target})
   if(HEADGAUGE_SANITIZE AND module IN_LIST HEADGAUGE_COLD)
     target_compile_options(${target} PRIVATE -O0)

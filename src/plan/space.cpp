@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "convergence/budget.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "scan/specs.hpp"
@@ -14,7 +15,6 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kSinks = 4;
 constexpr Index kFewestKeys = 16;
 
 // Of the default candidates.

@@ -181,7 +181,7 @@ Claim error_constant_predicts(const Results& results) {
       "The 95 % bootstrap interval of the rank correlation of error_constant and the divergence of "
       "the predictions over the heads is above 0. Does not hold where it is below {}, so that no "
       "more than a weak dependence is left; else cannot tell. At least {} heads.",
-      kWeakCorrelation, kFewestHeads);
+      kWeakCorrelation, kFewestPairs);
   const LabelledArray* constant = results.metric("model_error_constant");
   const LabelledArray* kl = results.metric("each_head_kl");
   if (constant == nullptr || kl == nullptr) {
@@ -193,7 +193,7 @@ Claim error_constant_predicts(const Results& results) {
   const RankCorrelation found = rank_correlation(constant->values, kl->values, 0, kPair);
   if (std::isnan(found.low) || std::isnan(found.high)) {
     return not_tested(claim, fmt::format("{} heads have both, of which {} are needed that differ.",
-                                         found.pairs, kFewestHeads));
+                                         found.pairs, kFewestPairs));
   }
   claim.verdict = verdict_of_correlation({found.low, found.high});
   claim.facts = {{"rank_correlation", found.value},

@@ -21,7 +21,7 @@ constexpr double kSmallStep = 0.01;                        // a finite step must
 constexpr double kInverseLow = -1.2, kInverseHigh = -0.8;  // 1/T give or take a fifth
 constexpr double kTwoOrders = 1.5;                         // decades: 2 when rounded
 constexpr double kSameLabel = 1e-6;
-constexpr double kRounding = 1e-4;
+constexpr double kRoundingOfSteps = 1e-4;
 constexpr double kLevel = 0.01;
 
 // g of every head (rows) at every temperature, for the smallest step.
@@ -213,14 +213,14 @@ Claim gradient_bound_is_safe(const Results& results) {
       "At the longest L the mean spectral norm of no head is above its mean bound by more than "
       "{:g} "
       "of it (rounding). Of means alone: the tests of the code look at single rows.",
-      kRounding);
+      kRoundingOfSteps);
   std::vector<double> tightness;
   for (const NormAndBound& head : norms_and_bounds(results, "jacobian_bound")) {
     tightness.push_back(head.share());
   }
   if (tightness.empty()) return not_tested(claim, "No Jacobian was measured.");
   const auto [least, most] = std::ranges::minmax(tightness);
-  claim.verdict = most <= 1 + kRounding ? Verdict::holds : Verdict::does_not_hold;
+  claim.verdict = most <= 1 + kRoundingOfSteps ? Verdict::holds : Verdict::does_not_hold;
   claim.measured = fmt::format(
       "The norm is {:.2f} of its bound in the median head, {:.2f} to {:.2f}: that is how tight it "
       "is.",

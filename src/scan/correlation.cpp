@@ -82,9 +82,9 @@ void write_correlations(const ConvergeOptions& options, Results& results) {
       most = std::max(most, found.pairs);
     }
   }
-  if (most < kFewestHeads) {
+  if (most < kFewestPairs) {
     results.notices.push_back(fmt::format(
-        "rank correlations: too few heads ({}; {} are the fewest)", most, kFewestHeads));
+        "rank correlations: too few heads ({}; {} are the fewest)", most, kFewestPairs));
   }
 }
 

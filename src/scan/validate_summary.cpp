@@ -14,9 +14,9 @@ namespace {
 using summary::Line;
 using summary::MaybeLine;
 
-class Sentences {
+class ValidateSentences {
  public:
-  explicit Sentences(const Results& results)
+  explicit ValidateSentences(const Results& results)
       : results_(results),
         predictors_(results.coord_names("predictor")),
         interventions_(results.coord_names("intervention")) {}
@@ -124,7 +124,7 @@ bool predicts(const Results& results, Index predictor, Index intervention) {
 
 std::vector<SummaryLine> summarize_validation(const Results& results) {
   if (results.metric("prediction_rank_correlation") == nullptr) return {};
-  return Sentences(results).all();
+  return ValidateSentences(results).all();
 }
 
 }  // namespace headgauge

@@ -87,7 +87,7 @@ RankCorrelation of_ranks(std::span<const std::span<const double>> columns, const
   const std::vector<std::vector<double>> kept = complete(columns);
   RankCorrelation found;
   found.pairs = static_cast<int>(kept.front().size());
-  if (found.pairs < kFewestHeads) return found;
+  if (found.pairs < kFewestPairs) return found;
   std::vector<std::vector<double>> ranked;
   for (const auto& column : kept) ranked.push_back(ranks(column));
   found.value = figure(ranked);

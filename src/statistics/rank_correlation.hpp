@@ -10,7 +10,7 @@
 namespace headgauge {
 
 // With fewer heads a rank correlation says nothing.
-inline constexpr int kFewestHeads = 16;
+inline constexpr int kFewestPairs = 16;
 
 struct RankCorrelation {
   double value = kUndefined;  // of the pairs in which both are finite; ties have the mean rank
@@ -22,7 +22,7 @@ struct RankCorrelation {
   double p = kUndefined;
 };
 
-// Undefined with fewer than kFewestHeads pairs, or where all values of one side are the same.
+// Undefined with fewer than kFewestPairs pairs, or where all values of one side are the same.
 // Pairs are independent. `pair` names the stream of random numbers.
 RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
                                  std::uint64_t seed, std::uint32_t pair);

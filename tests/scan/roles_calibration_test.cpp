@@ -15,8 +15,8 @@
 namespace headgauge {
 namespace {
 
-constexpr Index kTokens = 512, kWidth = 32, kDimension = 16;
-constexpr int kHeads = 250, kLayers = 4, kVocabulary = 500;
+constexpr Index kRoleTokens = 512, kWidth = 32, kDimension = 16;
+constexpr int kRoleHeads = 250, kLayers = 4, kVocabulary = 500;
 
 // Layers of causal heads with random projections of random embeddings of tokens and of positions;
 // tokens by Zipf's law. Logits have about this standard deviation.
@@ -26,20 +26,20 @@ class RandomHeads final : public HeadSource {
     std::vector<double> law;
     for (int k = 1; k <= kVocabulary; ++k) law.push_back(1.0 / k);
     std::discrete_distribution<int> zipf(law.begin(), law.end());
-    for (Index t = 0; t < kTokens; ++t) tokens_.push_back(zipf(generator_));
-    const Matrix<float> embedding = normals(kVocabulary, 1), positions = normals(kTokens, 1);
-    stream_ = Matrix<float>(kTokens, kWidth);
-    for (Index t = 0; t < kTokens; ++t) {
+    for (Index t = 0; t < kRoleTokens; ++t) tokens_.push_back(zipf(generator_));
+    const Matrix<float> embedding = normals(kVocabulary, 1), positions = normals(kRoleTokens, 1);
+    stream_ = Matrix<float>(kRoleTokens, kWidth);
+    for (Index t = 0; t < kRoleTokens; ++t) {
       for (Index d = 0; d < kWidth; ++d) {
         stream_(t, d) = embedding(tokens_[static_cast<std::size_t>(t)], d) + positions(t, d);
       }
     }
     info_.layers = kLayers;
-    info_.heads = info_.kv_heads = kHeads;
+    info_.heads = info_.kv_heads = kRoleHeads;
     info_.head_dim = kDimension;
     info_.has_x = info_.has_values = info_.has_loss = false;
     info_.has_tokens = true;
-    info_.documents = {kTokens};
+    info_.documents = {kRoleTokens};
   }
 
   const SourceInfo& info() const override { return info_; }
@@ -48,8 +48,8 @@ class RandomHeads final : public HeadSource {
   std::span<const HeadInput> layer(int layer, int) override {
     projected_.clear();
     heads_.clear();
-    for (int h = 0; h < 2 * kHeads; ++h) projected_.push_back(project(normals(kDimension, 1)));
-    for (int h = 0; h < kHeads; ++h) {
+    for (int h = 0; h < 2 * kRoleHeads; ++h) projected_.push_back(project(normals(kDimension, 1)));
+    for (int h = 0; h < kRoleHeads; ++h) {
       HeadInput head;
       head.layer = layer;
       head.head = head.kv_head = h;
@@ -73,8 +73,8 @@ class RandomHeads final : public HeadSource {
     return matrix;
   }
   Matrix<float> project(const Matrix<float>& weights) const {
-    Matrix<float> out(kTokens, kDimension);
-    for (Index t = 0; t < kTokens; ++t) {
+    Matrix<float> out(kRoleTokens, kDimension);
+    for (Index t = 0; t < kRoleTokens; ++t) {
       for (Index i = 0; i < kDimension; ++i) {
         float sum = 0;
         for (Index d = 0; d < kWidth; ++d) sum += stream_(t, d) * weights(i, d);
@@ -97,7 +97,7 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
   for (const double sharpness : {0.1, 1.0, 4.0, 16.0}) {
     RandomHeads source(sharpness);
     ScanOptions options;
-    options.lengths = {static_cast<int>(kTokens)};
+    options.lengths = {static_cast<int>(kRoleTokens)};
     options.measures = {"roles"};
     const Results results = scan(source, options);
     std::map<std::string, int> counts;
@@ -113,7 +113,7 @@ TEST(RolesCalibration, RandomHeadsHaveNone) {
       }
     }
     std::printf("logits of deviation %g: %d of %d heads have a role, largest share %.3f\n",
-                sharpness, labelled, kHeads * kLayers, largest);
+                sharpness, labelled, kRoleHeads * kLayers, largest);
     EXPECT_EQ(labelled, 0) << sharpness;
   }
 }
