@@ -69,10 +69,10 @@ std::string text_line(const Json& text) {
     const bool known = tokens != text.end() && tokens->is_array() && i < tokens->size();
     return known ? shown + " (" + counted((*tokens)[i].dump(), "token") + ")" : shown;
   };
-  constexpr std::size_t kShown = 2;
+  constexpr std::size_t kNamesShown = 2;
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < std::min(kShown, names->size()); ++i) parts.push_back(name(i));
-  if (names->size() > kShown) parts.push_back(fmt::format("and {} more", names->size() - kShown));
+  for (std::size_t i = 0; i < std::min(kNamesShown, names->size()); ++i) parts.push_back(name(i));
+  if (names->size() > kNamesShown) parts.push_back(fmt::format("and {} more", names->size() - kNamesShown));
   return joined(parts);
 }
 
@@ -151,15 +151,15 @@ std::string length_lines(const Results& results, const Painter& paint, std::size
   std::erase_if(lines, [](const LengthLine& line) { return !line.known(); });
   if (lines.empty()) return "";
   const auto lengths = results.coord_numbers("length");
-  constexpr std::size_t kCell = 8;
+  constexpr std::size_t kCellWidth = 8;
   const std::size_t most =
-      std::max<std::size_t>(1, (std::max(width, kLabel) - (kLabel - 2)) / kCell);
+      std::max<std::size_t>(1, (std::max(width, kLabel) - (kLabel - 2)) / kCellWidth);
   // The longest ones, where there are more than fit.
   const std::size_t first = lengths.size() > most ? lengths.size() - most : 0;
   const auto line = [&](const char* label, const auto& value_at) {
     std::string text = paint.left(Style::faint, label, kLabel - 2);
     for (std::size_t i = first; i < lengths.size(); ++i) {
-      text += paint.right(Style::plain, value_at(i), kCell);
+      text += paint.right(Style::plain, value_at(i), kCellWidth);
     }
     return text + "\n";
   };

@@ -78,18 +78,18 @@ HWY_INLINE void transpose_block(const float* in, Index, float scale, float* out,
 // One panel: panel[i, j] = scale in[j, i] for j < width, zero in the other columns.
 void transpose_panel(const float* in, Index in_stride, Index width, Index rows, float scale,
                      float* panel) {
-  constexpr Index kPanel = PackedMatrix::kPanel;
-  if (width < kPanel) std::fill_n(panel, rows * kPanel, 0.0f);
+  constexpr Index kWidth = PackedMatrix::kPanel;
+  if (width < kWidth) std::fill_n(panel, rows * kWidth, 0.0f);
   const Index whole_width = width / kSquare * kSquare, whole_rows = rows / kSquare * kSquare;
   // Rows of `in` may lie a power of two apart, where few of them fit in the cache together.
   for (Index j = 0; j < whole_width; j += kSquare) {
     for (Index i = 0; i < whole_rows; i += kSquare) {
-      transpose_block(in + j * in_stride + i, in_stride, scale, panel + i * kPanel + j, kPanel);
+      transpose_block(in + j * in_stride + i, in_stride, scale, panel + i * kWidth + j, kWidth);
     }
   }
   for (Index j = 0; j < width; ++j) {
     for (Index i = j < whole_width ? whole_rows : 0; i < rows; ++i) {
-      panel[i * kPanel + j] = scale * in[j * in_stride + i];
+      panel[i * kWidth + j] = scale * in[j * in_stride + i];
     }
   }
 }

@@ -16,8 +16,6 @@
 namespace headgauge {
 namespace {
 
-using nlohmann::json;
-
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
   throw std::logic_error(fmt::format("catalogue: {}: {}", place, what));
 }
@@ -25,7 +23,7 @@ using nlohmann::json;
 // Takes the keys of an object one by one; none may be left at the end.
 class Keys {
  public:
-  Keys(json object, std::string place) : left_(std::move(object)), place_(std::move(place)) {
+  Keys(nlohmann::json object, std::string place) : left_(std::move(object)), place_(std::move(place)) {
     if (!left_.is_object()) refuse(place_, "expected an object");
   }
 
@@ -37,7 +35,7 @@ class Keys {
       T value = std::move(*at).template get<T>();
       left_.erase(at);
       return value;
-    } catch (const json::exception&) {
+    } catch (const nlohmann::json::exception&) {
       refuse(place_, fmt::format("\"{}\" has a wrong type", key));
     }
   }
@@ -67,11 +65,11 @@ class Keys {
   bool has(const char* key) const { return left_.contains(key); }
 
  private:
-  json left_;
+  nlohmann::json left_;
   std::string place_;
 };
 
-MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number) {
+MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::size_t number) {
   const auto name = object.find("name");
   std::string place = name != object.end() && name->is_string()
                           ? name->get<std::string>()
@@ -106,7 +104,7 @@ MetricInfo read_metric(json object, const MetricGroup& group, std::size_t number
   return info;
 }
 
-Experiment read_experiment(json object, const MetricGroup& group) {
+Experiment read_experiment(nlohmann::json object, const MetricGroup& group) {
   Keys keys(std::move(object), fmt::format("experiments of {}", group.name));
   Experiment experiment;
   experiment.name = keys.text("name");
@@ -116,7 +114,7 @@ Experiment read_experiment(json object, const MetricGroup& group) {
   return experiment;
 }
 
-void read_group(json file, std::size_t number, Catalogue& catalogue) {
+void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
   Keys keys(std::move(file), fmt::format("group {}", number));
   MetricGroup group;
   group.name = keys.text("group");
@@ -126,14 +124,14 @@ void read_group(json file, std::size_t number, Catalogue& catalogue) {
     group.needs = keys.one_of<MetricGroup::Needs>(
         "needs", {{"x", x}, {"shares", shares}, {"loss", loss}, {"intervention", intervention}});
   }
-  auto metrics = keys.take<json::array_t>("metrics");
-  auto experiments = keys.find<json::array_t>("experiments").value_or(json::array_t());
+  auto metrics = keys.take<nlohmann::json::array_t>("metrics");
+  auto experiments = keys.find<nlohmann::json::array_t>("experiments").value_or(nlohmann::json::array_t());
   keys.done();
-  for (json& experiment : experiments) {
+  for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));
   }
   std::size_t number_of_metric = 0;
-  for (json& metric : metrics) {
+  for (nlohmann::json& metric : metrics) {
     catalogue.metrics.push_back(read_metric(std::move(metric), group, ++number_of_metric));
   }
   catalogue.groups.push_back(std::move(group));
@@ -166,7 +164,7 @@ const Catalogue& catalogue() {
 }  // namespace
 
 Catalogue read_catalogue(std::string_view text) {
-  json files;
+  nlohmann::json files;
   try {
     files = parse_json(text, "catalogue");
   } catch (const BadInputError&) {
@@ -174,7 +172,7 @@ Catalogue read_catalogue(std::string_view text) {
   }
   if (!files.is_array()) refuse("the files", "expected JSON objects");
   Catalogue catalogue;
-  for (json& file : files) {
+  for (nlohmann::json& file : files) {
     read_group(std::move(file), catalogue.groups.size() + 1, catalogue);
   }
   require_names(catalogue);

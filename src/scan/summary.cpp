@@ -284,28 +284,28 @@ std::vector<SummaryLine> summarize_scan(const Results& results) {
   const summary::Summary summary(results);
   if (!summary.possible()) return {};
   // In the order of the text; `spare` lines stand in for those that the results cannot support.
-  struct Candidate {
+  struct Statement {
     std::optional<SummaryLine> line;
     bool spare;
   };
-  std::vector<Candidate> candidates{
+  std::vector<Statement> statements{
       {summary.dispersion(), false}, {summary.roles(), false},      {summary.growth(), true},
       {summary.outlook(), false},    {summary.critical(), false},   {summary.separability(), false},
       {summary.spread(), true},      {summary.largest_key(), true},
   };
   std::size_t count = 0;
   for (const bool spare : {false, true}) {
-    for (Candidate& candidate : candidates) {
-      if (candidate.spare != spare || !candidate.line) continue;
-      if (candidate.spare && count >= kLines)
-        candidate.line.reset();
+    for (Statement& statement : statements) {
+      if (statement.spare != spare || !statement.line) continue;
+      if (statement.spare && count >= kLines)
+        statement.line.reset();
       else
         ++count;
     }
   }
   std::vector<SummaryLine> lines;
-  for (Candidate& candidate : candidates) {
-    if (candidate.line) lines.push_back(std::move(*candidate.line));
+  for (Statement& statement : statements) {
+    if (statement.line) lines.push_back(std::move(*statement.line));
   }
   return lines;
 }

@@ -26,18 +26,18 @@ std::vector<std::uint32_t> sorted_positions(const std::vector<float>& values) {
 
 void expect_top(const std::vector<float>& values, std::initializer_list<Index> counts,
                 const std::string& what) {
-  constexpr std::uint32_t kSentinel = 0xdeadbeef;
+  constexpr std::uint32_t kUntouched = 0xdeadbeef;
   TopWorkspace workspace;
   const auto expected = sorted_positions(values);
   for (const Index count : counts) {
-    std::vector<std::uint32_t> got(values.size() + 1, kSentinel);
+    std::vector<std::uint32_t> got(values.size() + 1, kUntouched);
     const Index k = std::min(count, static_cast<Index>(values.size()));
     ASSERT_EQ(select_top(values, count, got, workspace), k) << what;
     for (Index i = 0; i < k; ++i) {
       ASSERT_EQ(got[std::size_t(i)], expected[std::size_t(i)])
           << what << ": place " << i << " of " << count << " of " << values.size();
     }
-    ASSERT_EQ(got[std::size_t(k)], kSentinel) << what << ": written past the end";
+    ASSERT_EQ(got[std::size_t(k)], kUntouched) << what << ": written past the end";
   }
 }
 
@@ -140,7 +140,7 @@ TEST_P(Top, MinusZeroEqualsZero) {
 }
 
 TEST_P(Top, InfinitiesAndTheWholeRangeOfFloats) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const Index n : {40, 300, 1024}) {
     std::vector<float> values(static_cast<std::size_t>(n));
     Generator generator(static_cast<std::uint64_t>(n));
@@ -149,13 +149,13 @@ TEST_P(Top, InfinitiesAndTheWholeRangeOfFloats) {
         x = std::bit_cast<float>(static_cast<std::uint32_t>(generator()));
       } while (std::isnan(x));
     }
-    values[3] = kInfinity;
-    values[5] = -kInfinity;
+    values[3] = kInfinite;
+    values[5] = -kInfinite;
     expect_top(values, kCounts, "any bits");
-    std::fill(values.begin(), values.end(), -kInfinity);
+    std::fill(values.begin(), values.end(), -kInfinite);
     values[9] = 1.0f;
     expect_top(values, kCounts, "minus infinity");
-    std::fill(values.begin(), values.end(), kInfinity);
+    std::fill(values.begin(), values.end(), kInfinite);
     expect_top(values, kCounts, "infinity");
   }
 }

@@ -362,7 +362,7 @@ TEST(Passes, FitsAtTheLongestLength) {
 // A dump of a bidirectional model: at a shorter length its heads attend among the first keys.
 TEST(Passes, ADumpIsCutToItsFirstTokens) {
   const testing::TemporaryFolder folder("dump-passes");
-  constexpr Index kLength = 48, kShort = 20;
+  constexpr Index kLength = 48, kCut = 20;
   std::vector<float> q(static_cast<std::size_t>(2 * kLength * 4)), k(q.size()), v(q.size()),
       x(static_cast<std::size_t>(kLength * 4));
   float draw = 0.3f;
@@ -389,9 +389,9 @@ TEST(Passes, ADumpIsCutToItsFirstTokens) {
     return make_dump_source(resolve_model(folder / name), {});
   };
   const auto whole = write("whole.safetensors", kLength);
-  const auto cut = write("cut.safetensors", kShort);
-  const Results results = scan(*whole, tiny_options({kShort, kLength}));
-  expect_length(results, 0, scan(*cut, tiny_options({kShort})));
+  const auto cut = write("cut.safetensors", kCut);
+  const Results results = scan(*whole, tiny_options({kCut, kLength}));
+  expect_length(results, 0, scan(*cut, tiny_options({kCut})));
   const auto said = std::ranges::count_if(results.notices, [](const std::string& notice) {
     return notice.find("was made of a context of 48 tokens") != std::string::npos;
   });

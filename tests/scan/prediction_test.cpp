@@ -57,9 +57,9 @@ TEST(Prediction, NotFoundRanksLastAndUndefinedIsLeftOut) {
 
 // 2000 worlds in which nothing predicts: p is at most .05 in 5 % of them.
 TEST(PredictionCalibration, KeepsItsLevel) {
-  constexpr int kWorlds = 2000;
+  constexpr int kNullWorlds = 2000;
   int rejected = 0;
-  for (std::uint32_t world = 0; world < kWorlds; ++world) {
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
     const HeadTable x = normal_table(3, 16, world, 0);
     HeadTable y = normal_table(3, 16, world, 1);
     // Losses of the texts replicate, as those of heads do.
@@ -69,17 +69,17 @@ TEST(PredictionCalibration, KeepsItsLevel) {
     }
     rejected += predict(x, y, {.permutations = 199, .resamples = 2, .seed = world}, 0).p <= 0.05;
   }
-  const double error = std::sqrt(0.05 * 0.95 / kWorlds);
-  EXPECT_NEAR(rejected / double{kWorlds}, 0.05, 3 * error);
+  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
+  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
 }
 
 // The interval holds the truth in about 95 % of worlds: of two texts' noisy views of one order.
 TEST(PredictionCalibration, IntervalsHoldTheTruth) {
-  constexpr int kWorlds = 2000;
+  constexpr int kNullWorlds = 2000;
   constexpr double kTruth = 0.6;  // correlation of the normals
   const double rank_truth = 6 / M_PI * std::asin(kTruth / 2);
   int held = 0;
-  for (std::uint32_t world = 0; world < kWorlds; ++world) {
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
     const HeadTable x = normal_table(1, 36, world, 2), noise = normal_table(1, 36, world, 3);
     HeadTable y = x;
     for (std::size_t h = 0; h < 36; ++h) {
@@ -89,8 +89,8 @@ TEST(PredictionCalibration, IntervalsHoldTheTruth) {
     held += found.interval.low <= rank_truth && rank_truth <= found.interval.high;
   }
   // The percentile interval of 36 heads is a little narrow: 92 to 95 %.
-  EXPECT_GT(held, 0.91 * kWorlds);
-  EXPECT_LT(held, 0.97 * kWorlds);
+  EXPECT_GT(held, 0.91 * kNullWorlds);
+  EXPECT_LT(held, 0.97 * kNullWorlds);
 }
 
 TEST(ChooseThreshold, IsChosenOnOneTextAndTriedOnTheOthers) {
@@ -130,9 +130,9 @@ TEST(ChooseThreshold, IsUndefinedWhereThereIsNothingToTryItOn) {
 
 // 2000 worlds in which nothing predicts, though losses and metrics of the texts replicate.
 TEST(ChooseThresholdCalibration, KeepsItsLevel) {
-  constexpr int kWorlds = 2000;
+  constexpr int kNullWorlds = 2000;
   int rejected = 0;
-  for (std::uint32_t world = 0; world < kWorlds; ++world) {
+  for (std::uint32_t world = 0; world < kNullWorlds; ++world) {
     HeadTable x = normal_table(3, 20, world, 4), y = normal_table(3, 20, world, 5);
     for (std::size_t h = 0; h < 20; ++h) {
       for (HeadTable* table : {&x, &y}) {
@@ -142,8 +142,8 @@ TEST(ChooseThresholdCalibration, KeepsItsLevel) {
     }
     rejected += choose_threshold(x, y, {.permutations = 199, .seed = world}, 0).p <= 0.05;
   }
-  const double error = std::sqrt(0.05 * 0.95 / kWorlds);
-  EXPECT_NEAR(rejected / double{kWorlds}, 0.05, 3 * error);
+  const double error = std::sqrt(0.05 * 0.95 / kNullWorlds);
+  EXPECT_NEAR(rejected / double{kNullWorlds}, 0.05, 3 * error);
 }
 
 TEST(Prediction, ReplicationIsTheMeanOverPairsOfTexts) {
