@@ -105,9 +105,11 @@ class PlanTable {
   std::string heads() const {
     const LabelledArray& kept = results_.require_metric("kept_keys");
     const Index layers = kept.dim("layer").size(), count = kept.dim("head").size();
-    std::string text = paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kLabelWidth);
+    std::string text =
+        paint_.left(Style::bold, fmt::format("keys kept, {}", budgets_[0]), kLabelWidth);
     constexpr std::size_t kColumn = 6;
-    const Index shown = std::min<Index>(count, static_cast<Index>((width_ - kLabelWidth) / kColumn));
+    const Index shown =
+        std::min<Index>(count, static_cast<Index>((width_ - kLabelWidth) / kColumn));
     for (Index h = 0; h < shown; ++h) {
       text += paint_.right(Style::bold, fmt::format(".{}", h), kColumn);
     }

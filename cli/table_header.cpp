@@ -72,7 +72,8 @@ std::string text_line(const Json& text) {
   constexpr std::size_t kNamesShown = 2;
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(kNamesShown, names->size()); ++i) parts.push_back(name(i));
-  if (names->size() > kNamesShown) parts.push_back(fmt::format("and {} more", names->size() - kNamesShown));
+  if (names->size() > kNamesShown)
+    parts.push_back(fmt::format("and {} more", names->size() - kNamesShown));
   return joined(parts);
 }
 

@@ -101,13 +101,15 @@ class ValidationTable {
 
   std::string correlations(const std::vector<Index>& rows) const {
     constexpr std::size_t kPredictorWidth = 36;
-    std::string text = paint_.left(Style::bold, "rank correlation with the change", kPredictorWidth);
+    std::string text =
+        paint_.left(Style::bold, "rank correlation with the change", kPredictorWidth);
     for (const std::string& name : interventions_) {
       text += paint_.right(Style::bold, shortened(name, kColumn - 2), kColumn);
     }
     text += "\n";
     for (const Index p : rows) {
-      text += paint_.left(Style::plain, shortened(predictors_[p], kPredictorWidth - 1), kPredictorWidth);
+      text += paint_.left(Style::plain, shortened(predictors_[p], kPredictorWidth - 1),
+                          kPredictorWidth);
       for (Index k = 0; k < std::ssize(interventions_); ++k) {
         const bool predicted = predicts(results_, p, k);
         text +=

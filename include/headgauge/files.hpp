@@ -2,6 +2,7 @@
 // names the path and says what the system said.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -32,6 +33,7 @@ class AtomicFile {
   void finish();                // all bytes are on the disk: what follows needs no more of it
   void rename(bool keep_old);   // keep_old: under the temporary name, where the system can
   void rename_back() noexcept;  // after rename(true)
+  std::string keep();           // gives it a name that stays; which one
   void close() noexcept;
   [[noreturn]] void fail(int error);
   [[noreturn]] void refuse(const std::string& found, const char* advice);
@@ -46,10 +48,13 @@ class AtomicFile {
 // Files of one folder that are one result. All are written before the first appears, and they take
 // the place of the old ones under a lock of the folder: a full disk leaves all of the old ones, and
 // of two processes that write the same ones, all are of the one or of the other. Nothing but files
-// may stand in their place.
+// may stand in their place. Where another process holds the lock for longer than `patience`,
+// commit() throws ResourceError and leaves the new files whole, under names that end in ".kept" and
+// that its message tells.
 class AtomicFiles {
  public:
-  explicit AtomicFiles(std::string folder);
+  explicit AtomicFiles(std::string folder,
+                       std::chrono::milliseconds patience = std::chrono::seconds(30));
 
   // A file of this name to be written; valid as long as this object is.
   AtomicFile& add(const std::string& name);
@@ -59,8 +64,10 @@ class AtomicFiles {
 
  private:
   std::string path(const std::string& name) const;
+  [[noreturn]] void keep();
 
   std::string folder_;
+  std::chrono::milliseconds patience_;
   std::deque<AtomicFile> files_;
   std::vector<std::string> removed_;
 };

@@ -90,6 +90,14 @@ void AtomicFile::rename_back() noexcept {
   undo_ = Undo::none;
 }
 
+std::string AtomicFile::keep() {
+  const std::string name = kept_name(temporary_);
+  if (::rename(temporary_.c_str(), name.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  close();
+  return name;
+}
+
 void AtomicFile::close() noexcept {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
@@ -113,7 +121,8 @@ void AtomicFile::discard() noexcept {
   close();
 }
 
-AtomicFiles::AtomicFiles(std::string folder) : folder_(std::move(folder)) {}
+AtomicFiles::AtomicFiles(std::string folder, std::chrono::milliseconds patience)
+    : folder_(std::move(folder)), patience_(patience) {}
 
 std::string AtomicFiles::path(const std::string& name) const {
   return (std::filesystem::path(folder_) / name).string();
@@ -133,7 +142,8 @@ void AtomicFiles::remove(const std::string& name) {
 
 void AtomicFiles::commit() {
   for (AtomicFile& file : files_) file.finish();
-  const FolderLock lock(folder_);
+  const FolderLock lock(folder_, patience_);
+  if (!lock.is_held()) keep();
   try {
     for (AtomicFile& file : files_) file.rename(true);
   } catch (...) {
@@ -143,6 +153,15 @@ void AtomicFiles::commit() {
   for (const std::string& path : removed_) ::unlink(path.c_str());
   files_.clear();  // and with them the old files, which have the temporary names now
   sync_folder(folder_);
+}
+
+void AtomicFiles::keep() {
+  std::string names;
+  for (AtomicFile& file : files_) names += (names.empty() ? "" : ", ") + file.keep();
+  files_.clear();
+  throw ResourceError(
+      fault(folder_, "a folder that no other process keeps locked", "one that is locked",
+            "end the other process; nothing is lost, what was to be written is in " + names));
 }
 
 MadeFolder::MadeFolder(const std::string& path, const std::string& advice) {

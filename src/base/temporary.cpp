@@ -28,7 +28,6 @@ constexpr std::string_view kEnding = ".tmp";
 constexpr std::size_t kLongestStem = 200;  // bytes of a name, which may have 255
 constexpr int kTrials = 100;
 constexpr std::time_t kDay = 24 * 60 * 60;
-constexpr auto kPatience = std::chrono::seconds(30);  // for two renames of another process
 
 // Of linux/magic.h and the kernel: NFS, SMB (three), FUSE (sshfs), 9P, Ceph, AFS, Lustre, OCFS2,
 // GFS2.
@@ -122,21 +121,22 @@ void sync_folder(const std::string& folder) {
   ::close(descriptor);
 }
 
-FolderLock::FolderLock(const std::string& folder)
+FolderLock::FolderLock(const std::string& folder, std::chrono::milliseconds patience)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + patience;
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    if (std::chrono::steady_clock::now() > end) {
-      ::close(descriptor_);
-      throw ResourceError(fault(folder, "a folder that no other process has locked",
-                                "one that is locked", "end the other process or write elsewhere"));
-    }
+    held_ = std::chrono::steady_clock::now() <= end;
+    if (!held_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
 FolderLock::~FolderLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string kept_name(const std::string& temporary) {
+  return temporary.substr(0, temporary.size() - kEnding.size()) + ".kept";
 }
 
 }  // namespace headgauge

@@ -9,6 +9,7 @@
 // machine only, a stray is also older than a day.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace headgauge {
@@ -27,16 +28,24 @@ std::string parent_folder(const std::string& path);
 void sync_folder(const std::string& folder);
 
 // A lock of a folder against other processes (and objects) that lock it. Where the file system has
-// no locks there is none. ResourceError where another holds it for too long.
+// no locks there is none, and nobody to wait for.
 class FolderLock {
  public:
-  explicit FolderLock(const std::string& folder);
+  // Waits for another that holds it, but no longer than that: is_held() tells.
+  FolderLock(const std::string& folder, std::chrono::milliseconds patience);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
+  // False where another process still holds the lock.
+  bool is_held() const { return held_; }
+
  private:
   int descriptor_;
+  bool held_ = true;
 };
+
+// The name of a temporary file of `path` once it is to stay beside it: it ends in ".kept".
+std::string kept_name(const std::string& temporary);
 
 }  // namespace headgauge

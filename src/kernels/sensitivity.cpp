@@ -85,8 +85,8 @@ constexpr float kRoundingShift = 12582912.0f;  // 1.5 * 2^23
 // Powers of two below 2^kLowestPower are taken to be 0.
 constexpr float kLowestPower = -52.0f;
 
-// N sums in float lanes, handed on to float64 lanes every kVectorsOfFloats vectors: a lane adds so few terms
-// that its rounding stays below 1e-6.
+// N sums in float lanes, handed on to float64 lanes every kVectorsOfFloats vectors: a lane adds so
+// few terms that its rounding stays below 1e-6.
 constexpr std::size_t kVectorsOfFloats = 32;
 template <int N>
 struct LaneSums {

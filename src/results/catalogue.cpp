@@ -23,7 +23,8 @@ namespace {
 // Takes the keys of an object one by one; none may be left at the end.
 class Keys {
  public:
-  Keys(nlohmann::json object, std::string place) : left_(std::move(object)), place_(std::move(place)) {
+  Keys(nlohmann::json object, std::string place)
+      : left_(std::move(object)), place_(std::move(place)) {
     if (!left_.is_object()) refuse(place_, "expected an object");
   }
 
@@ -125,7 +126,8 @@ void read_group(nlohmann::json file, std::size_t number, Catalogue& catalogue) {
         "needs", {{"x", x}, {"shares", shares}, {"loss", loss}, {"intervention", intervention}});
   }
   auto metrics = keys.take<nlohmann::json::array_t>("metrics");
-  auto experiments = keys.find<nlohmann::json::array_t>("experiments").value_or(nlohmann::json::array_t());
+  auto experiments =
+      keys.find<nlohmann::json::array_t>("experiments").value_or(nlohmann::json::array_t());
   keys.done();
   for (nlohmann::json& experiment : experiments) {
     catalogue.experiments.push_back(read_experiment(std::move(experiment), group));

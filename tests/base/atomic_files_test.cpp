@@ -159,7 +159,8 @@ TEST_F(Pair, IsNeverOfTwoWriters) {
   };
   std::thread reader([&] {
     while (!ended) {
-      const FolderLock lock(folder_.path());
+      const FolderLock lock(folder_.path(), std::chrono::seconds(30));
+      EXPECT_TRUE(lock.is_held());
       EXPECT_EQ(read_file(folder_ / "one"), read_file(folder_ / "two"));
     }
   });
@@ -169,6 +170,32 @@ TEST_F(Pair, IsNeverOfTwoWriters) {
   ended = true;
   reader.join();
   EXPECT_EQ(names_in(folder_.path()), (Names{"one", "two"}));
+}
+
+TEST_F(Pair, IsKeptWholeWhereAnotherProcessHasTheFolderLocked) {
+  {
+    const FolderLock lock(folder_.path(), std::chrono::seconds(30));
+    AtomicFiles files(folder_.path(), std::chrono::milliseconds(20));
+    files.add("one").write("new");
+    files.add("two").write("new");
+    try {
+      files.commit();
+      FAIL() << "expected a ResourceError";
+    } catch (const ResourceError& error) {
+      EXPECT_NE(std::string(error.what()).find("nothing is lost"), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_EQ(read_file(folder_ / "one") + read_file(folder_ / "two"), "oldold");
+  int kept = 0;
+  for (const std::string& name : names_in(folder_.path())) {
+    if (!name.ends_with(".kept")) continue;
+    EXPECT_EQ(read_file(folder_ / name), "new") << name;
+    ++kept;
+  }
+  EXPECT_EQ(kept, 2);
+  write("newer", "newer");  // which takes none of them for a stray
+  EXPECT_EQ(names_in(folder_.path()).size(), 4u);
 }
 
 }  // namespace
