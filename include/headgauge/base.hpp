@@ -50,6 +50,11 @@ struct UsageError : Error {
 struct BadInputError : Error {
   explicit BadInputError(const std::string& message) : Error(ErrorKind::bad_input, message) {}
 };
+// Of the numbers of one head: no key that it sees, or scores or weights that are no finite numbers.
+// What asked for other weights can do without them and go on.
+struct AttentionError : BadInputError {
+  using BadInputError::BadInputError;
+};
 struct UnsupportedError : Error {
   explicit UnsupportedError(const std::string& message) : Error(ErrorKind::unsupported, message) {}
 };

@@ -23,8 +23,8 @@ KeptKeys select_keys(const HeadInput& head, Index query, KeyRange range,
   if (mask == nullptr) return {range, {}};
   mask->select(query, range, logits, positions);
   if (positions.empty()) {
-    throw BadInputError(fault(mask->name() + " at " + row_name(head, query), "at least one key",
-                              "none", "let every query see a key, such as its own"));
+    throw AttentionError(fault(mask->name() + " at " + row_name(head, query), "at least one key",
+                               "none", "let every query see a key, such as its own"));
   }
   const auto not_after = [](std::uint32_t a, std::uint32_t b) { return a >= b; };
   const auto first = static_cast<Index>(positions.front());
@@ -51,7 +51,7 @@ void require_finite(const HeadInput& head, Index query, KeyRange range,
                     std::span<const float> logits) {
   const Index bad = first_non_finite(logits);
   if (bad < 0) return;
-  throw BadInputError(
+  throw AttentionError(
       fault(fmt::format("layer {} head {}", head.layer, head.head), "finite attention scores",
             fmt::format("{} at query {}, key {}", name_of_non_finite(logits[bad]), query,
                         range.begin + bad),

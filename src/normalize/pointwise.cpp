@@ -51,9 +51,9 @@ void PointwiseNormalizer::weigh_row(std::span<const double> logits, const RowCon
   for (std::size_t i = 0; i < logits.size(); ++i) {
     weights[i] = f_.value(logits[i]);
     if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
-      throw BadInputError(fault("normalizer " + info_.name, "F(l) > 0 and finite",
-                                fmt::format("F({}) = {}", logits[i], weights[i]),
-                                "choose another normalizer or smaller logits"));
+      throw AttentionError(fault("normalizer " + info_.name, "F(l) > 0 and finite",
+                                 fmt::format("F({}) = {}", logits[i], weights[i]),
+                                 "choose another normalizer or smaller logits"));
     }
     sum += weights[i];
   }

@@ -113,12 +113,12 @@ class Comparison {
       try {
         if (!body(k)) return;
         finished_.push_back(k);
-      } catch (const BadInputError& error) {
+      } catch (const AttentionError& error) {
         left_out_.push_back(
             fmt::format("{} is left out: {}", interventions_[k].label, error.what()));
       }
     }
-    if (finished_.empty()) throw BadInputError(left_out_.front());
+    if (finished_.empty()) throw AttentionError(left_out_.front());
   }
 
   // The intervention in every head chosen, the model run on under it.

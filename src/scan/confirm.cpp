@@ -174,7 +174,7 @@ void confirm_gains(HeadSource& unseen, const CompareOptions& options,
   if (results.partial) return;
   try {
     Confirmation(unseen, options, interventions, results).run(progress, stop);
-  } catch (const BadInputError& error) {
+  } catch (const AttentionError& error) {
     results.notices.push_back(
         fmt::format("nothing is confirmed by the other text: {}", error.what()));
     return;

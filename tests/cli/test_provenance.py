@@ -24,10 +24,11 @@ class Change(CommandTest):
         self.ids(320)
         self.weights = self.folder / "model/model.safetensors"
 
-    def message(self, change) -> str:
-        """What a scan says whose weights `change` acts on while it stands still."""
-        terminal = Terminal("scan", "model", "--tokens", "ids.txt", "--out", "out", cwd=self.folder)
-        terminal.read_until(r"measuring layer [1-9]")
+    def message(self, change, *command: str, at: str = r"measuring layer [1-9]") -> str:
+        """What a command, a scan by default, says whose weights `change` acts on while it stands still."""
+        command = command or ("scan", "model", "--tokens", "ids.txt")
+        terminal = Terminal(*command, "--out", "out", cwd=self.folder)
+        terminal.read_until(at)
         terminal.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED | os.WNOWAIT)
         change(self.weights)
@@ -77,6 +78,24 @@ class Change(CommandTest):
 
         size = self.weights.stat().st_size
         self.assertIn(f"found {size + 1} bytes where there were {size}; run again", self.message(append))
+
+    def test_under_other_commands(self) -> None:
+        def overwrite(path: Path) -> None:
+            with path.open("r+b") as file:
+                file.write(path.read_bytes())
+
+        texts = []
+        for k in range(3):
+            texts.append(f"{k}.txt")
+            self.write(texts[k], " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41) for i in range(320)))
+        for command, at in (
+            (("compare", "model", "--tokens", "ids.txt", "--normalizers", "sparsemax,ssmax"), r"ssmax: measuring layer [1-9]"),
+            (("converge", "model", "--tokens", "ids.txt"), r"measuring layer [1-9]"),
+            (("validate", "model", "--tokens", texts[0], texts[1]), r"layer [1-9]"),
+            (("plan", "model", "--select", *texts[:2], "--confirm", texts[2], "--ids"), r"[1-9] ?%"),
+        ):
+            with self.subTest(command[0]):
+                self.assertIn("found that it was written to; run again", self.message(overwrite, *command, at=at))
 
     def test_cut_short(self) -> None:
         # Seen by the next look at the file, or by the next read of what is gone.

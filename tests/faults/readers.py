@@ -104,7 +104,10 @@ def hostile_state(text: bytes, draw) -> bytes:
 def state_of_simulation(trial: Trial) -> None:
     """A changed convergence_state.json; whoever is told to delete it does, and starts again."""
     trial.write("out/convergence_state.json", hostile_state(trial.materials.simulation_state, trial.draw))
-    trial.run(*LONG_SIMULATION, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
+    done = trial.run(*LONG_SIMULATION, "--out", "out", codes={0, 3}, shell=AS_MEMORY)
+    if done.code == 3 and trial.draw.random() < 0.2:  # a run of a second
+        (trial.folder / "out/convergence_state.json").unlink()
+        trial.run(*LONG_SIMULATION, "--out", "out", codes={0})
 
 
 def state_of_plan(trial: Trial) -> None:
