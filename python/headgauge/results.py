@@ -111,6 +111,10 @@ class Results:
         file = Path(path)
         return cls(_core.read_results(os.fspath(file / "results.json" if file.is_dir() else file)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the text of results.json, every number as it is: for other processes."""
+        return _of_text, (self._core.text(), self.plan)
+
     @functools.cached_property
     def document(self) -> dict[str, Any]:
         """All of it, as results.json has it (docs/formats.md)."""
@@ -246,6 +250,12 @@ class Results:
         from headgauge.plot import Plot
 
         return Plot(self)
+
+
+def _of_text(text: str, plan: dict[str, Any] | None) -> Results:
+    results = Results(_core.parse_results(text, "results"))
+    results.plan = plan
+    return results
 
 
 def _labels(values: list[float] | list[str]) -> npt.NDArray[Any]:

@@ -4,6 +4,7 @@ import csv
 import gc
 import importlib.util
 import json
+import pickle
 import tempfile
 import unittest
 from pathlib import Path
@@ -57,6 +58,23 @@ class SaveTest(ResultsTest):
     def test_a_folder_that_cannot_be_made(self):
         with self.assertRaisesRegex(errors.ResourceError, "expected a folder that can be made"):
             self.results.save("/dev/null/folder")
+
+
+class PickleTest(ResultsTest):
+    def test_another_process_has_the_same_numbers(self):
+        copy = pickle.loads(pickle.dumps(self.results))
+        self.assertEqual(copy.document, self.results.document)
+        self.assertEqual(list(copy), list(self.results))
+        for name, metric in self.results.metrics.items():
+            np.testing.assert_array_equal(copy[name].values, metric.values, name)
+            if metric.stderr is not None:
+                np.testing.assert_array_equal(copy[name].stderr, metric.stderr, name)
+        self.assertEqual(copy.summary(), self.results.summary())
+
+    def test_a_plan_goes_along(self):
+        planned = headgauge.results.Results(self.results._core)
+        planned.plan = {"heads": []}
+        self.assertEqual(pickle.loads(pickle.dumps(planned)).plan, {"heads": []})
 
 
 class MetricsTest(ResultsTest):
