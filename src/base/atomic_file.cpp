@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -13,8 +14,37 @@
 #include "headgauge/files.hpp"
 
 namespace headgauge {
+namespace {
+
+// The number of the open file that a path such as /dev/stdout or /dev/fd/3 stands for; -1 for
+// others.
+int descriptor_of(const std::string& path) {
+  constexpr int kLinks = 8;
+  std::error_code error;
+  std::filesystem::path at = path;
+  for (int link = 0; link < kLinks; ++link) {
+    const std::string folder = at.parent_path().string(), name = at.filename().string();
+    const bool of_files = folder == "/dev/fd" || folder == "/proc/self/fd";
+    if (of_files && !name.empty() && name.size() < 8 &&
+        name.find_first_not_of("0123456789") == name.npos) {
+      return std::stoi(name);
+    }
+    const std::filesystem::path target = std::filesystem::read_symlink(at, error);
+    if (error) return -1;
+    at = target.is_absolute() ? target : at.parent_path() / target;
+  }
+  return -1;
+}
+
+}  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  // Written where it stands: a file that replaced /dev/stdout would be in the way of every program.
+  if (const int number = descriptor_of(path_); number >= 0) {
+    descriptor_ = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);

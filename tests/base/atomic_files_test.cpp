@@ -105,6 +105,22 @@ class Pair : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+// As root, a file of its own once took the place of /dev/stdout where that was a file.
+TEST(AnOpenFile, IsWrittenWhereItStands) {
+  const TemporaryFolder folder("open-file");
+  const int file = ::open((folder / "a.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(::write(file, "before ", 7), 7);
+  const std::string path = "/dev/fd/" + std::to_string(file);
+  fs::create_symlink(path, folder / "link");
+  write_atomically(path, "one ");
+  write_atomically(folder / "link", "two");
+  ::close(file);
+  EXPECT_EQ(read_file(folder / "a.txt"), "before one two");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(names_in(folder.path()), (Names{"a.txt", "link"}));
+  EXPECT_THROW(AtomicFile("/dev/fd/999999"), ResourceError);
+}
+
 TEST_F(Pair, AppearsTogether) {
   AtomicFiles files(folder_.path());
   files.add("one").write("new");

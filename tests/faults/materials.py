@@ -83,11 +83,15 @@ class Materials:
     def simulation_state(self) -> bytes:
         """What a simulation saves of itself, interrupted when it has saved."""
         command = [word for word in LONG_SIMULATION if word != "--quiet"]
-        terminal = Terminal(*command, "--out", "interrupted", cwd=self.folder)
-        terminal.read_until(r"\b[3-8]\d ?%")
-        terminal.process.send_signal(signal.SIGINT)
-        terminal.finish()
-        return (self.folder / "interrupted/convergence_state.json").read_bytes()
+        state = self.folder / "interrupted/convergence_state.json"
+        for _ in range(20):  # on a busy machine it may end before it is interrupted
+            terminal = Terminal(*command, "--out", "interrupted", cwd=self.folder)
+            terminal.read_until(r"\b[3-8]\d ?%")
+            terminal.process.send_signal(signal.SIGINT)
+            terminal.finish()
+            if state.exists():
+                break
+        return state.read_bytes()
 
     @cached_property
     def plan_state(self) -> bytes:

@@ -98,7 +98,7 @@ class Scripts(html.parser.HTMLParser):
     def handle_starttag(self, tag: str, attributes) -> None:
         self.count += tag in ("script", "iframe", "object", "embed")
         for name, value in attributes:
-            if name.startswith("on") or "javascript:" in (value or "") or RAN in (name, value):
+            if name.startswith("on") or (value or "").strip().startswith("javascript:") or RAN in (name, value):
                 raise Fault(f"an element runs: <{tag} {name}={value!r}>")
 
 
