@@ -122,6 +122,9 @@ struct HeadInput {
   Visibility visibility = Visibility::causal();
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
+  // 2 L - 1 numbers, of which [L - 1 + j - i] is added to the logit of key j for query i, after the
+  // soft-cap (biases by position: ALiBi, T5); empty: nothing is added.
+  std::span<const float> position_bias;
   // Turns logits into weights where that was changed (compare); null: the model's softmax.
   const Normalizer* normalizer = nullptr;
   // What normalizer and visibility were before an intervention changed them; absent: none did.

@@ -32,6 +32,7 @@ enum class Command {
   diff,
   validate,
   plan,
+  monitor,  // headgauge.Monitor of the Python package: a model while it trains
 };
 // As the command line has it: "scan", "converge --synthetic", "reproduce limits"; empty: unknown.
 std::string_view command_text(Command command);
@@ -217,7 +218,12 @@ Results parse_results(std::string_view text, const std::string& where);
 // Reads and writes results.json. Writing goes to a temporary file that is renamed; on failure
 // nothing is left behind and ResourceError is thrown.
 void write_results(const Results& results, const std::string& path);
+// A path that ends in .jsonl is one of the records of a monitor.
 Results read_results(const std::string& path);
+
+// The records of a training monitor (docs/formats.md, "Records of a monitor") as results over layer,
+// head and step; throws as parse_results().
+Results parse_monitor(std::string_view text, const std::string& where);
 
 // heads.csv: one row per layer, head and length, one column per metric of exactly these dims;
 // an undefined cell is empty.

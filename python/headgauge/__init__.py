@@ -13,7 +13,7 @@ from headgauge.results import Results
 _OF_TORCH = {
     "HeadgaugeCallback": "headgauge.monitor",
     "Monitor": "headgauge.monitor",
-    "normalize": "headgauge._swap",
+    "normalize": "headgauge._weights",
     "use": "headgauge._swap",
 }
 

@@ -49,6 +49,14 @@ _modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # of a model: its modu
 _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 
 
+def attend(seen: Seen, own: Callable[[], Any]) -> Any:
+    """What the attention of a module gives back: of a swap, else its own."""
+    if here.running is not None:
+        here.running.take(seen)
+    swaps = _swaps.get(seen.module)
+    return swaps[-1].attention(seen, own) if swaps else own()
+
+
 def original(name: str, module: Any) -> Callable[..., Any]:
     """The attention function of that name for a module of a model."""
     if name in ALL_ATTENTION_FUNCTIONS:
@@ -68,15 +76,10 @@ def _ours(name: str) -> str:
     def attention(
         module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
     ) -> Any:
-        seen = Seen(name, module, query, key, value, mask, options)
-        if here.running is not None:
-            here.running.take(seen)
-
         def own() -> Any:
             return original(name, module)(module, query, key, value, mask, **options)
 
-        swaps = _swaps.get(module)
-        return swaps[-1].attention(seen, own) if swaps else own()
+        return attend(Seen(name, module, query, key, value, mask, options), own)
 
     ours = PREFIX + name
     if ours not in ALL_ATTENTION_FUNCTIONS:

@@ -73,6 +73,10 @@ def _on_model(
     from headgauge._live import LiveSource
 
     with LiveSource(model, text_or_ids, options) as source:
+        if command == "converge" and source.has_position_bias:
+            raise UnsupportedError(
+                "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
+            )
         return _measured(command, ["model"], options, progress, source)
 
 

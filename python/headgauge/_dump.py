@@ -36,6 +36,8 @@ def dump(
         for layer in range(info["layers"]):
             fields = source.layer(layer, 0)
             held = {name: fields[name] for name in ("window", "reach", "softcap", "sinks") if fields[name]}
+            if fields["position_bias"] is not None:
+                held["biases"] = "by position"
             if scale is not None and fields["scale"] != scale:
                 held["scale"] = fields["scale"]
             if held:

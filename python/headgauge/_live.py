@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from headgauge._attention import evaluating, install, is_swapped
+from headgauge._recognised import watch
 from headgauge._sight import Seen
 from headgauge._texts import TextOrIds, as_ids, split
 from headgauge._watch import Pass
@@ -44,6 +45,7 @@ class LiveSource:
         self._documents, self._totals = _documents(model, text_or_ids, options)
         self._context = max(map(len, self._documents))
         self._sdpa = False
+        self.has_position_bias = False
         self._depth: dict[int, int] = {}
         self._stack = contextlib.ExitStack()
 
@@ -56,6 +58,7 @@ class LiveSource:
                 )
             stack.enter_context(evaluating(self._model))
             self._take_back = stack.callback(install(self._model))
+            self._own = stack.enter_context(contextlib.ExitStack())
             stack.callback(self._close)
             self._layers = self._probe()
             self._stack = stack.pop_all()
@@ -79,7 +82,10 @@ class LiveSource:
         layers = self._layers_of_a_pass()
         if not layers:
             self._take_back()  # such models ask for the name of their attention
-            self._sdpa = True
+            leave = watch(self._model)
+            if leave is not None:
+                self._own.callback(leave)
+            self._sdpa = leave is None
             layers = self._layers_of_a_pass()
         name = type(self._model).__name__
         if not layers:
@@ -101,6 +107,7 @@ class LiveSource:
             while (seen := probe.next()) is not None:
                 shape = _shape(seen)
                 layers.append({"shape": shape, "window": seen.window})
+                self.has_position_bias |= seen.position_bias is not None
             # Of the tokens that follow, not of classes.
             head, logits = getattr(self._model, "get_output_embeddings", lambda: None)(), probe.logits
             self._has_loss = head is not None and logits is not None and logits.ndim == 3
@@ -186,6 +193,7 @@ class LiveSource:
             "x_key": layer + 1 if self.x == "value" else document + 1,
             "scale": seen.scale,
             "softcap": seen.softcap,
+            "position_bias": seen.position_bias,
             "window": sight.window,
             "reach": sight.reach,
             "causal": sight.causal,

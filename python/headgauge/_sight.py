@@ -104,13 +104,54 @@ class Seen:
             return []
         return [float(b) for b in logits.detach().float().reshape(-1).cpu()]
 
+    @property
+    def layer(self) -> int | None:
+        """The number of the module; None: it knows none."""
+        number = getattr(self.module, "layer_idx", getattr(self.module, "layer_id", None))
+        return None if number is None else int(number)
+
+    def allowed(self, keys: int) -> torch.Tensor:
+        """(batch, queries, keys): whether each of the last queries sees each of the keys, by the mask and by
+        the window that a module adds to it."""
+        allowed = allowed_keys(self.mask, keys, self.name)
+        local = self.options.get("local_window")
+        if not local:
+            return allowed
+        place = torch.arange(keys, device=allowed.device)
+        return allowed & (place > place[keys - self.query.shape[2] :, None] - local)
+
+    @functools.cached_property
+    def position_bias(self) -> Any:
+        """(heads, 2 L - 1) float32, of key j for query i at L - 1 + j - i; None: nothing is added. A bias by key
+        alone, which changes by the same from key to key, is one by distance up to what a softmax forgets.
+        Raises UnsupportedError for others."""
+        given = self.options.get("position_bias")
+        if given is None or not bool(given.any()):
+            return None
+        bias = given[0].detach().float().cpu()
+        length = bias.shape[-1]
+        if bias.shape[1] == 1 and length > 1:
+            step = bias[:, 0, 1:] - bias[:, 0, :-1]
+            slope = (bias[:, 0, -1:] - bias[:, 0, :1]) / (length - 1)
+            alike = torch.allclose(step, slope.expand_as(step), rtol=1e-3, atol=1e-6)
+            found = slope * torch.arange(1 - length, length)
+        else:
+            alike = bias.shape[1] == length and torch.equal(bias[:, 1:, 1:], bias[:, :-1, :-1])
+            found = torch.cat([bias[:, 1:, 0].flip(-1), bias[:, 0]], dim=1)
+        if not alike:
+            raise UnsupportedError(
+                f"{self.name}: expected biases that depend on the distance of query and key, found others; "
+                "measure such layers by headgauge.analyze()"
+            )
+        return found.contiguous().numpy()
+
     @functools.cached_property
     def sight(self) -> Sight:
         """Of the first text of a batch. Raises UnsupportedError for a mask of another kind."""
         length = self.query.shape[2]
         if self.mask is None:
             return Sight(self.causal, self.window if self.causal and 0 < self.window < length else 0)
-        allowed = allowed_keys(self.mask, length, self.name)[0]
+        allowed = self.allowed(length)[0]
         if bool(allowed.all()):
             return Sight(causal=False)
         widest = int(allowed.sum(dim=1).max())
@@ -126,3 +167,17 @@ class Seen:
             f"{self.name}: expected a mask that is full, causal or a sliding window, found another one; "
             "measure such layers by headgauge.analyze()"
         )
+
+
+def visible_keys(seen: Seen, keys: int) -> torch.Tensor:
+    """(batch, 1, queries, keys), or 1 for the batch: which of the keys so far each of the last queries
+    sees. Raises UnsupportedError for a mask that says more than that."""
+    if seen.mask is not None:
+        return seen.allowed(keys)[:, None]
+    place = torch.arange(keys, device=seen.query.device)
+    query = place[keys - seen.query.shape[2] :, None]
+    if not seen.causal:
+        return torch.ones_like(query == place)[None, None]
+    window = int(seen.options.get("sliding_window") or 0)
+    visible = place <= query
+    return (visible & (place > query - window) if window else visible)[None, None]

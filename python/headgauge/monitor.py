@@ -24,6 +24,7 @@ KEPT = (
     "entropy", "entropy_normalized", "effective_tokens", "max_weight", "sink_weight", "logit_range",
     "separability_excess", "jacobian_spectral",
 )  # fmt: skip
+SCHEMA = "headgauge.monitor/1"
 SHORTEST = 32  # tokens of a text that is measured
 
 Values = npt.NDArray[np.float64]
@@ -170,6 +171,8 @@ class Monitor:
             for line in drift.look(self._steps, metrics[drift.metric])
         ]  # fmt: skip
         record = {
+            "schema": SCHEMA,
+            "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
             "step": self._steps,
             "tokens": len(ids),
             "seconds": time.perf_counter() - began,

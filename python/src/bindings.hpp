@@ -27,5 +27,6 @@ void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_command(nb::module_& module);
 void bind_rule(nb::module_& module);
+void bind_pattern(nb::module_& module);
 
 }  // namespace headgauge::python

@@ -10,4 +10,5 @@ NB_MODULE(_core, module) {
   headgauge::python::bind_results(module);
   headgauge::python::bind_command(module);
   headgauge::python::bind_rule(module);
+  headgauge::python::bind_pattern(module);
 }

@@ -33,6 +33,7 @@ struct Layer {
   Array3 queries, keys;
   std::optional<Array3> values;
   std::optional<Array2> x;
+  std::optional<Array2> position_bias;
   std::vector<int> tokens;
   std::uint64_t x_key = 0;
   float scale = 1;
@@ -73,6 +74,7 @@ Layer layer_of(const nb::dict& fields) {
           .keys = nb::cast<Array3>(fields["keys"]),
           .values = optional_of<Array3>(fields, "values"),
           .x = optional_of<Array2>(fields, "x"),
+          .position_bias = optional_of<Array2>(fields, "position_bias"),
           .tokens = nb::cast<std::vector<int>>(fields["tokens"]),
           .x_key = nb::cast<std::uint64_t>(fields["x_key"]),
           .scale = nb::cast<float>(fields["scale"]),
@@ -188,6 +190,10 @@ class PythonSource final : public HeadSource {
     }
     head.scale = layer_->scale;
     head.softcap = layer_->softcap;
+    if (const auto& bias = layer_->position_bias) {
+      const auto count = bias->shape(1);
+      head.position_bias = {bias->data() + static_cast<std::size_t>(h) * count, count};
+    }
     head.visibility = !layer_->causal      ? Visibility::full()
                       : layer_->window > 0 ? Visibility::sliding_window(layer_->window)
                                            : Visibility::causal();

@@ -74,7 +74,7 @@ void Logits::rows(Index first, Index count, MatrixView<float> out) const {
     const auto scores = head_.scores.block(first, count, keys_.begin, keys_.size());
     for (Index r = 0; r < count; ++r) std::ranges::copy(scores.row(r), out.row(r).begin());
   }
-  for (Index r = 0; r < count; ++r) soft_cap(out.row(r), head_.softcap);
+  for (Index r = 0; r < count; ++r) finish_logits(head_, first + r, keys_.begin, out.row(r));
 }
 
 FullAttention full_attention(const HeadInput& head, const Normalizer& normalizer, Index length,

@@ -39,6 +39,14 @@ bool takes_unit_norms(const HeadInput& head) {
   return head.normalizer != nullptr && head.normalizer->traits().unit_norms;
 }
 
+void finish_logits(const HeadInput& head, Index query, Index first_key, std::span<float> products) {
+  soft_cap(products, head.softcap);
+  if (head.position_bias.empty()) return;
+  const Index own = std::ssize(head.position_bias) / 2;
+  const float* bias = head.position_bias.data() + (own + first_key - query);
+  for (float& logit : products) logit += *bias++;
+}
+
 void soft_cap(std::span<float> logits, float cap) {
   if (cap > 0) cap_row(logits, cap, logits);
 }

@@ -18,6 +18,10 @@ void divide_by_length(std::span<const float> query, std::span<float> logits);
 // Whether the head's own normalizer takes cosines.
 bool takes_unit_norms(const HeadInput& head);
 
+// Makes logits of the products of a query with the keys from `first_key` on: the head's soft-cap,
+// then its biases by position.
+void finish_logits(const HeadInput& head, Index query, Index first_key, std::span<float> products);
+
 // Each logit l becomes cap tanh(l / cap), where cap > 0: to 1e-6 of it, as cap_row() does; NaN
 // where l is NaN or infinite.
 void soft_cap(std::span<float> logits, float cap);

@@ -269,7 +269,7 @@ class OutputChange final : public Measure {
         gemm(query, packed_.unit_keys(), work.weights.block(r, 1, 0, work.weights.cols()),
              {.col_begin = row.keys.begin, .col_end = row.keys.end});
         divide_by_length(query.row(0), out);
-        soft_cap(out, head.softcap);
+        finish_logits(head, row.query, row.keys.begin, out);
       } else {
         std::ranges::copy(row.logits, out.begin());
       }

@@ -55,7 +55,7 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
       const auto visible =
           row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
       if (unit) divide_by_length(queries.row(r), visible);
-      soft_cap(visible, head.softcap);
+      finish_logits(head, first + r, keys.begin, visible);
       weigh_range(head, first + r, keys, visible, work.rows[slot]);
       std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
       std::fill(row.begin() + keys.end, row.end(), 0.0f);

@@ -341,7 +341,8 @@ Results parse_results(std::string_view text, const std::string& where) {
 }
 
 Results read_results(const std::string& path) {
-  return parse_results(read_file(path, kLargestResults), path);
+  const std::string text = read_file(path, kLargestResults);
+  return path.ends_with(".jsonl") ? parse_monitor(text, path) : parse_results(text, path);
 }
 
 }  // namespace headgauge

@@ -45,6 +45,8 @@ std::string_view command_text(Command command) {
       return "validate";
     case Command::plan:
       return "plan";
+    case Command::monitor:
+      return "monitor";
   }
   return "";
 }

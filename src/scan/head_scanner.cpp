@@ -89,7 +89,7 @@ void HeadScanner::score_rows(const HeadInput& head, std::span<const Index> queri
       }
     }
   }
-  for (Index r = 0; r < count; ++r) soft_cap(logits.row(r), head.softcap);
+  for (Index r = 0; r < count; ++r) finish_logits(head, queries[r], 0, logits.row(r));
 }
 
 // What the top keys are the largest of: the logits under a normalizer that keeps their order

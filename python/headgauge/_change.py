@@ -1,0 +1,148 @@
+"""What takes the place of the attention of each head: a rule and a pattern, or a plan."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headgauge import _core
+from headgauge.errors import BadInputError, UsageError
+from headgauge.results import Results
+
+# Patterns that leave the first keys and the last ones alone: the parameters that count these.
+FIRST_AND_LAST = {"sinks": ("sinks", "window"), "window": ("global", "size")}
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a head attends; an empty spec: as the model has it."""
+
+    normalizer: str = ""
+    pattern: str = ""
+
+    @functools.cached_property
+    def rule(self) -> _core.Rule | None:
+        return _core.Rule(self.normalizer) if self.normalizer else None
+
+    @functools.cached_property
+    def selector(self) -> _core.Pattern | None:
+        return _core.Pattern(self.pattern) if self.pattern else None
+
+    @functools.cached_property
+    def first_and_last(self) -> tuple[int, int] | None:
+        """How many first and last keys a query of a causal head sees; None: not only these."""
+        if self.selector is None or self.selector.name not in FIRST_AND_LAST:
+            return None
+        first, last = (int(self.selector.parameter(key)) for key in FIRST_AND_LAST[self.selector.name])
+        return first, last
+
+    @property
+    def is_mean(self) -> bool:
+        """The output is the mean of the values of all keys, which a decoder keeps as a sum."""
+        return self.normalizer == "uniform" and not self.pattern
+
+
+class Changes:
+    """The change of every head of a model; heads without one attend as the model has it."""
+
+    def __init__(
+        self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | None
+    ) -> None:
+        config = model.config.get_text_config()
+        self.layers, self.heads = int(config.num_hidden_layers), int(config.num_attention_heads)
+        self._by_head: dict[tuple[int, int], Change] = {}
+        self._everywhere: Change | None = None
+        text = _plan_text(rule)
+        if text is not None:
+            if heads is not None or pattern is not None:
+                raise UsageError("use: expected a plan alone, which names its heads, found heads or a pattern too")
+            self._take_plan(*text, config)
+            return
+        if not (rule is None or isinstance(rule, str)) or not (rule or pattern):
+            raise UsageError(
+                "use: expected a normalizer, a pattern or a plan (a path, a dict or Results), found "
+                f"{rule!r}"
+            )
+        change = _made(rule or "", pattern or "")
+        if heads is None:
+            self._everywhere = change
+        else:
+            self._by_head = dict.fromkeys(_checked(heads, self.layers, self.heads), change)
+
+    def _take_plan(self, text: str, name: str, config: Any) -> None:
+        by_layer = _core.plan_texts(text, name)
+        key_heads = int(getattr(config, "num_key_value_heads", None) or self.heads)
+        found = (len(by_layer), len(by_layer[0]) if by_layer else 0)
+        if found != (self.layers, key_heads):
+            raise BadInputError(
+                f"{name}: expected a plan for {self.layers} layers of {key_heads} key-value heads, found "
+                f"one for {found[0]} of {found[1]}; make one for this model with headgauge plan"
+            )
+        shared = self.heads // key_heads
+        made: dict[tuple[str, str], Change] = {}
+        for layer, of_heads in enumerate(by_layer):
+            for k, (pattern, normalizer) in enumerate(of_heads):
+                if pattern or normalizer:
+                    change = made.setdefault((normalizer, pattern), _made(normalizer, pattern))
+                    for head in range(k * shared, (k + 1) * shared):
+                        self._by_head[layer, head] = change
+
+    @property
+    def by_layer(self) -> bool:
+        """Whether it matters which layer a head is of."""
+        return self._everywhere is None or bool(self._everywhere.pattern)
+
+    def of(self, layer: int | None, heads: int) -> list[Change | None]:
+        """The change of each query head of a layer."""
+        if self._everywhere is not None:
+            return [self._everywhere] * heads
+        assert layer is not None
+        return [self._by_head.get((layer, head)) for head in range(heads)]
+
+    @property
+    def drops_keys(self) -> bool:
+        """Whether a decoder needs fewer keys than the model itself does."""
+        found = [self._everywhere] if self._everywhere else [*self._by_head.values()]
+        return any(change.is_mean or change.first_and_last for change in found)
+
+
+def _made(normalizer: str, pattern: str) -> Change:
+    """Raises UsageError now, not in the model's forward pass, for what is not known."""
+    change = Change(normalizer, pattern)
+    _ = change.rule, change.selector
+    return change
+
+
+def _plan_text(rule: Any) -> tuple[str, str] | None:
+    """What plan.json holds, and what errors call it; None: no plan."""
+    if isinstance(rule, Results):
+        if rule.plan is None:
+            raise UsageError("use: expected the Results of plan(), found others, which hold no plan")
+        return json.dumps(rule.plan), "plan"
+    if isinstance(rule, dict):
+        return json.dumps(rule), "plan"
+    if isinstance(rule, os.PathLike) or (isinstance(rule, str) and rule.endswith(".json")):
+        path = os.fspath(rule)
+        try:
+            return Path(path).read_text("utf-8"), path
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInputError(f"{path}: expected a plan file, found: {error}") from error
+    return None
+
+
+def _checked(heads: Iterable[tuple[int, int]], layers: int, count: int) -> set[tuple[int, int]]:
+    try:
+        pairs = {(int(layer), int(head)) for layer, head in heads}
+    except (TypeError, ValueError) as error:
+        raise UsageError("heads: expected pairs (layer, head), such as [(1, 3)]") from error
+    for layer, head in pairs:
+        if not (0 <= layer < layers and 0 <= head < count):
+            raise UsageError(
+                f"heads: expected layers 0 to {layers - 1} and heads 0 to {count - 1}, found ({layer}, {head})"
+            )
+    return pairs

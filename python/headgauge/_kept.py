@@ -1,0 +1,189 @@
+"""A key-value cache that holds the keys that a changed attention still needs, and no others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+from headgauge.errors import UnsupportedError
+
+Kind = tuple[int, int] | str
+"""What a decoder needs: (first, last) keys, "all", or "mean", the sum of the values."""
+
+
+def _bytes(*tensors: torch.Tensor) -> int:
+    """Of the memory behind them, which a view of a larger tensor would not give back."""
+    return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
+
+
+@dataclass
+class Held:
+    """What some key-value heads hold: keys and values (batch, heads, keys, d) of the same tokens."""
+
+    heads: list[int]
+    keys: torch.Tensor
+    values: torch.Tensor
+    places: torch.Tensor
+    """(keys,): which token each is of, padding counted."""
+
+    def of(self, heads: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        if heads == self.heads:
+            return self.keys, self.values
+        at = torch.tensor([self.heads.index(head) for head in heads], device=self.keys.device)
+        return self.keys.index_select(1, at), self.values.index_select(1, at)
+
+    def joined(self, keys: torch.Tensor, values: torch.Tensor, past: int) -> Held:
+        """With those of the tokens from `past` on, of all heads of the layer."""
+        at = torch.tensor(self.heads, device=keys.device)
+        places = torch.arange(past, past + keys.shape[2], device=keys.device)
+        return Held(
+            self.heads,
+            torch.cat([self.keys, keys.index_select(1, at)], dim=2),
+            torch.cat([self.values, values.index_select(1, at)], dim=2),
+            torch.cat([self.places, places]),
+        )
+
+    def left(self, first: int, last: int, seen: int, padding: torch.Tensor) -> Held:
+        """What the query after `seen` tokens sees: the first keys behind the padding, and the last."""
+        low, high = int(padding.min()), int(padding.max())
+        keep = (self.places >= low) & (self.places < high + first) | (self.places > seen - last)
+        at = keep.nonzero().reshape(-1)
+        return Held(self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.places[at])
+
+
+@dataclass
+class Total:
+    """The sum of the values (batch, heads, 1, d) that heads have seen whose output is their mean."""
+
+    heads: list[int]
+    values: torch.Tensor
+    count: torch.Tensor
+    """(batch, 1, 1, 1): of how many keys."""
+
+
+@dataclass
+class Layer:
+    """What a layer holds of the tokens that it has seen."""
+
+    held: dict[Kind, Held] = field(default_factory=dict)
+    totals: list[Total] = field(default_factory=list)
+    padding: torch.Tensor | None = None
+    """(batch,): tokens before each text."""
+
+
+class KeptLayer(CacheLayerMixin):
+    """A layer of a KeptCache. update() gives back the new keys alone: the attention of the swap that
+    owns the cache joins them with what is held, and says what of it stays."""
+
+    is_sliding = False
+    is_compileable = False
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__()
+        self.owner, self.seen, self.state = owner, 0, Layer()
+        self._token_bytes = 0
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor | None = None) -> None:
+        self.is_initialized = True
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> Any:
+        if not self.owner.is_active:
+            raise UnsupportedError(
+                "use: expected a key-value cache of this attention, found one of a use() that has ended"
+            )
+        self.is_initialized = True
+        self.seen += key_states.shape[-2]
+        self._token_bytes = (key_states[..., :1, :].numel() + value_states[..., :1, :].numel()) * (
+            key_states.element_size()
+        )
+        pending.layer = self
+        return key_states, value_states
+
+    def get_seq_length(self, *_: Any) -> int:
+        return self.seen
+
+    def get_mask_sizes(self, queries: Any) -> tuple[int, int]:
+        count = queries if isinstance(queries, int) else queries.shape[0]  # transformers 4: positions
+        return self.seen + count, 0
+
+    def get_max_length(self) -> int:
+        return -1
+
+    get_max_cache_shape = get_max_length
+
+    @property
+    def nbytes(self) -> int:
+        state = self.state
+        return sum(_bytes(h.keys, h.values, h.places) for h in state.held.values()) + sum(
+            _bytes(t.values, t.count) for t in state.totals
+        )
+
+    @property
+    def whole_nbytes(self) -> int:
+        """What the model's own cache holds of as many tokens, without a window of its own."""
+        return self.seen * self._token_bytes
+
+    def _each_batch(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        state = self.state
+        for held in state.held.values():
+            held.keys, held.values = change(held.keys), change(held.values)
+        for total in state.totals:
+            total.values, total.count = change(total.values), change(total.count)
+        if state.padding is not None:
+            state.padding = change(state.padding)
+
+    def reorder_cache(self, beam_idx: torch.Tensor) -> None:
+        self._each_batch(lambda tensor: tensor.index_select(0, beam_idx.to(tensor.device)))
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        self._each_batch(lambda tensor: tensor.repeat_interleave(repeats, dim=0))
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        self._each_batch(lambda tensor: tensor[indices.to(tensor.device)])
+
+    def crop(self, *_: Any) -> None:
+        raise UnsupportedError(
+            "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone"
+        )
+
+    def reset(self) -> None:
+        self.seen, self.state, self.is_initialized = 0, Layer(), False
+
+    def offload(self) -> None:
+        """The keys stay where they are."""
+
+    prefetch = offload
+
+
+class KeptCache(Cache):
+    """The key-value cache of a model under use(), from which keys are dropped that no query sees again."""
+
+    def __init__(self, owner: Any, layers: int) -> None:
+        super().__init__(layers=[KeptLayer(owner) for _ in range(layers)])
+        self.owner = owner
+
+    @property
+    def nbytes(self) -> int:
+        return sum(layer.nbytes for layer in self.layers)
+
+    @property
+    def whole_nbytes(self) -> int:
+        return sum(layer.whole_nbytes for layer in self.layers)
+
+
+class _Pending(threading.local):
+    """The layer that was updated last in this thread, whose attention comes next."""
+
+    layer: KeptLayer | None = None
+
+    def take(self) -> KeptLayer | None:
+        layer, self.layer = self.layer, None
+        return layer
+
+
+pending = _Pending()

@@ -1,0 +1,122 @@
+"""Attention that does not go through the interface of transformers, in modules that are recognised.
+
+GPT-2's way (GPT-Neo, GPT-J, CodeGen): a method `_attn` gets queries, keys and values, and gives back
+what the attention function of the interface would. Bloom and MPT compute all in one method: their queries
+and keys are computed once more before it is called.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from headgauge._attention import attend, here
+from headgauge._sight import Seen
+
+_lock = threading.RLock()
+_installed: dict[int, tuple[Any, Callable[[], None], int]] = {}  # of a module: how to leave it, how many want it
+
+METHODS = ("GPTNeoSelfAttention", "GPTJAttention", "CodeGenAttention")
+
+
+def _scale(module: Any) -> float:
+    divisor = getattr(module, "scale_attn", None)
+    return 1.0 if divisor is None else 1.0 / float(divisor)  # GPT-Neo does not scale
+
+
+def _local(module: Any) -> int:
+    """The window that GPT-Neo's modules add to the mask themselves, in every other layer; 0: none."""
+    own = getattr(module, "bias", None)
+    if not isinstance(own, torch.Tensor) or own.ndim != 4:
+        return 0
+    widest = int(own[0, 0, -1].sum())
+    return 0 if widest == own.shape[-1] else widest
+
+
+def _watch_method(module: Any) -> Callable[[], None]:
+    own, scale, local = module._attn, _scale(module), _local(module)
+
+    def method(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, **more: Any) -> Any:
+        options = {"scaling": scale, "is_causal": True, "sliding_window": local, "local_window": local}
+        seen = Seen("eager", module, query, key, value, mask, options)
+
+        def as_interface() -> Any:
+            output, weights = own(query, key, value, mask, **more)
+            return output.transpose(1, 2), weights
+
+        output, weights = attend(seen, as_interface)
+        return output.transpose(1, 2), weights
+
+    module._attn = method
+
+    def leave() -> None:
+        del module._attn
+
+    return leave
+
+
+def _bloom(module: Any, given: dict[str, Any]) -> Seen:
+    query, key, value = module._reshape(module.query_key_value(given["hidden_states"]))
+    alibi = given["alibi"]  # (batch * heads, 1, keys), by key alone
+    bias = module.beta * alibi.reshape(query.shape[0], module.num_heads, 1, -1).float()
+    options = {"scaling": module.inv_norm_factor, "position_bias": bias, "is_causal": True}
+    return Seen("eager", module, query, key, value, given.get("attention_mask"), options)
+
+
+def _mpt(module: Any, given: dict[str, Any]) -> Seen:
+    mixed = module.Wqkv(given["hidden_states"])
+    if module.clip_qkv:
+        mixed = mixed.clamp(min=-module.clip_qkv, max=module.clip_qkv)
+    batch, length = mixed.shape[:2]
+    shape = (batch, length, module.n_heads, module.head_dim)
+    query, key, value = (part.reshape(shape).transpose(1, 2) for part in mixed.chunk(3, dim=2))
+    bias = given.get("position_bias")
+    bias = None if bias is None else bias[None, :, -length:, -length:].float()
+    hidden = given.get("attention_mask")
+    mask = ~hidden if isinstance(hidden, torch.Tensor) and hidden.dtype == torch.bool else None
+    options = {"scaling": module.softmax_scale, "position_bias": bias, "is_causal": True}
+    return Seen("eager", module, query, key, value, mask, options)
+
+
+COMPUTED = {"BloomAttention": _bloom, "MptAttention": _mpt}
+
+
+def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> Callable[[], None]:
+    names = ("hidden_states", "residual", "alibi") if made is _bloom else ("hidden_states", "position_bias")
+
+    def before(_: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+        if here.running is not None:
+            here.running.take(made(module, {**dict(zip(names, args, strict=False)), **given}))
+
+    handle = module.register_forward_pre_hook(before, with_kwargs=True)
+    return handle.remove  # type: ignore[no-any-return]
+
+
+def watch(model: Any) -> Callable[[], None] | None:
+    """Has the recognised modules of a model show their attention; what is returned takes that back. None:
+    the model has none of them."""
+    modules = [module for module in model.modules() if type(module).__name__ in (*METHODS, *COMPUTED)]
+    if not modules:
+        return None
+    with _lock:
+        for module in modules:
+            _, leave, count = _installed.get(id(module), (module, None, 0))
+            if leave is None:
+                made = COMPUTED.get(type(module).__name__)
+                leave = _watch_method(module) if made is None else _watch_module(module, made)
+            _installed[id(module)] = (module, leave, count + 1)
+
+    def take_back() -> None:
+        with _lock:
+            while modules:
+                module = modules.pop()
+                _, leave, count = _installed.pop(id(module))
+                if count > 1:
+                    _installed[id(module)] = (module, leave, count - 1)
+                else:
+                    leave()
+
+    return take_back

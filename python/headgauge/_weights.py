@@ -1,0 +1,106 @@
+"""The weights of a normalizer for torch tensors, forward and backward."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd.function import once_differentiable
+
+from headgauge import _core
+from headgauge.errors import BadInputError, UsageError
+
+Sights = tuple[Any, Any, Any]
+_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _rows(tensor: torch.Tensor) -> Any:
+    plain = tensor.detach().to("cpu", torch.float64)
+    return plain.reshape(-1, tensor.shape[-1]).contiguous().numpy()
+
+
+class _Weights(torch.autograd.Function):
+    """The weights of rows of logits, in float64 by the core, with its exact Jacobian."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, sights: Sights, rule: _core.Rule) -> torch.Tensor:
+        ctx.save_for_backward(logits)
+        ctx.held = (sights, rule)
+        weights = torch.from_numpy(rule.weigh(_rows(logits), *sights, _threads))
+        return weights.reshape(logits.shape).to(logits.device, logits.dtype)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator,unused-ignore]
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (logits,), (sights, rule) = ctx.saved_tensors, ctx.held
+        product = torch.from_numpy(rule.vjp(_rows(logits), *sights, _rows(gradients[0]), _threads))
+        return product.reshape(logits.shape).to(logits.device, logits.dtype), None, None
+
+
+def weigh(logits: torch.Tensor, rule: _core.Rule, begin: Any, end: Any, position: Any) -> torch.Tensor:
+    """The weights of rows that see the keys [begin, end) and stand at `position`."""
+
+    def places(value: Any) -> Any:
+        given = np.broadcast_to(np.asarray(value, dtype=np.int64), logits.shape[:-1])
+        return np.ascontiguousarray(given).reshape(-1)
+
+    sights = (places(begin), places(end), places(position))
+    return _Weights.apply(logits, sights, rule)  # type: ignore[no-any-return]
+
+
+def normalize(
+    logits: torch.Tensor, rule: str, *, begin: Any = 0, end: Any = None, position: Any = None
+) -> torch.Tensor:
+    """The weights of a normalizer (docs/normalizers.md) along the last dim of `logits`; differentiable
+    once.
+
+    A row sees the keys [begin, end), by default all, and stands at `position`, by default end - 1:
+    integers or arrays that broadcast to the shape of the other dims. Keys that it does not see get
+    the weight 0. Computed in float64 on the CPU, wherever the logits are. Of "cosine" the logits are
+    the cosines.
+
+    Raises UsageError for a rule that there is not, BadInputError for logits that are no floating-point
+    numbers and for places that do not fit.
+    """
+    if not isinstance(logits, torch.Tensor) or not logits.is_floating_point() or logits.ndim < 1:
+        raise BadInputError("logits: expected a tensor of floating-point numbers with a dim of keys")
+    if logits.numel() == 0:
+        raise BadInputError(f"logits: expected numbers, found an empty tensor of shape {tuple(logits.shape)}")
+    end = logits.shape[-1] if end is None else end
+    try:
+        position = np.maximum(np.asarray(end) - 1, 0) if position is None else position
+        for value in (begin, end, position):
+            if np.broadcast_to(np.asarray(value), logits.shape[:-1]).min(initial=0) < 0:
+                raise BadInputError(f"begin, end, position: expected 0 or more, found {value}")
+        return weigh(logits, _core.Rule(rule), begin, end, position)
+    except BadInputError:
+        raise
+    except (TypeError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise BadInputError(f"begin, end, position: expected integers for rows of shape "
+                            f"{tuple(logits.shape[:-1])}, found others") from error  # fmt: skip
+
+
+def weigh_visible(
+    logits: torch.Tensor, rule: _core.Rule | None, visible: torch.Tensor, position: torch.Tensor
+) -> torch.Tensor:
+    """The weights of rows that see any of the keys; None: softmax. `visible` and `position` broadcast to
+    the shape of the logits and to that of their rows; rows without keys have no weights."""
+    visible = visible.expand(logits.shape)
+    if rule is None:
+        weights = torch.softmax(logits.masked_fill(~visible, torch.finfo(logits.dtype).min), dim=-1)
+        return torch.where(visible, weights, 0.0)
+    count = visible.sum(dim=-1)
+    place = position.expand(count.shape).clamp_min(0).cpu().numpy()
+    begin = visible.int().argmax(dim=-1)
+    last = logits.shape[-1] - visible.flip(-1).int().argmax(dim=-1)
+    if bool(((last - begin == count) | (count == 0)).all()):
+        begin = torch.where(count > 0, begin, 0)
+        return weigh(logits, rule, begin.cpu().numpy(), (begin + count).cpu().numpy(), place)
+    # The core takes neighbouring keys: those that are seen come first, in their order.
+    order = torch.argsort((~visible).to(torch.uint8), dim=-1, stable=True)
+    weights = weigh(logits.gather(-1, order), rule, 0, count.cpu().numpy(), place)
+    return torch.zeros_like(weights).scatter(-1, order, weights)

@@ -1,0 +1,113 @@
+// Which keys a sparse pattern leaves, and what a plan says of each head, for a live model.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "headgauge/attention_plan.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/heads.hpp"
+#include "headgauge/patterns.hpp"
+
+namespace headgauge::python {
+namespace {
+
+using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Ranges = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<nb::numpy, bool, nb::ndim<2>>;
+
+MatrixView<const float> view(const Rows& rows) {
+  return {rows.data(), static_cast<Index>(rows.shape(0)), static_cast<Index>(rows.shape(1))};
+}
+
+Mask no_keys(std::size_t rows, std::size_t keys) {
+  auto* values = new bool[rows * keys]();
+  const nb::capsule owner(values, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+  return Mask(values, {rows, keys}, owner);
+}
+
+class LivePattern {
+ public:
+  explicit LivePattern(const std::string& spec) : pattern_(make_pattern(spec, "pattern")) {}
+
+  std::string name() const { return pattern_->info().name; }
+  double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
+
+  // What the pattern leaves of the keys of `ranges` to the last of the queries, as many as there
+  // are ranges. `logits`: those of these queries, for patterns that look at them.
+  Mask select(const Rows& queries, const Rows& keys, const Ranges& ranges, int layer, int head,
+              int document, bool causal, std::optional<Rows> logits) const {
+    const std::size_t count = keys.shape(0);
+    const std::size_t rows = ranges.shape(0);
+    if (queries.shape(0) != count || queries.shape(1) != keys.shape(1) || rows > count ||
+        (logits && (logits->shape(0) != rows || logits->shape(1) != count))) {
+      throw BadInputError("pattern: expected queries, keys and logits of one text, found others");
+    }
+    HeadInput input;
+    input.layer = layer;
+    input.head = input.kv_head = head;
+    input.document = document;
+    input.queries = view(queries);
+    input.keys = view(keys);
+    input.visibility = causal ? Visibility::causal() : Visibility::full();
+    Mask left = no_keys(rows, count);
+    const nb::gil_scoped_release released;
+    const std::shared_ptr<const KeyMask> mask = pattern_->mask(input);
+    std::vector<std::uint32_t> selected;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const KeyRange range{static_cast<Index>(ranges(row, 0)), static_cast<Index>(ranges(row, 1))};
+      if (range.begin < 0 || range.end < range.begin || range.end > static_cast<Index>(count)) {
+        throw BadInputError("pattern: expected ranges of the keys, found others");
+      }
+      if (range.size() == 0) continue;
+      std::span<const float> of_row;
+      if (mask->needs_logits()) {
+        if (!logits) throw BadInputError("pattern: expected logits, found none");
+        of_row = {logits->data() + row * count + static_cast<std::size_t>(range.begin),
+                  static_cast<std::size_t>(range.size())};
+      }
+      mask->select(static_cast<Index>(count - rows + row), range, of_row, selected);
+      for (const std::uint32_t key : selected) left.data()[row * count + key] = true;
+    }
+    return left;
+  }
+
+ private:
+  std::unique_ptr<Pattern> pattern_;
+};
+
+// The pattern and the normalizer of every layer and key-value head; empty: as the model has it.
+using PlanTexts = std::vector<std::vector<std::pair<std::string, std::string>>>;
+
+PlanTexts plan_texts(const std::string& text, const std::string& name) {
+  const AttentionPlan plan = parse_plan(text, name);
+  PlanTexts texts(static_cast<std::size_t>(plan.heads.layers()));
+  plan.heads.each([&](int layer, int, const HeadPlan& head) {
+    texts[static_cast<std::size_t>(layer)].emplace_back(head.pattern, head.normalizer);
+  });
+  return texts;
+}
+
+}  // namespace
+
+void bind_pattern(nb::module_& module) {
+  nb::class_<LivePattern>(module, "Pattern")
+      .def(nb::init<const std::string&>())
+      .def_prop_ro("name", &LivePattern::name)
+      .def("parameter", &LivePattern::parameter)
+      .def("select", &LivePattern::select, nb::arg("queries"), nb::arg("keys"), nb::arg("ranges"),
+           nb::arg("layer"), nb::arg("head"), nb::arg("document"), nb::arg("causal"),
+           nb::arg("logits").none());
+  module.def("plan_texts", &plan_texts);
+}
+
+}  // namespace headgauge::python

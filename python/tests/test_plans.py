@@ -1,0 +1,216 @@
+"""A live model under patterns and plans: losses of the core, and a cache without the dropped keys."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from test_live import MISSING, ROOT, make
+from test_live import ids as any_ids
+from test_swap import demo, ids, loss
+
+import headgauge
+from headgauge import errors
+
+if not MISSING:
+    import torch
+
+LAYERS = HEADS = 6
+LENGTH = 96
+# Of the demo model: patterns of two sizes, a mean, a normalizer, both, and heads as they are.
+ENTRIES = [
+    {"pattern": "sinks:sinks=2,window=10"},
+    {"pattern": "window:size=24"},
+    {"normalizer": "uniform"},
+    {"normalizer": "ssmax"},
+    {"pattern": "sinks:sinks=2,window=10", "normalizer": "scaled:tau=1.2"},
+    {},
+]
+
+
+def plan(layers: int = LAYERS, kv_heads: int = HEADS, entries: Any = ENTRIES) -> dict[str, Any]:
+    heads = [
+        {"layer": layer, "kv_head": head, **entries[(layer + head) % len(entries)]}
+        for layer in range(layers)
+        for head in range(kv_heads)
+        if entries[(layer + head) % len(entries)]
+    ]
+    sizes = {"layers": layers, "heads": HEADS, "kv_heads": kv_heads}
+    return {"schema": "headgauge.plan/1", "model": sizes, "heads": heads}
+
+
+def generated(model: Any, tokens: Any, **options: Any) -> Any:
+    return model.generate(
+        tokens, max_new_tokens=12, do_sample=False, pad_token_id=0, output_scores=True,
+        return_dict_in_generate=True, **{"attention_mask": torch.ones_like(tokens), **options},
+    )  # fmt: skip
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Patterns(unittest.TestCase):
+    def test_losses_are_those_that_compare_measures(self) -> None:
+        model = demo()
+        tokens = ids(model, LENGTH)
+        patterns = ["window:size=12", "sinks:sinks=3,window=9", "strided:stride=8", "fixed:stride=16",
+                    "bigbird:window=6,random=4,global=2", "lsh:buckets=4,rounds=2", "topk:k=8"]  # fmt: skip
+        options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
+        compared = headgauge.compare(ROOT / "demo/model", tokens, patterns=patterns, **options)
+        for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
+            with self.subTest(pattern), headgauge.use(model, pattern=pattern):
+                self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
+
+    def test_a_window_of_both_sides(self) -> None:
+        model, tokens = make("bert"), any_ids()
+        found = []
+        hook = model.register_forward_hook(lambda _, __, out: found.append(out.last_hidden_state))
+        with headgauge.use(model, pattern="window:size=8"), torch.no_grad():
+            model(torch.tensor(tokens)[None])
+        hook.remove()
+        place = torch.arange(len(tokens))
+        near = (place[:, None] - place).abs() <= 4
+        with torch.no_grad():
+            expected = model(torch.tensor(tokens)[None], attention_mask=near[None, None]).last_hidden_state
+        torch.testing.assert_close(found[0], expected, atol=1e-5, rtol=1e-5)
+
+    def test_padding_changes_nothing(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 30))[None]
+        padded = torch.cat([torch.zeros(1, 6, dtype=torch.long), tokens], dim=1)
+        mask = (torch.arange(36) >= 6).long()[None]
+        places = (torch.arange(36) - 6).clamp_min(0)[None]
+        for pattern in ("sinks:sinks=2,window=5", "fixed:stride=8", "bigbird:window=6,random=4,global=2"):
+            with self.subTest(pattern), headgauge.use(model, pattern=pattern), torch.no_grad():
+                alone = model(tokens).logits
+                beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 6:]
+                torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
+
+    def test_gradients_go_through(self) -> None:
+        model = demo().train()
+        tokens = torch.tensor(ids(model, 32))[None]
+        with headgauge.use(model, "entmax:alpha=1.5", pattern="sinks:sinks=2,window=5"):
+            model(tokens, labels=tokens).loss.backward()
+        for weight in (model.transformer.h[0].attn.c_attn.weight, model.transformer.wte.weight):
+            self.assertTrue(bool(torch.isfinite(weight.grad).all()))
+            self.assertGreater(float(weight.grad.abs().max()), 0)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Plans(unittest.TestCase):
+    def test_losses_are_those_that_compare_measures(self) -> None:
+        model = demo()
+        tokens = ids(model, LENGTH)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "plan.json"
+            path.write_text(json.dumps(plan()))
+            options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
+            compared = headgauge.compare(ROOT / "demo/model", tokens, plan=path, **options)
+            for given in (plan(), path, str(path)):
+                with headgauge.use(model, given):
+                    self.assertAlmostEqual(loss(model, tokens), float(compared["loss"].values[1, 0]), delta=1e-4)
+
+    def test_generation_drops_keys_and_its_scores_are_those_of_whole_passes(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 60))[None]
+        with headgauge.use(model, plan()) as changed:
+            self.assertIsNone(changed.cache_bytes)
+            found = generated(model, tokens)
+            whole = generated(model, tokens, use_cache=False)
+            held = changed.cache_bytes
+        self.assertTrue(torch.equal(found.sequences, whole.sequences))
+        torch.testing.assert_close(torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4)
+        # Tokens that the cache has seen: all but the last. Of a window the query brings one key itself.
+        seen, size = 60 + 12 - 1, 2 * 4 * model.config.n_embd // HEADS
+        per_head = [2 + 10 - 1, 24 - 1, 0.5, seen, 2 + 10 - 1, seen]
+        expected = LAYERS * sum(per_head) * size
+        assert held is not None
+        self.assertEqual(held.whole, seen * LAYERS * HEADS * size)
+        # Besides keys and values there are the places of the keys, and a count for each mean.
+        places = LAYERS * 8 * ((2 + 10 - 1) + (24 - 1) + seen + 1)
+        self.assertEqual(held.held, expected + places)
+        self.assertEqual(changed.cache_bytes, held)
+
+    def test_beams_batches_and_padding(self) -> None:
+        model = demo()
+        tokens = torch.tensor(np.stack([ids(model, 40), ids(model, 40)[::-1]]))
+        mask = torch.ones_like(tokens)
+        mask[1, :13] = 0
+        tokens[1, :13] = 0
+        for options in ({}, {"num_beams": 3}):
+            with self.subTest(str(options)), headgauge.use(model, plan()):
+                found = generated(model, tokens, attention_mask=mask, **options)
+                whole = generated(model, tokens, attention_mask=mask, use_cache=False, **options)
+                self.assertTrue(torch.equal(found.sequences, whole.sequences))
+                torch.testing.assert_close(
+                    torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4
+                )
+        with headgauge.use(model, plan()):
+            alone = generated(model, tokens[1:, 13:])
+            self.assertTrue(torch.equal(alone.sequences[0, -12:], generated(
+                model, tokens, attention_mask=mask).sequences[1, -12:]))  # fmt: skip
+
+    def test_grouped_heads_and_windows_of_the_model(self) -> None:
+        entries = [{"pattern": "sinks:sinks=1,window=6"}, {"normalizer": "uniform"}, {}]
+        for kind in ("llama", "mistral", "gemma3_text"):
+            model = make(kind)
+            config = model.config.get_text_config()
+            given = plan(config.num_hidden_layers, config.num_key_value_heads, entries)
+            given["model"]["heads"] = config.num_attention_heads
+            tokens = torch.tensor(any_ids(40))[None]
+            with self.subTest(kind), headgauge.use(model, given) as changed:
+                found = generated(model, tokens)
+                whole = generated(model, tokens, use_cache=False)
+                torch.testing.assert_close(
+                    torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4
+                )
+                assert changed.cache_bytes is not None
+                self.assertLess(changed.cache_bytes.held, changed.cache_bytes.whole)
+
+    def test_query_heads_of_one_key_head_may_differ(self) -> None:
+        model, tokens = make("llama"), torch.tensor(any_ids(40))[None]
+        with headgauge.use(model, heads=[(0, 0), (1, 2), (1, 3)], pattern="sinks:sinks=1,window=6"):
+            found, whole = generated(model, tokens), generated(model, tokens, use_cache=False)
+        torch.testing.assert_close(torch.stack(found.scores), torch.stack(whole.scores), atol=1e-4, rtol=1e-4)
+
+    def test_a_cache_of_another_attention_is_refused(self) -> None:
+        model = demo()
+        tokens = torch.tensor(ids(model, 20))[None]
+        with headgauge.use(model, plan()) as changed, torch.no_grad():
+            past = model(tokens, use_cache=True).past_key_values
+            with self.assertRaisesRegex(errors.UnsupportedError, "takes tokens back"):
+                past.crop(-2)
+            with headgauge.use(model, "ssmax"), self.assertRaisesRegex(errors.UnsupportedError, "another"):
+                model(tokens[:, :1], past_key_values=past)
+            self.assertIs(type(changed.cache_bytes), headgauge._swap.CacheBytes)
+        with self.assertRaisesRegex(errors.UnsupportedError, "has ended"), torch.no_grad():
+            model(tokens[:, :1], past_key_values=past)
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        model = demo()
+        with tempfile.TemporaryDirectory() as folder:
+            bad = Path(folder) / "bad.json"
+            bad.write_text('{"schema": "headgauge.plan/1"')
+            for rule, options, kind in (
+                (plan(layers=3), {}, errors.BadInputError),
+                (plan(kv_heads=2), {}, errors.BadInputError),
+                (plan(entries=[{"pattern": "no-such-pattern"}]), {}, errors.UsageError),
+                (plan(), {"heads": [(0, 0)]}, errors.UsageError),
+                (plan(), {"pattern": "window"}, errors.UsageError),
+                ({}, {}, errors.BadInputError),
+                (bad, {}, errors.BadInputError),
+                (Path(folder) / "absent.json", {}, errors.BadInputError),
+                (None, {}, errors.UsageError),
+                (3, {}, errors.UsageError),
+                (None, {"pattern": "window:size=0"}, errors.UsageError),
+                (None, {"pattern": "no-such-pattern"}, errors.UsageError),
+            ):
+                with self.subTest(f"{rule} {options}"), self.assertRaises(kind):
+                    headgauge.use(model, rule, **options)
+        self.assertEqual(model.config._attn_implementation, "sdpa")
+
+
+if __name__ == "__main__":
+    unittest.main()
