@@ -81,6 +81,7 @@ class ArraySource:
         window: int,
         scale: float | None,
         softcap: float,
+        position_bias: Any,
         copy: bool | None,
     ) -> None:
         self.q = _four(q, "q", copy)
@@ -117,6 +118,18 @@ class ArraySource:
         _require(0 <= self.softcap < math.inf, "softcap", "0 (none) or more", softcap)
         self.scale = float(width) ** -0.5 if scale is None else float(scale)
         _require(math.isfinite(self.scale), "scale", "a finite number", scale)
+        self.bias = None
+        if position_bias is not None:
+            given = as_floats(position_bias, "position_bias", copy)
+            each = (heads, 2 * length - 1)
+            _require(
+                given.shape in (each, each[1:]),
+                "position_bias",
+                f"shape {each} (heads, 2 length - 1), or that of one head for all",
+                f"{given.shape}",
+            )
+            _require(bool(np.isfinite(given).all()), "position_bias", "finite numbers", "NaN or infinity")
+            self.bias = np.broadcast_to(given, each)
         self.context = length
 
     def info(self) -> dict[str, Any]:
@@ -172,12 +185,19 @@ class ArraySource:
             "x_key": document + 1,
             "scale": self.scale,
             "softcap": self.softcap,
+            "position_bias": self._bias(),
             "window": self.window,
             "reach": 0,
             "causal": self.causal,
             "sinks": [],
             "type": "sliding_attention" if self.window else "full_attention",
         }
+
+    def _bias(self) -> Floats | None:
+        if self.bias is None:
+            return None
+        own = self.q.shape[2] - 1
+        return np.ascontiguousarray(self.bias[:, own + 1 - self.context : own + self.context])
 
     def losses(self, document: int) -> list[float]:
         return []
@@ -199,6 +219,7 @@ def analyze(
     window: int = 0,
     scale: float | None = None,
     softcap: float = 0.0,
+    position_bias: Any = None,
     copy: bool | None = None,
     **options: Any,
 ) -> Results:
@@ -211,13 +232,26 @@ def analyze(
     contiguous and in main memory is not copied, and with copy=False nothing else is taken.
 
     `window`: keys that a query sees, its own included, 0 for all; `scale`: of the scores, by default
-    1 / sqrt(d); `softcap` c > 0: logits become c tanh(l / c). Logits are natural; see
+    1 / sqrt(d); `softcap` c > 0: logits become c tanh(l / c);
+    `position_bias` (heads, 2 length - 1), or that of one head for all: what is added to the logit of key j
+    for query i stands at length - 1 + j - i (ALiBi, T5). Logits are natural; see
     docs/mathematics.md section 2. The options are those of scan(), `x` apart.
 
     Raises BadInputError for shapes that do not fit, numbers that are not finite, and what cannot be
     taken without a copy; and what scan() raises.
     """
-    source = ArraySource(q, k, v, x, causal=causal, window=window, scale=scale, softcap=softcap, copy=copy)
+    source = ArraySource(
+        q,
+        k,
+        v,
+        x,
+        causal=causal,
+        window=window,
+        scale=scale,
+        softcap=softcap,
+        position_bias=position_bias,
+        copy=copy,
+    )
     for name in ("text", "tokens"):
         if name in options:
             raise TypeError(f"analyze() has no option {name!r}")

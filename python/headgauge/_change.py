@@ -60,13 +60,14 @@ class Changes:
         text = _plan_text(rule)
         if text is not None:
             if heads is not None or pattern is not None:
-                raise UsageError("use: expected a plan alone, which names its heads, found heads or a pattern too")
+                raise UsageError(
+                    "use: expected a plan alone, which names its heads, found heads or a pattern too"
+                )
             self._take_plan(*text, config)
             return
         if not (rule is None or isinstance(rule, str)) or not (rule or pattern):
             raise UsageError(
-                "use: expected a normalizer, a pattern or a plan (a path, a dict or Results), found "
-                f"{rule!r}"
+                f"use: expected a normalizer, a pattern or a plan (a path, a dict or Results), found {rule!r}"
             )
         change = _made(rule or "", pattern or "")
         if heads is None:

@@ -52,9 +52,12 @@ def _on_model(
     text_or_ids: TextOrIds,
     options: dict[str, Any],
     progress: Progress | None,
+    inputs: Any = None,
 ) -> Results:
     if text_or_ids is not None and options.get("text") is not None:
         raise TypeError(f"{command.split()[0]}() was given text twice")
+    if inputs is not None and not hasattr(model, "named_modules"):
+        raise UsageError("inputs: expected none but for a transformers model that is loaded, found some")
     if model is None and options.get("synthetic") is not None:
         return _measured(command, [], options, progress)
     if isinstance(model, str | os.PathLike):
@@ -72,7 +75,7 @@ def _on_model(
         )
     from headgauge._live import LiveSource
 
-    with LiveSource(model, text_or_ids, options) as source:
+    with LiveSource(model, text_or_ids, options, inputs) as source:
         if command == "converge" and source.has_position_bias:
             raise UnsupportedError(
                 "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
@@ -81,20 +84,27 @@ def _on_model(
 
 
 def scan(
-    model: Any, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+    model: Any,
+    text_or_ids: TextOrIds = None,
+    *,
+    inputs: Any = None,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Results:
     """Measures every head of a model on a text, at every context length.
 
     `model` is the path or the name of a checkpoint, which the C++ forward pass runs, a dump, or a
     transformers PreTrainedModel, which is run as it is. `text_or_ids` is a str (the text itself), a
-    path, token ids in one row, or a list of such. `progress` is called with the stage, what is done
+    path, token ids in one row, or a list of such. Of an encoder-decoder `inputs` is what its encoder gets, as
+    forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
+    are the decoder's, whose self-attention is measured. `progress` is called with the stage, what is done
     and the total. The options are those of `headgauge scan` (docs/cli.md), with `_` for `-`: lists
     where the command line takes commas.
 
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
     for an option that there is not.
     """
-    return _on_model("scan", model, text_or_ids, options, progress)
+    return _on_model("scan", model, text_or_ids, options, progress, inputs)
 
 
 def compare(

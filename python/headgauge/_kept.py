@@ -53,7 +53,9 @@ class Held:
         low, high = int(padding.min()), int(padding.max())
         keep = (self.places >= low) & (self.places < high + first) | (self.places > seen - last)
         at = keep.nonzero().reshape(-1)
-        return Held(self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.places[at])
+        return Held(
+            self.heads, self.keys.index_select(2, at), self.values.index_select(2, at), self.places[at]
+        )
 
 
 @dataclass
@@ -76,7 +78,7 @@ class Layer:
     """(batch,): tokens before each text."""
 
 
-class KeptLayer(CacheLayerMixin):
+class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     """A layer of a KeptCache. update() gives back the new keys alone: the attention of the swap that
     owns the cache joins them with what is held, and says what of it stays."""
 
@@ -84,7 +86,7 @@ class KeptLayer(CacheLayerMixin):
     is_compileable = False
 
     def __init__(self, owner: Any) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
         self.owner, self.seen, self.state = owner, 0, Layer()
         self._token_bytes = 0
 
@@ -164,16 +166,17 @@ class KeptCache(Cache):
     """The key-value cache of a model under use(), from which keys are dropped that no query sees again."""
 
     def __init__(self, owner: Any, layers: int) -> None:
-        super().__init__(layers=[KeptLayer(owner) for _ in range(layers)])
+        self.kept = [KeptLayer(owner) for _ in range(layers)]
+        super().__init__(layers=list(self.kept))
         self.owner = owner
 
     @property
     def nbytes(self) -> int:
-        return sum(layer.nbytes for layer in self.layers)
+        return sum(layer.nbytes for layer in self.kept)
 
     @property
     def whole_nbytes(self) -> int:
-        return sum(layer.whole_nbytes for layer in self.layers)
+        return sum(layer.whole_nbytes for layer in self.kept)
 
 
 class _Pending(threading.local):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +20,7 @@ from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
 KINDS = ("embedding", "value")
+Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
 def _floats(tensor: torch.Tensor) -> Any:
@@ -28,22 +31,23 @@ def _floats(tensor: torch.Tensor) -> Any:
 class LiveSource:
     """The heads of a transformers model on some texts."""
 
-    def __init__(self, model: Any, text_or_ids: TextOrIds, options: dict[str, Any]) -> None:
+    def __init__(
+        self, model: Any, text_or_ids: TextOrIds, options: dict[str, Any], inputs: Inputs = None
+    ) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
             )
-        if getattr(model.config, "is_encoder_decoder", False):
-            raise UnsupportedError(
-                f"{type(model).__name__}: expected an encoder or a decoder, found both; "
-                "measure its layers by headgauge.analyze()"
-            )
+        _require_inputs(model, inputs)
         self.x = options.get("x") or "embedding"
         if self.x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {self.x!r}")
-        self._model, self._passes = model, {}  # type: tuple[Any, dict[int, Pass]]
+        self._model: Any = model
+        self._passes: dict[int, Pass] = {}
         self._documents, self._totals = _documents(model, text_or_ids, options)
         self._context = max(map(len, self._documents))
+        self._inputs = _inputs_of(inputs, len(self._documents))
+        self._embedding = _embedding_of(model, inputs)
         self._sdpa = False
         self.has_position_bias = False
         self._depth: dict[int, int] = {}
@@ -102,7 +106,7 @@ class LiveSource:
         return layers
 
     def _layers_of_a_pass(self) -> list[dict[str, Any]]:
-        probe, layers = self._pass(self._documents[0][:PROBED]), []
+        probe, layers = self._pass(0, PROBED), []
         try:
             while (seen := probe.next()) is not None:
                 shape = _shape(seen)
@@ -115,8 +119,8 @@ class LiveSource:
             probe.close()
         return layers
 
-    def _pass(self, ids: list[int]) -> Pass:
-        return Pass(self._model, ids, self._sdpa)
+    def _pass(self, document: int, length: int) -> Pass:
+        return Pass(self._model, self._documents[document][:length], self._sdpa, self._inputs[document])
 
     def _check(self, seen: Seen, layer: int) -> None:
         """What is handed to the core is what it was told of."""
@@ -129,9 +133,9 @@ class LiveSource:
 
     def info(self) -> dict[str, Any]:
         first, config = self._layers[0]["shape"], self._model.config.get_text_config()
-        embedding = self._model.get_input_embeddings()
+        embedding = self._embedding
         windows = [layer["window"] for layer in self._layers]
-        positions = int(getattr(config, "max_position_embeddings", 0) or 0)
+        positions = _positions(config)
         return {
             **first,
             "name": getattr(config, "name_or_path", "") or type(self._model).__name__,
@@ -173,7 +177,7 @@ class LiveSource:
             self._passes.pop(document).close()
             del self._depth[document]
         if document not in self._passes:
-            self._passes[document] = self._pass(self._documents[document][: self._context])
+            self._passes[document] = self._pass(document, self._context)
         seen = None
         while self._depth.get(document, -1) < layer:
             seen = self._next(document)
@@ -202,7 +206,7 @@ class LiveSource:
         }
 
     def _vectors(self, document: int, length: int) -> Any:
-        embedding = self._model.get_input_embeddings()
+        embedding = self._embedding
         ids = torch.tensor(self._documents[document][:length], device=embedding.weight.device)
         with torch.no_grad():
             return embedding.weight[ids].to("cpu", torch.float32).contiguous().numpy()
@@ -250,6 +254,41 @@ def _shape(seen: Seen) -> dict[str, Any]:
     }
 
 
+def _require_inputs(model: Any, inputs: Inputs) -> None:
+    both = "decoder_input_ids" in inspect.signature(model.forward).parameters
+    if both and inputs is None:
+        raise UsageError(
+            f"{type(model).__name__}: expected inputs= for the encoder of an encoder-decoder, found none; with them "
+            "the decoder is measured, and scan(model.get_encoder(), ids) measures the encoder"
+        )
+    if inputs is not None and not both:
+        raise UsageError(
+            f"{type(model).__name__}: expected no inputs for a model without an encoder beside its decoder, found some"
+        )
+
+
+def _embedding_of(model: Any, inputs: Inputs) -> Any:
+    return (model if inputs is None else model.get_decoder()).get_input_embeddings()
+
+
+def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]:
+    """What the encoder gets for each document."""
+    if inputs is None:
+        return [None] * documents
+    found: list[Mapping[str, Any] | None] = [inputs] if isinstance(inputs, Mapping) else list(inputs)
+    if len(found) != documents:
+        raise BadInputError(f"inputs: expected those of {documents} texts, found {len(found)}")
+    return found
+
+
+def _positions(config: Any) -> int:
+    """The longest text of the model; 0: any."""
+    for name in ("max_target_positions", "max_position_embeddings"):
+        if getattr(config, name, None):
+            return int(getattr(config, name))
+    return 0
+
+
 def _longest(lengths: Any) -> int | None:
     """Of the lengths that are asked for; None: not known here."""
     if isinstance(lengths, str):
@@ -288,7 +327,7 @@ def _documents(
             raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(documents[-1])}")
     config = model.config.get_text_config()
     vocabulary = int(getattr(config, "vocab_size", 0) or 0)
-    positions = int(getattr(config, "max_position_embeddings", 0) or 0)
+    positions = _positions(config)
     for k, ids in enumerate(documents):
         if vocabulary and int(np.max(ids)) >= vocabulary:
             raise BadInputError(

@@ -17,7 +17,9 @@ from headgauge._attention import attend, here
 from headgauge._sight import Seen
 
 _lock = threading.RLock()
-_installed: dict[int, tuple[Any, Callable[[], None], int]] = {}  # of a module: how to leave it, how many want it
+_installed: dict[
+    int, tuple[Any, Callable[[], None], int]
+] = {}  # of a module: how to leave it, how many want it
 
 METHODS = ("GPTNeoSelfAttention", "GPTJAttention", "CodeGenAttention")
 
@@ -39,7 +41,9 @@ def _local(module: Any) -> int:
 def _watch_method(module: Any) -> Callable[[], None]:
     own, scale, local = module._attn, _scale(module), _local(module)
 
-    def method(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, **more: Any) -> Any:
+    def method(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, **more: Any
+    ) -> Any:
         options = {"scaling": scale, "is_causal": True, "sliding_window": local, "local_window": local}
         seen = Seen("eager", module, query, key, value, mask, options)
 

@@ -118,7 +118,8 @@ class Seen:
         if not local:
             return allowed
         place = torch.arange(keys, device=allowed.device)
-        return allowed & (place > place[keys - self.query.shape[2] :, None] - local)
+        near: torch.Tensor = place > place[keys - self.query.shape[2] :, None] - local
+        return allowed & near
 
     @functools.cached_property
     def position_bias(self) -> Any:

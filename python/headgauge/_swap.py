@@ -11,7 +11,7 @@ import torch
 
 from headgauge._attention import add_swap, install, remove_swap
 from headgauge._change import Change, Changes
-from headgauge._kept import Held, Kind, KeptCache, KeptLayer, Total, pending
+from headgauge._kept import Held, KeptCache, KeptLayer, Kind, Total, pending
 from headgauge._recognised import watch
 from headgauge._sight import Seen, visible_keys
 from headgauge._weights import weigh_visible
@@ -33,7 +33,9 @@ class Attention:
         if seen.sinks:
             raise UnsupportedError(f"{seen.name}: expected attention without sinks of its own, found some")
         if "position_bias" in seen.options and seen.options["position_bias"] is not None:
-            raise UnsupportedError(f"{seen.name}: expected scores of queries and keys alone, found biases by position")
+            raise UnsupportedError(
+                f"{seen.name}: expected scores of queries and keys alone, found biases by position"
+            )
         self.seen, self.kept, self.layer = seen, kept, layer
         self.device = seen.query.device
         queries = seen.query.shape[2]
@@ -121,7 +123,9 @@ class Attention:
             selected = selected | (places < first + self.padding[..., None])
         return selected
 
-    def _selected_by_core(self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any) -> torch.Tensor:
+    def _selected_by_core(
+        self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any
+    ) -> torch.Tensor:
         places = self.places()
         batch, _, queries, total = logits.shape
         visible = self.visible.expand(batch, 1, queries, total)[:, 0]
@@ -188,7 +192,12 @@ class use:
     """
 
     def __init__(
-        self, model: Any, rule: Any = None, heads: Iterable[tuple[int, int]] | None = None, *, pattern: str | None = None
+        self,
+        model: Any,
+        rule: Any = None,
+        heads: Iterable[tuple[int, int]] | None = None,
+        *,
+        pattern: str | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise UsageError(f"model: expected a transformers model, found {type(model).__name__}")
@@ -202,7 +211,9 @@ class use:
         self._hooks: list[Any] = [model.register_forward_hook(lambda *_: self._require_call())]
         if self._changes.drops_keys:
             self._hooks.append(
-                model.register_forward_pre_hook(lambda _, args, given: self._give_cache(args, given), with_kwargs=True)
+                model.register_forward_pre_hook(
+                    lambda _, args, given: self._give_cache(args, given), with_kwargs=True
+                )
             )
 
     def restore(self) -> None:
@@ -264,7 +275,9 @@ class use:
         self._called = True
         kept = pending.take()
         if kept is not None and kept.owner is not self:
-            raise UnsupportedError("use: expected a key-value cache of this attention, found one of another use()")
+            raise UnsupportedError(
+                "use: expected a key-value cache of this attention, found one of another use()"
+            )
         count = seen.query.shape[1]
         layer = self._layer_of(seen)
         changes = self._changes.of(layer, count)
@@ -335,7 +348,7 @@ class use:
 def _kind(changes: list[Change | None], seen: Seen) -> Kind:
     """What query heads that share keys need of them."""
     window = seen.window if seen.causal else 0
-    needs = []
+    needs: list[Kind] = []
     for change in changes:
         if change is not None and change.is_mean and not window:
             needs.append("mean")
@@ -346,6 +359,7 @@ def _kind(changes: list[Change | None], seen: Seen) -> Kind:
             needs.append((0, window) if window else "all")
     if len(set(needs)) == 1:
         return needs[0]
-    if all(isinstance(need, tuple) for need in needs):
-        return max(need[0] for need in needs), max(need[1] for need in needs)
-    return "all"
+    ranges = [need for need in needs if isinstance(need, tuple)]
+    if len(ranges) < len(needs):
+        return "all"
+    return max(first for first, _ in ranges), max(last for _, last in ranges)

@@ -9,6 +9,7 @@ import contextlib
 import contextvars
 import inspect
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -46,9 +47,13 @@ class _Sdpa(TorchFunctionMode):
 class Pass:
     """A forward pass over one document, one layer at a time."""
 
-    def __init__(self, model: Any, ids: list[int], sdpa: bool = False) -> None:
-        """`sdpa`: watches torch's function, not the interface of transformers."""
-        self._model, self._ids = model, ids
+    def __init__(
+        self, model: Any, ids: list[int], sdpa: bool = False, inputs: Mapping[str, Any] | None = None
+    ) -> None:
+        """`sdpa`: watches torch's function, not the interface of transformers. `inputs`: what the encoder of
+        an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone is shown."""
+        self._model, self._ids, self._inputs = model, ids, inputs
+        self._decoder = None if inputs is None else set(model.get_decoder().modules())
         self._mode = _Sdpa(model) if sdpa else contextlib.nullcontext()
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
         self._seen: Seen | None = None
@@ -88,6 +93,8 @@ class Pass:
             raise Abandoned
         if self._inside > 1:
             return  # the model is used within itself, by a hook
+        if self._decoder is not None and not (seen.module in self._decoder and seen.causal):
+            return
         length = len(self._ids)
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
         if shape != (1, length, length, length):
@@ -137,7 +144,10 @@ class Pass:
 
     def _given(self) -> dict[str, Any]:
         device = self._model.get_input_embeddings().weight.device
-        given: dict[str, Any] = {"input_ids": torch.tensor([self._ids], device=device)}
+        ids = torch.tensor([self._ids], device=device)
+        given: dict[str, Any] = (
+            {"input_ids": ids} if self._inputs is None else {**self._inputs, "decoder_input_ids": ids}
+        )
         if "use_cache" in inspect.signature(self._model.forward).parameters:
             given["use_cache"] = False
         return given

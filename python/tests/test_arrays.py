@@ -16,13 +16,15 @@ def draw(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-def weights_of(q, k, causal=True, window=0, scale=None, softcap=0.0):
+def weights_of(q, k, causal=True, window=0, scale=None, softcap=0.0, position_bias=None):
     """The weights of one head in float64, and which keys each query sees."""
     logits = q.astype(np.float64) @ k.astype(np.float64).T
     logits *= q.shape[1] ** -0.5 if scale is None else scale
     if softcap:
         logits = softcap * np.tanh(logits / softcap)
     query, key = np.indices(logits.shape)
+    if position_bias is not None:
+        logits += position_bias[len(k) - 1 + key - query]
     seen = key <= query if causal else np.ones(logits.shape, bool)
     if window:
         seen &= key > query - window
@@ -81,6 +83,48 @@ class OracleTest(unittest.TestCase):
         self.check(scale=-0.5)
         self.check(softcap=0.7)
         self.check(softcap=2.0, scale=1.0, window=7)
+
+    def test_biases_by_position(self):
+        # As T5 has them: of both directions, and no straight line.
+        bias = draw(3, 2 * LENGTH - 1, seed=2)
+        q, k, v = 2 * draw(3, LENGTH, WIDTH), draw(3, LENGTH, WIDTH, seed=1), draw(3, LENGTH, WIDTH, seed=3)
+        for options in ({}, {"causal": False}, {"window": 7, "softcap": 2.0}):
+            with self.subTest(**options):
+                results = measure(q, k, position_bias=bias, **options)
+                for head in range(3):
+                    wanted = expected(q[head], k[head], position_bias=bias[head], **options)
+                    self.assert_metrics(results, head, wanted)
+        # What takes the place of softmax takes them as well: cosines and what is added to them.
+        unit = [t / np.linalg.norm(t, axis=-1, keepdims=True) for t in (q, k)]
+        measures = {
+            "lengths": [LENGTH],
+            "measures": ["weights", "counterfactual"],
+            "normalizer": "cosine:g=10",
+        }
+        found = headgauge.analyze(q, k, v, position_bias=bias, **measures)
+        for head in range(3):
+            wanted = expected(unit[0][head], unit[1][head], scale=10.0, position_bias=10 * bias[head])
+            self.assert_metrics(found, head, wanted)
+            before, _ = weights_of(q[head], k[head], position_bias=bias[head])
+            after, _ = weights_of(unit[0][head], unit[1][head], scale=10.0, position_bias=10 * bias[head])
+            change = np.linalg.norm((after - before) @ v[head], axis=1) / np.linalg.norm(
+                before @ v[head], axis=1
+            )
+            np.testing.assert_allclose(
+                found["output_change"].values[0, head].reshape(-1)[-1], change.mean(), rtol=1e-4
+            )
+
+    def test_a_shorter_length_has_the_same_biases(self):
+        q, k, bias = draw(LENGTH, WIDTH), draw(LENGTH, WIDTH, seed=1), draw(2 * LENGTH - 1, seed=2)
+        half = LENGTH // 2
+        middle = bias[LENGTH - half : LENGTH - 1 + half]
+        for causal in (True, False):
+            given = {"causal": causal, "lengths": [half], "measures": "weights"}
+            whole = headgauge.analyze(q, k, position_bias=bias, **given)
+            short = headgauge.analyze(q[:half], k[:half], position_bias=middle, **given)
+            np.testing.assert_array_equal(whole["entropy"].values, short["entropy"].values)
+        with self.assertRaisesRegex(errors.BadInputError, "position_bias: expected shape"):
+            headgauge.analyze(q, k, position_bias=bias[1:])
 
     def test_heads_that_share_keys(self):
         q, k = draw(6, LENGTH, WIDTH), draw(2, LENGTH, WIDTH, seed=1)

@@ -27,7 +27,7 @@ ENTRIES = [
     {"pattern": "window:size=24"},
     {"normalizer": "uniform"},
     {"normalizer": "ssmax"},
-    {"pattern": "sinks:sinks=2,window=10", "normalizer": "scaled:tau=1.2"},
+    {"pattern": "sinks:sinks=2,window=10", "normalizer": "yarn:factor=2"},
     {},
 ]
 
@@ -58,7 +58,7 @@ class Patterns(unittest.TestCase):
         patterns = ["window:size=12", "sinks:sinks=3,window=9", "strided:stride=8", "fixed:stride=16",
                     "bigbird:window=6,random=4,global=2", "lsh:buckets=4,rounds=2", "topk:k=8"]  # fmt: skip
         options: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights", "model"]}
-        compared = headgauge.compare(ROOT / "demo/model", tokens, patterns=patterns, **options)
+        compared = headgauge.compare(ROOT / "demo/model", tokens, pattern=patterns, **options)
         for pattern, expected in zip(patterns, compared["loss"].values[1:, 0], strict=True):
             with self.subTest(pattern), headgauge.use(model, pattern=pattern):
                 self.assertAlmostEqual(loss(model, tokens), expected, delta=1e-4)
@@ -110,7 +110,9 @@ class Plans(unittest.TestCase):
             compared = headgauge.compare(ROOT / "demo/model", tokens, plan=path, **options)
             for given in (plan(), path, str(path)):
                 with headgauge.use(model, given):
-                    self.assertAlmostEqual(loss(model, tokens), float(compared["loss"].values[1, 0]), delta=1e-4)
+                    self.assertAlmostEqual(
+                        loss(model, tokens), float(compared["loss"].values[1, 0]), delta=1e-4
+                    )
 
     def test_generation_drops_keys_and_its_scores_are_those_of_whole_passes(self) -> None:
         model = demo()
@@ -196,7 +198,7 @@ class Plans(unittest.TestCase):
             for rule, options, kind in (
                 (plan(layers=3), {}, errors.BadInputError),
                 (plan(kv_heads=2), {}, errors.BadInputError),
-                (plan(entries=[{"pattern": "no-such-pattern"}]), {}, errors.UsageError),
+                (plan(entries=[{"pattern": "no-such-pattern"}]), {}, errors.BadInputError),
                 (plan(), {"heads": [(0, 0)]}, errors.UsageError),
                 (plan(), {"pattern": "window"}, errors.UsageError),
                 ({}, {}, errors.BadInputError),

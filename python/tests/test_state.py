@@ -31,6 +31,8 @@ class Numbers(unittest.TestCase):
         for attention, cap in (("sdpa", 0.0), ("eager", 0.5)):
             with self.subTest(attention):
                 model = make("gemma2", attention, attn_logit_softcapping=0.5, sliding_window=256)
+                if model.config._attn_implementation != attention:
+                    continue  # transformers gives Gemma 2 no SDPA from 5.20 on
                 given = []
                 with torch.no_grad():
                     for layer in model.model.layers:
