@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from headgauge._attention import evaluating, install, is_swapped
+from headgauge._attention import PREFIX, evaluating, install, is_swapped
 from headgauge._recognised import watch
 from headgauge._sight import Seen
 from headgauge._texts import TextOrIds, as_ids, split
@@ -83,7 +83,7 @@ class LiveSource:
 
     def _probe(self) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
-        layers = self._layers_of_a_pass()
+        layers = self._layers_of_a_pass(by_name=True)
         if not layers:
             self._take_back()  # such models ask for the name of their attention
             leave = watch(self._model)
@@ -105,7 +105,8 @@ class LiveSource:
             )
         return layers
 
-    def _layers_of_a_pass(self) -> list[dict[str, Any]]:
+    def _layers_of_a_pass(self, by_name: bool = False) -> list[dict[str, Any]]:
+        """`by_name`: none where the model has a table of attention functions of its own, without ours."""
         probe, layers = self._pass(0, PROBED), []
         try:
             while (seen := probe.next()) is not None:
@@ -115,6 +116,9 @@ class LiveSource:
             # Of the tokens that follow, not of classes.
             head, logits = getattr(self._model, "get_output_embeddings", lambda: None)(), probe.logits
             self._has_loss = head is not None and logits is not None and logits.ndim == 3
+        except KeyError as error:
+            if not by_name or not str(error.args[0]).startswith(PREFIX):
+                raise
         finally:
             probe.close()
         return layers

@@ -42,13 +42,13 @@ def _watch_method(module: Any) -> Callable[[], None]:
     own, scale, local = module._attn, _scale(module), _local(module)
 
     def method(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, **more: Any
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, *more: Any
     ) -> Any:
         options = {"scaling": scale, "is_causal": True, "sliding_window": local, "local_window": local}
         seen = Seen("eager", module, query, key, value, mask, options)
 
         def as_interface() -> Any:
-            output, weights = own(query, key, value, mask, **more)
+            output, weights = own(query, key, value, mask, *more)
             return output.transpose(1, 2), weights
 
         output, weights = attend(seen, as_interface)

@@ -72,8 +72,12 @@ class Seen:
 
     @property
     def causal(self) -> bool:
+        """Whether a query sees no later key. What the call says counts where it has no mask: SDPA is told
+        that it is not causal beside a mask, and for a single query."""
         said = self.options.get("is_causal")
-        return bool(getattr(self.module, "is_causal", True) if said is None else said)
+        if said or (said is not None and self.mask is None and self.query.shape[2] > 1):
+            return bool(said)
+        return bool(getattr(self.module, "is_causal", True))
 
     @property
     def scale(self) -> float:

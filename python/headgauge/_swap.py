@@ -209,12 +209,9 @@ class use:
         self._take_back = [install(model), *filter(None, [watch(model)])]
         add_swap(model, self)
         self._hooks: list[Any] = [model.register_forward_hook(lambda *_: self._require_call())]
-        if self._changes.drops_keys:
-            self._hooks.append(
-                model.register_forward_pre_hook(
-                    lambda _, args, given: self._give_cache(args, given), with_kwargs=True
-                )
-            )
+        self._hooks.append(
+            model.register_forward_pre_hook(lambda _, args, given: self._begin(args, given), with_kwargs=True)
+        )
 
     def restore(self) -> None:
         """The model is what it was; again: nothing."""
@@ -255,8 +252,11 @@ class use:
                 "found a model that computes its own, which use() cannot change"
             )
 
-    def _give_cache(self, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+    def _begin(self, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
         """A cache that drops keys in place of an empty one, or of one that the model would make."""
+        pending.take()  # of a forward pass that failed
+        if not self._changes.drops_keys:
+            return None
         past = given.get("past_key_values")
         wanted = given.get("use_cache")
         if wanted is None:

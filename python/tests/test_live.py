@@ -109,9 +109,9 @@ def eager_weights(kind: str, model: Any, tokens: Any) -> Any:
         if type(module).__name__.endswith(("Attention", "SelfAttention")):
             module.register_forward_hook(keep)
     with torch.no_grad():
-        out = eager(torch.tensor(tokens)[None], output_attentions=kind in ASKED)
-    if kind in ASKED:
-        given = list(out.attentions)
+        eager(torch.tensor(tokens)[None])
+        if kind in ASKED or not given:
+            given = list(eager(torch.tensor(tokens)[None], output_attentions=True).attentions)
     layers = eager.config.num_hidden_layers
     return torch.stack([w[0] for w in given[:: len(given) // layers]]).double()
 
@@ -178,7 +178,12 @@ class EncoderDecoders(unittest.TestCase):
             if kind == "whisper"
             else transformers.AutoModelForSeq2SeqLM
         )
-        return auto.from_config(config, attn_implementation=attention).eval()
+        try:
+            return auto.from_config(config, attn_implementation=attention).eval()
+        except ValueError as error:
+            raise unittest.SkipTest(
+                f"{kind} has no {attention} in transformers {transformers.__version__}"
+            ) from error
 
     def entropy(self, weights: Any) -> Any:
         given = torch.stack([w[0] for w in weights]).double()
