@@ -104,13 +104,15 @@ void add_report(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportCommand>();
   command
       ->add_option("RESULTS", options->results,
-                   "A results.json of any command, or the folder that it is in")
+                   "A results.json of any command, the folder that it is in, or records of a monitor "
+                   "(.jsonl)")
       ->required()
       ->check(some_text("a results file"));
   add_options(*command, own_options(*options));
   command->footer(
       "Example: headgauge report demo/out\n"
-      "         headgauge report demo/out/results.json --format svg --out figures");
+      "         headgauge report demo/out/results.json --format svg --out figures\n"
+      "         headgauge report monitor.jsonl");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }
 

@@ -1,7 +1,7 @@
 """headgauge: measures what the attention heads of a transformer can and cannot do."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
 from headgauge._arrays import analyze
@@ -9,6 +9,11 @@ from headgauge._commands import compare, converge, diff, phantom, plan, reproduc
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge.results import Results
+
+if TYPE_CHECKING:
+    from headgauge._swap import use
+    from headgauge._weights import normalize
+    from headgauge.monitor import HeadgaugeCallback, Monitor
 
 _OF_TORCH = {
     "HeadgaugeCallback": "headgauge.monitor",

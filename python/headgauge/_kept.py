@@ -109,8 +109,9 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     def get_seq_length(self, *_: Any) -> int:
         return self.seen
 
-    def get_mask_sizes(self, queries: Any) -> tuple[int, int]:
-        count = queries if isinstance(queries, int) else queries.shape[0]  # transformers 4: positions
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        positions = getattr(query_length, "shape", None)  # what transformers 4 gives
+        count = query_length if positions is None else positions[0]
         return self.seen + count, 0
 
     def get_max_length(self) -> int:

@@ -33,7 +33,7 @@ class _Weights(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator,unused-ignore]
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: Any, *gradients: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         (logits,), (sights, rule) = ctx.saved_tensors, ctx.held
         product = torch.from_numpy(rule.vjp(_rows(logits), *sights, _rows(gradients[0]), _threads))
         return product.reshape(logits.shape).to(logits.device, logits.dtype), None, None

@@ -38,7 +38,9 @@ class Drift:
     """
 
     def __init__(self, name: str, metric: str, holds: Callable[[Values, Values], Any], text: str) -> None:
-        self.name, self.metric, self._holds, self._text = name, metric, holds, text
+        self.name: str = name
+        self.metric: str = metric
+        self._holds, self._text = holds, text
         self._first: Values | None = None
         self._since: npt.NDArray[np.int64] | None = None
         self._said: set[tuple[int, int]] = set()
@@ -102,9 +104,11 @@ class Monitor:
             raise UnsupportedError(
                 "Monitor: expected a model whose weights are whole, found FullyShardedDataParallel"
             )
-        self.every, self.queries, self.measures = every, queries, list(measures)
+        self.every: int = every
+        self.queries: int = queries
+        self.measures: list[str] = list(measures)
         self.records: list[dict[str, Any]] = []
-        self.skipped = 0
+        self.skipped: int = 0
         """Batches that came at a time to measure, and had no text of 32 tokens."""
         self._model = unwrapped(model)
         self._warn = warn or (lambda text: warnings.warn(text, stacklevel=4))
@@ -173,6 +177,7 @@ class Monitor:
         record = {
             "schema": SCHEMA,
             "model": getattr(self._model.config, "name_or_path", "") or type(self._model).__name__,
+            "family": str(getattr(self._model.config, "model_type", "unknown")),
             "step": self._steps,
             "tokens": len(ids),
             "seconds": time.perf_counter() - began,

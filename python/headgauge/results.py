@@ -100,7 +100,7 @@ class Results:
 
     def __init__(self, core: _core.Results) -> None:
         self._core = core
-        self.metrics = Metrics(core)
+        self.metrics: Metrics = Metrics(core)
         self.coords: dict[str, list[float] | list[str]] = core.coords()
         self.plan: dict[str, Any] | None = None
         """Of headgauge.plan(): what plan.json holds."""

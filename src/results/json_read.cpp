@@ -95,7 +95,7 @@ void read(const Place& place, FactSource::Kind& kind) {
 }
 
 void read(const Place& place, Command& command) {
-  read_enum(place, command, Command::plan, command_text, "a command that writes results");
+  read_enum(place, command, Command::monitor, command_text, "a command that writes results");
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/strict_json.hpp"
@@ -50,7 +51,7 @@ class MonitorReader {
     Results results;
     results.command = Command::monitor;
     results.tool = {{"name", "headgauge"}, {"version", HEADGAUGE_VERSION}};
-    if (!model_.empty()) results.model["name"] = model_;
+    results.model = {{"name", model_}, {"family", family_}, {"layers", layers_}, {"heads", heads_}};
     results.set_coord("layer", counted(layers_));
     results.set_coord("head", counted(heads_));
     std::vector<double> steps;
@@ -94,7 +95,9 @@ class MonitorReader {
         step->get<std::int64_t>() > kLastStep) {
       fail(place() + ": step", "a whole number", step == json.end() ? "none" : describe(*step));
     }
-    if (json.contains("model") && json["model"].is_string()) model_ = json["model"];
+    for (auto [key, text] : {std::pair{"model", &model_}, std::pair{"family", &family_}}) {
+      if (json.contains(key) && json[key].is_string()) *text = json[key].get<std::string>();
+    }
     Record record;
     read_metrics(json, record);
     read_warnings(json, record);
@@ -208,7 +211,8 @@ class MonitorReader {
   const std::string& where_;
   std::map<std::int64_t, Record> records_;  // by step
   std::vector<std::string> names_;
-  std::string model_;
+  std::string model_ = "a model";
+  std::string family_ = "unknown";
   Index layers_ = 0, heads_ = 0;
   int line_ = 0;
   bool torn_ = false;

@@ -7,6 +7,7 @@ import { errorFigure } from "./error";
 import type { Figure } from "./figure";
 import { formatNumber, headLabel, metricLabel } from "./format";
 import { rankFigure } from "./rank";
+import { trainingOfHead } from "./training";
 
 export interface HeadOptions {
   // Of compare and diff: the index of the normalizer, pattern or run; the original by default.
@@ -36,6 +37,7 @@ export function headFigures(
     errorFigure(results, cell, who),
     budgetFigure(results, cell, who),
     rankFigure(results, cell, who),
+    ...trainingOfHead(results, { layer, head }),
   ].filter((figure): figure is Figure => figure !== undefined);
 }
 

@@ -8,6 +8,7 @@ import { judgedN } from "./correlation";
 import { modelFigures } from "./model";
 import { limitsFigures, tokensFigures } from "./papers";
 import { planFigures } from "./plan";
+import { trainingFigures } from "./training";
 import { validityFigures } from "./validity";
 
 // What says most about heads, as far as it was measured.
@@ -39,6 +40,7 @@ export function standardFigures(results: Results): Figure[] {
     ...tokensFigures(results),
     ...validityFigures(results),
     ...planFigures(results),
+    ...trainingFigures(results),
     ...extremes(results).flatMap(({ layer, head }) => {
       const suffix = `-layer-${results.coord("layer")[layer]}-head-${results.coord("head")[head]}`;
       return headFigures(results, { layer, head }).map((figure) => ({

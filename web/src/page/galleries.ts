@@ -3,6 +3,7 @@ import type { Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { hasModelFigures, modelFigures } from "../figures/model";
 import { limitsFigures, limitsNeeds, tokensFigures, tokensNeeds } from "../figures/papers";
+import { trainingFigures, trainingNeeds } from "../figures/training";
 import { element } from "./element";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
@@ -47,6 +48,15 @@ export const model = gallery({
   heading: "The whole model",
   has: hasModelFigures,
   figures: modelFigures,
+});
+
+// The records of a monitor.
+export const training = gallery({
+  id: "training",
+  title: "Training",
+  heading: "Every head while the model trains",
+  has: (results) => trainingNeeds(results).length > 0,
+  figures: trainingFigures,
 });
 
 // What `headgauge reproduce` measured, and of any other file what it has of the same figures.

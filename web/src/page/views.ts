@@ -4,7 +4,7 @@ import { claims } from "./claims";
 import { head } from "./head";
 import { heads } from "./heads";
 import { methods } from "./methods";
-import { model, papers } from "./galleries";
+import { model, papers, training } from "./galleries";
 import { correlation } from "./correlation";
 import { multiples } from "./multiples";
 import { overview } from "./overview";
@@ -17,6 +17,7 @@ export const views: readonly View[] = [
   claims,
   plan,
   overview,
+  training,
   heads,
   head,
   multiples,

@@ -101,11 +101,11 @@ function makeAll(folder: string): string[] {
     ],
   ];
   const made: string[] = [];
-  const add = (kind: string, make: (out: string) => void) => {
+  const add = (kind: string, make: (out: string) => void, { reported = false } = {}) => {
     const out = join(folder, kind);
     mkdirSync(out);
     make(out);
-    report(out);
+    if (!reported) report(out);
     made.push(kind);
   };
   for (const [kind, options] of kinds) add(kind, (out) => run(...options, "--quiet", "--out", out));
@@ -153,6 +153,10 @@ function makeAll(folder: string): string[] {
       writeFileSync(join(out, "printed.txt"), lines);
     });
   }
+  add("monitor", (out) => {
+    writeFileSync(join(out, "monitor.jsonl"), monitorRecords());
+    run("report", join(out, "monitor.jsonl"), "--quiet");
+  }, { reported: true });
   // Of the size of GPT-2 xl.
   add("wide", (out) => {
     write(out, wideResults(read(at("scan")), 48, 25));
@@ -175,6 +179,26 @@ function parts(folder: string, names: readonly string[]): string[] {
     writeFileSync(path, text.slice((k * text.length) / names.length, ((k + 1) * text.length) / names.length));
     return path;
   });
+}
+
+// Of a training whose head 1.2 collapses, and two heads of which one record knows nothing.
+function monitorRecords(): string {
+  const heads = (of: (layer: number, head: number) => number | null) =>
+    [0, 1].map((layer) => [0, 1, 2, 3].map((head) => of(layer, head)));
+  return Array.from({ length: 12 }, (_, k) => {
+    const entropy = heads((layer, head) =>
+      layer === 1 && head === 2 ? Math.exp(-k / 3) : k === 5 && head === 3 ? null : 1 - 0.02 * k * (head + 1),
+    );
+    return JSON.stringify({
+      schema: "headgauge.monitor/1",
+      model: "a <b>model</b>",
+      family: "gpt2",
+      step: 100 * (k + 1),
+      tokens: 64,
+      metrics: { entropy_normalized: entropy, logit_range: heads((layer, head) => 3 ** (layer + head) + k) },
+      warnings: k === 11 ? ["step 1000: entropy collapse began in head 1.2: entropy below 0.05 of its maximum"] : [],
+    });
+  }).join("\n");
 }
 
 // A text that would be markup, or in another order, if it were not shown as text.

@@ -1,0 +1,112 @@
+// Records of a training monitor as results over steps.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/results.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+const std::string kBegin = R"({"schema":"headgauge.monitor/1","model":"m","family":"gpt2","step":)";
+
+std::string record(int step, const std::string& metrics, const std::string& rest = "") {
+  return kBegin + std::to_string(step) + R"(,"metrics":{)" + metrics + "}" + rest + "}\n";
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_monitor(text, "records");
+  } catch (const BadInputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MonitorRecords, AreMetricsOverLayerHeadAndStep) {
+  const Results results =
+      parse_monitor(record(10, R"("entropy":[[1,2],[3,null]])") +
+                        record(30, R"("entropy":[[5,6],[7,8]],"own":[[0,0],[0,1]])") +
+                        record(20, R"("entropy":[[9,9],[9,9]])"),
+                    "records");
+  EXPECT_EQ(command_text(results.command), "monitor");
+  const auto steps = results.coord_numbers("step");
+  EXPECT_EQ(std::vector<double>(steps.begin(), steps.end()), (std::vector<double>{10, 20, 30}));
+  const LabelledArray& entropy = results.require_metric("entropy");
+  EXPECT_EQ(entropy.dim_names(), (std::vector<std::string>{"layer", "head", "step"}));
+  EXPECT_EQ(entropy.unit, "nats");
+  EXPECT_EQ(entropy({1, 0, 0}), 3.0);
+  EXPECT_TRUE(std::isnan(entropy({1, 1, 0})));
+  EXPECT_EQ(entropy({0, 1, 2}), 6.0);
+  EXPECT_TRUE(std::isnan(results.at("own", {0, 0, 1})));
+  EXPECT_EQ(results.at("own", {1, 1, 2}), 1.0);
+  EXPECT_EQ(results.model.at("name"), "m");
+  EXPECT_EQ(results.model.at("layers"), 2);
+  // It can be written and read as any other results.
+  const Results again = parse_results(results_text(results), "again");
+  EXPECT_EQ(results_text(again), results_text(results));
+}
+
+TEST(MonitorRecords, TheLastOfAStepCountsAndATornLineIsLeftOut) {
+  const std::string whole = record(1, R"("entropy":[[1]])") + record(1, R"("entropy":[[2]])");
+  EXPECT_EQ(parse_monitor(whole, "records").at("entropy", {0, 0, 0}), 2.0);
+  const Results torn = parse_monitor(whole + kBegin + "2,\"metr", "records");
+  EXPECT_EQ(torn.coord_size("step"), 1);
+  EXPECT_NE(torn.notices.back().find("cut off"), std::string::npos);
+  EXPECT_NE(error_of(kBegin + "2,\"metr"), "");
+  EXPECT_NE(error_of(whole + kBegin + "2,\"metr\n" + whole).find("line 3"), std::string::npos);
+}
+
+TEST(MonitorRecords, WarningsNameTheirHeads) {
+  const std::string entropy = R"("entropy":[[1,2],[3,4]])";
+  const Results quiet = parse_monitor(record(1, entropy), "records");
+  ASSERT_EQ(quiet.summary.size(), 2U);
+  EXPECT_TRUE(quiet.summary[1].heads.empty());
+  const Results warned = parse_monitor(
+      record(5, entropy,
+             R"(,"warnings":["step 4: dispersion began in head 1.0: x","in head 9.9: y","none"])"),
+      "records");
+  ASSERT_EQ(warned.summary.size(), 4U);
+  EXPECT_EQ(warned.summary[1].heads, (std::vector<std::string>{"1.0"}));
+  EXPECT_TRUE(warned.summary[2].heads.empty());
+  EXPECT_TRUE(warned.summary[3].heads.empty());
+}
+
+TEST(MonitorRecords, SayWhatIsWrong) {
+  const std::string entropy = R"("entropy":[[1,2],[3,4]])";
+  EXPECT_NE(error_of("").find("at least one record"), std::string::npos);
+  EXPECT_NE(error_of("{}\n").find("headgauge.monitor/1"), std::string::npos);
+  EXPECT_NE(error_of(kBegin + "-1,\"metrics\":{}}\n").find("step"), std::string::npos);
+  EXPECT_NE(error_of(kBegin + "1}\n").find("metrics"), std::string::npos);
+  EXPECT_NE(error_of(record(1, "")).find("metrics"), std::string::npos);
+  for (const char* values : {"3", "[]", "[3]", "[[]]", "[[\"a\"]]", "[[1,2],[3]]", "[[1],[2],{}]"}) {
+    EXPECT_NE(error_of(record(1, std::string("\"entropy\":") + values)), "") << values;
+  }
+  EXPECT_NE(error_of(record(1, entropy) + record(2, R"("entropy":[[1,2]])")).find("line 2"),
+            std::string::npos);
+  EXPECT_NE(error_of(record(1, entropy, R"(,"warnings":3)")).find("warnings"), std::string::npos);
+}
+
+// Many metrics of one record each would be a table of mostly nothing.
+TEST(MonitorRecords, TakeNoMoreMemoryThanTheFile) {
+  std::string sparse;
+  for (int step = 0; step < 300; ++step) {
+    sparse += record(step, "\"m" + std::to_string(step) + "\":[[" + std::string(30, '1') + "]]");
+  }
+  EXPECT_NE(error_of(sparse).find("same metrics"), std::string::npos);
+}
+
+TEST(MonitorRecords, AreReadByTheirEnding) {
+  const testing::TemporaryFolder folder("monitor");
+  const std::string path = folder / "monitor.jsonl";
+  write_atomically(path, record(1, R"("entropy":[[1]])"));
+  EXPECT_EQ(command_text(read_results(path).command), "monitor");
+}
+
+}  // namespace
+}  // namespace headgauge

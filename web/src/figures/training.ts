@@ -1,0 +1,83 @@
+// Heads while a model trains: metrics over the steps of a monitor's records.
+import type { Cell, Results } from "../data/results";
+import { colourOf, curvesFigure, metricCurve, type Curve } from "./curves";
+import type { Figure } from "./figure";
+import { capital, headLabel, metricLabel } from "./format";
+import { isWide, withScale } from "./scatter";
+
+const STEP = "step";
+const CAPTION =
+  "A line is a head, a point of it a record: one text of the batch at that step, so that what goes " +
+  "up and down from record to record may be the texts'.";
+
+// The metrics of heads that were recorded at several steps.
+export const trainingNeeds = (results: Results): string[] =>
+  results.coord(STEP).length < 2
+    ? []
+    : results.names().filter((name) => {
+        const dims = results.info(name)?.dims ?? [];
+        return ["layer", "head", STEP].every((dim) => dims.includes(dim));
+      });
+
+// Every head of the model, a figure for each metric.
+export const trainingFigures = (results: Results): Figure[] =>
+  trainingNeeds(results).flatMap((name) => figureOf(results, name) ?? []);
+
+// One head before the others.
+export const trainingOfHead = (results: Results, chosen: { layer: number; head: number }): Figure[] =>
+  trainingNeeds(results).flatMap((name) => figureOf(results, name, chosen) ?? []);
+
+// There are six colours: of more layers, neighbours share one.
+const COLOURS = 6;
+const bandOf = (layer: number, layers: number): number =>
+  layers <= COLOURS ? layer : Math.floor((layer * COLOURS) / layers);
+
+function bands(layers: readonly (number | string)[]): string[] {
+  const count = Math.min(layers.length, COLOURS);
+  return Array.from({ length: count }, (_, band) => {
+    const own = layers.filter((__, layer) => bandOf(layer, layers.length) === band);
+    return own.length === 1 ? `layer ${own[0]}` : `layers ${own[0]} to ${own[own.length - 1]}`;
+  });
+}
+
+function figureOf(
+  results: Results,
+  name: string,
+  chosen?: { layer: number; head: number },
+): Figure | undefined {
+  const layers = results.coord("layer");
+  const curveOf = (cell: Cell, style: Pick<Curve, "colour" | "style" | "label"> & Partial<Curve>) =>
+    metricCurve(results, STEP, cell, { name, ...style }).map((curve) => ({
+      ...curve,
+      name: `${name}_layer_${layers[cell["layer"]!]}_head_${results.coord("head")[cell["head"]!]}`,
+    }));
+  const others = layers.flatMap((_, layer) =>
+    results.coord("head").flatMap((__, head) =>
+      chosen?.layer === layer && chosen.head === head
+        ? []
+        : curveOf({ layer, head }, {
+            label: "", colour: chosen ? "muted" : bandOf(layer, layers.length), style: "thin", faint: true, dots: false,
+          }),
+    ),
+  );
+  const own = chosen
+    ? curveOf(chosen, { label: headLabel(results, chosen.layer, chosen.head), colour: 0, style: "line" })
+    : [];
+  const curves = [...others, ...own];
+  const log = isWide(curves.flatMap(({ values }) => values));
+  const who = chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : "";
+  return curvesFigure({
+    id: `training-${name.replace(/_/g, "-")}`,
+    title: `${capital(results.title(name))} while the model trains${who}`,
+    caption: chosen ? `${CAPTION} Thin lines are the other heads.` : CAPTION,
+    x: { column: STEP, label: STEP, values: results.numbers(STEP) },
+    y: { label: withScale(metricLabel(results, name), log), log },
+    curves,
+    key: (theme) =>
+      chosen
+        ? [{ label: "other heads", colour: colourOf(theme, "muted"), kind: "thin" as const }]
+        : bands(layers).map((label, band) => ({
+            label, colour: colourOf(theme, band), kind: "thin" as const,
+          })),
+  });
+}
