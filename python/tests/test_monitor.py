@@ -84,7 +84,14 @@ class Training(unittest.TestCase):
             with headgauge.Monitor(model, every=3, queries=16, path=path, writer=writer) as monitor:
                 train(model, 3, monitor.step)
             lines = [json.loads(line) for line in path.read_text().splitlines()]
+            loaded = headgauge.Results.load(path)
+            page = Path(folder) / "page.html"
+            loaded.report(page)
+            self.assertGreater(page.stat().st_size, 100_000)
         self.assertEqual(lines, monitor.records)
+        self.assertEqual((loaded.command, loaded.coords["step"]), ("monitor", [3]))
+        for name, values in lines[0]["metrics"].items():
+            np.testing.assert_array_equal(loaded[name].values[..., 0], values, err_msg=name)
         self.assertEqual(
             set(writer.calls),
             {
