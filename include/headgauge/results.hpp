@@ -221,8 +221,8 @@ void write_results(const Results& results, const std::string& path);
 // A path that ends in .jsonl is one of the records of a monitor.
 Results read_results(const std::string& path);
 
-// The records of a training monitor (docs/formats.md, "Records of a monitor") as results over layer,
-// head and step; throws as parse_results().
+// The records of a training monitor (docs/formats.md, "Records of a monitor") as results over
+// layer, head and step; throws as parse_results().
 Results parse_monitor(std::string_view text, const std::string& where);
 
 // heads.csv: one row per layer, head and length, one column per metric of exactly these dims;

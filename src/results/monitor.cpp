@@ -60,9 +60,11 @@ class MonitorReader {
     for (const std::string& name : names_) add_metric(results, name);
     summarize(results);
     results.notices.push_back(
-        "A record is of one text of the batch at that step, so that steps differ by their texts, too");
+        "A record is of one text of the batch at that step, so that steps differ by their texts, "
+        "too");
     if (torn_) {
-      results.notices.push_back("The last line is not whole, and was left out: the file was cut off");
+      results.notices.push_back(
+          "The last line is not whole, and was left out: the file was cut off");
     }
     return results;
   }
@@ -176,7 +178,8 @@ class MonitorReader {
     const std::size_t at = text.find(kBefore);
     if (at == std::string::npos) return {};
     const std::size_t begin = at + kBefore.size();
-    const std::string name = text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
+    const std::string name =
+        text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
     const std::size_t dot = name.find('.');
     const auto within = [](const std::string& digits, Index count) {
       return !digits.empty() && digits.size() < 9 && std::stoll(digits) < count;

@@ -84,7 +84,8 @@ TEST(MonitorRecords, SayWhatIsWrong) {
   EXPECT_NE(error_of(kBegin + "-1,\"metrics\":{}}\n").find("step"), std::string::npos);
   EXPECT_NE(error_of(kBegin + "1}\n").find("metrics"), std::string::npos);
   EXPECT_NE(error_of(record(1, "")).find("metrics"), std::string::npos);
-  for (const char* values : {"3", "[]", "[3]", "[[]]", "[[\"a\"]]", "[[1,2],[3]]", "[[1],[2],{}]"}) {
+  for (const char* values :
+       {"3", "[]", "[3]", "[[]]", "[[\"a\"]]", "[[1,2],[3]]", "[[1],[2],{}]"}) {
     EXPECT_NE(error_of(record(1, std::string("\"entropy\":") + values)), "") << values;
   }
   EXPECT_NE(error_of(record(1, entropy) + record(2, R"("entropy":[[1,2]])")).find("line 2"),
