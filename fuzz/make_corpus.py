@@ -91,6 +91,20 @@ FILES["ids/lines"] = b"0 1 2\n50256\t7\r\n 31\n"
 FILES["ids/marked"] = b"\xef\xbb\xbf12 caf\xc3\xa9 \xf0\x9f\xa6\x99\n"
 FILES["ids/large"] = b"2147483647 2147483648"
 
+
+
+def monitor_record(step, **rest):
+    start = {"schema": "headgauge.monitor/1", "model": "tiny", "family": "gpt2", "step": step, "tokens": 64}
+    return json.dumps({**start, **rest}, separators=(",", ":"))
+
+
+FILES["monitor/two.jsonl"] = "\n".join([
+    monitor_record(10, metrics={"entropy": [[1.5, 2], [0.5, None]]}, warnings=[]),
+    monitor_record(20, metrics={"entropy": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},
+                   warnings=["step 10: dispersion began in head 1.0: entropy above 0.95"]),
+]).encode()
+FILES["monitor/torn.jsonl"] = FILES["monitor/two.jsonl"][:-70]
+
 PLAN = {
     "schema": "headgauge.plan/1", "context": 64,
     "model": {"name": "tiny", "family": "gpt2", "layers": 2, "heads": 4, "kv_heads": 2},

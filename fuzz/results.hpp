@@ -48,6 +48,12 @@ inline void read_results(std::span<const std::byte> bytes) {
   compare(sound_results(), results);
 }
 
+inline void read_monitor(std::span<const std::byte> bytes) {
+  const Results results = parse_monitor(text_of(bytes), "input");
+  write_all(results);
+  compare(results, results);
+}
+
 inline void read_limits(std::span<const std::byte> bytes) {
   static const Results changed = [] {
     Results later = sound_results();
