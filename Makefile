@@ -33,8 +33,8 @@ test: setup ## all tests; the last line has the totals
 faults: cli ## hostile files, faults while running, payloads: minutes; TRIALS=1000, SEED=7, KINDS="texts kills"
 	@$(python) -m tests.faults $(if $(SEED),--seed $(SEED)) $(if $(TRIALS),--trials $(TRIALS)) $(KINDS)
 
-wheel: setup ## the Python package as a wheel, in build/wheels
-	@$(python) -m pip wheel --quiet --no-deps --wheel-dir build/wheels .
+wheel: setup ## the Python package as a wheel with the libraries it needs, in build/wheels
+	@tools/wheel.sh
 
 test-python-all: ## the Python package with transformers, torch and all; 3 GB of packages, minutes
 	@tools/python_all.sh

@@ -95,7 +95,8 @@ def scan(
 
     `model` is the path or the name of a checkpoint, which the C++ forward pass runs, a dump, or a
     transformers PreTrainedModel, which is run as it is. `text_or_ids` is a str (the text itself), a
-    path, token ids in one row, or a list of such. Of an encoder-decoder `inputs` is what its encoder gets, as
+    path, token ids in one row, a list of such, or what a tokenizer gives: each row of a batch is a text, without
+    its padding. Of an encoder-decoder `inputs` is what its encoder gets, as
     forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
     are the decoder's, whose self-attention is measured. `progress` is called with the stage, what is done
     and the total. The options are those of `headgauge scan` (docs/cli.md), with `_` for `-`: lists

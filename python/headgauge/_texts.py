@@ -66,10 +66,7 @@ def split(documents: TextOrIds) -> list[Any]:
     if isinstance(documents, bytes | bytearray):
         raise BadInputError("text: expected a text, found bytes; decode them")
     if isinstance(documents, Mapping):
-        raise BadInputError(
-            f"text: expected a text, a path or token ids, found a {type(documents).__name__}; "
-            'of what a tokenizer gives, take ["input_ids"]'
-        )
+        return _of_tokenizer(documents)
     if getattr(documents, "ndim", 0) > 0:
         return [documents] if documents.ndim == 1 else list(documents)
     if hasattr(documents, "ndim") or not isinstance(documents, Iterable):
@@ -78,6 +75,28 @@ def split(documents: TextOrIds) -> list[Any]:
     if items and isinstance(items[0], numbers.Integral):
         return [items]
     return items
+
+
+def _of_tokenizer(batch: Mapping[str, Any]) -> list[Any]:
+    """The rows of what a tokenizer gives, without the padding at either end that its mask tells of."""
+    if "input_ids" not in batch:
+        raise BadInputError(
+            f"text: expected a text, a path or token ids, found a {type(batch).__name__} without input_ids"
+        )
+    rows, mask = split(batch["input_ids"]), batch.get("attention_mask")
+    if mask is None:
+        return rows
+    masks = [as_ids(row, "attention_mask") for row in split(mask)]
+    texts = [as_ids(row, "input_ids") for row in rows]
+    if [len(row) for row in masks] != [len(row) for row in texts]:
+        raise BadInputError("attention_mask: expected the shape of input_ids, found another")
+    found = []
+    for ids, of_row in zip(texts, masks, strict=True):
+        places = [place for place, seen in enumerate(of_row) if seen]
+        if places and places[-1] - places[0] + 1 != len(places):
+            raise BadInputError("attention_mask: expected padding at the ends of a text, found some within")
+        found.append(ids[places[0] : places[-1] + 1] if places else [])
+    return found
 
 
 def as_ids(ids: Any, where: str = "ids") -> list[int]:

@@ -54,7 +54,7 @@ class ScanTest(CommandTest):
     def test_what_is_no_text_is_refused(self):
         wrong = [
             b"bytes",
-            {"input_ids": IDS},
+            {"ids": IDS},
             3,
             np.array(3),
             [],

@@ -242,6 +242,26 @@ class Documents(unittest.TestCase):
         mean = sum(one["entropy"].values for one in each) / 2
         np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
 
+    def test_a_batch_with_padding_is_its_texts(self) -> None:
+        model = make("llama")
+        texts = [ids(LENGTH), ids(80)[::-1].copy()]
+        batch, mask = np.zeros((2, 90), dtype=np.int64), np.zeros((2, 90), dtype=np.int64)
+        batch[0, 5 : 5 + LENGTH], mask[0, 5 : 5 + LENGTH] = texts[0], 1  # on both sides
+        batch[1, 10:], mask[1, 10:] = texts[1], 1
+        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "weights"}
+        given = {"input_ids": torch.tensor(batch), "attention_mask": torch.tensor(mask)}
+        found = headgauge.scan(model, given, **options)
+        expected = headgauge.scan(model, texts, **options)
+        np.testing.assert_array_equal(found["entropy"].values, expected["entropy"].values)
+        mask[1, 40] = 0
+        for wrong in (
+            {"input_ids": batch, "attention_mask": mask},
+            {"input_ids": batch, "attention_mask": mask[:1]},
+            {},
+        ):
+            with self.assertRaises(errors.BadInputError):
+                headgauge.scan(model, wrong, **options)
+
     def test_a_model_that_sees_both_ways_is_run_at_each_length(self) -> None:
         model = make("bert")
         both = headgauge.scan(model, ids(), lengths=[32, LENGTH], measures="weights")
