@@ -12,5 +12,5 @@ pip=($folder/bin/pip install --quiet --disable-pip-version-check)
 "${pip[@]}" auditwheel
 rm -rf build/wheels build/wheels-of-this-system
 "$python" -m pip wheel --quiet --no-deps --wheel-dir build/wheels-of-this-system .
-$folder/bin/auditwheel --quiet repair --wheel-dir build/wheels build/wheels-of-this-system/*.whl
+$folder/bin/auditwheel repair --wheel-dir build/wheels build/wheels-of-this-system/*.whl
 ls build/wheels/*.whl

@@ -9,6 +9,7 @@ models that share a config, may begin and end in any order.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import threading
 import weakref
@@ -49,6 +50,7 @@ _modes: dict[int, tuple[Any, dict[Any, bool], int]] = {}  # of a model: its modu
 _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
 def attend(seen: Seen, own: Callable[[], Any]) -> Any:
     """What the attention of a module gives back: of a swap, else its own."""
     if here.running is not None:
@@ -150,6 +152,27 @@ def remove_swap(model: Any, swap: Swap) -> None:
             swaps = [other for other in _swaps.pop(module, []) if other is not swap]
             if swaps:
                 _swaps[module] = swaps
+
+
+def is_last_swap(model: Any, swap: Swap) -> bool:
+    with _lock:
+        return swap in _swaps.get(model, [])[-1:]
+
+
+def unwrapped(model: Any) -> Any:
+    """The model inside of torch.compile and DistributedDataParallel."""
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
+            inner = model.module
+        if inner is None:
+            return model
+        model = inner
+
+
+def is_encoder_decoder(model: Any) -> bool:
+    """Whether it is both, not one of the two by itself."""
+    return "decoder_input_ids" in inspect.signature(model.forward).parameters
 
 
 def is_swapped(model: Any) -> bool:

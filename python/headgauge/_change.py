@@ -95,8 +95,11 @@ class Changes:
 
     @property
     def by_layer(self) -> bool:
-        """Whether it matters which layer a head is of."""
-        return self._everywhere is None or bool(self._everywhere.pattern)
+        """Whether it matters which layer a head is of: patterns that draw, or hash, do so for each head."""
+        if self._everywhere is None:
+            return True
+        selector = self._everywhere.selector
+        return selector is not None and selector.name in ("bigbird", "lsh")
 
     def of(self, layer: int | None, heads: int) -> list[Change | None]:
         """The change of each query head of a layer."""
@@ -104,12 +107,6 @@ class Changes:
             return [self._everywhere] * heads
         assert layer is not None
         return [self._by_head.get((layer, head)) for head in range(heads)]
-
-    @property
-    def drops_keys(self) -> bool:
-        """Whether a decoder needs fewer keys than the model itself does."""
-        found = [self._everywhere] if self._everywhere else [*self._by_head.values()]
-        return any(change.is_mean or change.first_and_last for change in found)
 
 
 def _made(normalizer: str, pattern: str) -> Change:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import (
+    Cache,
+    CacheLayerMixin,
+    DynamicCache,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+)
 
 from headgauge.errors import UnsupportedError
 
@@ -79,7 +86,7 @@ class Layer:
 
 
 class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
-    """A layer of a KeptCache. update() gives back the new keys alone: the attention of the swap that
+    """A layer of a cache. update() gives back the new keys alone: the attention of the swap that
     owns the cache joins them with what is held, and says what of it stays."""
 
     is_sliding = False
@@ -97,6 +104,11 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
         if not self.owner.is_active:
             raise UnsupportedError(
                 "use: expected a key-value cache of this attention, found one of a use() that has ended"
+            )
+        if pending.layer is not None:
+            raise UnsupportedError(
+                "use: expected an attention after each update of the key-value cache, found a layer without; "
+                "generate with use_cache=False"
             )
         self.is_initialized = True
         self.seen += key_states.shape[-2]
@@ -154,6 +166,16 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
             "use: expected generation that only goes on, found one that takes tokens back, whose keys are gone"
         )
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> KeptLayer:
+        copied = KeptLayer(self.owner)
+        copied.seen, copied.state, copied._token_bytes = (
+            self.seen,
+            copy.deepcopy(self.state, memo),
+            self._token_bytes,
+        )
+        copied.is_initialized = self.is_initialized
+        return copied
+
     def reset(self) -> None:
         self.seen, self.state, self.is_initialized = 0, Layer(), False
 
@@ -163,27 +185,12 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     prefetch = offload
 
 
-class KeptCache(Cache):
-    """The key-value cache of a model under use(), from which keys are dropped that no query sees again."""
-
-    def __init__(self, owner: Any, layers: int) -> None:
-        self.kept = [KeptLayer(owner) for _ in range(layers)]
-        super().__init__(layers=list(self.kept))
-        self.owner = owner
-
-    @property
-    def nbytes(self) -> int:
-        return sum(layer.nbytes for layer in self.kept)
-
-    @property
-    def whole_nbytes(self) -> int:
-        return sum(layer.whole_nbytes for layer in self.kept)
-
-
 class _Pending(threading.local):
-    """The layer that was updated last in this thread, whose attention comes next."""
+    """The layer that was updated last in this thread, whose attention comes next; and whether every attention
+    of the forward pass that runs has such a layer."""
 
     layer: KeptLayer | None = None
+    keeping = False
 
     def take(self) -> KeptLayer | None:
         layer, self.layer = self.layer, None
@@ -191,3 +198,25 @@ class _Pending(threading.local):
 
 
 pending = _Pending()
+
+
+def can_keep(model: Any) -> bool:
+    """Whether each layer of a model's cache holds the keys and values of that layer's attention."""
+    if getattr(model.config.get_text_config(), "num_kv_shared_layers", None):
+        return False
+    try:
+        own = DynamicCache(config=model.config)
+    except Exception:  # noqa: BLE001 - a config that the caches of transformers do not know
+        return False
+    return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in own.layers)
+
+
+def kept_in(past: Any, owner: Any, layers: int) -> tuple[Any, list[KeptLayer]]:
+    """A cache with layers that are kept in place of an empty one or of None: a DynamicCache stays the object that it
+    was, those of other kinds, which have a size, do not."""
+    kept = [KeptLayer(owner) for _ in range(layers)]
+    if type(past) is not DynamicCache:
+        return Cache(layers=list(kept)), kept
+    past.layers[:] = kept
+    past.layer_class_to_replicate = None
+    return past, kept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from headgauge._attention import PREFIX, evaluating, install, is_swapped
+from headgauge._attention import PREFIX, evaluating, install, is_encoder_decoder, is_swapped
 from headgauge._recognised import watch
 from headgauge._sight import Seen
 from headgauge._texts import TextOrIds, as_ids, split
@@ -259,7 +258,7 @@ def _shape(seen: Seen) -> dict[str, Any]:
 
 
 def _require_inputs(model: Any, inputs: Inputs) -> None:
-    both = "decoder_input_ids" in inspect.signature(model.forward).parameters
+    both = is_encoder_decoder(model)
     if both and inputs is None:
         raise UsageError(
             f"{type(model).__name__}: expected inputs= for the encoder of an encoder-decoder, found none; with them "
@@ -282,6 +281,17 @@ def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]
     found: list[Mapping[str, Any] | None] = [inputs] if isinstance(inputs, Mapping) else list(inputs)
     if len(found) != documents:
         raise BadInputError(f"inputs: expected those of {documents} texts, found {len(found)}")
+    for each in found:
+        for name, value in (each or {}).items():
+            if name.startswith("decoder_"):
+                raise BadInputError(
+                    f"inputs: expected what the encoder gets, found {name}; give the ids to scan()"
+                )
+            if isinstance(value, torch.Tensor) and value.ndim > 0 and value.shape[0] != 1:
+                raise BadInputError(
+                    f"inputs: expected {name} of one text, (1, ...), found {tuple(value.shape)}; give a list of one "
+                    "for each text"
+                )
     return found
 
 

@@ -8,6 +8,7 @@ and keys are computed once more before it is called.
 from __future__ import annotations
 
 import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -38,23 +39,38 @@ def _local(module: Any) -> int:
     return 0 if widest == own.shape[-1] else widest
 
 
-def _watch_method(module: Any) -> Callable[[], None]:
-    own, scale, local = module._attn, _scale(module), _local(module)
+class _Method:
+    """In place of `_attn` of a module."""
 
-    def method(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any = None, *more: Any
-    ) -> Any:
-        options = {"scaling": scale, "is_causal": True, "sliding_window": local, "local_window": local}
-        seen = Seen("eager", module, query, key, value, mask, options)
+    def __init__(self, module: Any) -> None:
+        self._module, self._own = module, module._attn
+        self._scale, self._local = _scale(module), _local(module)
+
+    def __call__(self, query: Any, key: Any, value: Any, mask: Any = None, *more: Any) -> Any:
+        options = {
+            "scaling": self._scale,
+            "is_causal": True,
+            "sliding_window": self._local,
+            "local_window": self._local,
+            "dropout": self._module.attn_dropout.p,
+        }
+        seen = Seen("eager", self._module, query, key, value, mask, options)
 
         def as_interface() -> Any:
-            output, weights = own(query, key, value, mask, *more)
+            output, weights = self._own(query, key, value, mask, *more)
             return output.transpose(1, 2), weights
 
         output, weights = attend(seen, as_interface)
         return output.transpose(1, 2), weights
 
-    module._attn = method
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy of the module has its own method, and no part in this."""
+        copied = memo.get(id(self._module))
+        return self if copied is None else types.MethodType(type(copied)._attn, copied)
+
+
+def _watch_method(module: Any) -> Callable[[], None]:
+    module._attn = _Method(module)
 
     def leave() -> None:
         del module._attn

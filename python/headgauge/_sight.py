@@ -35,7 +35,10 @@ def allowed_keys(mask: Any, keys: int, name: str) -> torch.Tensor:
         )
     given = mask[..., :keys]
     if given.shape[1] > 1 and not bool((given == given[:, :1]).all()):
-        raise UnsupportedError(f"{name}: expected one mask for all heads, found one for each")
+        raise UnsupportedError(
+            f"{name}: expected one mask for all heads, found one for each; measure such "
+            "layers by headgauge.analyze()"
+        )
     given = given[:, 0]
     if given.dtype == torch.bool:
         return given

@@ -16,6 +16,7 @@ import torch
 import transformers
 from torch import distributed
 
+from headgauge._attention import unwrapped
 from headgauge._commands import scan
 from headgauge.errors import UnsupportedError, UsageError
 
@@ -239,17 +240,6 @@ class HeadgaugeCallback(transformers.TrainerCallback):  # type: ignore[misc,unus
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if self.monitor is not None:
             self.monitor.close()
-
-
-def unwrapped(model: Any) -> Any:
-    """The model inside of torch.compile and DistributedDataParallel."""
-    while True:
-        inner = getattr(model, "_orig_mod", None)
-        if inner is None and type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
-            inner = model.module
-        if inner is None:
-            return model
-        model = inner
 
 
 def _of_heads(metric: Any) -> Values:

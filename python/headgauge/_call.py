@@ -1,0 +1,193 @@
+"""What the attention of a layer gives under a change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from headgauge._change import Change
+from headgauge._kept import Held, KeptLayer, Kind, Total
+from headgauge._sight import Seen, visible_keys
+from headgauge._weights import weigh_visible
+from headgauge.errors import UnsupportedError
+
+
+class Attention:
+    """One call of the attention of a layer, with the keys that are held from earlier calls."""
+
+    def __init__(self, seen: Seen, kept: KeptLayer | None, layer: int | None, past: int) -> None:
+        """`past`: tokens before the queries, where nothing is kept."""
+        if seen.sinks:
+            raise UnsupportedError(f"{seen.name}: expected attention without sinks of its own, found some")
+        if "position_bias" in seen.options and seen.options["position_bias"] is not None:
+            raise UnsupportedError(
+                f"{seen.name}: expected scores of queries and keys alone, found biases by position"
+            )
+        self.seen, self.kept, self.layer = seen, kept, layer
+        self.device = seen.query.device
+        queries = seen.query.shape[2]
+        self.past = kept.seen - queries if kept else past
+        self.total = self.past + queries
+        if kept is None and seen.key.shape[2] != self.total:
+            raise UnsupportedError(
+                f"{seen.name}: expected {self.total} keys, found {seen.key.shape[2]}: attention to something else, or a "
+                "key-value cache that holds some of them; begin the text under use(), or without a cache"
+            )
+        self.visible = visible_keys(seen, self.total)
+        """(batch, 1, queries, all keys so far), or 1 for the batch."""
+        self.padding = self._padding()
+        """(batch, 1, 1), or 1: keys before each text."""
+        self.shared = seen.query.shape[1] // seen.key.shape[1]
+
+    def _padding(self) -> torch.Tensor:
+        begin = self._begin().amin(dim=-1, keepdim=True)
+        state = self.kept.state if self.kept else None
+        if state is None or state.padding is None:
+            return begin
+        known = state.padding.reshape(-1, 1, 1)
+        return torch.where(known < self.past, known, begin)  # so far there was nothing else
+
+    def _begin(self) -> torch.Tensor:
+        """The first key that each query sees, or the number of keys where it sees none."""
+        return torch.where(self.visible.any(dim=-1), self.visible.int().argmax(dim=-1), self.total)
+
+    def places(self) -> torch.Tensor:
+        """(batch, 1, queries), or 1: where the last key that each query sees is in its text."""
+        begin, window = self._begin(), self.seen.window if self.seen.causal else 0
+        at = torch.arange(self.past, self.total, device=self.device)
+        first = torch.maximum(self.padding, at - window + 1) if window else self.padding
+        if self.past > 0 and self.kept is None and bool((self.padding > 0).any()):
+            known = False  # padding, or a window
+        else:
+            known = bool(((begin == first) | (begin == self.total)).all())
+        if not known:
+            raise UnsupportedError(
+                f"{self.seen.name}: expected a text from its beginning, for the change depends on positions, "
+                "found padding or a window beside a key-value cache, or several texts in one row"
+            )
+        last = self.total - 1 - self.visible.flip(-1).int().argmax(dim=-1)
+        return (last - self.padding).clamp_min(0)
+
+    def held(self, kind: Kind, heads: list[int]) -> Held:
+        """All keys so far that are there for key-value heads of that kind."""
+        key, value, state = self.seen.key, self.seen.value, self.kept.state if self.kept else None
+        if state is not None and kind in state.held:
+            return state.held[kind].joined(key, value, self.past)
+        places = torch.arange(self.total - key.shape[2], self.total, device=self.device)
+        whole = heads == list(range(key.shape[1]))
+        return Held(heads, key if whole else key[:, heads], value if whole else value[:, heads], places)
+
+    def output(self, change: Change | None, heads: list[int], held: Held) -> torch.Tensor:
+        """(batch, heads, queries, d) of some query heads."""
+        key_heads = sorted({head // self.shared for head in heads})
+        keys, values = held.of(key_heads)
+        at = torch.tensor([key_heads.index(head // self.shared) for head in heads], device=self.device)
+        alike = len(key_heads) == len(heads)
+        keys, values = (t if alike else t.index_select(1, at) for t in (keys, values))
+        query = self.seen.query
+        query = query if len(heads) == query.shape[1] else query[:, heads]
+        visible = self.visible[..., held.places] if len(held.places) < self.total else self.visible
+        rule = change.rule if change else None
+        logits = self._logits(query, keys, rule is not None and rule.unit_norms)
+        if change is not None and change.selector is not None:
+            visible = visible & self._selected(change, heads, query, keys, logits, held.places)
+        by_position = rule is not None and rule.by_position
+        place = self.places() if by_position else torch.zeros_like(self.visible[..., 0], dtype=torch.long)
+        weights = weigh_visible(logits, rule, visible, place)
+        if self.seen.module.training and self.seen.options.get("dropout"):
+            weights = torch.nn.functional.dropout(weights, self.seen.options["dropout"])
+        return weights.to(values.dtype) @ values
+
+    def _logits(self, query: torch.Tensor, key: torch.Tensor, unit_norms: bool) -> torch.Tensor:
+        # Half precision has too few digits for scores, and ends at 65504.
+        exact, scale = torch.promote_types(query.dtype, torch.float32), self.seen.scale
+        query, key = query.to(exact), key.to(exact)
+        if unit_norms:
+            query, key = (torch.nn.functional.normalize(t, dim=-1) for t in (query, key))
+            scale = 1.0
+        with torch.autocast(query.device.type, enabled=False):
+            logits = (query * scale) @ key.transpose(2, 3)
+        return self.seen.softcap * torch.tanh(logits / self.seen.softcap) if self.seen.softcap else logits
+
+    def _selected(
+        self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
+    ) -> torch.Tensor:
+        """What the pattern leaves of the keys."""
+        if change.first_and_last is None or not self.seen.causal:
+            return self._selected_by_core(change, heads, query, keys, logits, places)
+        first, last = change.first_and_last
+        at = torch.arange(self.past, self.total, device=self.device)[:, None]
+        selected = (places > at - last)[None, None]
+        if first > 0:
+            self.places()  # refuses where they are not known
+            selected = selected | (places < first + self.padding[..., None])
+        return selected
+
+    def _selected_by_core(
+        self, change: Change, heads: list[int], query: Any, keys: Any, logits: Any, places: torch.Tensor
+    ) -> torch.Tensor:
+        """Of one row of the batch and one head after the other, without the keys before the text."""
+        at, selector = self.places(), change.selector
+        assert selector is not None
+        if selector.name == "bigbird":
+            self._require_neighbours()
+        batch, count, queries, _ = logits.shape
+        # Keys that are no longer held are hidden, as those are that the mask leaves out.
+        shape = (batch, count, queries, self.total)
+        visible = self.visible.expand(batch, 1, queries, self.total)
+        scores = logits.new_full(shape, torch.finfo(logits.dtype).min)
+        scores[..., places] = logits
+        scores = scores.masked_fill(~visible, torch.finfo(logits.dtype).min).detach().float().cpu()
+        whole = keys.new_zeros((batch, keys.shape[1], self.total, keys.shape[3]))
+        whole[:, :, places] = keys
+        whole, asked = whole.detach().float().cpu(), query.detach().float().cpu()
+        begin, some = visible.int().argmax(dim=-1).cpu().numpy(), visible.any(dim=-1).cpu().numpy()
+        selected = np.zeros(shape, dtype=bool)
+        for b in range(batch):
+            text = int(self.padding[b if self.padding.shape[0] > 1 else 0].min())
+            rows = min(queries, self.total - text)
+            if rows == 0:
+                continue
+            last = at[b if at.shape[0] > 1 else 0, 0].cpu().numpy()
+            ranges = np.zeros((queries, 2), dtype=np.int64)
+            ranges[:, 0] = np.where(some[b, 0], begin[b, 0] - text, 0)
+            ranges[:, 1] = np.where(some[b, 0], last + 1, 0)
+            for h, head in enumerate(heads):
+                of_text = np.zeros((self.total - text, keys.shape[3]), dtype=np.float32)
+                of_text[-rows:] = asked[b, h, -rows:]
+                selected[b, h, queries - rows :, text:] = selector.select(
+                    of_text,
+                    whole[b, h, text:].contiguous().numpy(),
+                    ranges[queries - rows :],
+                    self.layer or 0,
+                    head,
+                    b,
+                    self.seen.causal,
+                    scores[b, h, queries - rows :, text:].contiguous().numpy(),
+                )
+        return torch.from_numpy(selected).to(self.device)[..., places]
+
+    def _require_neighbours(self) -> None:
+        last = self.total - self.visible.flip(-1).int().argmax(dim=-1)
+        count = self.visible.sum(dim=-1)
+        if bool(((last - self._begin() != count) & (count > 0)).any()):
+            raise UnsupportedError(
+                f"{self.seen.name}: expected queries that see neighbouring keys, of which the pattern draws some, found gaps"
+            )
+
+    def mean(self, total: Total, heads: list[int]) -> torch.Tensor:
+        """(batch, query heads, queries, d) of heads whose output is the mean of all values; what is
+        held of them is brought up to date."""
+        at = torch.tensor(total.heads, device=self.device)
+        values = self.seen.value.index_select(1, at).to(total.values.dtype)
+        new = self.visible[..., self.past :]
+        if new.shape[0] < values.shape[0]:
+            new = new.expand(values.shape[0], -1, -1, -1)
+        sums = total.values + new.to(values.dtype) @ values
+        counts = total.count + new.sum(dim=-1, keepdim=True)
+        total.values, total.count = sums[:, :, -1:].clone(), counts[:, :, -1:].clone()
+        places = torch.tensor([total.heads.index(head // self.shared) for head in heads], device=self.device)
+        means = sums / counts.clamp_min(1)
+        return means.index_select(1, places).to(self.seen.value.dtype)
