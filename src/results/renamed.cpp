@@ -65,7 +65,9 @@ void rename_older_metrics(Results& results) {
       !has_metric_about(results, "separability_excess")) {
     rename("separability_null", "separability_sphere", results);
   }
-  if (has_metric_about(results, "critical_ks_p") && !has_metric_about(results, "closest_n")) {
+  // Once, also where a file of the results so read is read again.
+  if (has_metric_about(results, "critical_ks_p") && has_metric_about(results, "critical_n") &&
+      !has_metric_about(results, "critical_n_paper") && !has_metric_about(results, "closest_n")) {
     leave_out({"critical_n_head", "critical_fraction"}, results);
     rename("critical_n", "critical_n_paper", results);
     results.notices.push_back(

@@ -71,11 +71,23 @@ TEST(Renamed, TheOlderCriticalNIsThePapers) {
   }
   EXPECT_EQ(r.summary.at(0).facts.at(0).source.kind, FactSource::Kind::derived);
   EXPECT_EQ(r.notices.size(), 1u);
+  // What was read so and written is no older file any more.
+  const std::string written = results_text(r);
+  EXPECT_EQ(results_text(parse_results(written, "written")), written);
   json["metrics"]["closest_n"] = json["metrics"]["critical_n"];
   const Results newer = results_from_json(json, "new.json");
   EXPECT_EQ(newer.at("critical_n", {1}), 5);
   EXPECT_NE(newer.metric("critical_n_head"), nullptr);
   EXPECT_TRUE(newer.notices.empty());
+}
+
+// Found by the fuzzer: its p without its N.
+TEST(Renamed, NoCriticalNIsNoneOfThePaper) {
+  auto json = older();
+  json["metrics"]["critical_ks_p"] = json["metrics"]["model_separability_null"];
+  const Results r = results_from_json(json, "old.json");
+  EXPECT_TRUE(r.notices.empty());
+  EXPECT_EQ(results_text(parse_results(results_text(r), "written")), results_text(r));
 }
 
 }  // namespace
