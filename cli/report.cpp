@@ -103,10 +103,8 @@ void add_report(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("report", "Make a web page or figures of results");
   auto options = std::make_shared<ReportCommand>();
   command
-      ->add_option(
-          "RESULTS", options->results,
-          "A results.json of any command, the folder that it is in, or records of a monitor "
-          "(.jsonl)")
+      ->add_option("RESULTS", options->results,
+                   "A results.json, its folder, or a monitor's records (.jsonl)")
       ->required()
       ->check(some_text("a results file"));
   add_options(*command, own_options(*options));
