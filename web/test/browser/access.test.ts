@@ -13,7 +13,7 @@ interface Violation {
 }
 
 // A kind for every view. In the dark only colours differ: rules that look at none are left out there.
-const LIGHT = ["scan", "compare", "converge", "synthetic", "diff", "limits", "validate", "plan"];
+const LIGHT = ["scan", "monitor", "compare", "converge", "synthetic", "diff", "limits", "validate", "plan"];
 const DARK = ["scan", "limits", "validate", "plan"];
 const OF_COLOURS = { runOnly: ["color-contrast", "link-in-text-block"] };
 const checked = inject("kinds").flatMap((kind) => [
