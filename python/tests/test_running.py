@@ -128,6 +128,9 @@ class RunningTest(CommandTest):
         self.assert_same(quick(), expected)
 
     def test_ctrl_c_ends_a_scan_and_a_later_scan_works(self):
+        # Where the tests were started with SIGINT ignored (in the background), so it is here.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         expected = quick()
         calls = []
 
