@@ -102,6 +102,16 @@ TEST(MonitorRecords, TakeNoMoreMemoryThanTheFile) {
   EXPECT_NE(error_of(sparse).find("same metrics"), std::string::npos);
 }
 
+// A shape that the first row alone has would be a table of 9 10^10 numbers.
+TEST(MonitorRecords, LookAtAllSizesBeforeTheyTakeMemory) {
+  std::string rows = "[[0";
+  for (int k = 1; k < 300'000; ++k) rows += ",0";
+  rows += "]";
+  for (int k = 1; k < 300'000; ++k) rows += ",0";
+  EXPECT_NE(error_of(record(1, "\"entropy\":" + rows + "]")).find("heads as in the first record"),
+            std::string::npos);
+}
+
 TEST(MonitorRecords, AreReadByTheirEnding) {
   const testing::TemporaryFolder folder("monitor");
   const std::string path = folder / "monitor.jsonl";
