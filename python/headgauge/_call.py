@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ class Attention:
         """`past`: tokens before the queries, where nothing is kept."""
         if seen.sinks:
             raise UnsupportedError(f"{seen.name}: expected attention without sinks of its own, found some")
-        if "position_bias" in seen.options and seen.options["position_bias"] is not None:
+        if seen.options.get("position_bias") is not None:
             raise UnsupportedError(
                 f"{seen.name}: expected scores of queries and keys alone, found biases by position"
             )
@@ -37,25 +38,28 @@ class Attention:
             )
         self.visible = visible_keys(seen, self.total)
         """(batch, 1, queries, all keys so far), or 1 for the batch."""
+        self.begin = torch.where(self.visible.any(dim=-1), self.visible.int().argmax(dim=-1), self.total)
+        """The first key that each query sees, or the number of keys where it sees none."""
         self.padding = self._padding()
         """(batch, 1, 1), or 1: keys before each text."""
         self.shared = seen.query.shape[1] // seen.key.shape[1]
 
     def _padding(self) -> torch.Tensor:
-        begin = self._begin().amin(dim=-1, keepdim=True)
+        begin = self.begin.amin(dim=-1, keepdim=True)
         state = self.kept.state if self.kept else None
         if state is None or state.padding is None:
             return begin
         known = state.padding.reshape(-1, 1, 1)
         return torch.where(known < self.past, known, begin)  # so far there was nothing else
 
-    def _begin(self) -> torch.Tensor:
-        """The first key that each query sees, or the number of keys where it sees none."""
-        return torch.where(self.visible.any(dim=-1), self.visible.int().argmax(dim=-1), self.total)
+    @functools.cached_property
+    def _last(self) -> torch.Tensor:
+        """The last key that each query sees; of one that sees none the last of all."""
+        return self.total - 1 - self.visible.flip(-1).int().argmax(dim=-1)
 
     def places(self) -> torch.Tensor:
         """(batch, 1, queries), or 1: where the last key that each query sees is in its text."""
-        begin, window = self._begin(), self.seen.window if self.seen.causal else 0
+        begin, window = self.begin, self.seen.window if self.seen.causal else 0
         at = torch.arange(self.past, self.total, device=self.device)
         first = torch.maximum(self.padding, at - window + 1) if window else self.padding
         if self.past > 0 and self.kept is None and bool((self.padding > 0).any()):
@@ -67,8 +71,7 @@ class Attention:
                 f"{self.seen.name}: expected a text from its beginning, for the change depends on positions, "
                 "found padding or a window beside a key-value cache, or several texts in one row"
             )
-        last = self.total - 1 - self.visible.flip(-1).int().argmax(dim=-1)
-        return (last - self.padding).clamp_min(0)
+        return (self._last - self.padding).clamp_min(0)
 
     def held(self, kind: Kind, heads: list[int]) -> Held:
         """All keys so far that are there for key-value heads of that kind."""
@@ -170,24 +173,30 @@ class Attention:
         return torch.from_numpy(selected).to(self.device)[..., places]
 
     def _require_neighbours(self) -> None:
-        last = self.total - self.visible.flip(-1).int().argmax(dim=-1)
         count = self.visible.sum(dim=-1)
-        if bool(((last - self._begin() != count) & (count > 0)).any()):
+        if bool(((self._last - self.begin + 1 != count) & (count > 0)).any()):
             raise UnsupportedError(
                 f"{self.seen.name}: expected queries that see neighbouring keys, of which the pattern draws some, found gaps"
             )
 
-    def mean(self, total: Total, heads: list[int]) -> torch.Tensor:
-        """(batch, query heads, queries, d) of heads whose output is the mean of all values; what is
-        held of them is brought up to date."""
-        at = torch.tensor(total.heads, device=self.device)
-        values = self.seen.value.index_select(1, at).to(total.values.dtype)
-        new = self.visible[..., self.past :]
-        if new.shape[0] < values.shape[0]:
-            new = new.expand(values.shape[0], -1, -1, -1)
-        sums = total.values + new.to(values.dtype) @ values
-        counts = total.count + new.sum(dim=-1, keepdim=True)
-        total.values, total.count = sums[:, :, -1:].clone(), counts[:, :, -1:].clone()
-        places = torch.tensor([total.heads.index(head // self.shared) for head in heads], device=self.device)
-        means = sums / counts.clamp_min(1)
-        return means.index_select(1, places).to(self.seen.value.dtype)
+    def mean(self, key_heads: list[int], heads: list[int]) -> torch.Tensor:
+        """(batch, query heads, queries, d) of heads whose output is the mean of all values; their sum is
+        kept."""
+        assert self.kept is not None
+        at = torch.tensor(key_heads, device=self.device)
+        values = self.seen.value.index_select(1, at)
+        values = values.to(torch.promote_types(values.dtype, torch.float32))
+        new = self.visible[..., self.past :].expand(values.shape[0], -1, -1, -1)
+        sums, counts = new.to(values.dtype) @ values, new.sum(dim=-1, keepdim=True)
+        if (before := self.kept.state.total) is not None:
+            sums, counts = sums + before.values, counts + before.count
+        self.kept.state.total = Total(sums[:, :, -1:].clone(), counts[:, :, -1:].clone())
+        places = torch.tensor([key_heads.index(head // self.shared) for head in heads], device=self.device)
+        return (sums / counts.clamp_min(1)).index_select(1, places).to(self.seen.value.dtype)
+
+    def keep(self, kind: Kind, held: Held) -> None:
+        """Has the cache hold what heads of that kind still need."""
+        assert self.kept is not None
+        state = self.kept.state
+        state.held[kind] = held.left(*kind, self.total, self.padding) if isinstance(kind, tuple) else held
+        state.padding = self.padding.reshape(-1).expand(self.seen.query.shape[0]).clone()

@@ -85,11 +85,11 @@ class Changes:
                 f"one for {found[0]} of {found[1]}; make one for this model with headgauge plan"
             )
         shared = self.heads // key_heads
-        made: dict[tuple[str, str], Change] = {}
+        made = functools.cache(_made)
         for layer, of_heads in enumerate(by_layer):
             for k, (pattern, normalizer) in enumerate(of_heads):
                 if pattern or normalizer:
-                    change = made.setdefault((normalizer, pattern), _made(normalizer, pattern))
+                    change = made(normalizer, pattern)
                     for head in range(k * shared, (k + 1) * shared):
                         self._by_head[layer, head] = change
 

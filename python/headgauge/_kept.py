@@ -69,7 +69,6 @@ class Held:
 class Total:
     """The sum of the values (batch, heads, 1, d) that heads have seen whose output is their mean."""
 
-    heads: list[int]
     values: torch.Tensor
     count: torch.Tensor
     """(batch, 1, 1, 1): of how many keys."""
@@ -80,7 +79,7 @@ class Layer:
     """What a layer holds of the tokens that it has seen."""
 
     held: dict[Kind, Held] = field(default_factory=dict)
-    totals: list[Total] = field(default_factory=list)
+    total: Total | None = None
     padding: torch.Tensor | None = None
     """(batch,): tokens before each text."""
 
@@ -134,9 +133,8 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
     @property
     def nbytes(self) -> int:
         state = self.state
-        return sum(_bytes(h.keys, h.values, h.places) for h in state.held.values()) + sum(
-            _bytes(t.values, t.count) for t in state.totals
-        )
+        held = sum(_bytes(h.keys, h.values, h.places) for h in state.held.values())
+        return held + (_bytes(state.total.values, state.total.count) if state.total else 0)
 
     @property
     def whole_nbytes(self) -> int:
@@ -147,8 +145,8 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
         state = self.state
         for held in state.held.values():
             held.keys, held.values = change(held.keys), change(held.values)
-        for total in state.totals:
-            total.values, total.count = change(total.values), change(total.count)
+        if state.total is not None:
+            state.total = Total(change(state.total.values), change(state.total.count))
         if state.padding is not None:
             state.padding = change(state.padding)
 
@@ -168,12 +166,8 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KeptLayer:
         copied = KeptLayer(self.owner)
-        copied.seen, copied.state, copied._token_bytes = (
-            self.seen,
-            copy.deepcopy(self.state, memo),
-            self._token_bytes,
-        )
-        copied.is_initialized = self.is_initialized
+        copied.seen, copied._token_bytes = self.seen, self._token_bytes
+        copied.state, copied.is_initialized = copy.deepcopy(self.state, memo), self.is_initialized
         return copied
 
     def reset(self) -> None:

@@ -19,7 +19,7 @@ from headgauge._attention import (
 )
 from headgauge._call import Attention
 from headgauge._change import Change, Changes
-from headgauge._kept import Held, KeptLayer, Kind, Total, can_keep, kept_in, pending
+from headgauge._kept import KeptLayer, Kind, can_keep, kept_in, pending
 from headgauge._recognised import watch
 from headgauge._sight import Seen
 from headgauge.errors import UnsupportedError, UsageError
@@ -127,7 +127,7 @@ class use:
         if not self._counts(module):
             return None
         pending.layer = None  # of a forward pass that failed
-        names = [*inspect.signature(module.forward).parameters]
+        names = [*inspect.signature(module.forward).parameters] if len(args) > 1 else []
         if "past_key_values" in names[: len(args)]:
             args, given = (), {**dict(zip(names, args, strict=False)), **given}
         past = given.get("past_key_values")
@@ -183,7 +183,7 @@ class use:
         for kind, key_heads in self._kinds(changes, call, kept is not None).items():
             of_kind = [head for head in range(count) if head // call.shared in key_heads]
             if kind == "mean":
-                outputs.append(call.mean(self._total(call, key_heads), of_kind))
+                outputs.append(call.mean(key_heads, of_kind))
                 order += of_kind
                 continue
             held = call.held(kind, key_heads)
@@ -195,9 +195,7 @@ class use:
                     outputs.append(call.output(change, heads, held))
                 order += heads
             if kept is not None:
-                self._keep(call, kind, held)
-        if kept is not None:
-            kept.state.padding = call.padding.reshape(-1).expand(seen.query.shape[0]).clone()
+                call.keep(kind, held)
         output = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
         if order != sorted(order):
             output = output[:, torch.tensor(order, device=output.device).argsort()]
@@ -218,23 +216,6 @@ class use:
             of_head = changes[key_head * call.shared : (key_head + 1) * call.shared]
             kinds.setdefault(_kind(of_head, call.seen) if kept else "all", []).append(key_head)
         return kinds
-
-    def _total(self, call: Attention, heads: list[int]) -> Total:
-        assert call.kept is not None
-        totals = call.kept.state.totals
-        if not totals:
-            value = call.seen.value
-            shape = (value.shape[0], len(heads), 1, value.shape[3])
-            exact = torch.promote_types(value.dtype, torch.float32)
-            count = torch.zeros((value.shape[0], 1, 1, 1), dtype=torch.long, device=value.device)
-            totals.append(Total(heads, torch.zeros(shape, dtype=exact, device=value.device), count))
-        return totals[0]
-
-    def _keep(self, call: Attention, kind: Kind, held: Held) -> None:
-        assert call.kept is not None
-        if isinstance(kind, tuple):
-            held = held.left(*kind, call.total, call.padding)
-        call.kept.state.held[kind] = held
 
 
 def _kind(changes: list[Change | None], seen: Seen) -> Kind:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from test_live import MISSING, ROOT, make
 from test_live import ids as any_ids
-from test_swap import demo, ids, loss
+from test_swap import demo, ids, left_padded, loss
 
 import headgauge
 from headgauge import errors
@@ -83,13 +83,10 @@ class Patterns(unittest.TestCase):
     def test_padding_changes_nothing(self) -> None:
         model = demo()
         tokens = torch.tensor(ids(model, 30))[None]
-        padded = torch.cat([torch.zeros(1, 6, dtype=torch.long), tokens], dim=1)
-        mask = (torch.arange(36) >= 6).long()[None]
-        places = (torch.arange(36) - 6).clamp_min(0)[None]
         for pattern in ("sinks:sinks=2,window=5", "fixed:stride=8", "bigbird:window=6,random=4,global=2"):
             with self.subTest(pattern), headgauge.use(model, pattern=pattern), torch.no_grad():
                 alone = model(tokens).logits
-                beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 6:]
+                beside = model(**left_padded(tokens, 6)).logits[:, 6:]
                 torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
 
     def test_gradients_go_through(self) -> None:

@@ -27,6 +27,16 @@ def ids(model: Any, count: int = 96) -> Any:
     return np.random.default_rng(0).integers(3, model.config.vocab_size, size=count)
 
 
+def left_padded(tokens: Any, count: int) -> dict[str, Any]:
+    """A row of tokens behind `count` of padding, as forward() takes it."""
+    length = count + tokens.shape[1]
+    return {
+        "input_ids": torch.cat([torch.zeros(1, count, dtype=torch.long), tokens], dim=1),
+        "attention_mask": (torch.arange(length) >= count).long()[None],
+        "position_ids": (torch.arange(length) - count).clamp_min(0)[None],
+    }
+
+
 def loss(model: Any, tokens: Any) -> float:
     given = torch.tensor(tokens)[None]
     with torch.no_grad():
@@ -67,12 +77,9 @@ class Use(unittest.TestCase):
     def test_padding_changes_nothing(self) -> None:
         model = demo()
         tokens = torch.tensor(ids(model, 30))[None]
-        padded = torch.cat([torch.zeros(1, 6, dtype=torch.long), tokens], dim=1)
-        mask = (torch.arange(36) >= 6).long()[None]
-        places = (torch.arange(36) - 6).clamp_min(0)[None]
         with headgauge.use(model, "sparsemax"), torch.no_grad():
             alone = model(tokens).logits
-            beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 6:]
+            beside = model(**left_padded(tokens, 6)).logits[:, 6:]
         torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
 
     def test_some_heads_alone(self) -> None:
@@ -124,12 +131,9 @@ class Use(unittest.TestCase):
     def test_padding_is_no_position(self) -> None:
         model = demo()
         tokens = torch.tensor(ids(model, 24))[None]
-        padded = torch.cat([torch.zeros(1, 40, dtype=torch.long), tokens], dim=1)
-        mask = (torch.arange(64) >= 40).long()[None]
-        places = (torch.arange(64) - 40).clamp_min(0)[None]
         with headgauge.use(model, "logn-qwen:train=8"), torch.no_grad():
             alone = model(tokens).logits
-            beside = model(padded, attention_mask=mask, position_ids=places).logits[:, 40:]
+            beside = model(**left_padded(tokens, 40)).logits[:, 40:]
         torch.testing.assert_close(beside, alone, atol=1e-4, rtol=1e-4)
 
     def test_what_cannot_be_changed_is_refused(self) -> None:
