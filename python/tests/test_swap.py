@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 import numpy as np
-from test_live import MISSING, ROOT
+from test_live import MISSING, ROOT, make
 
 import headgauge
 from headgauge import errors
@@ -155,6 +155,20 @@ class Use(unittest.TestCase):
                 headgauge.use(demo(), "uniform", heads=heads)
         with self.assertRaises(errors.UsageError):
             headgauge.use(None, "uniform")
+
+    def test_sinks_and_biases_by_position_are_refused(self) -> None:
+        sinks, tokens = make("gpt_oss", "eager"), torch.tensor([[3, 4, 5]])
+        with (
+            headgauge.use(sinks, "ssmax"),
+            self.assertRaisesRegex(errors.UnsupportedError, "sinks of its own"),
+        ):
+            sinks(tokens)
+        config = transformers.T5Config(vocab_size=97, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4)
+        encoder = transformers.T5EncoderModel(config).eval()
+        # Before transformers 5 T5 computes its own attention.
+        said = "biases by position|computes its own"
+        with headgauge.use(encoder, "ssmax"), self.assertRaisesRegex(errors.UnsupportedError, said):
+            encoder(tokens)
 
     def test_scores_beyond_half_precision(self) -> None:
         model = demo().to(torch.float16)
