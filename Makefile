@@ -31,6 +31,7 @@ test: setup ## all tests; the last line has the totals
 	@$(python) tests/run.py
 
 faults: cli ## hostile files, faults while running, payloads: minutes; TRIALS=1000, SEED=7, KINDS="texts kills"
+	@tools/setup.sh strace btrfs-progs
 	@$(python) -m tests.faults $(if $(SEED),--seed $(SEED)) $(if $(TRIALS),--trials $(TRIALS)) $(KINDS)
 
 wheel: setup ## the Python package as a wheel with the libraries it needs, in build/wheels

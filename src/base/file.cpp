@@ -35,7 +35,8 @@ class Descriptor {
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode) || S_ISSOCK(mode)) return "a pipe";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
   return "a device";
 }
 
@@ -146,12 +147,16 @@ void fail_to_read(const std::string& path, int error, std::size_t size) {
 int open_to_read(const std::string& path, bool pipes) {
   // O_NONBLOCK: a pipe is refused or polled, not waited for.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) fail_to_read(path, errno == ENXIO ? ENOTSUP : errno);
+  int error = descriptor < 0 ? errno : 0;
   struct stat status {};
-  const int error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
-  const bool pipe = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
-  if (error == 0 && (S_ISREG(status.st_mode) || (pipes && pipe))) return descriptor;
-  ::close(descriptor);
+  if (error == ENXIO) {  // a socket, which no path opens, or a device that is not there
+    error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+  } else if (error == 0) {
+    error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
+  }
+  const bool taken = S_ISREG(status.st_mode) || (pipes && S_ISFIFO(status.st_mode));
+  if (error == 0 && descriptor >= 0 && taken) return descriptor;
+  if (descriptor >= 0) ::close(descriptor);
   if (error != 0) fail_to_read(path, error);
   throw BadInputError(fault(path, pipes ? "a file or a pipe" : "a file", kind_of(status.st_mode),
                             "check what the path names"));

@@ -199,6 +199,10 @@ TEST(Reading, AnswersForWhatIsNoFileAtOnce) {
   refused(folder.path(), "a folder");
   refused("/dev/zero", "a device");
   refused(pipe, "a pipe");
+  const std::string socket = folder / "socket";
+  ASSERT_EQ(::mknod(socket.c_str(), S_IFSOCK | 0600, 0), 0);
+  refused(socket, "a socket");
+  expect_error(ErrorKind::bad_input, socket, "a socket", [&] { read_stream(socket); });
   for (const char* device : {"/dev/zero", "/dev/null"}) {
     expect_error(ErrorKind::bad_input, device, "a device", [&] { read_stream(device); });
   }

@@ -14,18 +14,19 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import payloads, readers, running
+from tests.faults import payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
-KINDS = {**readers.KINDS, **running.KINDS, **payloads.KINDS}
+KINDS = {**readers.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS}
 # Of --trials; those that take seconds each are fewer.
-SHARE = {**readers.SHARE, **running.SHARE, **payloads.SHARE}
+SHARE = {**readers.SHARE, **running.SHARE, **storage.SHARE, **payloads.SHARE}
 TRIALS = 100
 
 
@@ -48,6 +49,8 @@ def main(arguments: list[str]) -> int:
     if not BINARY.exists():
         parser.error(f"expected the program at {BINARY}, found none; build it, or set HEADGAUGE_BINARY")
 
+    # In the background of a script it is ignored, which the programs under test would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
     suite = Suite(KINDS, options.seed, folder, say=lambda text: print(text, flush=True),
                   messages=options.messages)

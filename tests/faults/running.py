@@ -20,8 +20,6 @@ SHORT = (*LARGE[:-1], "32")
 SCAN = ("scan", "model", "--tokens", "ids.txt", "--measures", "weights", *SMALL)
 PAIR = ["heads.csv", "results.json"]
 SAVING_PAIRS = ("scan", "compare", "converge", "diff")
-CANNOT = 77  # what a shell exits with where it cannot set a fault up
-PAGE = 4096
 
 
 def take_large(trial: Trial) -> float:
@@ -186,30 +184,6 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             ("diff", "of-scan", "of-scan", "--quiet", "--out"), ("phantom",)]
 
 
-def file_sizes(trial: Trial) -> None:
-    """A limit of the size of files (RLIMIT_FSIZE): the old results stay, and no half of new ones."""
-    take_small(trial)
-    command = trial.draw.choice(commands(trial))
-    blocks = trial.draw.choice((0, 1, 2, 4, 8, 16, 40, 100, 400, 2000))  # of 512 bytes
-    out, old = trial.folder / "out", trial.folder / "of-scan"
-    over_old = command[0] in SAVING_PAIRS and trial.draw.random() < 0.7
-    if over_old:
-        shutil.copytree(old, out)
-    done = trial.run(*command, "out", shell=f"ulimit -f {blocks}", codes={0, 5}, changes=True, quiet=False, pipes=True)
-    whole_files(out)
-    if over_old and done.code == 5:
-        require_old_pair(trial, out, old)
-
-
-def require_old_pair(trial: Trial, out: Path, old: Path) -> None:
-    """What a run could not replace is what it was."""
-    for name in PAIR:
-        if not (out / name).exists():
-            raise Fault(f"{name} is gone: {trial.runs[-1]}")
-        if (out / name).read_bytes() != (old / name).read_bytes():
-            raise Fault(f"{name} is no longer the old one: {trial.runs[-1]}")
-
-
 def whole_files(out: Path) -> None:
     """Whatever there is, is complete."""
     for path in [out] if out.is_file() else out.rglob("*") if out.exists() else []:
@@ -217,62 +191,6 @@ def whole_files(out: Path) -> None:
         endings = {".json": b"}", ".csv": b"", ".svg": b"</svg>", ".html": b"</html>"}
         if path.is_file() and not text.rstrip().endswith(endings.get(path.suffix, b"")):
             raise Fault(f"{path.name} is cut short: ...{text[-60:]!r}")
-
-
-def disks(trial: Trial) -> None:
-    """A disk that is full, or that has no more names to give, while a run saves: the old pair stays."""
-    take_small(trial)
-    command = trial.draw.choice(commands(trial))
-    if trial.draw.random() < 0.7:
-        room = f"size={PAGE * trial.draw.choice((1, 2, 3, 5, 8, 12, 20, 40, 90))}"
-    else:
-        room = f"nr_inodes={trial.draw.randrange(2, 9)}"
-    old = trial.folder / "of-scan"
-    (trial.folder / "disk").mkdir()
-    script = (f"mount -t tmpfs -o {room} none disk 2>/dev/null || exit {CANNOT}; mkdir -p disk/out 2>/dev/null; "
-              "if cp old/* disk/out 2>/dev/null; then touch filled; else rm -rf disk/out/*; fi; "
-              "\"$@\"; code=$?; mkdir left; cp -r disk/. left; exit $code")
-    shutil.copytree(old, trial.folder / "old")
-    in_namespace(trial, script, *command, "disk/out" if command[0] != "report" else "disk/out/page")
-    left = trial.folder / "left/out"
-    strays = [path.name for path in left.rglob("*.tmp")]
-    if strays:
-        raise Fault(f"left behind on the disk: {strays}")
-    whole_files(left)
-    if (trial.folder / "filled").exists() and trial.runs[-1].code == 5 and command[0] in SAVING_PAIRS:
-        require_old_pair(trial, left, old)
-
-
-def in_namespace(trial: Trial, script: str, *command, codes: set[int] = frozenset({0, 5})) -> None:
-    """Runs a shell script that ends with a command, where it may mount; Skip where it may not."""
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        raise Skip("all: no program unshare")
-    flags = ["--mount"] if os.geteuid() == 0 else ["--user", "--map-root-user", "--mount"]
-    whole = ["sh", "-c", script, "sh"]
-    can = subprocess.run([unshare, *flags, "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True, text=True, check=False)
-    if can.returncode != 0:
-        raise Skip(f"all: no mount for this user here ({can.stderr.strip().splitlines()[-1:]})")
-    done = trial.start(*command, before=(unshare, *flags, *whole)).finish()
-    if done.code == CANNOT:
-        raise Skip("this disk could not be mounted")
-    trial.judge(done, set(codes), quiet=False)
-
-
-def read_only(trial: Trial) -> None:
-    """A folder that nobody may write to: said before the work or after, and nothing is made."""
-    take_small(trial)
-    command = trial.draw.choice(commands(trial))
-    place = trial.folder / "place"
-    place.mkdir()
-    if os.geteuid() != 0:
-        place.chmod(0o555)
-        try:
-            trial.run(*command, "place/out", codes={5})
-        finally:
-            place.chmod(0o755)
-        return
-    in_namespace(trial, f'mount -t tmpfs -o ro none place || exit {CANNOT}; exec "$@"', *command, "place/out", codes={5})
 
 
 def streams(trial: Trial) -> None:
@@ -361,8 +279,7 @@ def same_process_id(trial: Trial) -> None:
 
 KINDS = {
     "kills": kills, "kills-of-long-runs": kills_of_long_runs, "signals": signals, "changed-files": changed_files,
-    "two-runs": two_runs, "same-process-id": same_process_id, "disks": disks, "file-sizes": file_sizes,
-    "read-only": read_only, "streams": streams, "memory": memory,
+    "two-runs": two_runs, "same-process-id": same_process_id, "streams": streams, "memory": memory,
 }
 SHARE = {"kills": 0.3, "kills-of-long-runs": 0.1, "signals": 0.3, "changed-files": 0.3, "two-runs": 0.3,
-         "same-process-id": 0.1, "disks": 0.5, "file-sizes": 0.5, "read-only": 0.2, "streams": 0.5, "memory": 0.8}
+         "same-process-id": 0.1, "streams": 0.5, "memory": 0.8}
