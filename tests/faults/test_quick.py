@@ -109,6 +109,14 @@ class Oracle(unittest.TestCase):
             with self.subTest(page), self.assertRaises(Fault):
                 scripts(page)
 
+    def test_figures(self) -> None:
+        begin = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+        payloads.only_drawn(f"{begin} aria-label='a onload=f() javascript:f()'><text>&lt;script&gt;</text></svg>")
+        for inside in (" onload='f()'/>", "><script/></svg>", "><a xlink:href=' JavaScript:f()'/></svg>",
+                       "><foreignObject/></svg>", "><text></svg>"):
+            with self.subTest(inside), self.assertRaises(Fault):
+                payloads.only_drawn(begin + inside)
+
     def test_a_payload_that_runs_is_seen(self) -> None:
         self.trial.write("page.html", f"<html><body><div data-shown></div><script>{CODE}</script></body></html>")
         try:
