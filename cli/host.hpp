@@ -10,15 +10,26 @@
 
 #include "headgauge/base.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/model.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge::cli {
+
+// A model of the program's own.
+class HostModel {
+ public:
+  virtual ~HostModel() = default;
+  virtual ModelSummary summary() const = 0;
+  // The model with these documents, which are token ids. Throws as make_model_source() does.
+  virtual std::unique_ptr<HeadSource> open(std::vector<Document> documents, XSource x) = 0;
+};
 
 // What stands in place of the terminal, the signals and some of the files while a command runs.
 struct Host {
   std::stop_token stop;          // in place of Ctrl-C
   Progress* progress = nullptr;  // in place of the progress bar
-  // In place of the model that MODEL names, where it is not null.
+  // In place of what MODEL names, where one is not null: a model, or heads that are there already.
+  std::unique_ptr<HostModel> model;
   std::unique_ptr<HeadSource> source;
   // In place of the files of these names that --text and --tokens give.
   std::map<std::string, std::string> texts;

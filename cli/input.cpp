@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/host.hpp"
+#include "cli/named_model.hpp"
 #include "cli/options.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
@@ -54,18 +55,19 @@ const T* given(const std::string& name, std::map<std::string, T> Host::*kind) {
 }
 
 // Of no more than `most` tokens each where that suffices.
-std::vector<Document> read_documents(const InputOptions& options, const ResolvedModel& model,
-                                     const ModelSummary& summary, std::size_t most) {
+std::vector<Document> read_documents(const InputOptions& options, const NamedModel& model,
+                                     std::size_t most) {
   std::vector<Document> documents;
   refuse_pipes(options);
   if (!options.texts.empty()) {
-    const Tokenizer tokenizer = Tokenizer::load(model.folder);
+    const Tokenizer tokenizer = model.tokenizer();
+    const bool causal = model.summary().causal;
     for (const std::string& path : options.texts) {
       const std::string* const text = given(path, &Host::texts);
-      documents.push_back(text != nullptr ? parse_document(*text, path, tokenizer, summary.causal,
-                                                           options.with_texts, most)
-                                          : read_document(path, tokenizer, summary.causal,
-                                                          options.with_texts, options.stop, most));
+      documents.push_back(
+          text != nullptr
+              ? parse_document(*text, path, tokenizer, causal, options.with_texts, most)
+              : read_document(path, tokenizer, causal, options.with_texts, options.stop, most));
     }
   }
   for (const std::string& path : options.tokens) {
@@ -77,10 +79,10 @@ std::vector<Document> read_documents(const InputOptions& options, const Resolved
 
 // Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that
 // cannot be read, they stay ids: nothing that is measured needs more.
-void look_up_texts(const ResolvedModel& model, std::vector<Document>& documents) {
-  if (Tokenizer::kind(model.folder) == "none") return;
+void look_up_texts(const NamedModel& model, std::vector<Document>& documents) {
+  if (!model.has_tokenizer()) return;
   try {
-    const Tokenizer tokenizer = Tokenizer::load(model.folder);
+    const Tokenizer tokenizer = model.tokenizer();
     for (Document& document : documents) {
       if (!document.texts.empty()) continue;
       for (const int id : document.tokens) document.texts.push_back(tokenizer.piece(id));
@@ -96,11 +98,11 @@ void cut_documents(const InputOptions& options, const ModelSummary& summary,
 }
 
 // The texts as far as they are asked for, and no further than the model goes.
-std::vector<Document> read_beginnings(const InputOptions& options, const ResolvedModel& model,
-                                      const ModelSummary& summary) {
+std::vector<Document> read_beginnings(const InputOptions& options, const NamedModel& model) {
+  const ModelSummary& summary = model.summary();
   std::size_t most = longest_asked(options, summary);
   if (summary.positions > 0) most = std::min(most, static_cast<std::size_t>(summary.positions));
-  return read_documents(options, model, summary, most);
+  return read_documents(options, model, most);
 }
 
 // Each piece has what the tokenizer puts around a text.
@@ -150,16 +152,14 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
 }
 
 // Cuts whole texts into pieces, each a source of its own; the model must stay as it is meanwhile.
-CutText cutter(const ResolvedModel& model, std::vector<Document> documents,
+CutText cutter(const NamedModel& model, std::vector<Document> documents,
                const SourceOptions& source) {
-  const auto checkpoint = std::make_shared<const Checkpoint>(model);
   return [=, documents = std::move(documents)](int tokens) {
     TextPieces pieces;
     auto of_text = pieces_of(documents, tokens);
     pieces.count = of_text.size();
     pieces.open = [=, of_text = std::move(of_text)](std::size_t piece) {
-      checkpoint->require_unchanged();
-      return make_model_source(model, {of_text[piece]}, source);
+      return model.make_source({of_text[piece]}, source);
     };
     return pieces;
   };
@@ -170,23 +170,21 @@ std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
   if (Host* const program = host(); program != nullptr && program->source != nullptr) {
     return std::move(program->source);
   }
-  const ResolvedModel model = resolve_model(options.model);
+  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
+  const NamedModel model(options.model);
   const SourceOptions source{options.x, options.threads};
-  if (model.kind == ResolvedModel::Kind::dump) return make_dump_source(model, source);
+  if (model.is_dump()) return model.make_dump(source);
   if (!options.has_text()) {
     throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
                            "add --text FILE"));
   }
-  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
-  const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = cut == nullptr
-                                        ? read_beginnings(options, model, summary)
-                                        : read_documents(options, model, summary, kAllTokens);
+  std::vector<Document> documents =
+      cut == nullptr ? read_beginnings(options, model) : read_documents(options, model, kAllTokens);
   if (cut != nullptr) *cut = cutter(model, documents, source);
-  cut_documents(options, summary, documents);
-  require_length(documents, options, summary);
+  cut_documents(options, model.summary(), documents);
+  require_length(documents, options, model.summary());
   if (options.with_texts) look_up_texts(model, documents);
-  return make_model_source(model, std::move(documents), source);
+  return model.make_source(std::move(documents), source);
 }
 
 }  // namespace
@@ -239,22 +237,19 @@ Index longest_auto(const ModelSummary& model) {
 }
 
 std::vector<Document> load_whole_documents(const InputOptions& options) {
-  const ResolvedModel model = resolve_model(options.model);
-  return read_documents(options, model, summarize_model(Checkpoint(model)), kAllTokens);
+  return read_documents(options, NamedModel(options.model), kAllTokens);
 }
 
 std::vector<Document> load_documents(const InputOptions& options) {
-  const ResolvedModel model = resolve_model(options.model);
-  const ModelSummary summary = summarize_model(Checkpoint(model));
-  std::vector<Document> documents = read_beginnings(options, model, summary);
-  cut_documents(options, summary, documents);
+  const NamedModel model(options.model);
+  std::vector<Document> documents = read_beginnings(options, model);
+  cut_documents(options, model.summary(), documents);
   return documents;
 }
 
 std::unique_ptr<HeadSource> open_documents(const InputOptions& options,
                                            std::vector<Document> documents) {
-  return make_model_source(resolve_model(options.model), std::move(documents),
-                           {options.x, options.threads});
+  return NamedModel(options.model).make_source(std::move(documents), {options.x, options.threads});
 }
 
 std::vector<Document> spread_pieces(const std::vector<Document>& documents, Index tokens,
@@ -305,7 +300,7 @@ void require_apart(const std::vector<Document>& documents, const std::string& op
 }
 
 void require_checkpoint(const InputOptions& options, const std::string& command) {
-  if (resolve_model(options.model).kind != ResolvedModel::Kind::dump) return;
+  if (!NamedModel(options.model).is_dump()) return;
   throw UnsupportedError(fault(command, "a model with a loss", "a dump, which has no loss",
                                "give the checkpoint that it was made from"));
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/named_model.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/plan_export.hpp"
@@ -79,7 +80,7 @@ InputOptions with_files(const PlanCommand& command, const std::vector<std::strin
 
 Index piece_length(const PlanCommand& command, const std::vector<Document>& select,
                    const std::vector<Document>& confirm) {
-  const ModelSummary model = summarize_model(Checkpoint::open(command.run.input.model));
+  const ModelSummary model = NamedModel(command.run.input.model).summary();
   Index longest = command.length;
   if (longest == 0) {
     longest = longest_auto(model);

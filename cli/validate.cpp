@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/named_model.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/validate_table.hpp"
@@ -49,7 +50,7 @@ int run(ValidateCommand& command) {
   }
   require_checkpoint(input, "validate");
   // The texts are measured one after another, all on one model.
-  const Checkpoint held(resolve_model(input.model));
+  const NamedModel held(input.model);
   const auto open = [&](std::size_t text) {
     held.require_unchanged();
     return open_source(of_text(input, text));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct Document {
   // Drops tokens at the end until no more than `length` are left with what stands around them.
   void cut(std::size_t length);
 };
+
+// Adds names, sums and sizes of the documents to Results::text.
+void describe_documents(std::span<const Document> documents, Results& results);
 
 // Reads a UTF-8 text as a document: its ids as the tokenizer gives them, with what that puts around
 // a text. Of a causal model what stands after it is one token more of the text, for a text that is

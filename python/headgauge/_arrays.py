@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from headgauge import _core
 from headgauge._options import arguments
+from headgauge._source import Changes, Places
 from headgauge.errors import BadInputError
 from headgauge.results import Results
 
@@ -205,7 +206,10 @@ class ArraySource:
     def set_context(self, length: int) -> None:
         self.context = length
 
-    def intervene(self, changed: bool) -> None:
+    def intervene(self, changes: Changes, places: Places) -> None:
+        pass  # rows are measured under another normalizer or pattern; nothing here depends on it
+
+    def close(self) -> None:
         pass
 
 
@@ -256,6 +260,6 @@ def analyze(
         if name in options:
             raise TypeError(f"analyze() has no option {name!r}")
     words = ["scan", "arrays", *arguments("scan", options, "analyze")]
-    _, results, _ = _core.run(words, source, {}, {}, None)
+    _, results, _ = _core.run(words, source, None, {}, {}, None)
     assert results is not None
     return Results(results)

@@ -36,7 +36,9 @@ class Swap(Protocol):
 class Taker(Protocol):
     """Wants to see what an attention is called with."""
 
-    def take(self, seen: Seen) -> None: ...
+    def take(self, seen: Seen) -> Swap | None:
+        """What computes it in place of the module; None: nothing of the taker's."""
+        ...
 
 
 class _Here(threading.local):
@@ -53,10 +55,10 @@ _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
 def attend(seen: Seen, own: Callable[[], Any]) -> Any:
     """What the attention of a module gives back: of a swap, else its own."""
-    if here.running is not None:
-        here.running.take(seen)
-    swaps = _swaps.get(seen.module)
-    return swaps[-1].attention(seen, own) if swaps else own()
+    swap = here.running.take(seen) if here.running is not None else None
+    if swap is None and (swaps := _swaps.get(seen.module)):
+        swap = swaps[-1]
+    return own() if swap is None else swap.attention(seen, own)
 
 
 def original(name: str, module: Any) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,26 @@ from headgauge.errors import UnsupportedError
 class Attention:
     """One call of the attention of a layer, with the keys that are held from earlier calls."""
 
-    def __init__(self, seen: Seen, kept: KeptLayer | None, layer: int | None, past: int) -> None:
-        """`past`: tokens before the queries, where nothing is kept."""
+    def __init__(
+        self,
+        seen: Seen,
+        own: Callable[[], Any],
+        kept: KeptLayer | None,
+        layer: int | None,
+        past: int = 0,
+        document: int = 0,
+    ) -> None:
+        """`own`: what the module would compute. `past`: tokens before the queries, where nothing is kept. `document`: the number of the first text of
+        the batch, which patterns that draw go by."""
         if seen.sinks:
             raise UnsupportedError(f"{seen.name}: expected attention without sinks of its own, found some")
         if seen.options.get("position_bias") is not None:
             raise UnsupportedError(
                 f"{seen.name}: expected scores of queries and keys alone, found biases by position"
             )
-        self.seen, self.kept, self.layer = seen, kept, layer
+        self.seen, self.kept, self.layer, self.document = seen, kept, layer, document
+        self._own = own
+        self._whole_output: torch.Tensor | None = None
         self.device = seen.query.device
         queries = seen.query.shape[2]
         self.past = kept.seen - queries if kept else past
@@ -83,7 +95,10 @@ class Attention:
         return Held(heads, key if whole else key[:, heads], value if whole else value[:, heads], places)
 
     def output(self, change: Change | None, heads: list[int], held: Held) -> torch.Tensor:
-        """(batch, heads, queries, d) of some query heads."""
+        """(batch, heads, queries, d) of some query heads: to the last bit the model's own where nothing is
+        changed for them, and nothing was dropped."""
+        if change is None and self.kept is None:
+            return self._own_output(heads)
         key_heads = sorted({head // self.shared for head in heads})
         keys, values = held.of(key_heads)
         at = torch.tensor([key_heads.index(head // self.shared) for head in heads], device=self.device)
@@ -95,13 +110,21 @@ class Attention:
         rule = change.rule if change else None
         logits = self._logits(query, keys, rule is not None and rule.unit_norms)
         if change is not None and change.selector is not None:
-            visible = visible & self._selected(change, heads, query, keys, logits, held.places)
+            left = visible & self._selected(change, heads, query, keys, logits, held.places)
+            if rule is None and self.kept is None and bool((left == visible).all()):
+                return self._own_output(heads)
+            visible = left
         by_position = rule is not None and rule.by_position
         place = self.places() if by_position else torch.zeros_like(self.visible[..., 0], dtype=torch.long)
         weights = weigh_visible(logits, rule, visible, place)
         if self.seen.module.training and self.seen.options.get("dropout"):
             weights = torch.nn.functional.dropout(weights, self.seen.options["dropout"])
         return weights.to(values.dtype) @ values
+
+    def _own_output(self, heads: list[int]) -> torch.Tensor:
+        if self._whole_output is None:
+            self._whole_output = self._own()[0].transpose(1, 2)
+        return self._whole_output[:, heads]
 
     def _logits(self, query: torch.Tensor, key: torch.Tensor, unit_norms: bool) -> torch.Tensor:
         # Half precision has too few digits for scores, and ends at 65504.
@@ -166,7 +189,7 @@ class Attention:
                     ranges[queries - rows :],
                     self.layer or 0,
                     head,
-                    b,
+                    self.document + b,
                     self.seen.causal,
                     scores[b, h, queries - rows :, text:].contiguous().numpy(),
                 )

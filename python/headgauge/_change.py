@@ -6,7 +6,6 @@ import functools
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,11 @@ from headgauge.results import Results
 FIRST_AND_LAST = {"sinks": ("sinks", "window"), "window": ("global", "size")}
 
 
-@dataclass(frozen=True)
 class Change:
-    """How a head attends; an empty spec: as the model has it."""
+    """How a head attends: by a rule, to what a pattern leaves of the keys; None: as the model has it."""
 
-    normalizer: str = ""
-    pattern: str = ""
-
-    @functools.cached_property
-    def rule(self) -> _core.Rule | None:
-        return _core.Rule(self.normalizer) if self.normalizer else None
-
-    @functools.cached_property
-    def selector(self) -> _core.Pattern | None:
-        return _core.Pattern(self.pattern) if self.pattern else None
+    def __init__(self, rule: _core.Rule | None, selector: _core.Pattern | None) -> None:
+        self.rule, self.selector = rule, selector
 
     @functools.cached_property
     def first_and_last(self) -> tuple[int, int] | None:
@@ -44,7 +34,7 @@ class Change:
     @property
     def is_mean(self) -> bool:
         """The output is the mean of the values of all keys, which a decoder keeps as a sum."""
-        return self.normalizer == "uniform" and not self.pattern
+        return self.selector is None and self.rule is not None and self.rule.name == "uniform"
 
 
 class Changes:
@@ -110,10 +100,8 @@ class Changes:
 
 
 def _made(normalizer: str, pattern: str) -> Change:
-    """Raises UsageError now, not in the model's forward pass, for what is not known."""
-    change = Change(normalizer, pattern)
-    _ = change.rule, change.selector
-    return change
+    """Raises UsageError for what is not known."""
+    return Change(_core.Rule(normalizer) if normalizer else None, _core.Pattern(pattern) if pattern else None)
 
 
 def _plan_text(rule: Any) -> tuple[str, str] | None:

@@ -11,13 +11,13 @@ from typing import Any
 
 from headgauge import _core
 from headgauge._options import arguments, declared
-from headgauge._source import Source
+from headgauge._source import Model
 from headgauge._texts import Given, TextOrIds, as_path
-from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
+from headgauge.errors import BadInputError, Error, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
-TEXTS = ("text", "tokens", "select", "confirm")
+TEXTS = ("text", "tokens", "select", "confirm", "fit")
 REPRODUCED = ("limits", "tokens")
 
 
@@ -26,17 +26,21 @@ def _run(
     positional: list[str],
     options: dict[str, Any],
     progress: Progress | None = None,
-    source: Source | None = None,
+    model: Model | None = None,
 ) -> tuple[Results | None, str]:
     given = Given()
     for name in TEXTS:
         if name in declared(command) and options.get(name) is not None:
             given.add(name, options.pop(name))
+    if "ids" in declared(command) and given.tokens and options.get("ids") is None:
+        options["ids"] = True
+        if given.texts:
+            raise BadInputError(f"{command}: expected texts or token ids, found both; give one kind")
     words = [*command.split(), *map(as_path, positional), *given.words, *arguments(command, options)]
     for word in words:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             raise BadInputError(f"{word!a}: expected names in UTF-8, found other bytes; rename it")
-    _, results, printed = _core.run(words, source, given.texts, given.tokens, progress)
+    _, results, printed = _core.run(words, None, model, given.texts, given.tokens, progress)
     return (None if results is None else Results(results)), printed
 
 
@@ -60,27 +64,25 @@ def _on_model(
         raise UsageError("inputs: expected none but for a transformers model that is loaded, found some")
     if model is None and options.get("synthetic") is not None:
         return _measured(command, [], options, progress)
+    if text_or_ids is not None:
+        options["text"] = text_or_ids
     if isinstance(model, str | os.PathLike):
-        if text_or_ids is not None:
-            options["text"] = text_or_ids
         return _measured(command, [os.fspath(model)], options, progress)
+    return _live(command, model, options, progress, inputs)
+
+
+def _live(
+    command: str, model: Any, options: dict[str, Any], progress: Progress | None, inputs: Any = None
+) -> Results:
+    """A command on a transformers model that is loaded."""
     if not hasattr(model, "named_modules"):
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
         )
-    if command not in ("scan", "converge"):
-        raise UnsupportedError(
-            f"{command}: expected the path or the name of a checkpoint, found a live model; "
-            "a change of its attention is measured on the checkpoint (model.save_pretrained)"
-        )
-    from headgauge._live import LiveSource
+    from headgauge._live import LiveModel
 
-    with LiveSource(model, text_or_ids, options, inputs) as source:
-        if command == "converge" and source.has_position_bias:
-            raise UnsupportedError(
-                "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
-            )
-        return _measured(command, ["model"], options, progress, source)
+    with LiveModel(model, inputs, only_scores=command == "converge") as live:
+        return _measured(command, [live.name], options, progress, live)
 
 
 def scan(
@@ -109,15 +111,16 @@ def scan(
 
 
 def compare(
-    model: str | os.PathLike[str],
+    model: Any,
     text_or_ids: TextOrIds = None,
     *,
+    inputs: Any = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Results:
     """Sets normalizers, patterns or a plan side by side with the model's own attention, the loss
     included. Options of `headgauge compare`; see scan() for the rest."""
-    return _on_model("compare", model, text_or_ids, options, progress)
+    return _on_model("compare", model, text_or_ids, options, progress, inputs)
 
 
 def converge(
@@ -129,7 +132,7 @@ def converge(
 
 
 def validate(
-    model: str | os.PathLike[str],
+    model: Any,
     text_or_ids: TextOrIds = None,
     *,
     progress: Progress | None = None,
@@ -140,14 +143,14 @@ def validate(
     return _on_model("validate", model, text_or_ids, options, progress)
 
 
-def plan(model: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any) -> Results:
+def plan(model: Any, *, progress: Progress | None = None, **options: Any) -> Results:
     """Searches a change of the attention head by head, and confirms it on texts that had no part in
     it: `select=` and `confirm=` are given as texts are to scan(). `Results.plan` holds what was
     found, as plan.json does. Options of `headgauge plan`."""
     with tempfile.TemporaryDirectory(prefix="headgauge-plan-") as folder:
         if options.get("out") is None:
             options["out"] = folder
-        results = _measured("plan", [os.fspath(model)], options, progress)
+        results = _on_model("plan", model, None, options, progress)
         found = Path(os.fspath(options["out"])) / "plan.json"
         results.plan = json.loads(found.read_text("utf-8")) if found.exists() else None
         return results
@@ -155,7 +158,7 @@ def plan(model: str | os.PathLike[str], *, progress: Progress | None = None, **o
 
 def reproduce(
     what: str,
-    model: str | os.PathLike[str],
+    model: Any,
     text_or_ids: TextOrIds = None,
     *,
     progress: Progress | None = None,

@@ -23,6 +23,7 @@ def parse_results(text: str, name: str) -> Results: ...
 def run(
     arguments: list[str],
     source: object | None,
+    model: object | None,
     texts: dict[str, str],
     tokens: dict[str, list[int]],
     progress: Callable[[str, float, float], None] | None,
@@ -30,6 +31,8 @@ def run(
 
 class Rule:
     def __init__(self, spec: str) -> None: ...
+    @property
+    def name(self) -> str: ...
     @property
     def unit_norms(self) -> bool: ...
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from headgauge._texts import TextOrIds
+from headgauge._texts import TextOrIds, as_ids, split
 from headgauge.errors import BadInputError, ResourceError, UnsupportedError
 
 
@@ -23,15 +23,16 @@ def dump(
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    from headgauge._live import LiveSource
+    from headgauge._live import LiveModel
 
+    texts = split(ids)
+    if len(texts) != 1:
+        raise BadInputError(f"ids: expected those of one text, found {len(texts)}; write a file of each")
+    text = as_ids(texts[0])[: max(lengths) if lengths else None]
     tensors: dict[str, Any] = {}
-    with LiveSource(model, ids, {} if lengths is None else {"lengths": lengths}) as source:
+    with LiveModel(model) as live:
+        source = live.open([text[: live.positions or None]], "embedding")
         info = source.info()
-        if len(info["documents"]) > 1:
-            raise BadInputError(
-                f"ids: expected those of one text, found {len(info['documents'])}; write a file of each"
-            )
         scale = None
         for layer in range(info["layers"]):
             fields = source.layer(layer, 0)

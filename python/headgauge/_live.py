@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import torch
 
+from headgauge import _next_tokens
 from headgauge._attention import PREFIX, evaluating, install, is_encoder_decoder, is_swapped
+from headgauge._change import Change
 from headgauge._recognised import watch
 from headgauge._sight import Seen
-from headgauge._texts import TextOrIds, as_ids, split
-from headgauge._watch import Pass
+from headgauge._source import Changes, NextTokens, Places
+from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
@@ -27,43 +29,41 @@ def _floats(tensor: torch.Tensor) -> Any:
     return tensor[0].detach().to(device="cpu", dtype=torch.float32).contiguous().numpy()
 
 
-class LiveSource:
-    """The heads of a transformers model on some texts."""
+class LiveModel:
+    """A transformers model that opens texts, within `with`."""
 
-    def __init__(
-        self, model: Any, text_or_ids: TextOrIds, options: dict[str, Any], inputs: Inputs = None
-    ) -> None:
+    def __init__(self, model: Any, inputs: Inputs = None, only_scores: bool = False) -> None:
+        """`only_scores`: what is asked goes by scores of queries and keys alone."""
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
             )
         _require_inputs(model, inputs)
-        self.x = options.get("x") or "embedding"
-        if self.x not in KINDS:
-            raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {self.x!r}")
-        self._model: Any = model
-        self._passes: dict[int, Pass] = {}
-        self._documents, self._totals = _documents(model, text_or_ids, options)
-        self._context = max(map(len, self._documents))
-        self._inputs = _inputs_of(inputs, len(self._documents))
-        self._embedding = _embedding_of(model, inputs)
-        self._sdpa = False
-        self.has_position_bias = False
-        self._depth: dict[int, int] = {}
+        whole: Any = model
+        self.model = whole
+        self.name = type(model).__name__
+        self.positions = _positions(whole.config.get_text_config())
+        self.embedding = (whole if inputs is None else whole.get_decoder()).get_input_embeddings()
+        self.sdpa = False
+        self.layers: list[dict[str, Any]] = []
+        """What each is made of, once a text was opened."""
+        self.has_position_bias = self.has_loss = False
+        self._inputs, self._only_scores = inputs, only_scores
+        self._given = False
+        self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
         self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> LiveSource:  # noqa: PYI034 - Self is of Python 3.11
+    def __enter__(self) -> LiveModel:  # noqa: PYI034 - Self is of Python 3.11
         with contextlib.ExitStack() as stack:
-            if is_swapped(self._model):
+            if is_swapped(self.model):
                 raise UnsupportedError(
-                    f"{type(self._model).__name__}: expected the model's own attention, found it under "
+                    f"{self.name}: expected the model's own attention, found it under "
                     "headgauge.use(); restore it, and give scan() the rule as normalizer"
                 )
-            stack.enter_context(evaluating(self._model))
-            self._take_back = stack.callback(install(self._model))
+            stack.enter_context(evaluating(self.model))
+            self._take_back = stack.callback(install(self.model))
             self._own = stack.enter_context(contextlib.ExitStack())
             stack.callback(self._close)
-            self._layers = self._probe()
             self._stack = stack.pop_all()
         return self
 
@@ -73,48 +73,78 @@ class LiveSource:
         self._stack.close()
 
     def _close(self) -> None:
-        passes = list(self._passes.values())
-        self._passes, self._depth = {}, {}
-        for each in passes:
-            each.abandon()
-        for each in passes:
-            each.close()
+        for source in list(self._sources):
+            source.close()
 
-    def _probe(self) -> list[dict[str, Any]]:
+    def open(self, documents: list[list[int]], x: str) -> LiveSource:
+        """The model with these texts. Raises BadInputError for ids that it does not have."""
+        if x not in KINDS:
+            raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {x!r}")
+        for ids in documents:
+            if len(ids) < PROBED:
+                raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(ids)}")
+            vocabulary = int(getattr(self.model.config.get_text_config(), "vocab_size", 0) or 0)
+            if vocabulary and max(ids) >= vocabulary:
+                raise BadInputError(
+                    f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
+                    "use the model's own tokenizer"
+                )
+        if self._given and self._inputs is not None:
+            raise UnsupportedError(
+                f"{self.name}: expected one set of texts, for which inputs= is given to the encoder, found another"
+            )
+        self._given = True
+        inputs = _inputs_of(self._inputs, len(documents))
+        if not self.layers:
+            self.layers = self._probe(documents[0][:PROBED], inputs[0])
+        if self._only_scores and self.has_position_bias:
+            raise UnsupportedError(
+                "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
+            )
+        runs = [
+            Run(self.model, ids, k, self.sdpa, of_encoder, not self.has_loss)
+            for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
+        ]
+        source = LiveSource(self, runs, x)
+        self._sources.add(source)
+        return source
+
+    def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
-        layers = self._layers_of_a_pass(by_name=True)
+        layers = self._layers_of_a_pass(Run(self.model, ids, inputs=inputs), by_name=True)
         if not layers:
             self._take_back()  # such models ask for the name of their attention
-            leave = watch(self._model)
+            leave = watch(self.model)
             if leave is not None:
                 self._own.callback(leave)
-            self._sdpa = leave is None
-            layers = self._layers_of_a_pass()
-        name = type(self._model).__name__
+            self.sdpa = leave is None
+            layers = self._layers_of_a_pass(Run(self.model, ids, sdpa=self.sdpa, inputs=inputs))
         if not layers:
             raise UnsupportedError(
-                f"{name}: expected attention through transformers' AttentionInterface or torch's "
+                f"{self.name}: expected attention through transformers' AttentionInterface or torch's "
                 "scaled_dot_product_attention, found a model that computes its own; measure it by "
                 "headgauge.analyze()"
             )
         if any(shape != layers[0]["shape"] for shape in (layer["shape"] for layer in layers)):
             raise UnsupportedError(
-                f"{name}: expected layers of one shape, found several kinds; measure "
+                f"{self.name}: expected layers of one shape, found several kinds; measure "
                 "them by headgauge.analyze()"
             )
         return layers
 
-    def _layers_of_a_pass(self, by_name: bool = False) -> list[dict[str, Any]]:
+    def _layers_of_a_pass(self, run: Run, by_name: bool = False) -> list[dict[str, Any]]:
         """`by_name`: none where the model has a table of attention functions of its own, without ours."""
-        probe, layers = self._pass(0, PROBED), []
+        probe = Pass(run)
+        layers: list[dict[str, Any]] = []
         try:
             while (seen := probe.next()) is not None:
                 shape = _shape(seen)
                 layers.append({"shape": shape, "window": seen.window})
                 self.has_position_bias |= seen.position_bias is not None
             # Of the tokens that follow, not of classes.
-            head, logits = getattr(self._model, "get_output_embeddings", lambda: None)(), probe.logits
-            self._has_loss = head is not None and logits is not None and logits.ndim == 3
+            head = getattr(self.model, "get_output_embeddings", lambda: None)()
+            causal = bool(layers) and layers[0]["shape"]["causal"]
+            self.has_loss = head is not None and probe.logits is not None and causal
         except KeyError as error:
             if not by_name or not str(error.args[0]).startswith(PREFIX):
                 raise
@@ -122,36 +152,47 @@ class LiveSource:
             probe.close()
         return layers
 
-    def _pass(self, document: int, length: int) -> Pass:
-        return Pass(self._model, self._documents[document][:length], self._sdpa, self._inputs[document])
 
-    def _check(self, seen: Seen, layer: int) -> None:
-        """What is handed to the core is what it was told of."""
-        if layer < len(self._layers) and _shape(seen) == self._layers[layer]["shape"]:
-            return
-        raise UnsupportedError(
-            f"{seen.name}: expected {len(self._layers)} layers as a text of {PROBED} tokens has them, found "
-            f"another layer {layer}; measure such layers by headgauge.analyze()"
-        )
+class LiveSource:
+    """The heads of a transformers model on some texts."""
+
+    def __init__(self, live: LiveModel, runs: list[Run], x: str) -> None:
+        self._live, self._x = live, x
+        self._whole = self._runs = runs
+        self._changes: dict[int, list[Change | None]] = {}
+        self._passes: dict[int, Pass] = {}
+        self._depth: dict[int, int] = {}
+        self._reference: dict[int, torch.Tensor] = {}
+
+    def close(self) -> None:
+        self._leave()
+        self._reference = {}
+
+    def _leave(self) -> None:
+        passes = list(self._passes.values())
+        self._passes, self._depth = {}, {}
+        for each in passes:
+            each.abandon()
+        for each in passes:
+            each.close()
 
     def info(self) -> dict[str, Any]:
-        first, config = self._layers[0]["shape"], self._model.config.get_text_config()
-        embedding = self._embedding
-        windows = [layer["window"] for layer in self._layers]
-        positions = _positions(config)
+        live, embedding = self._live, self._live.embedding
+        first, config = live.layers[0]["shape"], live.model.config.get_text_config()
+        windows = [layer["window"] for layer in live.layers]
         return {
             **first,
-            "name": getattr(config, "name_or_path", "") or type(self._model).__name__,
+            "name": getattr(config, "name_or_path", "") or live.name,
             "family": str(config.model_type),
-            "layers": len(self._layers),
-            "x_dim": first["value_dim"] if self.x == "value" else embedding.weight.shape[1],
-            "max_length": positions,
+            "layers": len(live.layers),
+            "x_dim": first["value_dim"] if self._x == "value" else embedding.weight.shape[1],
+            "max_length": live.positions,
             "bytes": 0,
             "has_x": True,
             "has_values": True,
-            "has_loss": self._has_loss and first["causal"],
+            "has_loss": live.has_loss,
             "has_tokens": True,
-            "documents": [len(ids) for ids in self._documents],
+            "documents": [len(run.ids) for run in self._whole],
             "windows": windows,
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
             "notices": [],
@@ -159,14 +200,11 @@ class LiveSource:
 
     def describe(self) -> dict[str, Any]:
         model = {
-            "class": type(self._model).__name__,
-            "dtype": str(self._model.dtype).removeprefix("torch."),
-            "causal": self._layers[0]["shape"]["causal"],
+            "class": self._live.name,
+            "dtype": str(self._live.model.dtype).removeprefix("torch."),
+            "causal": self._live.layers[0]["shape"]["causal"],
         }
-        lengths, count = [len(ids) for ids in self._documents], len(self._documents)
-        names = ["ids"] if count == 1 else [f"ids {k + 1}" for k in range(count)]
-        text = {"names": names, "sha256": [None] * count, "tokens": lengths, "tokens_total": self._totals}
-        return {"model": model, "text": text}
+        return {"model": model}
 
     def _next(self, document: int) -> Seen | None:
         self._depth[document] = self._depth.get(document, -1) + 1
@@ -175,29 +213,38 @@ class LiveSource:
             self._check(seen, self._depth[document])
         return seen
 
+    def _check(self, seen: Seen, layer: int) -> None:
+        """What is handed to the core is what it was told of."""
+        layers = self._live.layers
+        if layer < len(layers) and _shape(seen) == layers[layer]["shape"]:
+            return
+        raise UnsupportedError(
+            f"{seen.name}: expected {len(layers)} layers as a text of {PROBED} tokens has them, found "
+            f"another layer {layer}; measure such layers by headgauge.analyze()"
+        )
+
     def layer(self, layer: int, document: int) -> dict[str, Any]:
         if document in self._passes and self._depth.get(document, -1) >= layer:
             self._passes.pop(document).close()
             del self._depth[document]
         if document not in self._passes:
-            self._passes[document] = self._pass(document, self._context)
+            self._passes[document] = Pass(self._runs[document], self._changes)
         seen = None
         while self._depth.get(document, -1) < layer:
             seen = self._next(document)
         if seen is None:
             raise UnsupportedError(
-                f"{type(self._model).__name__}: expected {len(self._layers)} layers, found {layer}; the number "
+                f"{self._live.name}: expected {len(self._live.layers)} layers, found {layer}; the number "
                 "depends on the text"
             )
-        length = seen.query.shape[2]
-        sight = seen.sight
+        sight, by_value = seen.sight, self._x == "value"
         return {
             "queries": _floats(seen.query),
             "keys": _floats(seen.key),
             "values": _floats(seen.value),
-            "x": None if self.x == "value" else self._vectors(document, length),
-            "tokens": self._documents[document][:length],
-            "x_key": layer + 1 if self.x == "value" else document + 1,
+            "x": None if by_value else self._vectors(self._runs[document].ids),
+            "tokens": self._runs[document].ids,
+            "x_key": layer + 1 if by_value else document + 1,
             "scale": seen.scale,
             "softcap": seen.softcap,
             "position_bias": seen.position_bias,
@@ -205,45 +252,77 @@ class LiveSource:
             "reach": sight.reach,
             "causal": sight.causal,
             "sinks": seen.sinks,
-            "type": "sliding_attention" if self._layers[layer]["window"] else "full_attention",
+            "type": "sliding_attention" if self._live.layers[layer]["window"] else "full_attention",
         }
 
-    def _vectors(self, document: int, length: int) -> Any:
-        embedding = self._embedding
-        ids = torch.tensor(self._documents[document][:length], device=embedding.weight.device)
+    def _vectors(self, ids: list[int]) -> Any:
+        embedding = self._live.embedding
         with torch.no_grad():
-            return embedding.weight[ids].to("cpu", torch.float32).contiguous().numpy()
+            rows = embedding.weight[torch.tensor(ids, device=embedding.weight.device)]
+            return rows.to("cpu", torch.float32).contiguous().numpy()
 
-    def losses(self, document: int) -> list[float]:
-        if document not in self._passes or not self._has_loss:
-            return []
-        current = self._passes[document]
+    def _finished(self, document: int) -> Pass | None:
+        """The pass over a document, at its end; None: there was none."""
+        if document not in self._passes:
+            return None
         while self._next(document) is not None:
             pass
-        assert current.logits is not None
-        following = torch.tensor(self._documents[document][1 : current.logits.shape[1]])
-        losses: list[float] = []
-        with torch.no_grad():
-            for rows, ids in zip(
-                torch.split(current.logits[0, :-1], 256), torch.split(following, 256), strict=True
-            ):
-                of_rows = torch.nn.functional.cross_entropy(
-                    rows.double(), ids.to(rows.device), reduction="none"
+        return self._passes[document]
+
+    def losses(self, document: int) -> list[float]:
+        finished = self._finished(document) if self._live.has_loss else None
+        return [] if finished is None else _next_tokens.losses(*self._said(document, finished))
+
+    def _said(self, document: int, finished: Any) -> tuple[torch.Tensor, list[int]]:
+        assert finished.logits is not None
+        return finished.logits, self._runs[document].ids
+
+    def next_tokens(self, document: int) -> NextTokens:
+        finished = self._finished(document)
+        return NextTokens() if finished is None else self._next_tokens(document, finished)
+
+    def _next_tokens(self, document: int, finished: Any) -> NextTokens:
+        reference = self._reference.get(document)
+        if not self._live.has_loss:
+            if reference is None or finished.hidden is None:
+                return NextTokens()
+            return NextTokens(output_change=_next_tokens.output_change(finished.hidden, reference))
+        logits, ids = self._said(document, finished)
+        return NextTokens(
+            _next_tokens.losses(logits, ids),
+            [] if reference is None else _next_tokens.divergence(logits, reference),
+        )
+
+    def set_reference(self) -> None:
+        """Logits of every token stay in memory, as the model gives them, or its last hidden states."""
+        for document in list(self._passes):
+            finished = self._finished(document)
+            assert finished is not None
+            said = finished.logits if self._live.has_loss else finished.hidden
+            if said is None:
+                raise UnsupportedError(
+                    f"{self._live.name}: expected a model that gives its last hidden states, found one that does not"
                 )
-                losses += of_rows.tolist()
-        return losses
+            self._reference[document] = said
+
+    def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
+        tried = _by_head([Change(*change) for change in changes], places)
+        run = self._runs[document]
+        return self._next_tokens(document, run_through(run, {**self._changes, layer: tried}))
 
     def set_context(self, length: int) -> None:
-        self._close()
-        self._context = length
+        self.close()
+        self._runs = [run.cut(length) for run in self._whole]
 
-    def intervene(self, changed: bool) -> None:
-        self._close()
-        if changed:
-            raise UnsupportedError(
-                "normalizer and pattern: expected none for a live model, which runs as "
-                "it is; scan the checkpoint (model.save_pretrained)"
-            )
+    def intervene(self, changes: Changes, places: Places) -> None:
+        self._leave()
+        made = [Change(*change) for change in changes]
+        by_layer = {layer: _by_head(made, of_layer) for layer, of_layer in enumerate(places)}
+        self._changes = {layer: of_layer for layer, of_layer in by_layer.items() if any(of_layer)}
+
+
+def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:
+    return [None if place < 0 else changes[place] for place in places]
 
 
 def _shape(seen: Seen) -> dict[str, Any]:
@@ -268,10 +347,6 @@ def _require_inputs(model: Any, inputs: Inputs) -> None:
         raise UsageError(
             f"{type(model).__name__}: expected no inputs for a model without an encoder beside its decoder, found some"
         )
-
-
-def _embedding_of(model: Any, inputs: Inputs) -> Any:
-    return (model if inputs is None else model.get_decoder()).get_input_embeddings()
 
 
 def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]:
@@ -301,52 +376,3 @@ def _positions(config: Any) -> int:
         if getattr(config, name, None):
             return int(getattr(config, name))
     return 0
-
-
-def _longest(lengths: Any) -> int | None:
-    """Of the lengths that are asked for; None: not known here."""
-    if isinstance(lengths, str):
-        lengths = lengths.split(",")
-    try:
-        return max(int(float(length)) for length in np.atleast_1d(lengths))
-    except (TypeError, ValueError):
-        return None
-
-
-def _documents(
-    model: Any, text_or_ids: TextOrIds, options: dict[str, Any]
-) -> tuple[list[list[int]], list[int]]:
-    """Token ids of each document, cut to the longest length asked for, and how many there were."""
-    tokens = options.pop("tokens", None)
-    if tokens is not None and text_or_ids is not None:
-        raise TypeError("tokens: expected none beside text_or_ids, found both")
-    given = tokens if text_or_ids is None else text_or_ids
-    if given is None:
-        raise UsageError("text_or_ids: expected a text or token ids, found none")
-    items = split(given)
-    if not items:
-        raise BadInputError("text_or_ids: expected a text or token ids, found none")
-    most = _longest(options.get("lengths"))
-    documents, totals = [], []
-    for item in items:
-        if isinstance(item, str) or hasattr(item, "__fspath__"):
-            raise UsageError(
-                "text_or_ids: expected token ids for a live model, found a text; "
-                "give tokenizer(text)['input_ids']"
-            )
-        ids = as_ids(item)
-        totals.append(len(ids))
-        documents.append(ids[:most])
-        if len(documents[-1]) < PROBED:
-            raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(documents[-1])}")
-    config = model.config.get_text_config()
-    vocabulary = int(getattr(config, "vocab_size", 0) or 0)
-    positions = _positions(config)
-    for k, ids in enumerate(documents):
-        if vocabulary and int(np.max(ids)) >= vocabulary:
-            raise BadInputError(
-                f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
-                "use the model's own tokenizer"
-            )
-        documents[k] = ids[:positions] if positions else ids
-    return documents, totals

@@ -20,7 +20,7 @@ TERMINAL = frozenset({"json", "quiet", "top", "sort"})
 @functools.cache
 def declared(command: str) -> dict[str, dict[str, str]]:
     """The options of a command by their Python names: form, help and details."""
-    _, _, listed = _core.run(["options"], None, {}, {}, None)
+    _, _, listed = _core.run(["options"], None, None, {}, {}, None)
     return {
         option["name"].replace("-", "_"): option
         for option in json.loads(listed)

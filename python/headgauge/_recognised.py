@@ -16,6 +16,7 @@ import torch
 
 from headgauge._attention import attend, here
 from headgauge._sight import Seen
+from headgauge.errors import UnsupportedError
 
 _lock = threading.RLock()
 _installed: dict[
@@ -108,8 +109,13 @@ def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> C
     names = ("hidden_states", "residual", "alibi") if made is _bloom else ("hidden_states", "position_bias")
 
     def before(_: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
-        if here.running is not None:
-            here.running.take(made(module, {**dict(zip(names, args, strict=False)), **given}))
+        if here.running is None:
+            return
+        if here.running.take(made(module, {**dict(zip(names, args, strict=False)), **given})) is not None:
+            raise UnsupportedError(
+                f"{type(module).__name__}: expected attention through transformers' AttentionInterface, found a "
+                "module that computes its own, which cannot be changed"
+            )
 
     handle = module.register_forward_pre_hook(before, with_kwargs=True)
     return handle.remove  # type: ignore[no-any-return]

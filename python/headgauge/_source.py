@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from headgauge import _core
+
+# How heads are to attend, each way once, and which of these each head of each layer takes (-1: as it has it).
+Changes: TypeAlias = list[tuple[_core.Rule | None, _core.Pattern | None]]
+Places: TypeAlias = list[list[int]]
+
+
+@dataclass
+class NextTokens:
+    """What a model says of the tokens that follow in a document of L tokens."""
+
+    losses: list[float] = field(default_factory=list)
+    """-log p of the tokens 2 to L in nats; empty: not known."""
+    divergence: list[float] = field(default_factory=list)
+    """KL(reference || this) of each next token, L of them, in nats; empty: there is no reference."""
+    output_change: list[float] = field(default_factory=list)
+    """Of a model without a loss: how far each last hidden state is from the reference's, relative to the
+    length of that one."""
 
 
 class Source(Protocol):
@@ -15,7 +35,7 @@ class Source(Protocol):
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What the results say of `model` and of `text`."""
+        """What the results say of `model`, and of `text` where no model opened it."""
         ...
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
@@ -31,10 +51,43 @@ class Source(Protocol):
         ...
 
     def set_context(self, length: int) -> None:
-        """From now on documents are cut to that length, and layers begin anew."""
+        """From now on documents are cut to that length, and layers begin anew; a reference is forgotten."""
         ...
 
-    def intervene(self, changed: bool) -> None:
-        """Heads are to attend in another way, or as they were; layers begin anew. Raises
-        UnsupportedError where the source cannot follow."""
+    def intervene(self, changes: Changes, places: Places) -> None:
+        """From now on heads attend so; no places: as they were. Layers begin anew."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is asked of it."""
+        ...
+
+
+class ModelSource(Source, Protocol):
+    """One that a model opened, which says more."""
+
+    def set_reference(self) -> None:
+        """The pass that was just finished is what divergence and output_change are against."""
+        ...
+
+    def next_tokens(self, document: int) -> NextTokens:
+        """Of the pass that was just finished."""
+        ...
+
+    def try_intervention(self, layer: int, document: int, changes: Changes, places: list[int]) -> NextTokens:
+        """What the model would say if the heads of that one layer attended so, those of others as
+        intervene() said; the pass that waits in the layer goes on as if nothing had been asked."""
+        ...
+
+
+class Model(Protocol):
+    """An object behind a model of the program's own."""
+
+    @property
+    def positions(self) -> int:
+        """The longest text; 0: any."""
+        ...
+
+    def open(self, documents: list[list[int]], x: str) -> ModelSource:
+        """The model with these texts, as token ids. `x`: what distances are measured between."""
         ...

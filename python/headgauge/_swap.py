@@ -22,6 +22,7 @@ from headgauge._change import Change, Changes
 from headgauge._kept import KeptLayer, Kind, can_keep, kept_in, pending
 from headgauge._recognised import watch
 from headgauge._sight import Seen
+from headgauge._under import alike, in_order
 from headgauge.errors import UnsupportedError, UsageError
 
 
@@ -178,28 +179,19 @@ class use:
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()
-        call = Attention(seen, kept, layer, self._past)
-        outputs, order = [], []
+        call = Attention(seen, own, kept, layer, self._past)
+        parts = []
         for kind, key_heads in self._kinds(changes, call, kept is not None).items():
             of_kind = [head for head in range(count) if head // call.shared in key_heads]
             if kind == "mean":
-                outputs.append(call.mean(key_heads, of_kind))
-                order += of_kind
+                parts.append((of_kind, call.mean(key_heads, of_kind)))
                 continue
             held = call.held(kind, key_heads)
-            for change in dict.fromkeys(changes[head] for head in of_kind):
-                heads = [head for head in of_kind if changes[head] == change]
-                if change is None and kept is None:
-                    outputs.append(own()[0].transpose(1, 2)[:, heads])
-                else:
-                    outputs.append(call.output(change, heads, held))
-                order += heads
+            for change, heads in alike(changes, of_kind).items():
+                parts.append((heads, call.output(change, heads, held)))
             if kept is not None:
                 call.keep(kind, held)
-        output = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
-        if order != sorted(order):
-            output = output[:, torch.tensor(order, device=output.device).argsort()]
-        return output.transpose(1, 2).contiguous(), None
+        return in_order(parts).transpose(1, 2).contiguous(), None
 
     def _layer_of(self, seen: Seen) -> int | None:
         layer = seen.layer

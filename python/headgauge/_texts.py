@@ -25,7 +25,7 @@ class Given:
     tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, option: str, documents: TextOrIds) -> None:
-        """Adds what `option` (text, select, confirm) is given as. Raises BadInputError."""
+        """Adds what `option` (text, tokens, select, confirm, fit) is given as. Raises BadInputError."""
         items = split(documents)
         if not items:
             raise BadInputError(f"{option}: expected a text or token ids, found none")
@@ -48,9 +48,7 @@ class Given:
             else:
                 self.tokens[name] = as_ids(item, option)
             names.append(name)
-        if any(of_ids) and option not in ("text", "tokens"):
-            raise BadInputError(f"{option}: expected texts, found token ids; give texts or paths")
-        self.words += ["--tokens" if any(of_ids) else "--" + option, *names]
+        self.words += ["--tokens" if option == "text" and any(of_ids) else "--" + option, *names]
 
 
 def as_path(path: str | os.PathLike[str]) -> str:

@@ -1,6 +1,7 @@
 """A forward pass that waits in every layer until what it has there was looked at.
 
-It runs in a thread of its own: no more than one layer of each document is in memory.
+It runs in a thread of its own: no more than one layer of each document is in memory. Other passes do not wait,
+and are there for what the model says in the end.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ import contextlib
 import contextvars
 import inspect
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from headgauge._attention import here
+from headgauge._attention import Swap, here
+from headgauge._change import Change
 from headgauge._sight import Seen
+from headgauge._under import UnderChanges
 from headgauge.errors import UnsupportedError
+
+# The changes of the heads of each layer that has any.
+ChangedLayers: TypeAlias = Mapping[int, Sequence[Change | None]]
 
 
 class Abandoned(BaseException):
@@ -40,31 +47,109 @@ class _Sdpa(TorchFunctionMode):
             named = dict(zip(self.NAMES, args, strict=False)) | kwargs
             options = {"is_causal": named.get("is_causal", False), "scaling": named.get("scale")}
             tensors = (named["query"], named["key"], named["value"], named.get("attn_mask"))
-            here.running.take(Seen("sdpa", self._model, *tensors, options))
+            seen = Seen("sdpa", self._model, *tensors, options)
+            swap = here.running.take(seen)
+            if swap is not None:
+                own = lambda: (func(*args, **kwargs).transpose(1, 2), None)
+                return swap.attention(seen, own)[0].transpose(1, 2)
         return func(*args, **kwargs)
 
 
-class Pass:
+@dataclass(frozen=True)
+class Run:
+    """What a pass is over: a document of a model."""
+
+    model: Any
+    ids: list[int]
+    document: int = 0
+    sdpa: bool = False
+    """Watches torch's function, not the interface of transformers."""
+    inputs: Mapping[str, Any] | None = None
+    """What the encoder of an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone
+    counts."""
+    ends_in_hidden: bool = False
+    """The last hidden states are wanted, there being no logits of tokens that follow."""
+
+    def cut(self, length: int) -> Run:
+        return replace(self, ids=self.ids[:length])
+
+    def given(self) -> dict[str, Any]:
+        """What forward() is called with."""
+        device = self.model.get_input_embeddings().weight.device
+        ids = torch.tensor([self.ids], device=device)
+        given: dict[str, Any] = (
+            {"input_ids": ids} if self.inputs is None else {**self.inputs, "decoder_input_ids": ids}
+        )
+        names = inspect.signature(self.model.forward).parameters
+        if "use_cache" in names:
+            given["use_cache"] = False
+        if self.ends_in_hidden and "output_hidden_states" in names:
+            given["output_hidden_states"] = True
+        return given
+
+
+def _last_hidden(output: Any) -> torch.Tensor | None:
+    """(L, D) of the first text; None: the model does not give them."""
+    last = getattr(output, "last_hidden_state", None)
+    every = getattr(output, "hidden_states", None)
+    last = every[-1] if last is None and every else last
+    return None if last is None else last[0]
+
+
+class _Taking:
+    """Counts the layers of a pass, and says how their heads attend."""
+
+    def __init__(self, run: Run, changes: ChangedLayers) -> None:
+        self._run, self._changes = run, changes
+        self._decoder = None if run.inputs is None else set(run.model.get_decoder().modules())
+        self._mode = _Sdpa(run.model) if run.sdpa else contextlib.nullcontext()
+        self._depth = -1
+        self.logits: torch.Tensor | None = None
+        """(L, vocabulary), when the pass has ended."""
+        self.hidden: torch.Tensor | None = None
+
+    def take(self, seen: Seen) -> Swap | None:
+        """Called by the attention function, in the thread of the pass."""
+        if self._decoder is not None and not (seen.module in self._decoder and seen.causal):
+            return None
+        self._depth += 1
+        changes = self._changes.get(self._depth)
+        return UnderChanges(changes, self._depth, self._run.document) if changes else None
+
+    def run_model(self) -> None:
+        """The whole pass, which `here` is told of."""
+        before, here.running = here.running, self
+        try:
+            with torch.no_grad(), self._mode:
+                output = self._run.model(**self._run.given())
+        finally:
+            here.running = before
+        logits = getattr(output, "logits", None)
+        self.logits = logits[0] if logits is not None and logits.ndim == 3 else None
+        self.hidden = _last_hidden(output) if self._run.ends_in_hidden else None
+
+
+def run_through(run: Run, changes: ChangedLayers) -> _Taking:
+    """A pass that waits nowhere."""
+    taking = _Taking(run, changes)
+    taking.run_model()
+    return taking
+
+
+class Pass(_Taking):
     """A forward pass over one document, one layer at a time."""
 
-    def __init__(
-        self, model: Any, ids: list[int], sdpa: bool = False, inputs: Mapping[str, Any] | None = None
-    ) -> None:
-        """`sdpa`: watches torch's function, not the interface of transformers. `inputs`: what the encoder of
-        an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone is shown."""
-        self._model, self._ids, self._inputs = model, ids, inputs
-        self._decoder = None if inputs is None else set(model.get_decoder().modules())
-        self._mode = _Sdpa(model) if sdpa else contextlib.nullcontext()
+    def __init__(self, run: Run, changes: ChangedLayers | None = None) -> None:
+        super().__init__(run, changes or {})
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
         self._seen: Seen | None = None
         self._abandoned = self._ended = False
         self._inside = 0
         self._error: BaseException | None = None
-        self.logits: torch.Tensor | None = None
         # What the caller's thread has set holds in the other one, too.
         self._context = contextvars.copy_context()
         self._thread_state = _thread_state()
-        self._thread = threading.Thread(target=self._context.run, args=(self._run,), daemon=True)
+        self._thread = threading.Thread(target=self._context.run, args=(self._run_thread,), daemon=True)
         self._thread.start()
 
     def next(self) -> Seen | None:
@@ -87,15 +172,16 @@ class Pass:
         self.abandon()
         self._thread.join()
 
-    def take(self, seen: Seen) -> None:
-        """Called by the attention function, in the thread of the pass."""
+    def take(self, seen: Seen) -> Swap | None:
         if self._abandoned:
             raise Abandoned
         if self._inside > 1:
-            return  # the model is used within itself, by a hook
-        if self._decoder is not None and not (seen.module in self._decoder and seen.causal):
-            return
-        length = len(self._ids)
+            return None  # the model is used within itself, by a hook
+        depth = self._depth
+        swap = super().take(seen)
+        if self._depth == depth:
+            return None
+        length = len(self._run.ids)
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
         if shape != (1, length, length, length):
             raise UnsupportedError(
@@ -107,6 +193,7 @@ class Pass:
         self._go.acquire()
         if self._abandoned:
             raise Abandoned
+        return swap
 
     def _enter(self) -> None:
         if here.running is self:
@@ -116,41 +203,26 @@ class Pass:
         if here.running is self:
             self._inside -= 1
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         self._go.acquire()
         try:
             if self._abandoned:
                 return
-            here.running = self
+            model = self._run.model
             with contextlib.ExitStack() as stack:
                 for state in self._thread_state:
                     stack.enter_context(state)
-                stack.enter_context(torch.no_grad())
-                stack.enter_context(self._mode)
-                stack.callback(self._model.register_forward_pre_hook(lambda *_: self._enter()).remove)
-                stack.callback(
-                    self._model.register_forward_hook(lambda *_: self._leave(), always_call=True).remove
-                )
-                self.logits = getattr(self._model(**self._given()), "logits", None)
+                stack.callback(model.register_forward_pre_hook(lambda *_: self._enter()).remove)
+                stack.callback(model.register_forward_hook(lambda *_: self._leave(), always_call=True).remove)
+                self.run_model()
         except Abandoned:
             pass
         except BaseException as error:  # noqa: BLE001 - raised in the thread of the scan
             self._error = error
         finally:
-            here.running = None
             self._seen = None
             self._ended = True
             self._arrived.release()
-
-    def _given(self) -> dict[str, Any]:
-        device = self._model.get_input_embeddings().weight.device
-        ids = torch.tensor([self._ids], device=device)
-        given: dict[str, Any] = (
-            {"input_ids": ids} if self._inputs is None else {**self._inputs, "decoder_input_ids": ids}
-        )
-        if "use_cache" in inspect.signature(self._model.forward).parameters:
-            given["use_cache"] = False
-        return given
 
 
 def _thread_state() -> list[contextlib.AbstractContextManager[Any]]:

@@ -9,6 +9,10 @@
 
 #include "headgauge/heads.hpp"
 
+namespace headgauge::cli {
+class HostModel;
+}
+
 namespace headgauge::python {
 
 namespace nb = nanobind;
@@ -20,8 +24,14 @@ nlohmann::ordered_json from_python(const nb::handle& object);
 // A message of the command line as Python has it: "--top-n" is top_n.
 std::string python_names(std::string text);
 
-// A source whose layers a Python object gives; see headgauge/_source.py for what it must have.
+// A source whose layers a Python object gives, and a model that opens such; see
+// headgauge/_source.py for what they must have.
 std::unique_ptr<HeadSource> make_python_source(nb::object object);
+std::unique_ptr<cli::HostModel> make_python_model(nb::object object);
+
+// As Python has them; None for null.
+nb::object rule_object(std::shared_ptr<const Normalizer> normalizer);
+nb::object pattern_object(std::shared_ptr<const Pattern> pattern);
 
 void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);

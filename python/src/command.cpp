@@ -52,7 +52,7 @@ class PythonProgress final : public Progress {
   std::optional<nb::python_error> failed_;
 };
 
-nb::tuple run(const std::vector<std::string>& arguments, nb::object source,
+nb::tuple run(const std::vector<std::string>& arguments, nb::object source, nb::object model,
               std::map<std::string, std::string> texts,
               std::map<std::string, std::vector<int>> tokens, nb::object progress) {
   std::stop_source stop;
@@ -63,6 +63,7 @@ nb::tuple run(const std::vector<std::string>& arguments, nb::object source,
   host.texts = std::move(texts);
   host.tokens = std::move(tokens);
   if (!source.is_none()) host.source = make_python_source(std::move(source));
+  if (!model.is_none()) host.model = make_python_model(std::move(model));
   int code = 0;
   try {
     const nb::gil_scoped_release released;
@@ -80,8 +81,8 @@ nb::tuple run(const std::vector<std::string>& arguments, nb::object source,
 }  // namespace
 
 void bind_command(nb::module_& module) {
-  module.def("run", run, nb::arg("arguments"), nb::arg("source").none(), nb::arg("texts"),
-             nb::arg("tokens"), nb::arg("progress").none());
+  module.def("run", run, nb::arg("arguments"), nb::arg("source").none(), nb::arg("model").none(),
+             nb::arg("texts"), nb::arg("tokens"), nb::arg("progress").none());
 }
 
 }  // namespace headgauge::python

@@ -38,6 +38,7 @@ Mask no_keys(std::size_t rows, std::size_t keys) {
 class LivePattern {
  public:
   explicit LivePattern(const std::string& spec) : pattern_(make_pattern(spec, "pattern")) {}
+  explicit LivePattern(std::shared_ptr<const Pattern> pattern) : pattern_(std::move(pattern)) {}
 
   std::string name() const { return pattern_->info().name; }
   double parameter(const std::string& key) const { return pattern_->info().parameters.number(key); }
@@ -82,7 +83,7 @@ class LivePattern {
   }
 
  private:
-  std::unique_ptr<Pattern> pattern_;
+  std::shared_ptr<const Pattern> pattern_;
 };
 
 // The pattern and the normalizer of every layer and key-value head; empty: as the model has it.
@@ -98,6 +99,10 @@ PlanTexts plan_texts(const std::string& text, const std::string& name) {
 }
 
 }  // namespace
+
+nb::object pattern_object(std::shared_ptr<const Pattern> pattern) {
+  return pattern == nullptr ? nb::object(nb::none()) : nb::cast(LivePattern(std::move(pattern)));
+}
 
 void bind_pattern(nb::module_& module) {
   nb::class_<LivePattern>(module, "Pattern")

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "bindings.hpp"
 #include "headgauge/base.hpp"
@@ -64,7 +65,10 @@ void each_row(const Rows& rows, const Sights& sights, int threads, const Row& ro
 class Rule {
  public:
   explicit Rule(const std::string& spec) : normalizer_(make_normalizer(spec, "rule")) {}
+  explicit Rule(std::shared_ptr<const Normalizer> normalizer)
+      : normalizer_(std::move(normalizer)) {}
 
+  std::string name() const { return normalizer_->info().name; }
   bool unit_norms() const { return normalizer_->traits().unit_norms; }
   bool by_position() const { return normalizer_->traits().by_position; }
 
@@ -92,14 +96,19 @@ class Rule {
   }
 
  private:
-  std::unique_ptr<Normalizer> normalizer_;
+  std::shared_ptr<const Normalizer> normalizer_;
 };
 
 }  // namespace
 
+nb::object rule_object(std::shared_ptr<const Normalizer> normalizer) {
+  return normalizer == nullptr ? nb::object(nb::none()) : nb::cast(Rule(std::move(normalizer)));
+}
+
 void bind_rule(nb::module_& module) {
   nb::class_<Rule>(module, "Rule")
       .def(nb::init<const std::string&>())
+      .def_prop_ro("name", &Rule::name)
       .def_prop_ro("unit_norms", &Rule::unit_norms)
       .def_prop_ro("by_position", &Rule::by_position)
       .def("weigh", &Rule::weigh)

@@ -1,4 +1,4 @@
-// A HeadSource whose tensors a Python object gives, one layer at a time.
+// A source whose tensors a Python object gives, one layer at a time, and a model that opens such.
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "cli/host.hpp"
+#include "headgauge/model.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/results.hpp"
@@ -113,14 +115,67 @@ SourceInfo info_of(const nb::dict& fields) {
   return info;
 }
 
-class PythonSource final : public HeadSource {
+// An object that Python code is called on, from any thread.
+class Held {
  public:
-  explicit PythonSource(nb::object object)
-      : object_(std::move(object)), info_(info_of(nb::cast<nb::dict>(object_.attr("info")()))) {}
+  explicit Held(nb::object object) : object_(std::move(object)) {}
+  ~Held() {
+    const nb::gil_scoped_acquire acquired;
+    object_.reset();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  auto attr(const char* name) const { return object_.attr(name); }
+
+ private:
+  nb::object object_;
+};
+
+// The entries of `interventions`, each once, as Python has them; places get their numbers, -1 where
+// nothing is changed.
+class Entries {
+ public:
+  int place(const HeadIntervention& intervention) {
+    if (!intervention.changes()) return -1;
+    const auto found = std::ranges::find(entries_, intervention);
+    const auto place = static_cast<int>(found - entries_.begin());
+    if (found == entries_.end()) {
+      entries_.push_back(intervention);
+      list_.append(nb::make_tuple(rule_object(intervention.normalizer),
+                                  pattern_object(intervention.pattern)));
+    }
+    return place;
+  }
+  const nb::list& list() const { return list_; }
+
+ private:
+  std::vector<HeadIntervention> entries_;
+  nb::list list_;
+};
+
+NextTokens next_tokens_of(const nb::handle& said) {
+  const auto numbers = [&](const char* name) {
+    return nb::cast<std::vector<double>>(said.attr(name));
+  };
+  return {numbers("losses"), numbers("divergence"), numbers("output_change")};
+}
+
+class PythonSource final : public ModelSource {
+ public:
+  // Of a model the documents that it was opened with.
+  explicit PythonSource(nb::object object, std::vector<Document> documents = {})
+      : info_(info_of(nb::cast<nb::dict>(object.attr("info")()))),
+        object_(std::move(object)),
+        documents_(std::move(documents)) {}
   ~PythonSource() override {
     const nb::gil_scoped_acquire acquired;
     layer_.reset();
-    object_.reset();
+    try {
+      object_.attr("close")();
+    } catch (nb::python_error& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // again, where it can pass
+      error.discard_as_unraisable("closing a source");
+    }
   }
   PythonSource(const PythonSource&) = delete;
   PythonSource& operator=(const PythonSource&) = delete;
@@ -131,7 +186,8 @@ class PythonSource final : public HeadSource {
     const nb::gil_scoped_acquire acquired;
     const auto said = from_python(object_.attr("describe")());
     results.model.update(said["model"]);
-    results.text = said["text"];
+    documents_.empty() ? void(results.text = said["text"])
+                       : describe_documents(documents_, results);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
@@ -159,13 +215,52 @@ class PythonSource final : public HeadSource {
     const nb::gil_scoped_acquire acquired;
     object_.attr("set_context")(length);
     context_ = length;
+    has_reference_ = false;
   }
 
   void intervene(const HeadInterventions& interventions) override {
     require_all_heads(interventions, info_);
     const nb::gil_scoped_acquire acquired;
-    object_.attr("intervene")(!interventions.empty());
+    Entries entries;
+    nb::list layers;
+    for (int l = 0; l < interventions.layers(); ++l) {
+      nb::list places;
+      for (int h = 0; h < interventions.heads(); ++h)
+        places.append(entries.place(interventions(l, h)));
+      layers.append(places);
+    }
+    object_.attr("intervene")(entries.list(), layers);
     interventions_ = interventions;
+  }
+
+  // Python's passes begin at the first layer.
+  void keep_entering(int /*layer*/) override {}
+  int first_layer() const override { return 0; }
+
+  void set_reference() override {
+    const nb::gil_scoped_acquire acquired;
+    object_.attr("set_reference")();
+    has_reference_ = true;
+  }
+  bool has_reference() const override { return has_reference_; }
+
+  NextTokens next_tokens(int document) override {
+    const nb::gil_scoped_acquire acquired;
+    return next_tokens_of(object_.attr("next_tokens")(document));
+  }
+
+  std::vector<NextTokens> try_interventions(int layer, int document,
+                                            std::span<const LayerInterventions> variants) override {
+    std::vector<NextTokens> found;
+    for (const LayerInterventions& variant : variants) {
+      const nb::gil_scoped_acquire acquired;  // given back between variants
+      Entries entries;
+      nb::list places;
+      for (const HeadIntervention& of_head : variant) places.append(entries.place(of_head));
+      found.push_back(next_tokens_of(
+          object_.attr("try_intervention")(layer, document, entries.list(), places)));
+    }
+    return found;
   }
 
  private:
@@ -205,19 +300,53 @@ class PythonSource final : public HeadSource {
     return head;
   }
 
-  nb::object object_;
   SourceInfo info_;
+  Held object_;
+  std::vector<Document> documents_;
   HeadInterventions interventions_;
+  bool has_reference_ = false;
   Index context_ = 0;  // 0: all
   std::optional<Layer> layer_;
   std::vector<std::unique_ptr<Normalizer>> sinks_;  // of the layer's heads; empty: none
   std::vector<HeadInput> heads_;
 };
 
+class PythonModel final : public cli::HostModel {
+ public:
+  explicit PythonModel(nb::object object) : object_(std::move(object)) {
+    summary_.positions = nb::cast<Index>(object_.attr("positions"));
+  }
+
+  ModelSummary summary() const override { return summary_; }
+
+  std::unique_ptr<HeadSource> open(std::vector<Document> documents, XSource x) override {
+    const nb::gil_scoped_acquire acquired;
+    nb::list tokens;
+    for (Document& document : documents) {
+      document.total = std::max(document.total, document.size());
+      if (summary_.positions > 0) document.cut(static_cast<std::size_t>(summary_.positions));
+      tokens.append(nb::cast(document.tokens));
+    }
+    const char* const of_x = x == XSource::embedding ? "embedding"
+                             : x == XSource::value   ? "value"
+                                                     : "hidden";
+    nb::object source = object_.attr("open")(tokens, of_x);
+    return std::make_unique<PythonSource>(std::move(source), std::move(documents));
+  }
+
+ private:
+  Held object_;
+  ModelSummary summary_;
+};
+
 }  // namespace
 
 std::unique_ptr<HeadSource> make_python_source(nb::object object) {
   return std::make_unique<PythonSource>(std::move(object));
+}
+
+std::unique_ptr<cli::HostModel> make_python_model(nb::object object) {
+  return std::make_unique<PythonModel>(std::move(object));
 }
 
 }  // namespace headgauge::python

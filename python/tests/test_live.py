@@ -286,8 +286,8 @@ class Faults(unittest.TestCase):
                 headgauge.scan(model, tokens)
         with self.assertRaises(errors.UnsupportedError):
             headgauge.scan(model, ids(), x="hidden")
-        with self.assertRaises(errors.UnsupportedError):
-            headgauge.compare(model, ids())
+        with self.assertRaises(errors.UsageError):
+            headgauge.compare(model, ids())  # with what
         with self.assertRaises(errors.UsageError):
             headgauge.scan(object(), ids())
 

@@ -7,7 +7,7 @@ import threading
 import unittest
 
 import numpy as np
-from commands import IDS, MODEL, TEXT, WORDS, CommandTest, quick
+from commands import MODEL, TEXT, WORDS, CommandTest, quick
 
 import headgauge
 from headgauge import errors
@@ -103,9 +103,14 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(found.command, "plan")
         self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
 
-    def test_plan_refuses_ids(self):
-        with self.assertRaisesRegex(errors.BadInputError, "^select: expected texts"):
-            headgauge.plan(MODEL, select=[IDS], confirm=[IDS])
+    def test_plan_takes_ids(self):
+        options = {"length": 32, "pieces": 1, "random_plans": 2, "screen": 2, "curve": [0.5]}
+        texts = {"select": [WORDS[:900], WORDS[900:1800]], "confirm": [WORDS[3600:4500]]}
+        tokens = {name: [[ord(c) % 90 for c in text] for text in of] for name, of in texts.items()}
+        found = headgauge.plan(MODEL, **tokens, **options)
+        self.assertEqual(found.command, "plan")
+        with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
+            headgauge.plan(MODEL, select=texts["select"], confirm=tokens["confirm"], **options)
 
 
 class RunningTest(CommandTest):

@@ -179,9 +179,9 @@ class Threads(unittest.TestCase):
         self.assertEqual(model.config._attn_implementation, "sdpa")
 
     def test_a_pass_that_is_at_its_end_stays_there(self) -> None:
-        from headgauge._watch import Pass
+        from headgauge._watch import Pass, Run
 
-        ended = Pass(make("llama"), [3, 4, 5])  # not watched: it sees no layer
+        ended = Pass(Run(make("llama"), [3, 4, 5]))  # not watched: it sees no layer
         self.assertIsNone(ended.next())
         self.assertIsNone(ended.next())
         ended.close()

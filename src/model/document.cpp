@@ -7,6 +7,7 @@
 #include "base/file.hpp"
 #include "base/sha256.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/results.hpp"
 #include "tokenize/first_tokens.hpp"
 #include "tokenize/text_checker.hpp"
 
@@ -123,6 +124,19 @@ std::vector<std::string> Document::context_texts(Index length) const {
   of_context.assign(texts.begin(), texts.begin() + begins);
   of_context.insert(of_context.end(), texts.end() - ends, texts.end());
   return of_context;
+}
+
+void describe_documents(std::span<const Document> documents, Results& results) {
+  for (const Document& document : documents) {
+    results.text["names"].push_back(document.name);
+    results.text["sha256"].push_back(document.sha256);
+    results.text["tokens"].push_back(document.size());
+    auto& total = results.text["tokens_total"].emplace_back();
+    if (!document.goes_on) total = std::max(document.total, document.size());
+  }
+  // Pieces of a text begin somewhere in it.
+  if (std::ranges::all_of(documents, [](const Document& d) { return d.first == 0; })) return;
+  for (const Document& document : documents) results.text["first"].push_back(document.first);
 }
 
 void Document::cut(std::size_t length) {

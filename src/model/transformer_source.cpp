@@ -50,16 +50,7 @@ class TransformerSource final : public ModelSource {
   void describe(Results& results) const override {
     require_unchanged();
     describe_model(model_->checkpoint(), results);
-    for (const Document& document : documents_) {
-      results.text["names"].push_back(document.name);
-      results.text["sha256"].push_back(document.sha256);
-      results.text["tokens"].push_back(document.size());
-      auto& total = results.text["tokens_total"].emplace_back();
-      if (!document.goes_on) total = document.total;
-    }
-    // Pieces of a text begin somewhere in it.
-    if (std::ranges::all_of(documents_, [](const Document& d) { return d.first == 0; })) return;
-    for (const Document& document : documents_) results.text["first"].push_back(document.first);
+    describe_documents(documents_, results);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {

@@ -1,0 +1,50 @@
+#include "cli/named_model.hpp"
+
+#include <utility>
+
+#include "cli/host.hpp"
+
+namespace headgauge::cli {
+
+NamedModel::NamedModel(const std::string& name) {
+  if (const Host* const program = host(); program != nullptr && program->model != nullptr) {
+    host_ = program->model.get();
+    summary_ = host_->summary();
+    return;
+  }
+  resolved_ = resolve_model(name);
+  if (is_dump()) return;
+  checkpoint_ = std::make_shared<const Checkpoint>(resolved_);
+  summary_ = summarize_model(*checkpoint_);
+}
+
+bool NamedModel::is_dump() const {
+  return host_ == nullptr && resolved_.kind == ResolvedModel::Kind::dump;
+}
+
+void NamedModel::require_unchanged() const {
+  if (checkpoint_ != nullptr) checkpoint_->require_unchanged();
+}
+
+bool NamedModel::has_tokenizer() const {
+  return host_ == nullptr && Tokenizer::kind(resolved_.folder) != "none";
+}
+
+Tokenizer NamedModel::tokenizer() const {
+  if (host_ == nullptr) return Tokenizer::load(resolved_.folder);
+  throw UsageError(
+      fault("text", "token ids for a live model", "a text", "give tokenizer(text)['input_ids']"));
+}
+
+std::unique_ptr<HeadSource> NamedModel::make_dump(const SourceOptions& options) const {
+  return make_dump_source(resolved_, options);
+}
+
+std::unique_ptr<HeadSource> NamedModel::make_source(std::vector<Document> documents,
+                                                    const SourceOptions& options) const {
+  if (host_ != nullptr) return host_->open(std::move(documents), options.x);
+  require_unchanged();
+  return make_model_source(resolved_, std::move(documents), options);
+}
+
+}  // namespace headgauge::cli

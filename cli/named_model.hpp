@@ -1,0 +1,42 @@
+// What MODEL names: a checkpoint, a dump, or a model of the program that runs the command.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headgauge/checkpoint.hpp"
+#include "headgauge/heads.hpp"
+#include "headgauge/model.hpp"
+#include "headgauge/tokenize.hpp"
+
+namespace headgauge::cli {
+
+class HostModel;
+
+class NamedModel {
+ public:
+  // Throws as resolve_model() and summarize_model() do.
+  explicit NamedModel(const std::string& name);
+
+  bool is_dump() const;
+  // BadInputError where a checkpoint is no longer the one that was opened.
+  void require_unchanged() const;
+  // Of a model, not of a dump.
+  const ModelSummary& summary() const { return summary_; }
+  bool has_tokenizer() const;
+  // UsageError for a model of the program, whose tokenizer is its own.
+  Tokenizer tokenizer() const;
+  std::unique_ptr<HeadSource> make_dump(const SourceOptions& options) const;
+  // The model with these documents; requires that it is unchanged.
+  std::unique_ptr<HeadSource> make_source(std::vector<Document> documents,
+                                          const SourceOptions& options) const;
+
+ private:
+  HostModel* host_ = nullptr;
+  ResolvedModel resolved_;
+  std::shared_ptr<const Checkpoint> checkpoint_;  // null: a dump, or of the host
+  ModelSummary summary_;
+};
+
+}  // namespace headgauge::cli

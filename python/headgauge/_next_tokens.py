@@ -1,0 +1,38 @@
+"""What a model says of the tokens that follow."""
+
+from __future__ import annotations
+
+import torch
+
+ROWS = 256  # at a time: their logits are in memory as float64
+
+
+def losses(logits: torch.Tensor, ids: list[int]) -> list[float]:
+    """-log p(ids[t + 1]), t = 0 ... L - 2, in nats, of logits (L, vocabulary)."""
+    following = torch.tensor(ids[1 : logits.shape[0]], device=logits.device)
+    found: list[float] = []
+    with torch.no_grad():
+        for rows, targets in zip(torch.split(logits[:-1], ROWS), torch.split(following, ROWS), strict=True):
+            found += torch.nn.functional.cross_entropy(rows.double(), targets, reduction="none").tolist()
+    return found
+
+
+def divergence(logits: torch.Tensor, reference: torch.Tensor) -> list[float]:
+    """KL(reference || these) of each row, in nats."""
+    found: list[float] = []
+    with torch.no_grad():
+        for rows, known in zip(torch.split(logits, ROWS), torch.split(reference, ROWS), strict=True):
+            ours = torch.log_softmax(rows.double(), dim=-1)
+            theirs = torch.log_softmax(known.to(rows.device).double(), dim=-1)
+            apart = torch.where(theirs.isneginf(), 0.0, theirs.exp() * (theirs - ours)).sum(dim=-1)
+            found += apart.clamp_min(0).tolist()
+    return found
+
+
+def output_change(hidden: torch.Tensor, reference: torch.Tensor) -> list[float]:
+    """How far each row is from the reference's, relative to the length of that one."""
+    with torch.no_grad():
+        ours, theirs = hidden.double(), reference.to(hidden.device).double()
+        length = theirs.norm(dim=-1)
+        apart: list[float] = torch.where(length > 0, (ours - theirs).norm(dim=-1) / length, 0.0).tolist()
+        return apart

@@ -1,0 +1,168 @@
+"""Changes of a loaded model's attention, measured as the C++ forward pass measures them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headgauge
+from headgauge import errors
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    MISSING = f"{error.name} is not installed"
+else:
+    MISSING = ""
+    from test_live import make
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "demo/model"
+EXACT = ("entropy", "loss", "loss_change", "divergence", "output_change")
+OPTIONS: dict[str, Any] = {"lengths": [48], "measures": ["weights", "model"], "threads": 1}
+
+
+def demo() -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(DEMO, dtype=torch.float32).eval()
+
+
+def ids(first: int, count: int) -> list[int]:
+    """Of a text that repeats no 64 tokens."""
+    return [int(i) for i in np.random.default_rng(0).integers(3, 900, size=4000)[first : first + count]]
+
+
+@unittest.skipIf(MISSING, MISSING)
+class AsTheCoreMeasures(unittest.TestCase):
+    def assert_alike(self, found: Any, expected: Any, names: tuple[str, ...], atol: float = 1e-5) -> None:
+        compared = 0
+        for name in names:
+            if name in expected:
+                np.testing.assert_allclose(found[name].values, expected[name].values, atol=atol, err_msg=name)
+                compared += 1
+        self.assertGreater(compared, 1)
+
+    def test_compare(self) -> None:
+        model, texts = demo(), [ids(0, 48), ids(100, 48)]
+        before = model.state_dict()["transformer.wte.weight"].clone()
+        for options in (
+            {"normalizers": ["ssmax", "uniform", "softmax:t=0.5"]},
+            {"pattern": ["bigbird:window=8,random=4,global=2", "window:size=8", "lsh:buckets=4", "topk:k=8"]},
+            {"normalizers": ["ssmax"], "heads": "2.1,2.4"},
+            {"normalizers": ["sparsemax"], "each": "head", "layers": "0,3"},
+            {"normalizers": ["ssmax"], "each": "layer"},
+            {"normalizers": ["softmax"], "fit": ids(200, 48), "confirm": ids(300, 48)},
+        ):
+            with self.subTest(options):
+                found = headgauge.compare(model, texts, **options, **OPTIONS)
+                expected = headgauge.compare(DEMO, texts, **options, **OPTIONS)
+                self.assert_alike(found, expected, EXACT)
+                self.assertEqual(found.document["text"], expected.document["text"])
+        self.assertTrue(torch.equal(model.state_dict()["transformer.wte.weight"], before))
+        self.assertEqual(model.config._attn_implementation, "sdpa")
+
+    def test_plan_and_its_comparison(self) -> None:
+        options: dict[str, Any] = {
+            "select": [ids(0, 96), ids(100, 96)],
+            "confirm": ids(200, 64),
+            "length": 32,
+            "pieces": 2,
+            "random_plans": 2,
+            "screen": 2,
+            "threads": 1,
+        }
+        model = demo()
+        found, expected = headgauge.plan(model, **options), headgauge.plan(DEMO, **options)
+        assert found.plan is not None and expected.plan is not None
+        self.assertEqual(found.plan["heads"], expected.plan["heads"])
+        change = "loss_change"
+        self.assertAlmostEqual(found.plan["measured"][change], expected.plan["measured"][change], delta=1e-5)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "plan.json"
+            path.write_text(json.dumps(expected.plan))
+            under = headgauge.compare(model, ids(400, 48), plan=[path], **OPTIONS)
+            self.assert_alike(under, headgauge.compare(DEMO, ids(400, 48), plan=[path], **OPTIONS), EXACT)
+
+    def test_validate(self) -> None:
+        texts = [ids(0, 64), ids(100, 64)]
+        options: dict[str, Any] = {"lengths": [64], "layers": "0,1", "threads": 1}
+        found = headgauge.validate(demo(), texts, **options)
+        expected = headgauge.validate(DEMO, texts, **options)
+        for name in ("loss_change_replication",):
+            # Of a change that changes nothing there is no correlation, not one of rounding.
+            np.testing.assert_allclose(found[name].values, expected[name].values, atol=1e-3)
+
+    def test_budgets_for_a_loss(self) -> None:
+        options: dict[str, Any] = {
+            "lengths": [64],
+            "replicates": 4,
+            "points": 3,
+            "tolerance_nats": [0.05],
+            "confirm": ids(500, 160),
+            "threads": 1,
+        }
+        found = headgauge.converge(demo(), ids(0, 160), **options)
+        expected = headgauge.converge(DEMO, ids(0, 160), **options)
+        self.assert_alike(
+            found, expected, ("calibrated_loss_change", "error_constant", "rate_covariance"), 1e-4
+        )
+
+    def test_claims(self) -> None:
+        found = headgauge.reproduce("limits", demo(), ids(0, 256), lengths=[32, 64], threads=1)
+        expected = headgauge.reproduce("limits", DEMO, ids(0, 256), lengths=[32, 64], threads=1)
+        self.assertEqual(list(found), list(expected))
+        self.assert_alike(found, expected, EXACT)
+
+    def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
+        model = make("bert", num_key_value_heads=4)
+        options: dict[str, Any] = {
+            "select": [ids(0, 96), ids(100, 96)],
+            "confirm": ids(200, 64),
+            "length": 32,
+            "pieces": 1,
+            "random_plans": 2,
+            "screen": 2,
+            "threads": 1,
+        }
+        for name in ("select", "confirm"):
+            options[name] = np.asarray(options[name]) % 97
+        found = headgauge.plan(model, **options)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            expected = headgauge.plan(folder, **options)
+        assert found.plan is not None and expected.plan is not None
+        self.assertEqual(found.settings["judged_by"], "output")
+        self.assertEqual(found.plan["heads"], expected.plan["heads"])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Architectures(unittest.TestCase):
+    def test_the_loss_under_a_rule_is_that_of_use(self) -> None:
+        for kind in ("llama", "mistral", "gpt_neo", "gptj", "gemma3_text", "opt"):
+            with self.subTest(kind):
+                model, tokens = make(kind), [i % 97 for i in ids(0, 48)]
+                found = headgauge.compare(model, tokens, normalizers=["ssmax"], **OPTIONS)
+                given = torch.tensor(tokens)[None]
+                with torch.no_grad(), headgauge.use(model, "ssmax"):
+                    loss = float(model(given, labels=given).loss)
+                self.assertAlmostEqual(float(found["loss"].values[1, 0]), loss, delta=1e-5)
+
+    def test_what_cannot_be_changed_is_refused(self) -> None:
+        for kind, said in (("bloom", "computes its own"), ("gpt_oss", "sinks")):
+            with self.subTest(kind):
+                model = make(kind, "eager")
+                with self.assertRaisesRegex(errors.UnsupportedError, said):
+                    headgauge.compare(model, [i % 97 for i in ids(0, 48)], normalizers=["ssmax"], **OPTIONS)
+
+    def test_kinds_of_texts_are_not_mixed(self) -> None:
+        with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
+            headgauge.plan(DEMO, select=["a text"], confirm=[ids(0, 48)])
+
+
+if __name__ == "__main__":
+    unittest.main()
