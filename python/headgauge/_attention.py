@@ -172,9 +172,22 @@ def unwrapped(model: Any) -> Any:
         model = inner
 
 
+def arguments_of(model: Any) -> Any:
+    """The names that its forward() takes, also where FullyShardedDataParallel stands around it."""
+    inner = model.module if type(model).__name__ == "FullyShardedDataParallel" else model
+    return inspect.signature(inner.forward).parameters
+
+
+def is_sharded(model: Any) -> bool:
+    """Whether each process holds a part of the weights, so that all have to run the same passes to their end."""
+    return any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()) or any(
+        hasattr(weight, "full_tensor") for weight in model.parameters()
+    )
+
+
 def is_encoder_decoder(model: Any) -> bool:
     """Whether it is both, not one of the two by itself."""
-    return "decoder_input_ids" in inspect.signature(model.forward).parameters
+    return "decoder_input_ids" in arguments_of(model)
 
 
 def is_swapped(model: Any) -> bool:

@@ -11,7 +11,14 @@ from typing import Any
 import torch
 
 from headgauge import _next_tokens
-from headgauge._attention import PREFIX, evaluating, install, is_encoder_decoder, is_swapped
+from headgauge._attention import (
+    PREFIX,
+    evaluating,
+    install,
+    is_encoder_decoder,
+    is_sharded,
+    is_swapped,
+)
 from headgauge._change import Change
 from headgauge._recognised import watch
 from headgauge._sight import Seen
@@ -49,7 +56,7 @@ class LiveModel:
         """What each is made of, once a text was opened."""
         self.has_position_bias = self.has_loss = False
         self._inputs, self._only_scores = inputs, only_scores
-        self._given = False
+        self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
         self._stack = contextlib.ExitStack()
 
@@ -102,23 +109,26 @@ class LiveModel:
                 "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
             )
         runs = [
-            Run(self.model, ids, k, self.sdpa, of_encoder, not self.has_loss)
+            self._run(ids, of_encoder, document=k, embedding=self.embedding, ends_in_hidden=not self.has_loss)
             for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
         ]
         source = LiveSource(self, runs, x)
         self._sources.add(source)
         return source
 
+    def _run(self, ids: list[int], inputs: Mapping[str, Any] | None, **more: Any) -> Run:
+        return Run(self.model, ids, sdpa=self.sdpa, inputs=inputs, whole=self._whole, **more)
+
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
-        layers = self._layers_of_a_pass(Run(self.model, ids, inputs=inputs), by_name=True)
+        layers = self._layers_of_a_pass(self._run(ids, inputs), by_name=True)
         if not layers:
             self._take_back()  # such models ask for the name of their attention
             leave = watch(self.model)
             if leave is not None:
                 self._own.callback(leave)
             self.sdpa = leave is None
-            layers = self._layers_of_a_pass(Run(self.model, ids, sdpa=self.sdpa, inputs=inputs))
+            layers = self._layers_of_a_pass(self._run(ids, inputs))
         if not layers:
             raise UnsupportedError(
                 f"{self.name}: expected attention through transformers' AttentionInterface or torch's "
@@ -185,7 +195,7 @@ class LiveSource:
             "name": getattr(config, "name_or_path", "") or live.name,
             "family": str(config.model_type),
             "layers": len(live.layers),
-            "x_dim": first["value_dim"] if self._x == "value" else embedding.weight.shape[1],
+            "x_dim": first["value_dim"] if self._x == "value" else _width(embedding),
             "max_length": live.positions,
             "bytes": 0,
             "has_x": True,
@@ -242,7 +252,7 @@ class LiveSource:
             "queries": _floats(seen.query),
             "keys": _floats(seen.key),
             "values": _floats(seen.value),
-            "x": None if by_value else self._vectors(self._runs[document].ids),
+            "x": None if by_value else self._vectors(document),
             "tokens": self._runs[document].ids,
             "x_key": layer + 1 if by_value else document + 1,
             "scale": seen.scale,
@@ -255,11 +265,13 @@ class LiveSource:
             "type": "sliding_attention" if self._live.layers[layer]["window"] else "full_attention",
         }
 
-    def _vectors(self, ids: list[int]) -> Any:
-        embedding = self._live.embedding
-        with torch.no_grad():
-            rows = embedding.weight[torch.tensor(ids, device=embedding.weight.device)]
-            return rows.to("cpu", torch.float32).contiguous().numpy()
+    def _vectors(self, document: int) -> Any:
+        vectors = self._passes[document].vectors
+        if vectors is None:
+            raise UnsupportedError(
+                f"{self._live.name}: expected an embedding of tokens in memory, found none; measure with x='value'"
+            )
+        return vectors.to("cpu", torch.float32).contiguous().numpy()
 
     def _finished(self, document: int) -> Pass | None:
         """The pass over a document, at its end; None: there was none."""
@@ -319,6 +331,11 @@ class LiveSource:
         made = [Change(*change) for change in changes]
         by_layer = {layer: _by_head(made, of_layer) for layer, of_layer in enumerate(places)}
         self._changes = {layer: of_layer for layer, of_layer in by_layer.items() if any(of_layer)}
+
+
+def _width(embedding: Any) -> int:
+    """Of its rows; the weight of one in shards may have another shape."""
+    return int(getattr(embedding, "embedding_dim", None) or embedding.weight.shape[1])
 
 
 def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import inspect
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any, TypeAlias
 import torch
 from torch.overrides import TorchFunctionMode
 
-from headgauge._attention import Swap, here
+from headgauge._attention import Swap, arguments_of, here
 from headgauge._change import Change
 from headgauge._sight import Seen
 from headgauge._under import UnderChanges
@@ -67,6 +66,10 @@ class Run:
     inputs: Mapping[str, Any] | None = None
     """What the encoder of an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone
     counts."""
+    embedding: Any = None
+    """The module whose rows stand for the tokens."""
+    whole: bool = False
+    """No pass ends before its end."""
     ends_in_hidden: bool = False
     """The last hidden states are wanted, there being no logits of tokens that follow."""
 
@@ -80,7 +83,7 @@ class Run:
         given: dict[str, Any] = (
             {"input_ids": ids} if self.inputs is None else {**self.inputs, "decoder_input_ids": ids}
         )
-        names = inspect.signature(self.model.forward).parameters
+        names = arguments_of(self.model)
         if "use_cache" in names:
             given["use_cache"] = False
         if self.ends_in_hidden and "output_hidden_states" in names:
@@ -104,6 +107,8 @@ class _Taking:
         self._decoder = None if run.inputs is None else set(run.model.get_decoder().modules())
         self._mode = _Sdpa(run.model) if run.sdpa else contextlib.nullcontext()
         self._depth = -1
+        self.vectors: torch.Tensor | None = None
+        """(L, width): the rows of the embedding, while its weights are there."""
         self.logits: torch.Tensor | None = None
         """(L, vocabulary), when the pass has ended."""
         self.hidden: torch.Tensor | None = None
@@ -116,11 +121,23 @@ class _Taking:
         changes = self._changes.get(self._depth)
         return UnderChanges(changes, self._depth, self._run.document) if changes else None
 
+    def _embed(self, module: Any, args: tuple[Any, ...]) -> None:
+        """Called before the embedding, when the weights of a model in shards are there."""
+        weight = getattr(module, "weight", None)
+        if here.running is not self or self.vectors is not None or weight is None or weight.ndim != 2:
+            return
+        if not weight.is_meta and not hasattr(weight, "full_tensor"):
+            self.vectors = weight.detach()[torch.tensor(self._run.ids, device=weight.device)]
+
     def run_model(self) -> None:
         """The whole pass, which `here` is told of."""
         before, here.running = here.running, self
         try:
-            with torch.no_grad(), self._mode:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(torch.no_grad())
+                stack.enter_context(self._mode)
+                if self._run.embedding is not None:
+                    stack.callback(self._run.embedding.register_forward_pre_hook(self._embed).remove)
                 output = self._run.model(**self._run.given())
         finally:
             here.running = before
@@ -143,7 +160,7 @@ class Pass(_Taking):
         super().__init__(run, changes or {})
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
         self._seen: Seen | None = None
-        self._abandoned = self._ended = False
+        self._abandoned = self._unwatched = self._ended = False
         self._inside = 0
         self._error: BaseException | None = None
         # What the caller's thread has set holds in the other one, too.
@@ -164,7 +181,8 @@ class Pass(_Taking):
 
     def abandon(self) -> None:
         """No more is wanted of it; close() waits for its end."""
-        self._abandoned = True
+        self._unwatched = self._run.whole
+        self._abandoned = not self._run.whole
         self._seen = None
         self._go.release()
 
@@ -179,8 +197,8 @@ class Pass(_Taking):
             return None  # the model is used within itself, by a hook
         depth = self._depth
         swap = super().take(seen)
-        if self._depth == depth:
-            return None
+        if self._depth == depth or self._unwatched:
+            return swap
         length = len(self._run.ids)
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
         if shape != (1, length, length, length):

@@ -18,7 +18,7 @@ from torch import distributed
 
 from headgauge._attention import unwrapped
 from headgauge._commands import scan
-from headgauge.errors import UnsupportedError, UsageError
+from headgauge.errors import UsageError
 
 MEASURES = ("weights", "separability", "sensitivity")
 KEPT = (
@@ -88,9 +88,9 @@ class Monitor:
     of TensorBoard, or what has its add_scalar, add_histogram and add_image. `warn` gets what begins
     to go wrong, a sentence each; by default warnings.warn.
 
-    Under torch.compile the uncompiled module is measured. Under DistributedDataParallel every process
-    calls step(), each measures a text of its own, records are means over the processes, and the first
-    process writes. Raises UnsupportedError for FullyShardedDataParallel, and what scan() raises.
+    Under torch.compile the uncompiled module is measured. Under DistributedDataParallel, fully_shard() and
+    FullyShardedDataParallel every process calls step(), each measures a text of its own, records are means over
+    the processes, and the first process writes. Raises what scan() raises.
     """
 
     def __init__(
@@ -100,10 +100,6 @@ class Monitor:
         if every < 1 or queries < 1:
             raise UsageError(
                 f"Monitor: expected every and queries of at least 1, found {every} and {queries}"
-            )
-        if type(model).__name__.startswith("FullyShardedDataParallel"):
-            raise UnsupportedError(
-                "Monitor: expected a model whose weights are whole, found FullyShardedDataParallel"
             )
         self.every: int = every
         self.queries: int = queries

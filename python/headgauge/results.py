@@ -86,6 +86,8 @@ class Metrics(Mapping[str, Metric]):
             raise KeyError(f"{name}; near it are {', '.join(near)}" if near else name)
         fields = self._core.metric(name)
         fields["dims"] = tuple(fields["dims"])
+        if fields["rows"] is not None:  # of 64 bits under another name, which zarr does not know
+            fields["rows"] = fields["rows"].view(np.int64)
         return Metric(name, **fields)
 
     def __iter__(self) -> Iterator[str]:

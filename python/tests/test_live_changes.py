@@ -37,6 +37,22 @@ def ids(first: int, count: int) -> list[int]:
     return [int(i) for i in np.random.default_rng(0).integers(3, 900, size=4000)[first : first + count]]
 
 
+def few(first: int, count: int) -> list[int]:
+    """Of the small models' vocabulary."""
+    return [i % 97 for i in ids(first, count)]
+
+
+PLANNED: dict[str, Any] = {
+    "select": [few(0, 96), few(100, 96)],
+    "confirm": few(200, 64),
+    "length": 32,
+    "pieces": 1,
+    "random_plans": 2,
+    "screen": 2,
+    "threads": 1,
+}
+
+
 @unittest.skipIf(MISSING, MISSING)
 class AsTheCoreMeasures(unittest.TestCase):
     def assert_alike(self, found: Any, expected: Any, names: tuple[str, ...], atol: float = 1e-5) -> None:
@@ -67,26 +83,19 @@ class AsTheCoreMeasures(unittest.TestCase):
         self.assertEqual(model.config._attn_implementation, "sdpa")
 
     def test_plan_and_its_comparison(self) -> None:
-        options: dict[str, Any] = {
-            "select": [ids(0, 96), ids(100, 96)],
-            "confirm": ids(200, 64),
-            "length": 32,
-            "pieces": 2,
-            "random_plans": 2,
-            "screen": 2,
-            "threads": 1,
-        }
-        model = demo()
-        found, expected = headgauge.plan(model, **options), headgauge.plan(DEMO, **options)
-        assert found.plan is not None and expected.plan is not None
-        self.assertEqual(found.plan["heads"], expected.plan["heads"])
-        change = "loss_change"
-        self.assertAlmostEqual(found.plan["measured"][change], expected.plan["measured"][change], delta=1e-5)
+        model = make("gpt2")
         with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            found, expected = headgauge.plan(model, **PLANNED), headgauge.plan(folder, **PLANNED)
+            assert found.plan is not None and expected.plan is not None
+            self.assertEqual(found.plan["heads"], expected.plan["heads"])
+            measured = [plan["measured"]["loss_change"] for plan in (found.plan, expected.plan)]
+            self.assertAlmostEqual(*measured, delta=1e-5)
             path = Path(folder) / "plan.json"
             path.write_text(json.dumps(expected.plan))
-            under = headgauge.compare(model, ids(400, 48), plan=[path], **OPTIONS)
-            self.assert_alike(under, headgauge.compare(DEMO, ids(400, 48), plan=[path], **OPTIONS), EXACT)
+            tokens = few(400, 48)
+            under = headgauge.compare(model, tokens, plan=[path], **OPTIONS)
+            self.assert_alike(under, headgauge.compare(folder, tokens, plan=[path], **OPTIONS), EXACT)
 
     def test_validate(self) -> None:
         texts = [ids(0, 64), ids(100, 64)]
@@ -120,21 +129,10 @@ class AsTheCoreMeasures(unittest.TestCase):
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         model = make("bert", num_key_value_heads=4)
-        options: dict[str, Any] = {
-            "select": [ids(0, 96), ids(100, 96)],
-            "confirm": ids(200, 64),
-            "length": 32,
-            "pieces": 1,
-            "random_plans": 2,
-            "screen": 2,
-            "threads": 1,
-        }
-        for name in ("select", "confirm"):
-            options[name] = np.asarray(options[name]) % 97
-        found = headgauge.plan(model, **options)
+        found = headgauge.plan(model, **PLANNED)
         with tempfile.TemporaryDirectory() as folder:
             model.save_pretrained(folder)
-            expected = headgauge.plan(folder, **options)
+            expected = headgauge.plan(folder, **PLANNED)
         assert found.plan is not None and expected.plan is not None
         self.assertEqual(found.settings["judged_by"], "output")
         self.assertEqual(found.plan["heads"], expected.plan["heads"])
@@ -145,7 +143,7 @@ class Architectures(unittest.TestCase):
     def test_the_loss_under_a_rule_is_that_of_use(self) -> None:
         for kind in ("llama", "mistral", "gpt_neo", "gptj", "gemma3_text", "opt"):
             with self.subTest(kind):
-                model, tokens = make(kind), [i % 97 for i in ids(0, 48)]
+                model, tokens = make(kind), few(0, 48)
                 found = headgauge.compare(model, tokens, normalizers=["ssmax"], **OPTIONS)
                 given = torch.tensor(tokens)[None]
                 with torch.no_grad(), headgauge.use(model, "ssmax"):
@@ -157,7 +155,7 @@ class Architectures(unittest.TestCase):
             with self.subTest(kind):
                 model = make(kind, "eager")
                 with self.assertRaisesRegex(errors.UnsupportedError, said):
-                    headgauge.compare(model, [i % 97 for i in ids(0, 48)], normalizers=["ssmax"], **OPTIONS)
+                    headgauge.compare(model, few(0, 48), normalizers=["ssmax"], **OPTIONS)
 
     def test_kinds_of_texts_are_not_mixed(self) -> None:
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):

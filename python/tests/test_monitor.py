@@ -144,6 +144,44 @@ class Training(unittest.TestCase):
         assert callback.monitor is not None
         self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
 
+    def test_of_lightning(self) -> None:
+        try:
+            from lightning import pytorch as lightning
+        except ImportError:
+            self.skipTest("lightning is not installed")
+        from headgauge.lightning import MonitorCallback
+
+        class Module(lightning.LightningModule):
+            def __init__(self, model: Any) -> None:
+                super().__init__()
+                self.inner = model
+
+            def training_step(self, ids: Any, _: int) -> Any:
+                return self.inner(input_ids=ids, labels=ids).loss
+
+            def configure_optimizers(self) -> Any:
+                return torch.optim.SGD(self.parameters(), 0.1)
+
+        def fit(module: Any, callback: Any) -> None:
+            with tempfile.TemporaryDirectory() as folder:
+                trainer = lightning.Trainer(
+                    max_steps=4, accumulate_grad_batches=2, accelerator="cpu", logger=False, callbacks=[callback],
+                    enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+                    default_root_dir=folder,
+                )  # fmt: skip
+                data = torch.utils.data.DataLoader([batch(step) for step in range(8)], batch_size=None)
+                trainer.fit(module, data)
+
+        callback = MonitorCallback(every=2, measures=["weights"])
+        model = make()
+        fit(Module(model), callback)
+        assert callback.monitor is not None
+        self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
+        self.assertFalse(model._forward_pre_hooks)
+        for module, name in ((Module(torch.nn.Linear(2, 2)), None), (Module(make()), "outer")):
+            with self.subTest(name), self.assertRaises(errors.UsageError):
+                fit(module, MonitorCallback(name))
+
     def test_arguments_that_make_no_sense(self) -> None:
         for options in ({"every": 0}, {"queries": 0}):
             with self.subTest(options), self.assertRaises(errors.UsageError):
@@ -180,15 +218,46 @@ class Warnings(unittest.TestCase):
         )
 
 
-def of_two(rank: int, folder: str) -> None:
+def shared(model: Any, kind: str) -> Any:
+    """The model as one of two processes has it."""
+    if kind == "ddp":
+        return torch.nn.parallel.DistributedDataParallel(model)
+    if kind == "fsdp":
+        from torch.distributed.fsdp import FullyShardedDataParallel
+
+        return FullyShardedDataParallel(model, device_id=torch.device("cpu"), use_orig_params=True)
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (2,))
+    for module in (*model.transformer.h, model):
+        fully_shard(module, mesh=mesh)
+    return model
+
+
+def gathered(both: Any, kind: str) -> Any:
+    """A model that has all the weights."""
+    model = make()
+    if kind == "ddp":
+        model.load_state_dict(both.module.state_dict())
+    elif kind == "fsdp":
+        with type(both).summon_full_params(both):
+            model.load_state_dict({k: v.clone() for k, v in both.module.state_dict().items()})
+    else:
+        state = both.state_dict()
+        model.load_state_dict({k: getattr(v, "full_tensor", lambda v=v: v)() for k, v in state.items()})
+    return model
+
+
+def of_two(rank: int, folder: str, kind: str) -> None:
     """One of two processes that train together."""
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2
     )
     model = make()
-    both = torch.nn.parallel.DistributedDataParallel(model)
+    both = shared(model, kind)
     path = Path(folder) / "monitor.jsonl"
-    with headgauge.Monitor(both, every=2, queries=16, measures=["weights"], path=path) as monitor:
+    groups = ["weights", "distance"]
+    with headgauge.Monitor(both, every=2, queries=16, measures=groups, path=path) as monitor:
         optimizer = torch.optim.SGD(both.parameters(), 0.1)
         for step in (1, 2):
             ids = batch(10 * rank + step)
@@ -196,9 +265,9 @@ def of_two(rank: int, folder: str) -> None:
             optimizer.step()
             optimizer.zero_grad()
             monitor.step()
-        own = headgauge.scan(
-            model, batch(10 * rank + 2)[0].numpy(), lengths=[64], queries=16, measures=["weights"]
-        )
+    own = headgauge.scan(
+        gathered(both, kind), batch(10 * rank + 2)[0].numpy(), lengths=[64], queries=16, measures=groups
+    )
     np.save(f"{folder}/own{rank}.npy", own["entropy"].values[..., 0])
     np.save(f"{folder}/mean{rank}.npy", np.array(monitor.records[0]["metrics"]["entropy"]))
     torch.distributed.destroy_process_group()
@@ -207,9 +276,14 @@ def of_two(rank: int, folder: str) -> None:
 @unittest.skipIf(MISSING, MISSING)
 class Processes(unittest.TestCase):
     def test_records_are_means_over_two(self) -> None:
+        for kind in ("ddp", "fsdp", "fully_shard"):
+            with self.subTest(kind):
+                self.means_over_two(kind)
+
+    def means_over_two(self, kind: str) -> None:
         start = multiprocessing.get_context("spawn")
         with tempfile.TemporaryDirectory() as folder:
-            workers = [start.Process(target=of_two, args=(rank, folder)) for rank in range(2)]
+            workers = [start.Process(target=of_two, args=(rank, folder, kind)) for rank in range(2)]
             for worker in workers:
                 worker.start()
             for worker in workers:

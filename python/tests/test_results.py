@@ -240,6 +240,14 @@ class TablesTest(ResultsTest):
         with xarray.open_dataset(self.folder / "results.nc") as dataset:
             np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
 
+    @needs("zarr")
+    def test_zarr_reads_back(self):
+        import xarray
+
+        self.results.to_zarr(self.folder / "results.zarr")
+        with xarray.open_zarr(self.folder / "results.zarr") as dataset:
+            np.testing.assert_array_equal(dataset["entropy"], self.results["entropy"].values)
+
 
 class PageTest(ResultsTest):
     def test_a_notebook_shows_a_table_without_script(self):
