@@ -26,7 +26,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ SANITIZERS = {
     "ubsan": UBSAN,
     "tsan": {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/tsan.supp'}:halt_on_error=1"},
 }
+TORCH = ROOT / "build/python-torch"
 TEST_SECONDS = 1200  # after which ctest gives a program up
 
 
@@ -230,12 +231,21 @@ class Session:
         # Several run at once: a matrix product keeps to one core.
         environment = {"OPENBLAS_NUM_THREADS": "1"}
         if file.is_relative_to(ROOT / "python"):
-            places = [ROOT / "build/release/python", ROOT / "build/python-packages", file.parent]
+            places = [ROOT / "build/release/python", ROOT / "build/python-packages", TORCH, file.parent]
+            environment["OMP_NUM_THREADS"] = "1"
             environment["PYTHONPATH"] = os.pathsep.join(map(str, places))
         status, output = run(command, environment, title=f"unittest ({module})")
         name = f"unittest ({file.parent.relative_to(ROOT)})"
         # Such as what needs packages that are not installed.
         self.record(name, judge(parse_unittest(output), status, skippable=True), start)
+
+    def install_torch(self) -> None:
+        """Beside all else: it is the network and the disk that take minutes. Where it cannot be had, the
+        tests that need it say that they are skipped."""
+        start = time.monotonic()
+        script = ["nice", "-n", "19", str(ROOT / "tools/python_packages.sh"), "torch"]
+        status, _ = run(script, title="install torch")
+        self.record("install torch", (Counts(), "not installed, its tests are skipped" if status else ""), start)
 
     def check_types(self) -> None:
         start = time.monotonic()
@@ -275,9 +285,17 @@ class Session:
         return total
 
 
-def tasks_of_one_core(session: Session, stages: list[str]) -> list[Callable[[], None]]:
+def tasks_of_one_core(
+    session: Session, stages: list[str], torch: Future[None] | None
+) -> list[Callable[[], None]]:
     """What the stages python and web consist of, the longest first: the browser, whole scans against
-    the reference, then by size."""
+    the reference, then by size; what waits for torch at the end."""
+
+    def unittest(file: Path, waits: bool) -> None:
+        if waits and torch is not None:
+            torch.result()
+        session.unittest(file)
+
     tasks: list[Callable[[], None]] = []
     if "web" in stages:
         tasks.append(lambda: session.vitest("test:browser"))
@@ -286,7 +304,9 @@ def tasks_of_one_core(session: Session, stages: list[str]) -> list[Callable[[], 
             [*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("python/tests/test_*.py")],
             key=lambda file: (file.parent.name != "agreement", -file.stat().st_size, file),
         )
-        tasks += [lambda file=file: session.unittest(file) for file in files]
+        waiting = {file for file in files if "import torch" in file.read_text()}
+        files.sort(key=waiting.__contains__)
+        tasks += [lambda file=file: unittest(file, file in waiting) for file in files]
     if "web" in stages:
         tasks += [lambda: session.vitest("test"), session.check_types]
     return tasks
@@ -328,11 +348,13 @@ def main(arguments: list[str]) -> int:
     os.environ.update(minilm())
     session = Session(options.jobs)
     stages = options.stages or DEFAULT_STAGES
+    beside = ThreadPoolExecutor(1)
+    torch = beside.submit(session.install_torch) if "python" in stages else None
     package = python_package() if "release" in stages else []
     if "release" in stages and session.build("release", options=package):
         session.ctest("release", {})
     sanitized = [stage for stage in stages if stage in SANITIZERS]
-    tasks = tasks_of_one_core(session, stages)
+    tasks = tasks_of_one_core(session, stages, torch)
     with ThreadPoolExecutor(1) as builder:
         # The tests of one core wait for a disk or a browser a third of the time.
         first = builder.submit(session.build, sanitized[0], bool(tasks)) if sanitized else None

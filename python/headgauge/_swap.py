@@ -47,8 +47,9 @@ class use:
     cache_bytes says what it came to. restore() makes the model what it was; of several on one model the
     last one that is left counts, in whatever order they end.
 
-    Scores are computed in float32 at least, weights of normalizers in float64 on the CPU, and the weights
-    of a layer are in memory at once, so this is for measuring, tuning and trying, not for speed.
+    Scores are computed in float32 at least, weights of normalizers in float64 on the CPU and in the type of
+    the scores on a GPU, and the weights of a layer are in memory at once, so this is for measuring, tuning
+    and trying, not for speed.
 
     Raises UsageError for a rule, a pattern or heads that there are not; BadInputError for a plan of another
     model; UnsupportedError for sinks, and, from the model's first forward pass, for a model that computes

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from headgauge import _core
+from headgauge import _core, _torch_rules
 from headgauge.errors import BadInputError, UsageError
 
 Sights = tuple[Any, Any, Any]
@@ -19,6 +19,11 @@ _threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 def _rows(tensor: torch.Tensor) -> Any:
     plain = tensor.detach().to("cpu", torch.float64)
     return plain.reshape(-1, tensor.shape[-1]).contiguous().numpy()
+
+
+def in_main_memory(tensor: torch.Tensor) -> bool:
+    """Where the core weighs; elsewhere torch does."""
+    return tensor.device.type == "cpu"
 
 
 class _Weights(torch.autograd.Function):
@@ -41,6 +46,12 @@ class _Weights(torch.autograd.Function):
 
 def weigh(logits: torch.Tensor, rule: _core.Rule, begin: Any, end: Any, position: Any) -> torch.Tensor:
     """The weights of rows that see the keys [begin, end) and stand at `position`."""
+    if not in_main_memory(logits):
+        first, after, place = (torch.as_tensor(v, device=logits.device) for v in (begin, end, position))
+        keys = torch.arange(logits.shape[-1], device=logits.device)
+        visible = (keys >= first.unsqueeze(-1)) & (keys < after.unsqueeze(-1))
+        shape = logits.shape
+        return _torch_rules.weigh(logits, rule, visible.expand(shape), place.expand(shape[:-1]))
 
     def places(value: Any) -> Any:
         given = np.broadcast_to(np.asarray(value, dtype=np.int64), logits.shape[:-1])
@@ -58,7 +69,7 @@ def normalize(
 
     A row sees the keys [begin, end), by default all, and stands at `position`, by default end - 1:
     integers or arrays that broadcast to the shape of the other dims. Keys that it does not see get
-    the weight 0. Computed in float64 on the CPU, wherever the logits are. Of "cosine" the logits are
+    the weight 0. Computed in float64 by the core, or on a GPU by torch, in the type of the logits. Of "cosine" the logits are
     the cosines.
 
     Raises UsageError for a rule that there is not, BadInputError for logits that are no floating-point
@@ -93,6 +104,8 @@ def weigh_visible(
     if rule is None:
         weights = torch.softmax(logits.masked_fill(~visible, torch.finfo(logits.dtype).min), dim=-1)
         return torch.where(visible, weights, 0.0)
+    if not in_main_memory(logits):
+        return _torch_rules.weigh(logits, rule, visible, position.expand(logits.shape[:-1]).clamp_min(0))
     count = visible.sum(dim=-1)
     place = position.expand(count.shape).clamp_min(0).cpu().numpy()
     begin = visible.int().argmax(dim=-1)

@@ -69,6 +69,12 @@ class Rule {
       : normalizer_(std::move(normalizer)) {}
 
   std::string name() const { return normalizer_->info().name; }
+  // A number, or a word.
+  nb::object parameter(const std::string& key) const {
+    const Parameters& parameters = normalizer_->info().parameters;
+    if (parameters.is_number(key)) return nb::cast(parameters.number(key));
+    return nb::cast(parameters.word(key));
+  }
   bool unit_norms() const { return normalizer_->traits().unit_norms; }
   bool by_position() const { return normalizer_->traits().by_position; }
 
@@ -109,6 +115,7 @@ void bind_rule(nb::module_& module) {
   nb::class_<Rule>(module, "Rule")
       .def(nb::init<const std::string&>())
       .def_prop_ro("name", &Rule::name)
+      .def("parameter", &Rule::parameter)
       .def_prop_ro("unit_norms", &Rule::unit_norms)
       .def_prop_ro("by_position", &Rule::by_position)
       .def("weigh", &Rule::weigh)

@@ -1,0 +1,285 @@
+"""The normalizers in torch alone, for tensors that are not in main memory: docs/mathematics.md 6.
+
+Each takes the logits of rows of keys and gives their weights where they are; gradients are torch's own, but for those of the rules
+that shift a row until its weights sum to 1. The core computes the same, in float64, and is what tests set these against.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from headgauge import _core
+
+STEPS = 60  # of a bisection: to the last bit of float32
+LOWEST = -1e30
+
+
+@dataclass
+class Rows:
+    """Logits of rows, and what each row knows of itself."""
+
+    logits: torch.Tensor
+    """(..., keys); of keys that are not seen any number."""
+    visible: torch.Tensor
+    """(..., keys), or what broadcasts to it."""
+    count: torch.Tensor
+    """(..., 1): how many keys each row sees, at least 1, in the type of the logits."""
+    position: torch.Tensor
+    """(..., 1): where the query stands, from 0."""
+
+    def fill(self, value: float) -> torch.Tensor:
+        """The logits, with another number for keys that are not seen."""
+        return torch.where(self.visible, self.logits, value)
+
+    def softmax(self, scale: Any = 1.0) -> torch.Tensor:
+        return torch.softmax(torch.where(self.visible, scale * self.logits, LOWEST), dim=-1)
+
+
+Weigh = Callable[[Rows, _core.Rule], torch.Tensor]
+
+
+def _number(rule: _core.Rule, key: str) -> float:
+    return float(rule.parameter(key))
+
+
+def _log(x: torch.Tensor, base: float = math.e) -> torch.Tensor:
+    return torch.log(x) / math.log(base)
+
+
+def _ssmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return rows.softmax(_number(rule, "s") * _log(rows.count) + _number(rule, "b"))
+
+
+def _logn_qwen(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return rows.softmax(_log(rows.position + 1, _number(rule, "train")).clamp_min(1))
+
+
+def _yarn(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return rows.softmax((0.1 * math.log(_number(rule, "factor")) + 1) ** 2)
+
+
+def _adaptive(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    p = rows.softmax()
+    entropy = -(p * torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))).sum(dim=-1, keepdim=True)
+    fit = torch.zeros_like(entropy)
+    for c in (-0.037, 0.481, -2.3, 4.917, -1.791):  # as Velickovic et al. fitted it
+        fit = fit * entropy + c
+    return rows.softmax(torch.where((entropy > 0.5) & (fit > 1), fit, 1.0))
+
+
+def _softcap(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    cap = _number(rule, "c")
+    return torch.softmax(torch.where(rows.visible, cap * torch.tanh(rows.logits / cap), LOWEST), dim=-1)
+
+
+def _with_sink(rows: Rows, sink: float) -> torch.Tensor:
+    masked = rows.fill(LOWEST)
+    beside = torch.cat([masked, torch.full_like(masked[..., :1], sink)], dim=-1)
+    return torch.softmax(beside, dim=-1)[..., :-1]
+
+
+class _Shifted(torch.autograd.Function):
+    """Weights f(l_i - tau) that sum to 1; with slopes s of f their Jacobian is diag(s) - s s^T / sum(s)."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, weights: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(slopes)
+        return weights
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator,unused-ignore]
+    def backward(ctx: Any, *gradients: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (slopes,), (gradient,) = ctx.saved_tensors, gradients
+        total = slopes.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(slopes.dtype).tiny)
+        return slopes * (gradient - (slopes * gradient).sum(dim=-1, keepdim=True) / total), None, None
+
+
+def _bisect(
+    low: torch.Tensor, high: torch.Tensor, above: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """Where `above` turns from true to false."""
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        is_above = above(middle)
+        low, high = torch.where(is_above, middle, low), torch.where(is_above, high, middle)
+    return (low + high) / 2
+
+
+def _entmax_of(rows: Rows, scaled: torch.Tensor, alpha: float) -> torch.Tensor:
+    """`scaled`: the logits that are projected, which gradients go through."""
+    with torch.no_grad():
+        z = torch.where(rows.visible, (alpha - 1) * scaled, LOWEST)
+        z = z - z.amax(dim=-1, keepdim=True)
+        power = 1 / (alpha - 1)
+        # The largest alone gives 1 at -1; all alike give 1 at -n^(1 - alpha).
+        low, high = torch.full_like(rows.count, -1.0), -(rows.count ** (1 - alpha))
+        tau = _bisect(low, high, lambda t: ((z - t).clamp_min(0) ** power).sum(dim=-1, keepdim=True) >= 1)
+        weights = (z - tau).clamp_min(0) ** power
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+        slopes = torch.where(weights > 0, weights ** (2 - alpha), 0.0)
+    found: torch.Tensor = _Shifted.apply(scaled, weights, slopes)
+    return found
+
+
+def _sparsemax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return _entmax_of(rows, rows.logits, 2.0)
+
+
+def _entmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return _entmax_of(rows, rows.logits, _number(rule, "alpha"))
+
+
+def _asentmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    scale = _number(rule, "delta") + _number(rule, "beta") * _log(rows.count) ** _number(rule, "gamma")
+    return _entmax_of(rows, scale * rows.logits, _number(rule, "alpha"))
+
+
+def _stieltjes(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    q = _number(rule, "q")
+    with torch.no_grad():
+        l = rows.fill(LOWEST)
+        below = l.amax(dim=-1, keepdim=True) - l
+        low, high = torch.ones_like(rows.count), rows.count ** (1 / q)
+        gap = _bisect(low, high, lambda g: ((g + below) ** -q).sum(dim=-1, keepdim=True) >= 1)
+        weights = (gap + below) ** -q
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+        slopes = q * weights / (gap + below)
+    found: torch.Tensor = _Shifted.apply(rows.logits, weights, slopes)
+    return found
+
+
+FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "exp": torch.exp,
+    "softplus": torch.nn.functional.softplus,
+    "sigmoid": torch.sigmoid,
+    "1+l^2": lambda x: 1 + x * x,
+    "taylor2": lambda x: 1 + x + x * x / 2,
+    "relu": torch.relu,
+    "relu6": torch.nn.functional.relu6,
+    "identity": lambda x: x,
+    "gelu": torch.nn.functional.gelu,
+}
+
+
+def _shares(rows: Rows, values: torch.Tensor) -> torch.Tensor:
+    seen = torch.where(rows.visible, values, 0.0)
+    return seen / seen.sum(dim=-1, keepdim=True)
+
+
+def _pointwise(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    name = str(rule.parameter("f"))
+    if name == "exp":
+        return rows.softmax()
+    if name not in ("softplus", "sigmoid"):
+        return _shares(rows, FUNCTIONS[name](rows.logits))
+    # By their logarithms, which do not vanish.
+    l = rows.logits
+    logs = torch.nn.functional.logsigmoid(l)
+    if name == "softplus":
+        logs = torch.where(l < -40, l, torch.log(torch.nn.functional.softplus(l.clamp_min(-40))))
+    return torch.softmax(torch.where(rows.visible, logs, LOWEST), dim=-1)
+
+
+def _taylor2(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return _shares(rows, FUNCTIONS["taylor2"](rows.logits))
+
+
+def _poly_normalized(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    m = _number(rule, "m")
+    return _shares(rows, (1 + rows.logits / m) ** m)
+
+
+def _sigmoid(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    b = rule.parameter("b")
+    shift = -_log(rows.count) if isinstance(b, str) else b
+    return torch.sigmoid(rows.logits + shift)
+
+
+def _relu(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    h, power = str(rule.parameter("h")), _number(rule, "power")
+    values = FUNCTIONS[h](rows.logits)
+    if power != 1:  # of relu alone; the slope of a power is that of what is above 0
+        values = torch.where(values > 0, values.clamp_min(torch.finfo(values.dtype).tiny) ** power, 0.0)
+    return values * rows.count ** -_number(rule, "alpha")
+
+
+def _poly(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    return rows.logits ** int(_number(rule, "p")) / rows.count.sqrt()
+
+
+def _sasoftmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    low = rows.fill(math.inf).amin(dim=-1, keepdim=True).clamp_max(0)
+    high = rows.fill(-math.inf).amax(dim=-1, keepdim=True).clamp_min(0)
+    width = high - low
+    share = torch.where(width > 0, (rows.logits - low) / torch.where(width > 0, width, 1.0), 1.0)
+    return share * rows.softmax()
+
+
+def _softpick(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    # All divided by e^m, m = max(max l, 0).
+    m = rows.fill(-math.inf).amax(dim=-1, keepdim=True).clamp_min(0).detach()
+    value = torch.where(rows.visible, torch.exp(rows.logits - m) - torch.exp(-m), 0.0)
+    near = torch.where(rows.visible, torch.expm1(rows.logits.clamp_max(1)) * torch.exp(-m), 0.0)
+    value = torch.where(rows.logits.abs() < 0.5, near, value)
+    return torch.relu(value) / (value.abs().sum(dim=-1, keepdim=True) + 1e-8 * torch.exp(-m))
+
+
+def _topk(rows: Rows, rule: _core.Rule) -> torch.Tensor:
+    masked = rows.fill(LOWEST)
+    k = min(int(_number(rule, "k")), masked.shape[-1])
+    # The lower of equal ones: a stable order.
+    first = masked.detach().argsort(dim=-1, descending=True, stable=True)[..., :k]
+    kept = torch.zeros_like(masked, dtype=torch.bool).scatter(-1, first, True)
+    return torch.softmax(torch.where(kept, masked, LOWEST), dim=-1)
+
+
+RULES: dict[str, Weigh] = {
+    "softmax": lambda rows, rule: rows.softmax(1 / _number(rule, "t")),
+    "uniform": lambda rows, rule: (1 / rows.count).expand_as(rows.logits),
+    "ssmax": _ssmax,
+    "logn": lambda rows, rule: rows.softmax(_log(rows.count)),
+    "logn-qwen": _logn_qwen,
+    "logn-entropy": lambda rows, rule: rows.softmax(_log(rows.count, _number(rule, "train")).sqrt()),
+    "yarn": _yarn,
+    "cosine": lambda rows, rule: rows.softmax(_number(rule, "g")),
+    "adaptive-temperature": _adaptive,
+    "softcap": _softcap,
+    "sparsemax": _sparsemax,
+    "entmax": _entmax,
+    "asentmax": _asentmax,
+    "softmax1": lambda rows, rule: _with_sink(rows, 0.0),
+    "sink": lambda rows, rule: _with_sink(rows, _number(rule, "b")),
+    "sigmoid": _sigmoid,
+    "relu": _relu,
+    "poly": _poly,
+    "sasoftmax": _sasoftmax,
+    "sasoftmax-plain": lambda rows, rule: rows.logits * rows.softmax(),
+    "softpick": _softpick,
+    "topk": _topk,
+    "pointwise": _pointwise,
+    "taylor2": _taylor2,
+    "poly-normalized": _poly_normalized,
+    "stieltjes": _stieltjes,
+}
+
+
+def weigh(
+    logits: torch.Tensor, rule: _core.Rule, visible: torch.Tensor, position: torch.Tensor
+) -> torch.Tensor:
+    """The weights of rows that see any of the keys; rows without keys have none. `position` has the shape of
+    the rows, `visible` that of the logits."""
+    count = visible.sum(dim=-1, keepdim=True)
+    rows = Rows(
+        # Of hidden keys no number may spoil a gradient.
+        torch.where(visible, logits, 0.0),
+        visible,
+        count.clamp_min(1).to(logits.dtype),
+        position.unsqueeze(-1).to(logits.dtype),
+    )
+    return torch.where(visible, RULES[rule.name](rows, rule), 0.0)

@@ -1,0 +1,112 @@
+"""The normalizers in torch alone are those of the core, forward and backward."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from headgauge import _core
+
+try:
+    import torch
+except ImportError as error:
+    MISSING = f"{error.name} is not installed"
+else:
+    MISSING = ""
+    from headgauge import _torch_rules
+    from headgauge._weights import normalize, weigh_visible
+
+SPECS = (
+    "softmax:t=0.5", "uniform", "ssmax:s=0.4,b=0.1", "logn", "logn-qwen:train=4", "logn-entropy:train=8", "yarn:factor=8",
+    "cosine:g=7", "adaptive-temperature", "softcap:c=2", "sparsemax", "entmax:alpha=1.5", "entmax:alpha=1.2", "entmax:alpha=3",
+    "asentmax", "asentmax:alpha=1.3,delta=0.5,beta=0.4,gamma=2", "softmax1", "sink:b=1.5", "sigmoid", "sigmoid:b=-1",
+    "relu", "relu:power=2,alpha=0.5", "relu:h=gelu", "relu:h=softplus", "relu:h=identity", "relu:h=relu6", "relu:h=sigmoid",
+    "poly", "poly:p=2", "sasoftmax", "sasoftmax-plain", "softpick", "topk:k=3", "pointwise:f=softplus", "pointwise:f=exp",
+    "pointwise:f=sigmoid", "pointwise:f=1+l^2", "pointwise:f=taylor2", "taylor2", "poly-normalized:m=4", "stieltjes:q=4", "stieltjes:q=0.5",
+)  # fmt: skip
+
+
+def rows(spread: float) -> tuple[Any, Any, Any]:
+    """Logits, what is visible of them (in some rows with gaps, in one nothing), and positions."""
+    draw = torch.Generator().manual_seed(3)
+    logits = spread * torch.randn(24, 17, generator=draw, dtype=torch.float64)
+    visible = torch.ones(24, 17, dtype=torch.bool).tril()
+    visible[20:] &= torch.rand(4, 17, generator=draw) < 0.6
+    visible[23] = False
+    return logits, visible, torch.arange(24)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class OfTheCore(unittest.TestCase):
+    def test_every_normalizer_is_there(self) -> None:
+        _, _, listed = _core.run(["normalizers", "--json"], None, None, {}, {}, None)
+        names = {entry["name"] for entry in json.loads(listed)}
+        self.assertEqual(names, set(_torch_rules.RULES))
+        self.assertEqual({spec.partition(":")[0] for spec in SPECS}, names)
+
+    def test_weights_and_gradients(self) -> None:
+        for spec in SPECS:
+            for spread in (0.3, 3.0):
+                with self.subTest(spec, spread=spread):
+                    logits, visible, position = rows(spread)
+                    rule = _core.Rule(spec)
+                    toward = torch.randn(logits.shape, generator=torch.Generator().manual_seed(5)).double()
+                    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+                    found = _torch_rules.weigh(ours, rule, visible, position)
+                    expected = weigh_visible(theirs, rule, visible, position)
+                    np.testing.assert_allclose(found.detach(), expected.detach(), atol=1e-12, rtol=1e-9)
+                    gradients = []
+                    for weights, of in ((found, ours), (expected, theirs)):
+                        if not weights.requires_grad:
+                            gradients.append(torch.zeros_like(of))
+                            continue
+                        gradients += torch.autograd.grad((weights * toward).sum(), of, allow_unused=True)
+                    gradients = [torch.zeros_like(logits) if g is None else g for g in gradients]
+                    np.testing.assert_allclose(gradients[0], gradients[1], atol=1e-9, rtol=1e-7)
+
+    def test_are_used_where_tensors_are_not_in_main_memory(self) -> None:
+        logits, visible, position = rows(3.0)
+        rule = _core.Rule("ssmax")
+        sights: dict[str, Any] = {"begin": 2, "end": np.arange(24) % 14 + 3, "position": np.arange(24)}
+        expected = (
+            weigh_visible(logits, rule, visible, position),
+            normalize(logits, "logn-qwen:train=4", **sights),
+        )
+        with (
+            mock.patch("headgauge._weights.in_main_memory", return_value=False),
+            mock.patch("headgauge._weights._Weights.apply", side_effect=AssertionError("the core was asked")),
+        ):
+            found = (
+                weigh_visible(logits, rule, visible, position),
+                normalize(logits, "logn-qwen:train=4", **sights),
+            )
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+    def test_half_as_exact_in_float32(self) -> None:
+        logits, visible, position = rows(3.0)
+        for spec in SPECS:
+            with self.subTest(spec):
+                rule = _core.Rule(spec)
+                found = _torch_rules.weigh(logits.float(), rule, visible, position)
+                expected = weigh_visible(logits.float().double(), rule, visible, position)
+                scale = float(expected.abs().max())
+                np.testing.assert_allclose(found, expected, atol=2e-5 * scale)
+
+    def test_scores_that_are_huge(self) -> None:
+        logits, visible, position = rows(300.0)
+        for spec in ("softmax", "ssmax", "sparsemax", "entmax", "softmax1", "softpick", "sigmoid", "pointwise:f=softplus",
+                     "adaptive-temperature", "sasoftmax", "stieltjes"):  # fmt: skip
+            with self.subTest(spec):
+                rule = _core.Rule(spec)
+                found = _torch_rules.weigh(logits, rule, visible, position)
+                expected = weigh_visible(logits, rule, visible, position)
+                np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+if __name__ == "__main__":
+    unittest.main()
