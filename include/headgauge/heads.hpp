@@ -120,6 +120,9 @@ struct HeadInput {
   MatrixView<const float> scores;  // L x L, scaled and unmasked: in place of queries and keys
   Vectors x;                       // L vectors, as chosen by SourceOptions::x
   Visibility visibility = Visibility::causal();
+  // Keys and values are of another text (an encoder's), of a length of its own, and every query
+  // sees all of them: distances from query to key mean nothing.
+  bool cross = false;
   float scale = 1.0f;    // logits are scale * <q, k>
   float softcap = 0.0f;  // c > 0: logits become c tanh(l / c)
   // 2 L - 1 numbers, of which [L - 1 + j - i] is added to the logit of key j for query i, after the
@@ -130,6 +133,8 @@ struct HeadInput {
   // What normalizer and visibility were before an intervention changed them; absent: none did.
   std::optional<OwnAttention> own;
   Index length() const { return scores.empty() ? queries.rows() : scores.rows(); }
+  // The keys of a context of `length` queries.
+  Index key_count(Index length) const { return cross ? keys.rows() : length; }
 };
 
 // Where the vectors x come from (docs/mathematics.md section 2, row conventions).

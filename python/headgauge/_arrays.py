@@ -190,6 +190,7 @@ class ArraySource:
             "window": self.window,
             "reach": 0,
             "causal": self.causal,
+            "cross": False,
             "sinks": [],
             "type": "sliding_attention" if self.window else "full_attention",
         }

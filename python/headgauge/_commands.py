@@ -13,7 +13,7 @@ from headgauge import _core
 from headgauge._options import arguments, declared
 from headgauge._source import Model
 from headgauge._texts import Given, TextOrIds, as_path
-from headgauge.errors import BadInputError, Error, UsageError
+from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
@@ -57,6 +57,7 @@ def _on_model(
     options: dict[str, Any],
     progress: Progress | None,
     inputs: Any = None,
+    cross: bool = False,
 ) -> Results:
     if text_or_ids is not None and options.get("text") is not None:
         raise TypeError(f"{command.split()[0]}() was given text twice")
@@ -68,11 +69,16 @@ def _on_model(
         options["text"] = text_or_ids
     if isinstance(model, str | os.PathLike):
         return _measured(command, [os.fspath(model)], options, progress)
-    return _live(command, model, options, progress, inputs)
+    return _live(command, model, options, progress, inputs, cross)
 
 
 def _live(
-    command: str, model: Any, options: dict[str, Any], progress: Progress | None, inputs: Any = None
+    command: str,
+    model: Any,
+    options: dict[str, Any],
+    progress: Progress | None,
+    inputs: Any = None,
+    cross: bool = False,
 ) -> Results:
     """A command on a transformers model that is loaded."""
     if not hasattr(model, "named_modules"):
@@ -81,7 +87,7 @@ def _live(
         )
     from headgauge._live import LiveModel
 
-    with LiveModel(model, inputs, only_scores=command == "converge") as live:
+    with LiveModel(model, inputs, only_scores=command == "converge", cross=cross) as live:
         return _measured(command, [live.name], options, progress, live)
 
 
@@ -90,6 +96,7 @@ def scan(
     text_or_ids: TextOrIds = None,
     *,
     inputs: Any = None,
+    attention: str = "self",
     progress: Progress | None = None,
     **options: Any,
 ) -> Results:
@@ -100,14 +107,37 @@ def scan(
     path, token ids in one row, a list of such, or what a tokenizer gives: each row of a batch is a text, without
     its padding. Of an encoder-decoder `inputs` is what its encoder gets, as
     forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
-    are the decoder's, whose self-attention is measured. `progress` is called with the stage, what is done
+    are the decoder's, whose self-attention is measured, or with attention="cross" that to the encoder: groups
+    weights, sensitivity and model, of rows that see all of the encoder's text. `progress` is called with the stage, what is done
     and the total. The options are those of `headgauge scan` (docs/cli.md), with `_` for `-`: lists
     where the command line takes commas.
 
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
     for an option that there is not.
     """
-    return _on_model("scan", model, text_or_ids, options, progress, inputs)
+    if attention not in ("self", "cross"):
+        raise UsageError(f"attention: expected self or cross, found {attention!r}")
+    if attention == "cross":
+        _require_cross(inputs, options)
+    return _on_model("scan", model, text_or_ids, options, progress, inputs, attention == "cross")
+
+
+def _require_cross(inputs: Any, options: dict[str, Any]) -> None:
+    """What of a scan has a meaning where keys are of another text."""
+    if inputs is None:
+        raise UsageError("attention: expected inputs= for the encoder beside cross, found none")
+    given = options.get("measures")
+    if given is None:
+        options["measures"] = ["weights", "sensitivity"]
+    groups = {
+        str(g) for g in (options["measures"].split(",") if isinstance(given, str) else options["measures"])
+    }
+    others = sorted(groups - {"weights", "sensitivity", "model"})
+    others += [name for name in ("pattern", "plan", "examples") if options.get(name) is not None]
+    if others:
+        raise UnsupportedError(
+            f"attention: expected the groups weights, sensitivity and model of attention to another text, found {', '.join(others)}"
+        )
 
 
 def compare(

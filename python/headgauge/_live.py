@@ -21,7 +21,7 @@ from headgauge._attention import (
 )
 from headgauge._change import Change
 from headgauge._recognised import watch
-from headgauge._sight import Seen
+from headgauge._sight import Seen, Sight
 from headgauge._source import Changes, NextTokens, Places
 from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
@@ -39,8 +39,11 @@ def _floats(tensor: torch.Tensor) -> Any:
 class LiveModel:
     """A transformers model that opens texts, within `with`."""
 
-    def __init__(self, model: Any, inputs: Inputs = None, only_scores: bool = False) -> None:
-        """`only_scores`: what is asked goes by scores of queries and keys alone."""
+    def __init__(
+        self, model: Any, inputs: Inputs = None, only_scores: bool = False, cross: bool = False
+    ) -> None:
+        """`only_scores`: what is asked goes by scores of queries and keys alone. `cross`: the decoder's
+        attention to the encoder is looked at."""
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
@@ -55,6 +58,7 @@ class LiveModel:
         self.layers: list[dict[str, Any]] = []
         """What each is made of, once a text was opened."""
         self.has_position_bias = self.has_loss = False
+        self.cross = cross
         self._inputs, self._only_scores = inputs, only_scores
         self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
@@ -117,7 +121,9 @@ class LiveModel:
         return source
 
     def _run(self, ids: list[int], inputs: Mapping[str, Any] | None, **more: Any) -> Run:
-        return Run(self.model, ids, sdpa=self.sdpa, inputs=inputs, whole=self._whole, **more)
+        return Run(
+            self.model, ids, sdpa=self.sdpa, inputs=inputs, whole=self._whole, cross=self.cross, **more
+        )
 
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
@@ -148,7 +154,7 @@ class LiveModel:
         layers: list[dict[str, Any]] = []
         try:
             while (seen := probe.next()) is not None:
-                shape = _shape(seen)
+                shape = _shape(seen, self.cross)
                 layers.append({"shape": shape, "window": seen.window})
                 self.has_position_bias |= seen.position_bias is not None
             # Of the tokens that follow, not of classes.
@@ -198,10 +204,10 @@ class LiveSource:
             "x_dim": first["value_dim"] if self._x == "value" else _width(embedding),
             "max_length": live.positions,
             "bytes": 0,
-            "has_x": True,
-            "has_values": True,
+            "has_x": not live.cross,
+            "has_values": not live.cross,
             "has_loss": live.has_loss,
-            "has_tokens": True,
+            "has_tokens": not live.cross,
             "documents": [len(run.ids) for run in self._whole],
             "windows": windows,
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
@@ -213,6 +219,7 @@ class LiveSource:
             "class": self._live.name,
             "dtype": str(self._live.model.dtype).removeprefix("torch."),
             "causal": self._live.layers[0]["shape"]["causal"],
+            "attention": "cross" if self._live.cross else "self",
         }
         return {"model": model}
 
@@ -226,7 +233,7 @@ class LiveSource:
     def _check(self, seen: Seen, layer: int) -> None:
         """What is handed to the core is what it was told of."""
         layers = self._live.layers
-        if layer < len(layers) and _shape(seen) == layers[layer]["shape"]:
+        if layer < len(layers) and _shape(seen, self._live.cross) == layers[layer]["shape"]:
             return
         raise UnsupportedError(
             f"{seen.name}: expected {len(layers)} layers as a text of {PROBED} tokens has them, found "
@@ -247,12 +254,15 @@ class LiveSource:
                 f"{self._live.name}: expected {len(self._live.layers)} layers, found {layer}; the number "
                 "depends on the text"
             )
-        sight, by_value = seen.sight, self._x == "value"
+        cross, by_value = self._live.cross, self._x == "value"
+        if cross:
+            seen.require_all_seen()
+        sight = Sight(causal=False) if cross else seen.sight
         return {
             "queries": _floats(seen.query),
             "keys": _floats(seen.key),
-            "values": _floats(seen.value),
-            "x": None if by_value else self._vectors(document),
+            "values": None if cross else _floats(seen.value),
+            "x": None if by_value or cross else self._vectors(document),
             "tokens": self._runs[document].ids,
             "x_key": layer + 1 if by_value else document + 1,
             "scale": seen.scale,
@@ -261,6 +271,7 @@ class LiveSource:
             "window": sight.window,
             "reach": sight.reach,
             "causal": sight.causal,
+            "cross": cross,
             "sinks": seen.sinks,
             "type": "sliding_attention" if self._live.layers[layer]["window"] else "full_attention",
         }
@@ -342,14 +353,14 @@ def _by_head(changes: list[Change], places: list[int]) -> list[Change | None]:
     return [None if place < 0 else changes[place] for place in places]
 
 
-def _shape(seen: Seen) -> dict[str, Any]:
+def _shape(seen: Seen, cross: bool) -> dict[str, Any]:
     return {
         "heads": seen.query.shape[1],
         "kv_heads": seen.key.shape[1],
         "head_dim": seen.query.shape[3],
         "value_dim": seen.value.shape[3],
         "element_bytes": seen.key.element_size(),
-        "causal": seen.sight.causal,
+        "causal": cross or seen.sight.causal,
     }
 
 

@@ -153,6 +153,14 @@ class Seen:
             )
         return found.contiguous().numpy()
 
+    def require_all_seen(self) -> None:
+        """Raises UnsupportedError where a query of attention to an encoder does not see all of it."""
+        if self.mask is not None and not bool(self.allowed(self.key.shape[2]).all()):
+            raise UnsupportedError(
+                f"{self.name}: expected queries that see all of the encoder's text, found a mask that hides some; give "
+                "texts one by one, without padding"
+            )
+
     @functools.cached_property
     def sight(self) -> Sight:
         """Of the first text of a batch. Raises UnsupportedError for a mask of another kind."""

@@ -42,8 +42,9 @@ class Source(Protocol):
         """queries (heads, L, d), keys (kv_heads, L, d), values (kv_heads, L, v) or None, x (L, w) or
         None, tokens (their ids, or none), x_key (the same number for the same vectors), scale,
         softcap (0: none), position_bias (heads, 2 L - 1; of key j for query i that at L - 1 + j - i; or
-        None), window (0: none), reach (of keys on both sides; 0: all), causal, sinks (a
-        logit for each head that stands beside the keys'; or none), type."""
+        None), window (0: none), reach (of keys on both sides; 0: all), causal, cross (keys are of another text,
+        of a length of its own, and all seen), sinks (a logit for each head that stands beside
+        the keys'; or none), type."""
         ...
 
     def losses(self, document: int) -> list[float]:

@@ -66,6 +66,8 @@ class Run:
     inputs: Mapping[str, Any] | None = None
     """What the encoder of an encoder-decoder gets; the ids are then the decoder's, whose self-attention alone
     counts."""
+    cross: bool = False
+    """Its attention to the encoder counts, not that to itself."""
     embedding: Any = None
     """The module whose rows stand for the tokens."""
     whole: bool = False
@@ -115,7 +117,8 @@ class _Taking:
 
     def take(self, seen: Seen) -> Swap | None:
         """Called by the attention function, in the thread of the pass."""
-        if self._decoder is not None and not (seen.module in self._decoder and seen.causal):
+        wanted = self._decoder is None or (seen.module in self._decoder and seen.causal != self._run.cross)
+        if not wanted:
             return None
         self._depth += 1
         changes = self._changes.get(self._depth)
@@ -200,8 +203,9 @@ class Pass(_Taking):
         if self._depth == depth or self._unwatched:
             return swap
         length = len(self._run.ids)
+        keys = seen.key.shape[2] if self._run.cross else length
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
-        if shape != (1, length, length, length):
+        if shape != (1, length, keys, keys):
             raise UnsupportedError(
                 f"{seen.name}: expected queries, keys and values of {length} tokens, found {shape[1:]} in a "
                 f"batch of {shape[0]}; measure such layers by headgauge.analyze()"

@@ -44,6 +44,7 @@ struct Layer {
   Index reach = 0;
   std::vector<double> sinks;
   bool causal = true;
+  bool cross = false;
   std::string type;
 };
 
@@ -85,6 +86,7 @@ Layer layer_of(const nb::dict& fields) {
           .reach = nb::cast<Index>(fields["reach"]),
           .sinks = nb::cast<std::vector<double>>(fields["sinks"]),
           .causal = nb::cast<bool>(fields["causal"]),
+          .cross = nb::cast<bool>(fields["cross"]),
           .type = nb::cast<std::string>(fields["type"])};
 }
 
@@ -289,6 +291,7 @@ class PythonSource final : public ModelSource {
       const auto count = bias->shape(1);
       head.position_bias = {bias->data() + static_cast<std::size_t>(h) * count, count};
     }
+    head.cross = layer_->cross;
     head.visibility = !layer_->causal      ? Visibility::full()
                       : layer_->window > 0 ? Visibility::sliding_window(layer_->window)
                                            : Visibility::causal();

@@ -76,12 +76,46 @@ class EncoderDecoders(unittest.TestCase):
                     before[0, :-1].double(), given["decoder_input_ids"][0, 1:]
                 )
                 self.assertAlmostEqual(float(found["loss"].values[0]), float(losses), delta=1e-5)
+                cross = headgauge.scan(
+                    model,
+                    tokens,
+                    inputs=inputs,
+                    attention="cross",
+                    lengths=[32, LENGTH],
+                    measures=["weights", "model"],
+                )
+                np.testing.assert_allclose(
+                    cross["entropy"].values[..., 1], self.entropy(expected.cross_attentions), atol=1e-5
+                )
+                # The decoder is causal: its first tokens attend as those of the shorter text.
+                first = [w[:, :, :32] for w in expected.cross_attentions]
+                np.testing.assert_allclose(cross["entropy"].values[..., 0], self.entropy(first), atol=1e-5)
+                keys = expected.cross_attentions[0].shape[-1]
+                self.assertEqual(set(cross["visible_keys"].values.ravel()), {keys})
+                self.assertTrue(np.isnan(cross["attention_distance"].values).all())
+                self.assertEqual(cross["loss"].values[-1], found["loss"].values[0])
+                self.assertEqual(cross.document["model"]["attention"], "cross")
                 if kind == "whisper":
                     continue  # its encoder has no tokens
                 encoder = headgauge.scan(model.get_encoder(), source, lengths=[50], measures="weights")
                 np.testing.assert_allclose(
                     encoder["entropy"].values[..., 0], self.entropy(expected.encoder_attentions), atol=1e-5
                 )
+
+    def test_what_has_no_meaning_across_two_texts_is_refused(self) -> None:
+        inputs = {"input_ids": torch.tensor(ids(50))[None]}
+        found = headgauge.scan(self.model("bart"), ids(), inputs=inputs, attention="cross", lengths=[LENGTH])
+        self.assertIn("jacobian_spectral", found)
+        for options in ({"measures": "weights,distance"}, {"pattern": "window:size=8"}, {"examples": 2}):
+            with self.subTest(options), self.assertRaises(errors.UnsupportedError):
+                headgauge.scan(self.model("bart"), ids(), inputs=inputs, attention="cross", **options)
+        with self.assertRaises(errors.UsageError):
+            headgauge.scan(self.model("bart"), ids(), attention="cross")
+        with self.assertRaises(errors.UsageError):
+            headgauge.scan(make("llama"), ids(), attention="both")
+        padded = {**inputs, "attention_mask": (torch.arange(50) < 40).long()[None]}
+        with self.assertRaisesRegex(errors.UnsupportedError, "without padding"):
+            headgauge.scan(self.model("bart"), ids(), inputs=padded, attention="cross", lengths=[LENGTH])
 
     def test_inputs_are_asked_for(self) -> None:
         inputs = {"input_ids": torch.tensor(ids(50))[None]}

@@ -90,7 +90,7 @@ class WeightsMeasure final : public Measure {
         magnitudes = work.magnitudes;
       }
       sink.set(r, mass_90_, static_cast<double>(mass_quantile(magnitudes, 0.9, work.select)));
-      sink.set(r, attention_distance_, mean_distance(row));
+      if (!block.head->cross) sink.set(r, attention_distance_, mean_distance(row));
       if (row.n() < 2) continue;
       sink.set(r, entropy_normalized_, sums.entropy / std::log(n));
       sink.set(r, entropy_without_sink_, entropy_without_first(row));

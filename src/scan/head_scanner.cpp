@@ -171,8 +171,8 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
   const std::array<int, 3> of{head.layer, head.document, head.kv_head};
   PackedKeys& packed = packed_[unit];
   if (!head.scores.empty() || packed.of == of) return;
-  const Index length = plan_.documents()[head.document].length;
-  pack_keys(head.keys.block(0, length, 0, head.keys.cols()), head.scale, unit, packed.keys);
+  const Index count = head.key_count(plan_.documents()[head.document].length);
+  pack_keys(head.keys.block(0, count, 0, head.keys.cols()), head.scale, unit, packed.keys);
   packed.of = of;
 }
 
@@ -180,8 +180,8 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
                             HeadAccumulator& accumulator) {
   Workspace& work = workspaces_[slot];
   const Index rows = std::ssize(tile.queries);
-  const Index length = plan_.documents()[head.document].length;
-  const Index keys = head.visibility.range(tile.queries.back(), length).end;
+  const Index count = head.key_count(plan_.documents()[head.document].length);
+  const Index keys = head.visibility.range(tile.queries.back(), count).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
   if (present_.original != nullptr) work.original = tile_view(work.original_memory, rows, keys);
@@ -195,12 +195,12 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   for (Index r = 0; r < rows; ++r) {
     work.rows[r].query = tile.queries[r];
     work.rows[r].group = tile.groups[r];
-    work.rows[r].keys = head.visibility.range(tile.queries[r], length);
+    work.rows[r].keys = head.visibility.range(tile.queries[r], count);
   }
   for (Index first = 0; first < rows; first += kScoredRows) {
-    const Index count = std::min(kScoredRows, rows - first);
-    score(head, tile, first, count, work.rows[first + count - 1].keys.end, work);
-    for (Index r = first; r < first + count; ++r) {
+    const Index scored = std::min(kScoredRows, rows - first);
+    score(head, tile, first, scored, work.rows[first + scored - 1].keys.end, work);
+    for (Index r = first; r < first + scored; ++r) {
       select(head, r, work);
       weigh(head, r, work);
     }

@@ -232,6 +232,13 @@ class MadeSource : public HeadSource {
   std::span<const HeadInput> layer(int, int) override { return heads_; }
   std::vector<double> token_losses(int) override { return {}; }
   const HeadInput& head() const { return heads_.front(); }
+  // The first keys are those of another text, which every query sees.
+  void take_keys_of_another_text(Index keys) {
+    HeadInput& head = heads_.front();
+    head.keys = std::as_const(qkv_).view().block(0, keys, 8, 8);
+    head.cross = true;
+    info_.causal = true;  // the text of the queries
+  }
 
  private:
   Matrix<float> qkv_;
@@ -243,7 +250,7 @@ class MadeSource : public HeadSource {
 double direct_entropy(const HeadInput& head, Index first, Index last) {
   double mean = 0;
   for (Index t = first; t < last; ++t) {
-    const KeyRange keys = head.visibility.range(t, 80);
+    const KeyRange keys = head.visibility.range(t, head.keys.rows());
     std::vector<double> weights;
     double sum = 0;
     for (Index j = keys.begin; j < keys.end; ++j) {
@@ -271,6 +278,24 @@ TEST(Scan, SlidingWindowAndFullVisibility) {
     const double largest_n = visibility.kind() == Visibility::Kind::sliding_window ? 10 : 80;
     EXPECT_LE(results.at("effective_tokens", {0, 0, 0}), largest_n);
     EXPECT_FALSE(std::isnan(results.at("distance", {0, 0, 0, 1})));
+  }
+}
+
+TEST(Scan, KeysOfAnotherTextAreAllSeenByEachQuery) {
+  for (const Index keys : {Index{9}, Index{80}}) {
+    MadeSource source(Visibility::full());
+    source.take_keys_of_another_text(keys);
+    ScanOptions options;
+    options.lengths = {32, 80};
+    options.measures = {"weights", "sensitivity"};
+    const Results results = scan(source, options);
+    for (const auto& [place, length] : {std::pair{0, 32}, {1, 80}}) {
+      EXPECT_NEAR(results.at("entropy", {0, 0, place}), direct_entropy(source.head(), 0, length),
+                  1e-5);
+      EXPECT_EQ(results.at("visible_keys", {0, 0, place}), static_cast<double>(keys));
+      EXPECT_TRUE(std::isnan(results.at("attention_distance", {0, 0, place})));
+    }
+    EXPECT_FALSE(std::isnan(results.at("jacobian_spectral", {0, 0, 1})));
   }
 }
 
