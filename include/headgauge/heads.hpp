@@ -248,6 +248,11 @@ class HeadSource {
   // default UnsupportedError where there are interventions. A source that knows them throws
   // UsageError unless they are those of all its heads (require_all_heads()).
   virtual void intervene(const HeadInterventions& interventions);
+  // Of each document, the queries that will be looked at from now on, ascending; no documents: all
+  // of them. A source may leave the others unset. By default nothing changes.
+  virtual void look_at(const std::vector<std::vector<Index>>& queries) {
+    static_cast<void>(queries);
+  }
   // Every document is cut to a context of that length from now on, and layer() begins again at
   // layer 0; of shorter documents it gives no heads. What the vectors x are keyed by begins anew,
   // info() stays as it is. For sources that are not causal, where every length is a pass of its

@@ -207,6 +207,9 @@ class ArraySource:
     def set_context(self, length: int) -> None:
         self.context = length
 
+    def look_at(self, queries: list[list[int]]) -> None:
+        pass
+
     def intervene(self, changes: Changes, places: Places) -> None:
         pass  # rows are measured under another normalizer or pattern; nothing here depends on it
 

@@ -23,17 +23,13 @@ from headgauge._change import Change
 from headgauge._recognised import watch
 from headgauge._sight import Seen, Sight
 from headgauge._source import Changes, NextTokens, Places
+from headgauge._travel import Travel
 from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
 KINDS = ("embedding", "value")
 Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
-
-
-def _floats(tensor: torch.Tensor) -> Any:
-    """(1, heads, L, d) as float32 in main memory."""
-    return tensor[0].detach().to(device="cpu", dtype=torch.float32).contiguous().numpy()
 
 
 class LiveModel:
@@ -179,6 +175,10 @@ class LiveSource:
         self._passes: dict[int, Pass] = {}
         self._depth: dict[int, int] = {}
         self._reference: dict[int, torch.Tensor] = {}
+        self._looked_at: list[list[int]] = []
+
+    def look_at(self, queries: list[list[int]]) -> None:
+        self._looked_at = queries
 
     def close(self) -> None:
         self._leave()
@@ -258,10 +258,13 @@ class LiveSource:
         if cross:
             seen.require_all_seen()
         sight = Sight(causal=False) if cross else seen.sight
+        looked_at = self._looked_at[document] if self._looked_at else None
+        queries, keys = Travel(seen.query, looked_at), Travel(seen.key)
+        values = None if cross else Travel(seen.value)
         return {
-            "queries": _floats(seen.query),
-            "keys": _floats(seen.key),
-            "values": None if cross else _floats(seen.value),
+            "queries": queries.array(),
+            "keys": keys.array(),
+            "values": None if values is None else values.array(),
             "x": None if by_value or cross else self._vectors(document),
             "tokens": self._runs[document].ids,
             "x_key": layer + 1 if by_value else document + 1,

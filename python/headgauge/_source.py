@@ -51,6 +51,10 @@ class Source(Protocol):
         """-log p of the tokens 2 to L in nats; empty: not known."""
         ...
 
+    def look_at(self, queries: list[list[int]]) -> None:
+        """Of each document, the queries that are looked at from now on; others may be left 0. No documents: all."""
+        ...
+
     def set_context(self, length: int) -> None:
         """From now on documents are cut to that length, and layers begin anew; a reference is forgotten."""
         ...

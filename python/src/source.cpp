@@ -220,6 +220,11 @@ class PythonSource final : public ModelSource {
     has_reference_ = false;
   }
 
+  void look_at(const std::vector<std::vector<Index>>& queries) override {
+    const nb::gil_scoped_acquire acquired;
+    object_.attr("look_at")(nb::cast(queries));
+  }
+
   void intervene(const HeadInterventions& interventions) override {
     require_all_heads(interventions, info_);
     const nb::gil_scoped_acquire acquired;

@@ -9,6 +9,7 @@ import threading
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -267,6 +268,50 @@ class Documents(unittest.TestCase):
         both = headgauge.scan(model, ids(), lengths=[32, LENGTH], measures="weights")
         short = headgauge.scan(model, ids()[:32], lengths=[32], measures="weights")
         np.testing.assert_array_equal(both["entropy"].values[..., 0], short["entropy"].values[..., 0])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Travels(unittest.TestCase):
+    """As from a GPU, of which there is none here: tensors are said not to be in main memory."""
+
+    def test_only_rows_that_are_looked_at_travel(self) -> None:
+        from headgauge import _travel
+
+        model, tokens = make("llama"), ids(200)
+        options: dict[str, Any] = {
+            "lengths": [64, 200], "queries": 4, "measures": ["weights", "distance", "sensitivity"]
+        }  # fmt: skip
+        expected = headgauge.scan(model, tokens, **options)
+        travelled = []
+
+        class Spy(_travel.Travel):
+            def __init__(self, tensor: Any, rows: Any = None) -> None:
+                super().__init__(tensor, rows)
+                travelled.append((self._taken.shape[1], self._length))
+
+        with (
+            mock.patch("headgauge._travel.in_main_memory", return_value=False),
+            mock.patch("headgauge._live.Travel", Spy),
+        ):
+            found = headgauge.scan(model, tokens, **options)
+            for name in found:
+                np.testing.assert_array_equal(found[name].values, expected[name].values, err_msg=name)
+            queries = travelled[::3]
+            self.assertEqual({length for _, length in travelled}, {200})
+            self.assertLess(max(count for count, _ in queries), 40)
+            self.assertEqual({count for k in (1, 2) for count, _ in travelled[k::3]}, {200})
+            # Patterns may look at all queries, and so do all rows.
+            for more in ({"pattern": "lsh:buckets=4"}, {"queries": "all"}):
+                travelled.clear()
+                headgauge.scan(model, tokens, **{**options, **more})
+                self.assertEqual({count for count, _ in travelled}, {200}, more)
+
+    def test_half_precision(self) -> None:
+        model, tokens = make("llama").bfloat16(), ids(64)
+        expected = headgauge.scan(model, tokens, lengths=[64], measures="weights")
+        with mock.patch("headgauge._travel.in_main_memory", return_value=False):
+            found = headgauge.scan(model, tokens, lengths=[64], measures="weights")
+        np.testing.assert_array_equal(found["entropy"].values, expected["entropy"].values)
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -32,6 +32,8 @@ struct ScanPart {
   // The source begins at `first_layer`; what comes before is as it was in this scan of all layers.
   int first_layer = 0;
   const ScanTables* before = nullptr;
+  // No measure looks at other queries than those of the rows.
+  bool only_rows = false;
 };
 
 // At all lengths in one pass: for sources that are not causal, the one length that they are cut to.

@@ -116,7 +116,21 @@ class Scan {
     return bytes;
   }
 
+  // The queries of each document that are measured; empty: all may be looked at.
+  std::vector<std::vector<Index>> queries_looked_at() const {
+    std::vector<std::vector<Index>> queries;
+    if (!part_.only_rows || *plan_.options.queries == 0) return queries;
+    for (const DocumentPlan& document : rows().documents()) {
+      std::vector<Index>& of_document = queries.emplace_back();
+      for (const Tile& tile : document.tiles) {
+        of_document.insert(of_document.end(), tile.queries.begin(), tile.queries.end());
+      }
+    }
+    return queries;
+  }
+
   void measure() {
+    source_.look_at(queries_looked_at());
     HeadScanner scanner(tables_.measures, layout(), rows(), pool_, stop_);
     std::vector<HeadAccumulator> heads;
     for (int head = 0; head < info_.heads; ++head) heads.emplace_back(rows(), layout().cells());
@@ -339,8 +353,10 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
     };
     whole.options.own_measures.push_back(examples);
   }
+  // A pattern and a measure of the caller may look at any query.
+  const bool only_rows = whole.intervention.pattern == nullptr && options.own_measures.empty();
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
-    return run_scan(source, plan, {}, part, stop);
+    return run_scan(source, plan, {.only_rows = only_rows}, part, stop);
   };
   return source.info().causal ? pass(whole, progress)
                               : pass_over_lengths(source, whole, pass, progress);

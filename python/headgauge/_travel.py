@@ -1,0 +1,50 @@
+"""Tensors of a layer on their way into main memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from headgauge._weights import in_main_memory
+
+
+class Travel:
+    """One tensor (1, heads, L, d), as float32 in main memory. From another device only the rows that are looked at travel,
+    head by head: no more than one head is there twice. Where there is CUDA the way is taken while this thread
+    goes on, until array() waits for its end."""
+
+    def __init__(self, tensor: torch.Tensor, rows: list[int] | None = None) -> None:
+        """`rows`: what is looked at; None: all. Of a tensor that is in main memory all stay."""
+        source = tensor[0].detach()
+        self._rows: torch.Tensor | None = None
+        self._length = source.shape[1]
+        self._device = source.device
+        if in_main_memory(source):
+            self._taken = source.to(torch.float32).contiguous()
+            return
+        chosen = None
+        if rows is not None and len(rows) < self._length:
+            self._rows = torch.tensor(rows)
+            chosen = self._rows.to(source.device)
+        heads, length, width = source.shape
+        count = length if chosen is None else len(chosen)
+        pinned = source.device.type == "cuda"
+        self._taken = torch.empty((heads, count, width), dtype=torch.float32, pin_memory=pinned)
+        for head in range(heads):
+            part = source[head] if chosen is None else source[head].index_select(0, chosen)
+            self._taken[head].copy_(part, non_blocking=True)
+
+    def array(self) -> Any:
+        """(heads, L, d); rows that did not travel are 0."""
+        if self._device.type == "cuda":
+            torch.cuda.current_stream(self._device).synchronize()
+        if self._rows is None:
+            return self._taken.numpy()
+        heads, _, width = self._taken.shape
+        whole = np.zeros(
+            (heads, self._length, width), dtype=np.float32
+        )  # pages that nobody reads take no memory
+        whole[:, self._rows.numpy()] = self._taken.numpy()
+        return whole
