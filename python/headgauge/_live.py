@@ -28,7 +28,7 @@ from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
-KINDS = ("embedding", "value")
+KINDS = ("embedding", "value", "hidden")
 Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
@@ -108,8 +108,13 @@ class LiveModel:
             raise UnsupportedError(
                 "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
             )
+        if x == "hidden" and any(layer["entered"] == 0 for layer in self.layers):
+            raise UnsupportedError(
+                f"{self.name}: expected layers in a ModuleList for x='hidden', found none; use x='embedding' or 'value'"
+            )
+        more = {"embedding": self.embedding, "enters": x == "hidden", "ends_in_hidden": not self.has_loss}
         runs = [
-            self._run(ids, of_encoder, document=k, embedding=self.embedding, ends_in_hidden=not self.has_loss)
+            self._run(ids, of_encoder, document=k, **more)
             for k, (ids, of_encoder) in enumerate(zip(documents, inputs, strict=True))
         ]
         source = LiveSource(self, runs, x)
@@ -123,14 +128,14 @@ class LiveModel:
 
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """What each layer is made of, from a pass over the first tokens."""
-        layers = self._layers_of_a_pass(self._run(ids, inputs), by_name=True)
+        layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True), by_name=True)
         if not layers:
             self._take_back()  # such models ask for the name of their attention
             leave = watch(self.model)
             if leave is not None:
                 self._own.callback(leave)
             self.sdpa = leave is None
-            layers = self._layers_of_a_pass(self._run(ids, inputs))
+            layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True))
         if not layers:
             raise UnsupportedError(
                 f"{self.name}: expected attention through transformers' AttentionInterface or torch's "
@@ -151,7 +156,8 @@ class LiveModel:
         try:
             while (seen := probe.next()) is not None:
                 shape = _shape(seen, self.cross)
-                layers.append({"shape": shape, "window": seen.window})
+                entered = 0 if probe.entered is None else probe.entered.shape[-1]
+                layers.append({"shape": shape, "window": seen.window, "entered": entered})
                 self.has_position_bias |= seen.position_bias is not None
             # Of the tokens that follow, not of classes.
             head = getattr(self.model, "get_output_embeddings", lambda: None)()
@@ -201,7 +207,11 @@ class LiveSource:
             "name": getattr(config, "name_or_path", "") or live.name,
             "family": str(config.model_type),
             "layers": len(live.layers),
-            "x_dim": first["value_dim"] if self._x == "value" else _width(embedding),
+            "x_dim": {
+                "value": first["value_dim"],
+                "hidden": live.layers[0]["entered"],
+                "embedding": _width(embedding),
+            }[self._x],
             "max_length": live.positions,
             "bytes": 0,
             "has_x": not live.cross,
@@ -267,7 +277,8 @@ class LiveSource:
             "values": None if values is None else values.array(),
             "x": None if by_value or cross else self._vectors(document),
             "tokens": self._runs[document].ids,
-            "x_key": layer + 1 if by_value else document + 1,
+            # Of values and hidden states each layer has its own.
+            "x_key": document + 1 + (0 if self._x == "embedding" else (layer + 1) << 16),
             "scale": seen.scale,
             "softcap": seen.softcap,
             "position_bias": seen.position_bias,
@@ -280,10 +291,11 @@ class LiveSource:
         }
 
     def _vectors(self, document: int) -> Any:
-        vectors = self._passes[document].vectors
+        current = self._passes[document]
+        vectors = current.entered if self._x == "hidden" else current.vectors
         if vectors is None:
             raise UnsupportedError(
-                f"{self._live.name}: expected an embedding of tokens in memory, found none; measure with x='value'"
+                f"{self._live.name}: expected vectors of tokens in memory for x={self._x!r}, found none; use x='value'"
             )
         return vectors.to("cpu", torch.float32).contiguous().numpy()
 

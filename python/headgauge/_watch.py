@@ -70,6 +70,8 @@ class Run:
     """Its attention to the encoder counts, not that to itself."""
     embedding: Any = None
     """The module whose rows stand for the tokens."""
+    enters: bool = False
+    """What enters each layer is kept."""
     whole: bool = False
     """No pass ends before its end."""
     ends_in_hidden: bool = False
@@ -101,6 +103,12 @@ def _last_hidden(output: Any) -> torch.Tensor | None:
     return None if last is None else last[0]
 
 
+def _layers_of(model: Any) -> list[Any]:
+    """The modules that stand in lists: layers, and what they have lists of. The one that was entered last
+    before an attention is its layer."""
+    return [each for held in model.modules() if isinstance(held, torch.nn.ModuleList) for each in held]
+
+
 class _Taking:
     """Counts the layers of a pass, and says how their heads attend."""
 
@@ -111,6 +119,8 @@ class _Taking:
         self._depth = -1
         self.vectors: torch.Tensor | None = None
         """(L, width): the rows of the embedding, while its weights are there."""
+        self.entered: torch.Tensor | None = None
+        """(L, width): what entered the layer that the pass is in; None: not known."""
         self.logits: torch.Tensor | None = None
         """(L, vocabulary), when the pass has ended."""
         self.hidden: torch.Tensor | None = None
@@ -132,6 +142,13 @@ class _Taking:
         if not weight.is_meta and not hasattr(weight, "full_tensor"):
             self.vectors = weight.detach()[torch.tensor(self._run.ids, device=weight.device)]
 
+    def _enter_layer(self, _: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+        stream = given.get("hidden_states", args[0] if args else None)
+        if here.running is not self or not isinstance(stream, torch.Tensor):
+            return
+        if stream.is_floating_point() and stream.ndim == 3 and stream.shape[:2] == (1, len(self._run.ids)):
+            self.entered = stream.detach()[0]
+
     def run_model(self) -> None:
         """The whole pass, which `here` is told of."""
         before, here.running = here.running, self
@@ -141,6 +158,10 @@ class _Taking:
                 stack.enter_context(self._mode)
                 if self._run.embedding is not None:
                     stack.callback(self._run.embedding.register_forward_pre_hook(self._embed).remove)
+                for layer in _layers_of(self._run.model) if self._run.enters else []:
+                    stack.callback(
+                        layer.register_forward_pre_hook(self._enter_layer, with_kwargs=True).remove
+                    )
                 output = self._run.model(**self._run.given())
         finally:
             here.running = before

@@ -191,6 +191,22 @@ class Checkpoints(unittest.TestCase):
     def test_demo(self) -> None:
         self.agree(ROOT / "demo/model")
 
+    def test_the_vectors_that_enter_a_layer(self) -> None:
+        path, tokens = ROOT / "demo/model", ids(96, 900)
+        model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+        options: dict[str, Any] = {"lengths": [96], "measures": "distance"}
+        for x in ("hidden", "value", "embedding"):
+            found = headgauge.scan(model, tokens, x=x, **options)["distance"].values
+            expected = headgauge.scan(path, tokens, x=x, **options)["distance"].values
+            np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=x)
+        # Of every kind of model, also where a layer's parts stand in lists of their own.
+        for kind in MODELS:
+            if kind in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES:
+                with self.subTest(kind):
+                    seen = make(kind)
+                    found = headgauge.scan(seen, ids(), x="hidden", lengths=[LENGTH], measures="distance")
+                    self.assertTrue(np.isfinite(found["distance"].values).any())
+
     def test_capp_gpt(self) -> None:
         self.agree(DATA / "capp-gpt")
 
@@ -242,6 +258,16 @@ class Documents(unittest.TestCase):
         each = [headgauge.scan(model, text, lengths=[LENGTH], measures="weights") for text in texts]
         mean = sum(one["entropy"].values for one in each) / 2
         np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
+
+    def test_vectors_are_those_of_their_text_and_layer(self) -> None:
+        model = make("llama", num_key_value_heads=1)
+        texts = [ids(LENGTH), ids(80)[::-1].copy()]
+        options: dict[str, Any] = {"lengths": [LENGTH], "measures": "distance"}
+        for x in ("embedding", "value", "hidden"):
+            with self.subTest(x):
+                both = headgauge.scan(model, texts, x=x, **options)["distance"].values
+                each = [headgauge.scan(model, text, x=x, **options)["distance"].values for text in texts]
+                np.testing.assert_allclose(both, (each[0] + each[1]) / 2, atol=1e-9)
 
     def test_a_batch_with_padding_is_its_texts(self) -> None:
         model = make("llama")
@@ -329,8 +355,8 @@ class Faults(unittest.TestCase):
         ):
             with self.subTest(repr(tokens)), self.assertRaises(kind):
                 headgauge.scan(model, tokens)
-        with self.assertRaises(errors.UnsupportedError):
-            headgauge.scan(model, ids(), x="hidden")
+        with self.assertRaises(errors.UsageError):
+            headgauge.scan(model, ids(), x="tokens")
         with self.assertRaises(errors.UsageError):
             headgauge.compare(model, ids())  # with what
         with self.assertRaises(errors.UsageError):
