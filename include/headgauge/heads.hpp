@@ -224,6 +224,8 @@ struct SourceInfo {
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none
   Index value_dim = 0;                   // of the values; 0: as head_dim
+  // Of rotated queries and keys the source has the ones before the rotation, too.
+  bool has_unrotated = true;
   int element_bytes = 4;                 // of a number as it is stored: of a KV cache too
   std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
   std::vector<std::string> notices;      // what a reader of the numbers must know

@@ -149,6 +149,7 @@ class ArraySource:
             "element_bytes": 4,
             "causal": self.causal,
             "has_x": self.x is not None,
+            "has_unrotated": True,
             "has_values": self.v is not None,
             "has_loss": False,
             "has_tokens": False,

@@ -55,9 +55,11 @@ _swaps: weakref.WeakKeyDictionary[Any, list[Swap]] = weakref.WeakKeyDictionary()
 @torch.compiler.disable  # type: ignore[untyped-decorator,unused-ignore]
 def attend(seen: Seen, own: Callable[[], Any]) -> Any:
     """What the attention of a module gives back: of a swap, else its own."""
-    swap = here.running.take(seen) if here.running is not None else None
-    if swap is None and (swaps := _swaps.get(seen.module)):
-        swap = swaps[-1]
+    if here.running is not None:  # a pass that is measured knows nothing of a swap that began meanwhile
+        swap = here.running.take(seen)
+    else:
+        swaps = _swaps.get(seen.module)
+        swap = swaps[-1] if swaps else None
     return own() if swap is None else swap.attention(seen, own)
 
 
@@ -174,6 +176,7 @@ def unwrapped(model: Any) -> Any:
 
 def arguments_of(model: Any) -> Any:
     """The names that its forward() takes, also where FullyShardedDataParallel stands around it."""
+    model = unwrapped(model)
     inner = model.module if type(model).__name__ == "FullyShardedDataParallel" else model
     return inspect.signature(inner.forward).parameters
 

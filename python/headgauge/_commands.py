@@ -59,8 +59,9 @@ def _on_model(
     inputs: Any = None,
     cross: bool = False,
 ) -> Results:
-    if text_or_ids is not None and options.get("text") is not None:
-        raise TypeError(f"{command.split()[0]}() was given text twice")
+    for name in ("text", "tokens"):
+        if text_or_ids is not None and options.get(name) is not None:
+            raise TypeError(f"{command.split()[0]}() was given texts twice, as {name} too")
     if inputs is not None and not hasattr(model, "named_modules"):
         raise UsageError("inputs: expected none but for a transformers model that is loaded, found some")
     if model is None and options.get("synthetic") is not None:
@@ -87,7 +88,7 @@ def _live(
         )
     from headgauge._live import LiveModel
 
-    with LiveModel(model, inputs, only_scores=command == "converge", cross=cross) as live:
+    with LiveModel(model, inputs, command, cross) as live:
         return _measured(command, [live.name], options, progress, live)
 
 

@@ -28,6 +28,7 @@ from headgauge._watch import Pass, Run, run_through
 from headgauge.errors import BadInputError, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
+TAKE_INPUTS = ("scan", "compare")
 KINDS = ("embedding", "value", "hidden")
 Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
@@ -35,27 +36,25 @@ Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 class LiveModel:
     """A transformers model that opens texts, within `with`."""
 
-    def __init__(
-        self, model: Any, inputs: Inputs = None, only_scores: bool = False, cross: bool = False
-    ) -> None:
-        """`only_scores`: what is asked goes by scores of queries and keys alone. `cross`: the decoder's
-        attention to the encoder is looked at."""
+    def __init__(self, model: Any, inputs: Inputs = None, command: str = "scan", cross: bool = False) -> None:
+        """`command`: what it is opened for. `cross`: the decoder's attention to the encoder is looked at."""
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "get_input_embeddings"):
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
             )
-        _require_inputs(model, inputs)
+        _require_inputs(model, inputs, command)
         whole: Any = model
         self.model = whole
         self.name = type(model).__name__
-        self.positions = _positions(whole.config.get_text_config())
+        self.positions = _positions(whole)
+        self.rotates = _rotates(whole)
         self.embedding = (whole if inputs is None else whole.get_decoder()).get_input_embeddings()
         self.sdpa = False
         self.layers: list[dict[str, Any]] = []
         """What each is made of, once a text was opened."""
         self.has_position_bias = self.has_loss = False
         self.cross = cross
-        self._inputs, self._only_scores = inputs, only_scores
+        self._inputs, self._command = inputs, command
         self._given, self._whole = False, is_sharded(model)
         self._sources: weakref.WeakSet[LiveSource] = weakref.WeakSet()
         self._stack = contextlib.ExitStack()
@@ -104,7 +103,7 @@ class LiveModel:
         inputs = _inputs_of(self._inputs, len(documents))
         if not self.layers:
             self.layers = self._probe(documents[0][:PROBED], inputs[0])
-        if self._only_scores and self.has_position_bias:
+        if self._command == "converge" and self.has_position_bias:
             raise UnsupportedError(
                 "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
             )
@@ -215,6 +214,7 @@ class LiveSource:
             "max_length": live.positions,
             "bytes": 0,
             "has_x": not live.cross,
+            "has_unrotated": not live.rotates,
             "has_values": not live.cross,
             "has_loss": live.has_loss,
             "has_tokens": not live.cross,
@@ -379,8 +379,13 @@ def _shape(seen: Seen, cross: bool) -> dict[str, Any]:
     }
 
 
-def _require_inputs(model: Any, inputs: Inputs) -> None:
+def _require_inputs(model: Any, inputs: Inputs, command: str) -> None:
     both = is_encoder_decoder(model)
+    if both and command not in TAKE_INPUTS:
+        raise UnsupportedError(
+            f"{command}: expected a decoder or an encoder, found both ({type(model).__name__}); give "
+            "model.get_encoder(), or use scan() or compare(), which take inputs="
+        )
     if both and inputs is None:
         raise UsageError(
             f"{type(model).__name__}: expected inputs= for the encoder of an encoder-decoder, found none; with them "
@@ -413,8 +418,22 @@ def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]
     return found
 
 
-def _positions(config: Any) -> int:
+def _rotates(model: Any) -> bool:
+    """Whether queries and keys are rotated by their positions before they are seen."""
+    config = model.config.get_text_config()
+    declared = any(
+        getattr(config, name, None) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary")
+    )
+    return declared or any("rotary" in type(module).__name__.lower() for module in model.modules())
+
+
+def _positions(model: Any) -> int:
     """The longest text of the model; 0: any."""
+    for module in model.modules():  # RoBERTa's begin after the padding
+        table = getattr(module, "position_embeddings", None)
+        if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
+            return int(table.num_embeddings) - int(table.padding_idx) - 1
+    config = model.config.get_text_config()
     for name in ("max_target_positions", "max_position_embeddings"):
         if getattr(config, name, None):
             return int(getattr(config, name))

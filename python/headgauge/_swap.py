@@ -11,6 +11,7 @@ import torch
 
 from headgauge._attention import (
     add_swap,
+    here,
     install,
     is_encoder_decoder,
     is_last_swap,
@@ -121,8 +122,9 @@ class use:
         )
 
     def _counts(self, module: Any) -> bool:
-        """Not of a copy of the model, nor of a swap within which there is another."""
-        return module is self._model and is_last_swap(module, self)
+        """Not of a copy of the model, nor of a swap within which there is another, nor in a pass that is
+        measured, which began before it."""
+        return module is self._model and here.running is None and is_last_swap(module, self)
 
     def _begin(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
         """Has the key-value cache hold what is needed, where it is empty or yet to be made."""

@@ -137,6 +137,7 @@ def _entmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 
 def _asentmax(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     scale = _number(rule, "delta") + _number(rule, "beta") * _log(rows.count) ** _number(rule, "gamma")
+    scale = torch.where(rows.count > 1, scale, 1.0)  # 0 to a negative power, where it does not matter
     return _entmax_of(rows, scale * rows.logits, _number(rule, "alpha"))
 
 
@@ -192,7 +193,10 @@ def _taylor2(rows: Rows, rule: _core.Rule) -> torch.Tensor:
 
 def _poly_normalized(rows: Rows, rule: _core.Rule) -> torch.Tensor:
     m = _number(rule, "m")
-    return _shares(rows, (1 + rows.logits / m) ** m)
+    base = 1 + rows.logits / m
+    # Relative to the largest, for its power may be beyond all numbers.
+    largest = torch.where(rows.visible, base.abs(), 0.0).amax(dim=-1, keepdim=True).detach()
+    return _shares(rows, (base / largest.clamp_min(torch.finfo(base.dtype).tiny)) ** m)
 
 
 def _sigmoid(rows: Rows, rule: _core.Rule) -> torch.Tensor:
@@ -274,12 +278,15 @@ def weigh(
 ) -> torch.Tensor:
     """The weights of rows that see any of the keys; rows without keys have none. `position` has the shape of
     the rows, `visible` that of the logits."""
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    # A row whose logits are all -infinity sees no key.
+    visible = visible & ~(logits.isneginf() | ~visible).all(dim=-1, keepdim=True)
     count = visible.sum(dim=-1, keepdim=True)
     rows = Rows(
         # Of hidden keys no number may spoil a gradient.
-        torch.where(visible, logits, 0.0),
+        torch.where(visible, logits, 0.0).to(exact),
         visible,
-        count.clamp_min(1).to(logits.dtype),
-        position.unsqueeze(-1).to(logits.dtype),
+        count.clamp_min(1).to(exact),
+        position.unsqueeze(-1).to(exact),
     )
-    return torch.where(visible, RULES[rule.name](rows, rule), 0.0)
+    return torch.where(visible, RULES[rule.name](rows, rule), 0.0).to(logits.dtype)

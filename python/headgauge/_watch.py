@@ -116,7 +116,7 @@ class _Taking:
         self._run, self._changes = run, changes
         self._decoder = None if run.inputs is None else set(run.model.get_decoder().modules())
         self._mode = _Sdpa(run.model) if run.sdpa else contextlib.nullcontext()
-        self._depth = -1
+        self._depth, self._inside = -1, 0
         self.vectors: torch.Tensor | None = None
         """(L, width): the rows of the embedding, while its weights are there."""
         self.entered: torch.Tensor | None = None
@@ -127,6 +127,8 @@ class _Taking:
 
     def take(self, seen: Seen) -> Swap | None:
         """Called by the attention function, in the thread of the pass."""
+        if self._inside > 1:
+            return None  # the model is used within itself, by a hook
         wanted = self._decoder is None or (seen.module in self._decoder and seen.causal != self._run.cross)
         if not wanted:
             return None
@@ -149,6 +151,14 @@ class _Taking:
         if stream.is_floating_point() and stream.ndim == 3 and stream.shape[:2] == (1, len(self._run.ids)):
             self.entered = stream.detach()[0]
 
+    def _enter(self) -> None:
+        if here.running is self:
+            self._inside += 1
+
+    def _leave(self) -> None:
+        if here.running is self:
+            self._inside -= 1
+
     def run_model(self) -> None:
         """The whole pass, which `here` is told of."""
         before, here.running = here.running, self
@@ -156,13 +166,17 @@ class _Taking:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(torch.no_grad())
                 stack.enter_context(self._mode)
+                model = self._run.model
+                stack.callback(model.register_forward_pre_hook(lambda *_: self._enter()).remove)
+                leave = model.register_forward_hook(lambda *_: self._leave(), always_call=True)
+                stack.callback(leave.remove)
                 if self._run.embedding is not None:
                     stack.callback(self._run.embedding.register_forward_pre_hook(self._embed).remove)
                 for layer in _layers_of(self._run.model) if self._run.enters else []:
                     stack.callback(
                         layer.register_forward_pre_hook(self._enter_layer, with_kwargs=True).remove
                     )
-                output = self._run.model(**self._run.given())
+                output = model(**self._run.given())
         finally:
             here.running = before
         logits = getattr(output, "logits", None)
@@ -185,18 +199,19 @@ class Pass(_Taking):
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
         self._seen: Seen | None = None
         self._abandoned = self._unwatched = self._ended = False
-        self._inside = 0
         self._error: BaseException | None = None
         # What the caller's thread has set holds in the other one, too.
         self._context = contextvars.copy_context()
         self._thread_state = _thread_state()
+        # Begun by next(), when somebody holds the pass and will close it.
         self._thread = threading.Thread(target=self._context.run, args=(self._run_thread,), daemon=True)
-        self._thread.start()
 
     def next(self) -> Seen | None:
         """Runs on to the attention of the next layer; None: the pass is at its end."""
         if not self._ended:
             self._seen = None
+            if self._thread.ident is None:
+                self._thread.start()
             self._go.release()
             self._arrived.acquire()
         if self._error is not None:
@@ -212,13 +227,12 @@ class Pass(_Taking):
 
     def close(self) -> None:
         self.abandon()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def take(self, seen: Seen) -> Swap | None:
         if self._abandoned:
             raise Abandoned
-        if self._inside > 1:
-            return None  # the model is used within itself, by a hook
         depth = self._depth
         swap = super().take(seen)
         if self._depth == depth or self._unwatched:
@@ -238,25 +252,14 @@ class Pass(_Taking):
             raise Abandoned
         return swap
 
-    def _enter(self) -> None:
-        if here.running is self:
-            self._inside += 1
-
-    def _leave(self) -> None:
-        if here.running is self:
-            self._inside -= 1
-
     def _run_thread(self) -> None:
         self._go.acquire()
         try:
             if self._abandoned:
                 return
-            model = self._run.model
             with contextlib.ExitStack() as stack:
                 for state in self._thread_state:
                     stack.enter_context(state)
-                stack.callback(model.register_forward_pre_hook(lambda *_: self._enter()).remove)
-                stack.callback(model.register_forward_hook(lambda *_: self._leave(), always_call=True).remove)
                 self.run_model()
         except Abandoned:
             pass

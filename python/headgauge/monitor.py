@@ -106,9 +106,10 @@ class Monitor:
         self.measures: list[str] = list(measures)
         self.records: list[dict[str, Any]] = []
         self.skipped: int = 0
-        """Batches that came at a time to measure, and had no text of 32 tokens."""
+        """Steps that were to be measured, and had no text of 32 tokens."""
         self._model = unwrapped(model)
         self._warn = warn or (lambda text: warnings.warn(text, stacklevel=4))
+        self._unseen = False
         self._writer, self._drifts, self._steps = writer, drifts(), 0
         self._ids: torch.Tensor | None = None
         self._mask: torch.Tensor | None = None
@@ -124,9 +125,12 @@ class Monitor:
         )
 
     def _see(self, module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+        # Not by module.training: Lightning leaves a model in the mode that it was loaded in.
+        if not torch.is_grad_enabled():
+            return
         ids = given.get("input_ids", args[0] if args else None)
-        if module.training and isinstance(ids, torch.Tensor) and ids.ndim == 2:
-            self._ids, self._mask = ids, given.get("attention_mask")
+        known = isinstance(ids, torch.Tensor) and ids.ndim == 2
+        self._ids, self._mask = (ids, given.get("attention_mask")) if known else (None, None)
 
     @property
     def share(self) -> float:
@@ -137,7 +141,16 @@ class Monitor:
         """Counts a step; `step` is its number, by default one more than the last. The record, where
         this one was measured."""
         self._steps = self._steps + 1 if step is None else step
-        if self._steps % self.every != 0 or self._ids is None:
+        if self._steps % self.every != 0:
+            return None
+        if self._ids is None and not distributed.is_initialized():
+            self.skipped += 1
+            if not self._unseen:
+                self._unseen = True
+                self._warn(
+                    f"step {self._steps}: nothing was measured, for no forward pass with gradients has had token ids "
+                    "(input_ids) since the last one; Monitor.skipped counts such steps"
+                )
             return None
         began = time.perf_counter()
         try:
@@ -146,7 +159,8 @@ class Monitor:
             self._spent += time.perf_counter() - began
 
     def _text(self) -> list[int]:
-        assert self._ids is not None
+        if self._ids is None:
+            return []
         row = self._ids[0]
         if isinstance(self._mask, torch.Tensor) and self._mask.ndim == 2:
             row = row[self._mask[0].bool()]

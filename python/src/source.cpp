@@ -107,6 +107,7 @@ SourceInfo info_of(const nb::dict& fields) {
   info.element_bytes = nb::cast<int>(fields["element_bytes"]);
   info.causal = flag("causal");
   info.has_x = flag("has_x");
+  info.has_unrotated = flag("has_unrotated");
   info.has_values = flag("has_values");
   info.has_loss = flag("has_loss");
   info.has_tokens = flag("has_tokens");

@@ -117,6 +117,13 @@ class EncoderDecoders(unittest.TestCase):
         with self.assertRaisesRegex(errors.UnsupportedError, "without padding"):
             headgauge.scan(self.model("bart"), ids(), inputs=padded, attention="cross", lengths=[LENGTH])
 
+    def test_commands_that_take_no_inputs_say_so(self) -> None:
+        model = self.model("bart")
+        with self.assertRaisesRegex(errors.UnsupportedError, "plan: .*get_encoder"):
+            headgauge.plan(model, select=[ids(), ids()], confirm=ids())
+        with self.assertRaisesRegex(errors.UnsupportedError, "converge: .*get_encoder"):
+            headgauge.converge(model, ids())
+
     def test_inputs_are_asked_for(self) -> None:
         inputs = {"input_ids": torch.tensor(ids(50))[None]}
         with self.assertRaisesRegex(errors.UsageError, r"inputs=.*get_encoder"):

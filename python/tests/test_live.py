@@ -68,11 +68,12 @@ MODELS: dict[str, dict[str, Any]] = {
     "opt": {"ffn_dim": 48, "word_embed_proj_dim": 32},
     "phi3": GROUPED,
     "qwen3": EIGHT,
+    "roberta": {},
     "qwen3_moe": {**EIGHT, **EXPERTS},
     "starcoder2": GROUPED,
 }
 ASKED = ("falcon", "opt")  # give their weights where they are asked for them alone
-BOTH_WAYS = ("bert", "modernbert")
+BOTH_WAYS = ("bert", "modernbert", "roberta")
 
 
 def ids(count: int = LENGTH, vocabulary: int = 97) -> Any:
@@ -289,6 +290,11 @@ class Documents(unittest.TestCase):
             with self.assertRaises(errors.BadInputError):
                 headgauge.scan(model, wrong, **options)
 
+    def test_no_longer_than_its_positions(self) -> None:
+        model = make("roberta", max_position_embeddings=66)
+        found = headgauge.scan(model, ids(80), lengths=[64], measures="weights")
+        self.assertEqual(found.document["text"]["tokens"], [64])
+
     def test_a_model_that_sees_both_ways_is_run_at_each_length(self) -> None:
         model = make("bert")
         both = headgauge.scan(model, ids(), lengths=[32, LENGTH], measures="weights")
@@ -359,6 +365,8 @@ class Faults(unittest.TestCase):
             headgauge.scan(model, ids(), x="tokens")
         with self.assertRaises(errors.UsageError):
             headgauge.compare(model, ids())  # with what
+        with self.assertRaisesRegex(TypeError, "twice"):
+            headgauge.scan(model, ids(), tokens=[7] * 64)
         with self.assertRaises(errors.UsageError):
             headgauge.scan(object(), ids())
 

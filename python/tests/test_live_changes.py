@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,51 @@ class Architectures(unittest.TestCase):
                 model = make(kind, "eager")
                 with self.assertRaisesRegex(errors.UnsupportedError, said):
                     headgauge.compare(model, few(0, 48), normalizers=["ssmax"], **OPTIONS)
+
+    def test_a_hook_that_uses_the_model_changes_nothing(self) -> None:
+        model, tokens, busy = make("llama"), few(0, 48), []
+        options = {**OPTIONS, "each": "head", "normalizers": ["uniform"]}
+        expected = headgauge.compare(model, tokens, **options)["loss_change"].values
+
+        def nested(*_: Any) -> None:
+            if not busy:
+                busy.append(1)
+                model(torch.tensor([[5, 6, 7]]))
+                busy.clear()
+
+        hook = model.model.layers[0].mlp.register_forward_hook(nested)
+        self.addCleanup(hook.remove)
+        np.testing.assert_array_equal(
+            headgauge.compare(model, tokens, **options)["loss_change"].values, expected
+        )
+
+    def test_a_swap_that_begins_meanwhile_has_no_part_in_it(self) -> None:
+        model, tokens, begun = make("llama"), few(0, 48), []
+        expected = headgauge.compare(model, tokens, normalizers=["ssmax"], **OPTIONS)
+
+        def progress(*_: Any) -> None:
+            if not begun:
+                begun.append(headgauge.use(model, "uniform"))
+
+        found = headgauge.compare(model, tokens, normalizers=["ssmax"], progress=progress, **OPTIONS)
+        begun[0].restore()
+        np.testing.assert_array_equal(found["loss"].values, expected["loss"].values)
+
+    def test_what_the_rotation_hides_is_left_out(self) -> None:
+        options: dict[str, Any] = {"lengths": [64], "replicates": 4, "points": 3}
+        for kind, known in (("llama", False), ("gptj", False), ("gpt2", True), ("opt", True)):
+            with self.subTest(kind):
+                found = headgauge.converge(make(kind), few(0, 64), **options)
+                self.assertEqual(bool(np.isfinite(found["horizon"].values).all()), known)
+                self.assertEqual(any("before the rotation" in notice for notice in found.notices), not known)
+
+    def test_a_pass_that_nobody_began_leaves_no_thread(self) -> None:
+        from headgauge._watch import Pass, Run
+
+        before = threading.active_count()
+        waiting = Pass(Run(make("llama"), [3, 4, 5]))
+        self.assertEqual(threading.active_count(), before)
+        waiting.close()
 
     def test_kinds_of_texts_are_not_mixed(self) -> None:
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):

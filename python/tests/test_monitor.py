@@ -121,6 +121,19 @@ class Training(unittest.TestCase):
         self.assertEqual(monitor.skipped, 1)
         monitor.close()
 
+    def test_no_ids_are_said_once(self) -> None:
+        model, said = make(), []
+        with headgauge.Monitor(model, every=1, measures=["weights"], warn=said.append) as monitor:
+            for _ in range(3):
+                model(inputs_embeds=model.transformer.wte(batch(1)))
+                self.assertIsNone(monitor.step())
+            with torch.no_grad():
+                model(input_ids=batch(1))
+            self.assertIsNone(monitor.step())
+        self.assertEqual(monitor.skipped, 4)
+        self.assertEqual(len(said), 1)
+        self.assertIn("token ids", said[0])
+
     def test_a_compiled_model(self) -> None:
         model = make()
         compiled = torch.compile(model, backend="eager")
@@ -172,12 +185,12 @@ class Training(unittest.TestCase):
                 data = torch.utils.data.DataLoader([batch(step) for step in range(8)], batch_size=None)
                 trainer.fit(module, data)
 
-        callback = MonitorCallback(every=2, measures=["weights"])
-        model = make()
-        fit(Module(model), callback)
-        assert callback.monitor is not None
-        self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
-        self.assertFalse(model._forward_pre_hooks)
+        for model in (make(), make().eval()):  # as from_pretrained() gives it, which Lightning leaves so
+            callback = MonitorCallback(every=2, measures=["weights"])
+            fit(Module(model), callback)
+            assert callback.monitor is not None
+            self.assertEqual([record["step"] for record in callback.monitor.records], [2, 4])
+            self.assertFalse(model._forward_pre_hooks)
         for module, name in ((Module(torch.nn.Linear(2, 2)), None), (Module(make()), "outer")):
             with self.subTest(name), self.assertRaises(errors.UsageError):
                 fit(module, MonitorCallback(name))

@@ -97,6 +97,26 @@ class OfTheCore(unittest.TestCase):
                 scale = float(expected.abs().max())
                 np.testing.assert_allclose(found, expected, atol=2e-5 * scale)
 
+    def test_rows_at_the_edge(self) -> None:
+        nothing = torch.full((2, 3), -torch.inf, dtype=torch.float64)
+        seen, place = torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 2])
+        for spec in SPECS:
+            with self.subTest(spec):
+                self.assertEqual(_torch_rules.weigh(nothing, _core.Rule(spec), seen, place).abs().max(), 0)
+                one = torch.eye(3, dtype=torch.bool)[:2]
+                logits = torch.tensor([[2.0, 1, 0], [1, -1, 3]], dtype=torch.float64)
+                found = _torch_rules.weigh(logits, _core.Rule(spec), one, place)
+                expected = weigh_visible(logits, _core.Rule(spec), one, place)
+                np.testing.assert_allclose(found, expected, atol=1e-12)
+        power = _core.Rule("asentmax:gamma=-1")
+        self.assertEqual(_torch_rules.weigh(logits, power, one, place).tolist(), [[1, 0, 0], [0, 1, 0]])
+        steep = torch.tensor([[500.0, 250, 1, -500]])
+        found = normalize(steep, "poly-normalized:m=32")
+        with mock.patch("headgauge._weights.in_main_memory", return_value=False):
+            np.testing.assert_allclose(normalize(steep, "poly-normalized:m=32"), found, atol=1e-6)
+            half = normalize(torch.zeros(1, 700, dtype=torch.float16), "stieltjes:q=0.5")
+        self.assertTrue(bool(torch.isfinite(half).all()))
+
     def test_scores_that_are_huge(self) -> None:
         logits, visible, position = rows(300.0)
         for spec in ("softmax", "ssmax", "sparsemax", "entmax", "softmax1", "softpick", "sigmoid", "pointwise:f=softplus",

@@ -1,13 +1,189 @@
 #include "model/attention.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 #include "heads/scores.hpp"
+#include "kernels/stream_exp.hpp"
 
 namespace headgauge {
 namespace {
 
-constexpr Index kTileRows = 64;
+constexpr Index kTileRows = 128;
+// Packed twice, with a tile of scores, a block takes a fifth of an L2 cache of 2 MiB at d = 64.
+constexpr Index kKeyBlock = 5 * PackedMatrix::kPanel;
+
+// What the logits of a row are multiplied by, where its weights are their softmax.
+std::optional<double> softmax_scale(const HeadInput& head, const RowContext& context) {
+  return head.normalizer == nullptr ? 1.0 : head.normalizer->softmax_scale(context);
+}
+
+// Whether the head's rows need not be whole.
+bool streams(const HeadInput& head) {
+  const KeyMask* mask = head.visibility.mask();
+  return softmax_scale(head, {1, 0}).has_value() && (mask == nullptr || !mask->needs_logits());
+}
+
+// A tile of consecutive queries of one head.
+struct QueryTile {
+  const HeadInput& head;
+  const PackedHead& packed;
+  Index length;
+  Index first;
+  Index rows;
+  KeyRange keys(Index r) const { return head.visibility.range(first + r, length); }
+  MatrixView<const float> queries() const {
+    return head.queries.block(first, rows, 0, head.queries.cols());
+  }
+  // The columns of the head.
+  MatrixView<float> of(MatrixView<float> out) const {
+    const Index d = head.values.cols();
+    return out.block(first, rows, head.head * d, d);
+  }
+};
+
+void begin_rows(const QueryTile& tile, AttentionScratch& scratch) {
+  const auto rows = static_cast<std::size_t>(tile.rows);
+  scratch.largest.assign(rows, -std::numeric_limits<float>::infinity());
+  scratch.sum.assign(rows, 0.0f);
+  scratch.scale.resize(rows);
+  scratch.positions.resize(std::max(scratch.positions.size(), rows));
+  for (Index r = 0; r < tile.rows; ++r) {
+    const KeyRange keys = tile.keys(r);
+    Index n = keys.size();
+    auto& positions = scratch.positions[static_cast<std::size_t>(r)];
+    positions.clear();
+    if (tile.head.visibility.mask() != nullptr) {
+      const KeptKeys kept =
+          select_keys(tile.head, tile.first + r, keys, {}, scratch.range.positions);
+      if (kept.positions.empty()) {
+        for (Index key = kept.keys.begin; key < kept.keys.end; ++key) {
+          positions.push_back(static_cast<std::uint32_t>(key));
+        }
+      } else {
+        positions.assign(kept.positions.begin(), kept.positions.end());
+      }
+      n = std::ssize(positions);
+    }
+    scratch.scale[static_cast<std::size_t>(r)] = *softmax_scale(tile.head, {n, tile.first + r});
+  }
+}
+
+// Leaves of the logits of the keys from `begin` on those that the mask leaves; false: none.
+bool leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span<float> logits,
+                std::vector<float>& kept) {
+  const auto from = std::ranges::lower_bound(positions, static_cast<std::uint32_t>(begin));
+  const auto to = std::lower_bound(from, positions.end(),
+                                   static_cast<std::uint32_t>(begin + std::ssize(logits)));
+  if (from == to) return false;
+  if (to - from == std::ssize(logits)) return true;
+  kept.assign(logits.size(), -std::numeric_limits<float>::infinity());
+  for (auto at = from; at != to; ++at) {
+    const auto place = static_cast<std::size_t>(*at - begin);
+    kept[place] = logits[place];
+  }
+  std::ranges::copy(kept, logits.begin());
+  return true;
+}
+
+// The scores of a row in a block become exponentials relative to the largest so far.
+void weigh_block(const QueryTile& tile, Index r, Index block, std::span<float> row,
+                 std::span<float> out, AttentionScratch& scratch) {
+  const auto at = static_cast<std::size_t>(r);
+  const KeyRange all = tile.keys(r);
+  const Index begin = std::max(all.begin, block), end = std::min(all.end, block + std::ssize(row));
+  if (begin >= end) {
+    std::ranges::fill(row, 0.0f);
+    return;
+  }
+  const std::span<float> logits =
+      row.subspan(static_cast<std::size_t>(begin - block), static_cast<std::size_t>(end - begin));
+  std::ranges::fill(row.first(static_cast<std::size_t>(begin - block)), 0.0f);
+  std::ranges::fill(row.subspan(static_cast<std::size_t>(end - block)), 0.0f);
+  const Index query = tile.first + r;
+  if (takes_unit_norms(tile.head)) divide_by_length(tile.head.queries.row(query), logits);
+  finish_logits(tile.head, query, begin, logits);
+  if (const auto scale = static_cast<float>(scratch.scale[at]); scale != 1.0f) {
+    for (float& logit : logits) logit *= scale;
+  }
+  if (tile.head.visibility.mask() != nullptr &&
+      !leave_kept(scratch.positions[at], begin, logits, scratch.kept)) {
+    std::ranges::fill(logits, 0.0f);
+    return;
+  }
+  std::array<float, 1> sum;
+  const float top = stream_exp(logits, scratch.largest[at], {}, sum);
+  if (top > scratch.largest[at]) {
+    const float shrink = std::exp(scratch.largest[at] - top);
+    for (float& value : out) value *= shrink;
+    scratch.sum[at] *= shrink;
+    scratch.largest[at] = top;
+  }
+  scratch.sum[at] += sum[0];
+}
+
+void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {
+  begin_rows(tile, scratch);
+  for (Index r = 0; r < tile.rows; ++r) std::ranges::fill(out.row(r), 0.0f);
+  if (scratch.tile.rows() < kTileRows || scratch.tile.cols() < kKeyBlock) {
+    scratch.tile = Matrix<float>(kTileRows, kKeyBlock);
+  }
+  const Index end = tile.keys(tile.rows - 1).end;
+  for (Index begin = tile.keys(0).begin / kKeyBlock * kKeyBlock; begin < end; begin += kKeyBlock) {
+    const PackedHead::Block& block =
+        tile.packed.blocks[static_cast<std::size_t>(begin / kKeyBlock)];
+    const Index count = std::min(kKeyBlock, end - begin);
+    const auto scores = scratch.tile.view().block(0, tile.rows, 0, count);
+    gemm(tile.queries(), block.keys, scores, {.col_end = count});
+    for (Index r = 0; r < tile.rows; ++r) {
+      weigh_block(tile, r, begin, scores.row(r), out.row(r), scratch);
+    }
+    gemm(scores, block.values, out, {.accumulate = true});
+  }
+  for (Index r = 0; r < tile.rows; ++r) {
+    const float share = 1.0f / scratch.sum[static_cast<std::size_t>(r)];
+    for (float& value : out.row(r)) value *= share;
+  }
+}
+
+void attend_in_rows(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {
+  const PackedHead::Block& packed = tile.packed.blocks.front();
+  const Index begin = tile.keys(0).begin, end = tile.keys(tile.rows - 1).end;
+  if (scratch.tile.rows() < kTileRows || scratch.tile.cols() < tile.length) {
+    scratch.tile = Matrix<float>(kTileRows, std::max(tile.length, kKeyBlock));
+  }
+  const MatrixView<float> scores = scratch.tile.view().block(0, tile.rows, 0, end);
+  gemm(tile.queries(), packed.keys, scores, {.col_begin = begin, .col_end = end});
+  for (Index r = 0; r < tile.rows; ++r) {
+    const KeyRange keys = tile.keys(r);
+    const auto row = scores.row(r);
+    const auto visible =
+        row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
+    const Index query = tile.first + r;
+    if (takes_unit_norms(tile.head)) divide_by_length(tile.head.queries.row(query), visible);
+    finish_logits(tile.head, query, keys.begin, visible);
+    weigh_range(tile.head, query, keys, visible, scratch.range);
+    std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
+    std::fill(row.begin() + keys.end, row.end(), 0.0f);
+  }
+  gemm(scores.block(0, tile.rows, begin, end - begin), packed.values, out, {.b_row = begin});
+}
+
+void pack(const HeadInput& head, PackedHead& packed) {
+  const Index length = head.keys.rows(), size = streams(head) ? kKeyBlock : length;
+  packed.blocks.resize(static_cast<std::size_t>((length + size - 1) / size));
+  for (std::size_t b = 0; b < packed.blocks.size(); ++b) {
+    const Index first = static_cast<Index>(b) * size, count = std::min(size, length - first);
+    const auto part = [&](MatrixView<const float> rows) {
+      return rows.block(first, count, 0, rows.cols());
+    };
+    pack_keys(part(head.keys), head.scale, takes_unit_norms(head), packed.blocks[b].keys);
+    packed.blocks[b].values.assign_rows(part(head.values));
+  }
+}
 
 }  // namespace
 
@@ -15,54 +191,31 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
             ThreadPool& pool) {
   const Index length = heads.front().length();
   // Heads that share keys, and how they look at them, share a packed copy.
-  std::vector<int> packed_of(heads.size());
+  std::vector<std::size_t> packed_of(heads.size());
   std::vector<const HeadInput*> distinct;
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const auto same = std::ranges::find_if(distinct, [&](const HeadInput* other) {
-      return other->kv_head == heads[h].kv_head &&
+      return other->kv_head == heads[h].kv_head && streams(*other) == streams(heads[h]) &&
              takes_unit_norms(*other) == takes_unit_norms(heads[h]);
     });
-    packed_of[h] = static_cast<int>(same - distinct.begin());
+    packed_of[h] = static_cast<std::size_t>(same - distinct.begin());
     if (same == distinct.end()) distinct.push_back(&heads[h]);
   }
-  work.keys.resize(std::max(work.keys.size(), distinct.size()));
-  work.values.resize(work.keys.size());
-  work.tiles.resize(static_cast<std::size_t>(pool.threads()));
-  work.rows.resize(work.tiles.size());
+  work.heads.resize(std::max(work.heads.size(), distinct.size()));
+  work.threads.resize(static_cast<std::size_t>(pool.threads()));
   pool.for_each(std::ssize(distinct), [&](Index i) {
-    const HeadInput& head = *distinct[i];
-    pack_keys(head.keys, head.scale, takes_unit_norms(head), work.keys[i]);
-    work.values[i].assign_rows(head.values);
+    pack(*distinct[static_cast<std::size_t>(i)], work.heads[static_cast<std::size_t>(i)]);
   });
   const Index tiles = (length + kTileRows - 1) / kTileRows;
   const auto count = std::ssize(heads);
   pool.for_each_slot(tiles * count, [&](Index i, int slot) {
-    const HeadInput& head = heads[i % count];
-    const auto packed = static_cast<std::size_t>(packed_of[i % count]);
+    const auto h = static_cast<std::size_t>(i % count);
     const Index first = (tiles - 1 - i / count) * kTileRows;  // longest rows first
-    const Index rows = std::min(kTileRows, length - first);
-    const Index begin = head.visibility.range(first, length).begin;
-    const Index end = head.visibility.range(first + rows - 1, length).end;
-    Matrix<float>& buffer = work.tiles[slot];
-    if (buffer.cols() < length) buffer = Matrix<float>(kTileRows, length);
-    const MatrixView<float> tile(buffer.data(), rows, end, buffer.cols());
-    const bool unit = takes_unit_norms(head);
-    const auto queries = head.queries.block(first, rows, 0, head.queries.cols());
-    gemm(queries, work.keys[packed], tile, {.col_begin = begin, .col_end = end});
-    for (Index r = 0; r < rows; ++r) {
-      const KeyRange keys = head.visibility.range(first + r, length);
-      const auto row = tile.row(r);
-      const auto visible =
-          row.subspan(static_cast<std::size_t>(keys.begin), static_cast<std::size_t>(keys.size()));
-      if (unit) divide_by_length(queries.row(r), visible);
-      finish_logits(head, first + r, keys.begin, visible);
-      weigh_range(head, first + r, keys, visible, work.rows[slot]);
-      std::fill(row.begin() + begin, row.begin() + keys.begin, 0.0f);
-      std::fill(row.begin() + keys.end, row.end(), 0.0f);
-    }
-    const Index d = head.values.cols();
-    gemm(tile.block(0, rows, begin, end - begin), work.values[packed],
-         out.block(first, rows, head.head * d, d), {.b_row = begin});
+    const QueryTile tile{heads[h], work.heads[packed_of[h]], length, first,
+                         std::min(kTileRows, length - first)};
+    AttentionScratch& scratch = work.threads[static_cast<std::size_t>(slot)];
+    streams(tile.head) ? attend_in_blocks(tile, tile.of(out), scratch)
+                       : attend_in_rows(tile, tile.of(out), scratch);
   });
 }
 

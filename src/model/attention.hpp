@@ -1,6 +1,7 @@
 // The attention of a forward pass, tile by tile, never an L x L array.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,16 +12,38 @@
 
 namespace headgauge {
 
+// Keys and values of a kv head, packed for the two products: in blocks that pass by, or in one
+// piece for rows that are weighed whole.
+struct PackedHead {
+  struct Block {
+    PackedMatrix keys;    // d x keys
+    PackedMatrix values;  // keys x d
+  };
+  std::vector<Block> blocks;
+};
+
+// Of one thread.
+struct AttentionScratch {
+  Matrix<float> tile;  // rows x keys of a block, or of the whole text
+  RangeWorkspace range;
+  std::vector<float> largest, sum;                    // of each row, so far
+  std::vector<double> scale;                          // of its logits
+  std::vector<std::vector<std::uint32_t>> positions;  // that a mask leaves of its keys
+  std::vector<float> kept;                            // logits of these in a block
+};
+
 // Scratch memory of attend(), kept from layer to layer.
 struct AttentionWorkspace {
-  std::vector<PackedMatrix> keys;    // per kv head: d x L
-  std::vector<PackedMatrix> values;  // per kv head: L x d
-  std::vector<Matrix<float>> tiles;  // per thread: rows x keys
-  std::vector<RangeWorkspace> rows;  // per thread
+  std::vector<PackedHead> heads;
+  std::vector<AttentionScratch> threads;
 };
 
 // Of out (L x heads * d of the model), the columns of each of `heads` = its weights of the visible
-// keys (softmax(scale q k^T) unless it has another normalizer) times v.
+// keys (softmax(scale q k^T) unless it has another normalizer) times v. Softmax of scaled logits
+// goes through the keys in blocks, with sums relative to the largest logit so far (online
+// softmax), so that scores stay in the L2 cache; a mask that leaves all keys, and a scale of 1,
+// give the same bits as none. Other normalizers, and masks that look at the logits, take whole
+// rows.
 void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWorkspace& work,
             ThreadPool& pool);
 

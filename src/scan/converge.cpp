@@ -26,8 +26,10 @@ namespace {
 // The documents that reach the context are averaged, head by head.
 class HeadLooker {
  public:
-  HeadLooker(const ConvergeOptions& options, const ScanPlan& plan, const std::stop_token& stop)
+  HeadLooker(const ConvergeOptions& options, const ScanPlan& plan, const SourceInfo& source,
+             const std::stop_token& stop)
       : length_(plan.longest()),
+        has_unrotated_(source.has_unrotated),
         normalizer_(*options.scan.own_normalizer),
         pool_(plan.options.threads) {
     subsample_.tokens = options.grid;
@@ -63,8 +65,8 @@ class HeadLooker {
 
  private:
   void add_horizon(const HeadInput& head, HeadConvergence& found) const {
-    if (head.queries.empty()) {
-      found.horizon = found.horizon_paper = kUndefined;  // a dump of scores
+    if (head.queries.empty() || !has_unrotated_) {
+      found.horizon = found.horizon_paper = kUndefined;  // a dump of scores, or a live model
       return;
     }
     const auto rows = [&](MatrixView<const float> plain, MatrixView<const float> rotated) {
@@ -99,6 +101,7 @@ class HeadLooker {
   }
 
   Index length_;
+  bool has_unrotated_;
   const Normalizer& normalizer_;
   ThreadPool pool_;
   SubsampleOptions subsample_;
@@ -202,7 +205,7 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
       "converge on " + info.name,
       "use a shorter context with ScanOptions::lengths, or fewer ScanOptions::threads or "
       "ConvergeOptions::draws");
-  HeadLooker looker(plan.options, plan.scan, stop);
+  HeadLooker looker(plan.options, plan.scan, info, stop);
   plan.scan.options.own_measures.push_back(
       [&](const MeasureOptions&, const SourceInfo&, int) -> std::unique_ptr<Measure> {
         return std::make_unique<EveryHead>(looker);

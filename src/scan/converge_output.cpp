@@ -183,6 +183,11 @@ void write_notices(const std::vector<Found>& heads, const ConvergeOptions& optio
   if (!info.has_values) {
     say("there are no values: the errors of the outputs and the budgets are left out");
   }
+  if (!info.has_unrotated) {
+    say("queries and keys are rotated by their positions, and those before the rotation are not "
+        "known: horizon "
+        "and rate_predicted are left out");
+  }
   const auto length = static_cast<Index>(options.scan.lengths.back());
   const bool windows = std::ranges::any_of(
       info.windows, [=](Index window) { return window > 0 && window < length; });

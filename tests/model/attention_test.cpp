@@ -1,0 +1,193 @@
+// The attention of a forward pass against its definition in float64.
+#include "model/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "headgauge/normalize.hpp"
+#include "headgauge/patterns.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr Index kDimension = 20;
+constexpr Index kValueDimension = 12;
+
+struct Made {
+  Matrix<float> queries, keys, values;
+  explicit Made(Index length)
+      : queries(length, 2 * kDimension), keys(length, kDimension), values(length, kValueDimension) {
+    std::mt19937 draw(7);
+    std::normal_distribution<float> normal;
+    for (Matrix<float>* matrix : {&keys, &values, &queries}) {
+      for (Index r = 0; r < length; ++r) {
+        for (float& value : matrix->row(r)) value = normal(draw);
+      }
+    }
+    // Some keys that nearly all of the weight goes to, late in the text: the largest logit grows.
+    for (Index r = 300; r < length; r += 301) {
+      for (float& value : keys.row(r)) value *= 6;
+    }
+  }
+  // Two heads that share keys.
+  std::vector<HeadInput> heads(Index length) const {
+    std::vector<HeadInput> made(2);
+    for (int h = 0; h < 2; ++h) {
+      made[static_cast<std::size_t>(h)].head = h;
+      made[static_cast<std::size_t>(h)].queries =
+          queries.view().block(0, length, h * kDimension, kDimension);
+      made[static_cast<std::size_t>(h)].keys = keys.view().block(0, length, 0, kDimension);
+      made[static_cast<std::size_t>(h)].values = values.view().block(0, length, 0, kValueDimension);
+      made[static_cast<std::size_t>(h)].scale = 0.3f;
+    }
+    return made;
+  }
+};
+
+Matrix<float> attended(const std::vector<HeadInput>& heads, int threads = 2) {
+  Matrix<float> out(heads.front().length(), 2 * kValueDimension);
+  AttentionWorkspace work;
+  ThreadPool pool(threads);
+  attend(heads, out, work, pool);
+  return out;
+}
+
+double dot_of(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
+  return sum;
+}
+
+std::vector<double> by_definition(const HeadInput& head, Index query) {
+  const Index length = head.length();
+  const KeyRange range = head.visibility.range(query, length);
+  const auto softmax = make_normalizer("softmax");
+  const Normalizer& normalizer = head.normalizer != nullptr ? *head.normalizer : *softmax;
+  std::vector<float> all;
+  for (Index key = range.begin; key < range.end; ++key) {
+    double logit = dot_of(head.queries.row(query), head.keys.row(key));
+    if (normalizer.traits().unit_norms) {
+      logit /= std::sqrt(dot_of(head.queries.row(query), head.queries.row(query)) *
+                         dot_of(head.keys.row(key), head.keys.row(key)));
+    } else {
+      logit *= static_cast<double>(head.scale);
+    }
+    if (head.softcap > 0) logit = head.softcap * std::tanh(logit / head.softcap);
+    if (!head.position_bias.empty()) {
+      logit += head.position_bias[static_cast<std::size_t>(length - 1 + key - query)];
+    }
+    all.push_back(static_cast<float>(logit));
+  }
+  std::vector<std::uint32_t> kept;
+  if (const KeyMask* mask = head.visibility.mask()) {
+    mask->select(query, range, all, kept);
+  } else {
+    for (Index key = range.begin; key < range.end; ++key) {
+      kept.push_back(static_cast<std::uint32_t>(key));
+    }
+  }
+  std::vector<double> logits, weights(kept.size()), out(kValueDimension, 0.0);
+  for (const std::uint32_t key : kept) {
+    logits.push_back(all[static_cast<std::size_t>(key - range.begin)]);
+  }
+  normalizer.weigh(std::span<const double>(logits), {std::ssize(kept), query}, weights);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto value = head.values.row(static_cast<Index>(kept[i]));
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] += weights[i] * value[c];
+  }
+  return out;
+}
+
+void expect_as_defined(const std::vector<HeadInput>& heads) {
+  const Matrix<float> out = attended(heads);
+  for (const HeadInput& head : heads) {
+    for (Index query = 0; query < head.length(); query += query < 70 ? 1 : 37) {
+      const std::vector<double> expected = by_definition(head, query);
+      for (Index c = 0; c < kValueDimension; ++c) {
+        ASSERT_NEAR(out(query, head.head * kValueDimension + c),
+                    expected[static_cast<std::size_t>(c)], 2e-5)
+            << "head " << head.head << " query " << query << " column " << c;
+      }
+    }
+  }
+}
+
+TEST(Attention, IsAsDefinedAtEveryLength) {
+  const Made made(1000);
+  for (const Index length : {1, 2, 63, 64, 65, 479, 480, 481, 1000}) {
+    SCOPED_TRACE(length);
+    expect_as_defined(made.heads(length));
+  }
+}
+
+TEST(Attention, IsAsDefinedWhateverAQuerySees) {
+  const Made made(700);
+  for (const Visibility& visibility :
+       {Visibility::full(), Visibility::sliding_window(10), Visibility::sliding_window(500)}) {
+    auto heads = made.heads(700);
+    heads[1].visibility = visibility;
+    expect_as_defined(heads);
+  }
+}
+
+TEST(Attention, IsAsDefinedUnderEveryChange) {
+  const Made made(600);
+  std::vector<float> bias(2 * 600 - 1);
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = 0.01f * static_cast<float>(i % 97);
+  for (const char* spec : {"softmax:t=0.5", "ssmax", "logn-qwen:train=64", "cosine", "uniform",
+                           "sparsemax", "sigmoid"}) {
+    SCOPED_TRACE(spec);
+    const auto normalizer = make_normalizer(spec);
+    auto heads = made.heads(600);
+    heads[0].normalizer = normalizer.get();  // the other head shares its keys
+    expect_as_defined(heads);
+    if (normalizer->traits().unit_norms) continue;
+    heads[0].softcap = 3;
+    heads[0].position_bias = bias;
+    expect_as_defined(heads);
+  }
+  for (const char* spec : {"window:size=16", "sinks:sinks=4,window=28", "bigbird:window=8,random=8",
+                           "strided:stride=32", "lsh:buckets=4", "topk:k=8"}) {
+    SCOPED_TRACE(spec);
+    const auto pattern = make_pattern(spec);
+    auto heads = made.heads(600);
+    const auto ssmax = make_normalizer("ssmax");
+    heads[1].normalizer = ssmax.get();
+    for (HeadInput& head : heads) head.visibility = head.visibility.masked(pattern->mask(head));
+    expect_as_defined(heads);
+  }
+}
+
+TEST(Attention, WhatChangesNothingGivesTheSameBits) {
+  const Made made(600);
+  const Matrix<float> expected = attended(made.heads(600));
+  const auto softmax = make_normalizer("softmax:t=1");
+  const auto pattern = make_pattern("sinks:sinks=4,window=600");
+  auto heads = made.heads(600);
+  heads[0].normalizer = softmax.get();
+  heads[1].visibility = heads[1].visibility.masked(pattern->mask(heads[1]));
+  const Matrix<float> found = attended(heads);
+  for (Index r = 0; r < 600; ++r) {
+    ASSERT_TRUE(std::ranges::equal(found.row(r), expected.row(r))) << r;
+  }
+}
+
+TEST(Attention, OfARowHasTheSameBitsInALongerTextAndOnAnyNumberOfThreads) {
+  const Made made(1000);
+  const Matrix<float> whole = attended(made.heads(1000));
+  for (const Index length : {70, 481, 999}) {
+    const Matrix<float> part = attended(made.heads(length), 1);
+    for (Index r = 0; r < length; ++r) {
+      ASSERT_TRUE(std::ranges::equal(part.row(r), whole.row(r))) << length << " " << r;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headgauge
