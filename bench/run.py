@@ -244,6 +244,25 @@ def at(length: int) -> tuple[str, str]:
     return ("--lengths", str(length))
 
 
+def long_attention() -> None:
+    """The attention of the forward pass at the longest length, in turns with torch's."""
+    print(f"\nattention of the forward pass, 4 heads, d = 64, causal, L = {LONGEST}, {THREADS} threads")
+    ours, theirs = [], []
+    for _ in range(TURNS if has_torch() else 1):
+        done = subprocess.run([BUILD / "bench/scan/bench_attention", "4", str(THREADS), str(LONGEST)],
+                              check=True, capture_output=True, text=True)
+        ours.append(json.loads(done.stdout))
+        if has_torch():
+            command = [PEER_PYTHON, ROOT / "bench/peers/attention_sdpa.py", "--threads", str(THREADS)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            theirs.append(json.loads(done.stdout)["seconds"])
+    best = min(ours, key=lambda figure: figure["seconds"])
+    line("share of the roofline", f"{best['of_roof']:.2f}", bar(best["of_roof"], 0.8, True))
+    if theirs:
+        ratio = min(theirs) / best["seconds"]
+        line("PyTorch sdpa / headgauge", f"{ratio:.2f} x", bar(ratio, 1.5, True))
+
+
 def whole_scans(model: Path, tokens: Path, quick: bool) -> None:
     weights = sum(f.stat().st_size for f in model.glob("*.safetensors")) / 2**20
     print(f"\nGPT-2 small's shape, random weights ({weights:.0f} MB), L = {LENGTH}")
@@ -320,6 +339,7 @@ def main() -> None:
     comparisons()
     convergence(args.quick)
     synthetic()
+    long_attention()
     whole_scans(args.model, tokens, args.quick)
 
 

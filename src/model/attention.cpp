@@ -13,6 +13,7 @@ namespace headgauge {
 namespace {
 
 constexpr Index kTileRows = 128;
+constexpr Index kWholeRows = 64;  // of a tile whose rows are whole
 // Packed twice, with a tile of scores, a block takes a fifth of an L2 cache of 2 MiB at d = 64.
 constexpr Index kKeyBlock = 5 * PackedMatrix::kPanel;
 
@@ -128,9 +129,7 @@ void weigh_block(const QueryTile& tile, Index r, Index block, std::span<float> r
 void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {
   begin_rows(tile, scratch);
   for (Index r = 0; r < tile.rows; ++r) std::ranges::fill(out.row(r), 0.0f);
-  if (scratch.tile.rows() < kTileRows || scratch.tile.cols() < kKeyBlock) {
-    scratch.tile = Matrix<float>(kTileRows, kKeyBlock);
-  }
+  if (scratch.tile.empty()) scratch.tile = Matrix<float>(kTileRows, kKeyBlock);
   const Index end = tile.keys(tile.rows - 1).end;
   for (Index begin = tile.keys(0).begin / kKeyBlock * kKeyBlock; begin < end; begin += kKeyBlock) {
     const PackedHead::Block& block =
@@ -152,10 +151,8 @@ void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScr
 void attend_in_rows(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {
   const PackedHead::Block& packed = tile.packed.blocks.front();
   const Index begin = tile.keys(0).begin, end = tile.keys(tile.rows - 1).end;
-  if (scratch.tile.rows() < kTileRows || scratch.tile.cols() < tile.length) {
-    scratch.tile = Matrix<float>(kTileRows, std::max(tile.length, kKeyBlock));
-  }
-  const MatrixView<float> scores = scratch.tile.view().block(0, tile.rows, 0, end);
+  if (scratch.whole.cols() < tile.length) scratch.whole = Matrix<float>(kWholeRows, tile.length);
+  const MatrixView<float> scores = scratch.whole.view().block(0, tile.rows, 0, end);
   gemm(tile.queries(), packed.keys, scores, {.col_begin = begin, .col_end = end});
   for (Index r = 0; r < tile.rows; ++r) {
     const KeyRange keys = tile.keys(r);
@@ -214,8 +211,13 @@ void attend(std::span<const HeadInput> heads, MatrixView<float> out, AttentionWo
     const QueryTile tile{heads[h], work.heads[packed_of[h]], length, first,
                          std::min(kTileRows, length - first)};
     AttentionScratch& scratch = work.threads[static_cast<std::size_t>(slot)];
-    streams(tile.head) ? attend_in_blocks(tile, tile.of(out), scratch)
-                       : attend_in_rows(tile, tile.of(out), scratch);
+    if (streams(tile.head)) return attend_in_blocks(tile, tile.of(out), scratch);
+    for (Index at = 0; at < tile.rows; at += kWholeRows) {
+      QueryTile part = tile;
+      part.first += at;
+      part.rows = std::min(kWholeRows, tile.rows - at);
+      attend_in_rows(part, part.of(out), scratch);
+    }
   });
 }
 

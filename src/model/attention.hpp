@@ -24,7 +24,8 @@ struct PackedHead {
 
 // Of one thread.
 struct AttentionScratch {
-  Matrix<float> tile;  // rows x keys of a block, or of the whole text
+  Matrix<float> tile;   // rows x keys of a block
+  Matrix<float> whole;  // rows x keys of the text
   RangeWorkspace range;
   std::vector<float> largest, sum;                    // of each row, so far
   std::vector<double> scale;                          // of its logits
