@@ -152,8 +152,8 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
 }
 
 // Cuts whole texts into pieces, each a source of its own; the model must stay as it is meanwhile.
-CutText cutter(const NamedModel& model, std::vector<Document> documents,
-               const SourceOptions& source) {
+CutText cutter(NamedModel model, std::vector<Document> documents, const SourceOptions& source) {
+  model.hold();
   return [=, documents = std::move(documents)](int tokens) {
     TextPieces pieces;
     auto of_text = pieces_of(documents, tokens);

@@ -14,8 +14,11 @@ NamedModel::NamedModel(const std::string& name) {
   }
   resolved_ = resolve_model(name);
   if (is_dump()) return;
-  checkpoint_ = std::make_shared<const Checkpoint>(resolved_);
-  summary_ = summarize_model(*checkpoint_);
+  summary_ = summarize_model(Checkpoint(resolved_));
+}
+
+void NamedModel::hold() {
+  if (host_ == nullptr && !is_dump()) held_ = std::make_shared<const Checkpoint>(resolved_);
 }
 
 bool NamedModel::is_dump() const {
@@ -23,7 +26,7 @@ bool NamedModel::is_dump() const {
 }
 
 void NamedModel::require_unchanged() const {
-  if (checkpoint_ != nullptr) checkpoint_->require_unchanged();
+  if (held_ != nullptr) held_->require_unchanged();
 }
 
 bool NamedModel::has_tokenizer() const {

@@ -20,7 +20,9 @@ class NamedModel {
   explicit NamedModel(const std::string& name);
 
   bool is_dump() const;
-  // BadInputError where a checkpoint is no longer the one that was opened.
+  // From now on a checkpoint may not change: its files stay mapped.
+  void hold();
+  // BadInputError where a checkpoint that is held is no longer the one that it was.
   void require_unchanged() const;
   // Of a model, not of a dump.
   const ModelSummary& summary() const { return summary_; }
@@ -35,7 +37,7 @@ class NamedModel {
  private:
   HostModel* host_ = nullptr;
   ResolvedModel resolved_;
-  std::shared_ptr<const Checkpoint> checkpoint_;  // null: a dump, or of the host
+  std::shared_ptr<const Checkpoint> held_;
   ModelSummary summary_;
 };
 

@@ -50,7 +50,8 @@ int run(ValidateCommand& command) {
   }
   require_checkpoint(input, "validate");
   // The texts are measured one after another, all on one model.
-  const NamedModel held(input.model);
+  NamedModel held(input.model);
+  held.hold();
   const auto open = [&](std::size_t text) {
     held.require_unchanged();
     return open_source(of_text(input, text));

@@ -276,6 +276,7 @@ class WholeRun(unittest.TestCase):
         report = {"unittest": (0, "Ran 5 tests in 1s\n\nOK (skipped=1)\n")}
         _, lines = self.run_main(report, "python")
         rows = lines[lines.index("== summary") + 1 : -1]
+        self.assertTrue(rows.pop(0).startswith("install torch "))
         self.assertEqual(sorted(row.split()[1] for row in rows), ["(tests/cli)", "(tests/scan)"])
         self.assertTrue(any(row.endswith("8 passed, 0 failed, 2 skipped") for row in rows))
 
