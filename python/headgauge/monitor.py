@@ -210,9 +210,10 @@ class Monitor:
                 continue
             low, high = float(known.min()), float(known.max())
             self._writer.add_scalar(f"headgauge/{name}", float(known.mean()), self._steps)
-            self._writer.add_histogram(f"headgauge/{name}", known, self._steps)
+            # A name stands for one kind of data: TensorBoard shows the first alone.
+            self._writer.add_histogram(f"headgauge_heads/{name}", known, self._steps)
             image = np.nan_to_num(np.asarray((values - low) / ((high - low) or 1.0), dtype=np.float32))
-            self._writer.add_image(f"headgauge/{name}", image, self._steps, dataformats="HW")
+            self._writer.add_image(f"headgauge_map/{name}", image, self._steps, dataformats="HW")
         for line in record["warnings"]:
             self._warn(line)
 

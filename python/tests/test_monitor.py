@@ -45,6 +45,9 @@ def train(model: Any, steps: int, after: Any = None, called: Any = None, length:
             after(step)
 
 
+TAGS = {"scalar": "headgauge", "histogram": "headgauge_heads", "image": "headgauge_map"}
+
+
 class Writer:
     """What is asked of TensorBoard's SummaryWriter."""
 
@@ -95,9 +98,9 @@ class Training(unittest.TestCase):
         self.assertEqual(
             set(writer.calls),
             {
-                (kind, f"headgauge/{name}", 3)
+                (kind, f"{group}/{name}", 3)  # one kind of data for each name
                 for name in lines[0]["metrics"]
-                for kind in ("scalar", "histogram", "image")
+                for kind, group in TAGS.items()
             },
         )
         ids = batch(3)[0].numpy()
