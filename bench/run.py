@@ -247,12 +247,12 @@ def at(length: int) -> tuple[str, str]:
 def long_attention() -> None:
     """The attention of the forward pass at the longest length, in turns with torch's."""
     print(f"\nattention of the forward pass, 4 heads, d = 64, causal, L = {LONGEST}, {THREADS} threads")
-    ours, theirs = [], []
-    for _ in range(TURNS if has_torch() else 1):
+    ours, theirs, peers = [], [], has_torch()
+    for _ in range(TURNS if peers else 1):
         done = subprocess.run([BUILD / "bench/scan/bench_attention", "4", str(THREADS), str(LONGEST)],
                               check=True, capture_output=True, text=True)
         ours.append(json.loads(done.stdout))
-        if has_torch():
+        if peers:
             command = [PEER_PYTHON, ROOT / "bench/peers/attention_sdpa.py", "--threads", str(THREADS)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             theirs.append(json.loads(done.stdout)["seconds"])

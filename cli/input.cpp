@@ -60,8 +60,8 @@ std::vector<Document> read_documents(const InputOptions& options, const NamedMod
   std::vector<Document> documents;
   refuse_pipes(options);
   if (!options.texts.empty()) {
-    const Tokenizer tokenizer = model.tokenizer();
     const bool causal = model.summary().causal;
+    const Tokenizer tokenizer = model.tokenizer();
     for (const std::string& path : options.texts) {
       const std::string* const text = given(path, &Host::texts);
       documents.push_back(
@@ -170,7 +170,6 @@ std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
   if (Host* const program = host(); program != nullptr && program->source != nullptr) {
     return std::move(program->source);
   }
-  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
   const NamedModel model(options.model);
   const SourceOptions source{options.x, options.threads};
   if (model.is_dump()) return model.make_dump(source);
@@ -178,11 +177,13 @@ std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
     throw UsageError(fault(options.asked_by, "a text to measure on", "neither --text nor --tokens",
                            "add --text FILE"));
   }
+  // An unknown family or a config that makes no sense is reported before a long text is tokenised.
+  const ModelSummary& summary = model.summary();
   std::vector<Document> documents =
       cut == nullptr ? read_beginnings(options, model) : read_documents(options, model, kAllTokens);
   if (cut != nullptr) *cut = cutter(model, documents, source);
-  cut_documents(options, model.summary(), documents);
-  require_length(documents, options, model.summary());
+  cut_documents(options, summary, documents);
+  require_length(documents, options, summary);
   if (options.with_texts) look_up_texts(model, documents);
   return model.make_source(std::move(documents), source);
 }

@@ -9,12 +9,16 @@ namespace headgauge::cli {
 NamedModel::NamedModel(const std::string& name) {
   if (const Host* const program = host(); program != nullptr && program->model != nullptr) {
     host_ = program->model.get();
-    summary_ = host_->summary();
-    return;
+  } else {
+    resolved_ = resolve_model(name);
   }
-  resolved_ = resolve_model(name);
-  if (is_dump()) return;
-  summary_ = summarize_model(Checkpoint(resolved_));
+}
+
+const ModelSummary& NamedModel::summary() const {
+  if (!summary_) {
+    summary_ = host_ != nullptr ? host_->summary() : summarize_model(Checkpoint(resolved_));
+  }
+  return *summary_;
 }
 
 void NamedModel::hold() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ class HostModel;
 
 class NamedModel {
  public:
-  // Throws as resolve_model() and summarize_model() do.
+  // Throws as resolve_model() does.
   explicit NamedModel(const std::string& name);
 
   bool is_dump() const;
@@ -24,8 +25,9 @@ class NamedModel {
   void hold();
   // BadInputError where a checkpoint that is held is no longer the one that it was.
   void require_unchanged() const;
-  // Of a model, not of a dump.
-  const ModelSummary& summary() const { return summary_; }
+  // Of a model, not of a dump; a checkpoint is opened for it once. Throws as summarize_model()
+  // does.
+  const ModelSummary& summary() const;
   bool has_tokenizer() const;
   // UsageError for a model of the program, whose tokenizer is its own.
   Tokenizer tokenizer() const;
@@ -38,7 +40,7 @@ class NamedModel {
   HostModel* host_ = nullptr;
   ResolvedModel resolved_;
   std::shared_ptr<const Checkpoint> held_;
-  ModelSummary summary_;
+  mutable std::optional<ModelSummary> summary_;
 };
 
 }  // namespace headgauge::cli

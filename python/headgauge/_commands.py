@@ -70,18 +70,6 @@ def _on_model(
         options["text"] = text_or_ids
     if isinstance(model, str | os.PathLike):
         return _measured(command, [os.fspath(model)], options, progress)
-    return _live(command, model, options, progress, inputs, cross)
-
-
-def _live(
-    command: str,
-    model: Any,
-    options: dict[str, Any],
-    progress: Progress | None,
-    inputs: Any = None,
-    cross: bool = False,
-) -> Results:
-    """A command on a transformers model that is loaded."""
     if not hasattr(model, "named_modules"):
         raise UsageError(
             f"model: expected a path, a name or a transformers model, found {type(model).__name__}"

@@ -86,10 +86,10 @@ class LiveModel:
         """The model with these texts. Raises BadInputError for ids that it does not have."""
         if x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {x!r}")
+        vocabulary = int(getattr(self.model.config.get_text_config(), "vocab_size", 0) or 0)
         for ids in documents:
             if len(ids) < PROBED:
                 raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(ids)}")
-            vocabulary = int(getattr(self.model.config.get_text_config(), "vocab_size", 0) or 0)
             if vocabulary and max(ids) >= vocabulary:
                 raise BadInputError(
                     f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
@@ -198,7 +198,7 @@ class LiveSource:
             each.close()
 
     def info(self) -> dict[str, Any]:
-        live, embedding = self._live, self._live.embedding
+        live = self._live
         first, config = live.layers[0]["shape"], live.model.config.get_text_config()
         windows = [layer["window"] for layer in live.layers]
         return {
@@ -206,11 +206,7 @@ class LiveSource:
             "name": getattr(config, "name_or_path", "") or live.name,
             "family": str(config.model_type),
             "layers": len(live.layers),
-            "x_dim": {
-                "value": first["value_dim"],
-                "hidden": live.layers[0]["entered"],
-                "embedding": _width(embedding),
-            }[self._x],
+            "x_dim": self._x_dim(),
             "max_length": live.positions,
             "bytes": 0,
             "has_x": not live.cross,
@@ -223,6 +219,12 @@ class LiveSource:
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
             "notices": [],
         }
+
+    def _x_dim(self) -> int:
+        first = self._live.layers[0]
+        if self._x == "embedding":
+            return _width(self._live.embedding)
+        return int(first["shape"]["value_dim"] if self._x == "value" else first["entered"])
 
     def describe(self) -> dict[str, Any]:
         model = {

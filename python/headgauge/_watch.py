@@ -198,7 +198,7 @@ class Pass(_Taking):
         super().__init__(run, changes or {})
         self._go, self._arrived = threading.Semaphore(0), threading.Semaphore(0)
         self._seen: Seen | None = None
-        self._abandoned = self._unwatched = self._ended = False
+        self._abandoned = self._ended = False
         self._error: BaseException | None = None
         # What the caller's thread has set holds in the other one, too.
         self._context = contextvars.copy_context()
@@ -220,10 +220,13 @@ class Pass(_Taking):
 
     def abandon(self) -> None:
         """No more is wanted of it; close() waits for its end."""
-        self._unwatched = self._run.whole
-        self._abandoned = not self._run.whole
+        self._abandoned = True
         self._seen = None
         self._go.release()
+
+    @property
+    def _ends_early(self) -> bool:
+        return self._abandoned and not self._run.whole
 
     def close(self) -> None:
         self.abandon()
@@ -231,11 +234,11 @@ class Pass(_Taking):
             self._thread.join()
 
     def take(self, seen: Seen) -> Swap | None:
-        if self._abandoned:
+        if self._ends_early:
             raise Abandoned
         depth = self._depth
         swap = super().take(seen)
-        if self._depth == depth or self._unwatched:
+        if self._depth == depth or self._abandoned:
             return swap
         length = len(self._run.ids)
         keys = seen.key.shape[2] if self._run.cross else length
@@ -248,14 +251,14 @@ class Pass(_Taking):
         self._seen = seen
         self._arrived.release()
         self._go.acquire()
-        if self._abandoned:
+        if self._ends_early:
             raise Abandoned
         return swap
 
     def _run_thread(self) -> None:
         self._go.acquire()
         try:
-            if self._abandoned:
+            if self._ends_early:
                 return
             with contextlib.ExitStack() as stack:
                 for state in self._thread_state:

@@ -189,8 +189,8 @@ class PythonSource final : public ModelSource {
     const nb::gil_scoped_acquire acquired;
     const auto said = from_python(object_.attr("describe")());
     results.model.update(said["model"]);
-    documents_.empty() ? void(results.text = said["text"])
-                       : describe_documents(documents_, results);
+    if (documents_.empty()) results.text = said["text"];
+    describe_documents(documents_, results);
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {

@@ -10,20 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from test_live import MISSING, ROOT, make
 
 import headgauge
 from headgauge import errors
 
-try:
+if not MISSING:
     import torch
     import transformers
-except ImportError as error:
-    MISSING = f"{error.name} is not installed"
-else:
-    MISSING = ""
-    from test_live import make
 
-ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "demo/model"
 EXACT = ("entropy", "loss", "loss_change", "divergence", "output_change")
 OPTIONS: dict[str, Any] = {"lengths": [48], "measures": ["weights", "model"], "threads": 1}

@@ -30,7 +30,6 @@ struct AttentionScratch {
   std::vector<float> largest, sum;                    // of each row, so far
   std::vector<double> scale;                          // of its logits
   std::vector<std::vector<std::uint32_t>> positions;  // that a mask leaves of its keys
-  std::vector<float> kept;                            // logits of these in a block
 };
 
 // Scratch memory of attend(), kept from layer to layer.

@@ -138,6 +138,7 @@ class Scan {
       measure_layer(layer, scanner, heads);
       if (!stopped_ && plan_.selection.layer(layer)) finish_layer(layer, heads);
     }
+    source_.look_at({});
     stopped_ = stopped_ || stop_.stop_requested();
     rows_without_keys_ = scanner.rows_without_keys();
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "headgauge/headgauge.hpp"
@@ -232,6 +233,10 @@ class MadeSource : public HeadSource {
   std::span<const HeadInput> layer(int, int) override { return heads_; }
   std::vector<double> token_losses(int) override { return {}; }
   const HeadInput& head() const { return heads_.front(); }
+  void look_at(const std::vector<std::vector<Index>>& queries) override {
+    looked_at.push_back(queries);
+  }
+  std::vector<std::vector<std::vector<Index>>> looked_at;  // what scans said, in order
   // The first keys are those of another text, which every query sees.
   void take_keys_of_another_text(Index keys) {
     HeadInput& head = heads_.front();
@@ -279,6 +284,37 @@ TEST(Scan, SlidingWindowAndFullVisibility) {
     EXPECT_LE(results.at("effective_tokens", {0, 0, 0}), largest_n);
     EXPECT_FALSE(std::isnan(results.at("distance", {0, 0, 0, 1})));
   }
+}
+
+TEST(Scan, SaysWhichQueriesItLooksAtWhileItDoes) {
+  const auto said = [](const std::function<void(ScanOptions&)>& change) {
+    MadeSource source(Visibility::causal());
+    ScanOptions options;
+    options.lengths = {80};
+    options.measures = {"weights"};
+    options.queries = 4;
+    change(options);
+    scan(source, options);
+    EXPECT_TRUE(source.looked_at.back().empty()) << "afterwards all may be looked at again";
+    return source.looked_at.front();
+  };
+  const auto rows = said([](ScanOptions&) {});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_LT(rows[0].size(), 80u);
+  EXPECT_GE(rows[0].size(), 4u);
+  EXPECT_TRUE(std::ranges::is_sorted(rows[0]));
+  EXPECT_TRUE(said([](ScanOptions& options) { options.queries = 0; }).empty());
+  EXPECT_TRUE(said([](ScanOptions& options) { options.pattern = "window:size=8"; }).empty());
+  EXPECT_TRUE(said([](ScanOptions& options) {
+                options.own_measures.push_back([](const MeasureOptions&, const SourceInfo&, int) {
+                  class Own final : public Measure {
+                    void declare(MetricRegistry&) override {}
+                    MeasureNeeds needs() const override { return {}; }
+                    void observe(const RowBlock&, int, RowSink&) override {}
+                  };
+                  return std::make_unique<Own>();
+                });
+              }).empty());
 }
 
 TEST(Scan, KeysOfAnotherTextAreAllSeenByEachQuery) {
