@@ -15,6 +15,7 @@ void add_compare(CLI::App& app, Action& action);
 void add_converge(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_reproduce(CLI::App& app, Action& action);
 void add_measures(CLI::App& app, Action& action);

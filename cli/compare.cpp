@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/planned.hpp"
 #include "cli/run.hpp"
+#include "cli/run_journal.hpp"
 #include "headgauge/cells.hpp"
 
 namespace headgauge::cli {
@@ -127,6 +128,7 @@ int run(CompareCommand& options) {
         fault("--fit", "--normalizers", "--pattern", "only parameters of normalizers are fitted"));
   }
   RunSteps steps;
+  steps.journaled = &options.compare.scan;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     return measure(options, source, progress, stop);
   };
@@ -164,6 +166,7 @@ void add_compare(CLI::App& app, Action& action) {
   options->run.input.add_to(*command);
   add_options(*command, without(without(all, first), {"layers", "heads"}));
   add_options(*command, options_of(options->run.output));
+  add_options(*command, {shard_option(options->run.shard)});
   command->footer(
       "Example: headgauge compare demo/model --text demo/text.txt --normalizers ssmax,sparsemax\n"
       "         headgauge compare gpt2 --text book.txt --each head --normalizers softmax1,ssmax\n"

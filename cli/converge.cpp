@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/planned.hpp"
 #include "cli/run.hpp"
+#include "cli/run_journal.hpp"
 #include "cli/synthetic.hpp"
 #include "cli/terminal.hpp"
 
@@ -35,6 +36,7 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   options.run.input.asked_by = "converge";
   options.run.input.read_again = options.calibration.asked();
   RunSteps steps;
+  steps.journaled = &converge.scan;
   steps.open = [&](const InputOptions& input) {
     auto source = open_source(input);
     options.calibration.check(options.run, converge.scan, *source, options.plan.file);
@@ -43,7 +45,11 @@ int run(const CLI::App& command, ConvergeCommand& options) {
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     if (options.plan.file.empty()) {
       Results results = headgauge::converge(source, converge, progress, stop);
-      options.calibration.run(options.run, converge.scan, results, progress, stop);
+      // What is chosen by all results is measured where they are.
+      if (converge.scan.journal != nullptr && !converge.scan.journal->has_results()) return results;
+      ScanOptions scan = converge.scan;
+      scan.journal = nullptr;
+      options.calibration.run(options.run, scan, results, progress, stop);
       return results;
     }
     options.plan.apply(source, converge.scan);
@@ -91,6 +97,7 @@ void add_converge(CLI::App& app, Action& action) {
   add_options(*command, {options->plan.option("ConvergeCommand")});
   add_options(*command, options->calibration.options());
   add_options(*command, options_of(options->run.output));
+  add_options(*command, {shard_option(options->run.shard)});
   add_options(*command, {top_option(options->top)});
   command->footer(
       "Example: headgauge converge demo/model --text demo/text.txt --out demo/out\n"

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/present_command.hpp"
 #include "cli/usage.hpp"
 
 namespace headgauge::cli {
@@ -54,6 +55,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_validate(app, action);
   add_plan(app, action);
   add_reproduce(app, action);
+  add_merge(app, action);
   add_measures(app, action);
   add_normalizers(app, action);
   add_patterns(app, action);
@@ -82,6 +84,7 @@ int run_command(const std::vector<std::string>& arguments) {
     std::cout.flush();
     return 0;
   }
+  note_command(*app.get_subcommands().front());
   return action();
 }
 

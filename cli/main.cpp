@@ -7,11 +7,13 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/host.hpp"
 #include "cli/last_words.hpp"
 #include "cli/messages.hpp"
 #include "cli/print.hpp"
+#include "cli/ranks.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/memory.hpp"
@@ -19,8 +21,13 @@
 
 namespace {
 
+// Of several ranks each says what it failed by to the first, which says it to the user.
 int fail(int code, const std::string& message) {
-  std::fprintf(stderr, "headgauge: %s\n", headgauge::legible(message).c_str());
+  headgauge::cli::Ranks* const ranks = headgauge::cli::ranks();
+  if (ranks == nullptr || ranks->is_first()) {
+    std::fprintf(stderr, "headgauge: %s\n", headgauge::legible(message).c_str());
+  }
+  if (ranks != nullptr) ranks->end(message);
   return code;
 }
 
@@ -33,15 +40,11 @@ void share_one_heap_under_a_limit() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// Its error code, of whatever kind the error is.
+int run(const std::vector<std::string>& arguments) {
   using headgauge::ErrorKind;
-  headgauge::cli::hold_streams();
-  headgauge::cli::say_last_words();
-  share_one_heap_under_a_limit();
   try {
-    const int code = headgauge::cli::run_command({argv + 1, argv + argc});
+    const int code = headgauge::cli::run_command(arguments);
     headgauge::cli::flush_text();
     return code;
   } catch (const headgauge::Error& error) {
@@ -63,5 +66,22 @@ int main(int argc, char** argv) {
                                    "use fewer --threads, or allow more memory"));
     }
     return fail(70, std::string("internal error: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  headgauge::cli::hold_streams();
+  headgauge::cli::say_last_words();
+  share_one_heap_under_a_limit();
+  try {
+    const auto ranks = headgauge::cli::join_ranks();
+    headgauge::cli::set_ranks(ranks.get());
+    const int code = run({argv + 1, argv + argc});
+    headgauge::cli::set_ranks(nullptr);
+    return code;
+  } catch (const headgauge::Error& error) {
+    return fail(error.exit_code(), error.what());
   }
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/host.hpp"
+#include "headgauge/results.hpp"
 
 namespace headgauge::cli {
 
@@ -23,6 +24,12 @@ const ModelSummary& NamedModel::summary() const {
 
 void NamedModel::hold() {
   if (host_ == nullptr && !is_dump()) held_ = std::make_shared<const Checkpoint>(resolved_);
+}
+
+void NamedModel::describe(Results& results) const {
+  if (held_ == nullptr) return;
+  results.model["config_sha256"] = held_->config().sha256();
+  results.model["weights_sha256"] = held_->weights_sha256();
 }
 
 bool NamedModel::is_dump() const {

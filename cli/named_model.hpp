@@ -25,6 +25,8 @@ class NamedModel {
   void hold();
   // BadInputError where a checkpoint that is held is no longer the one that it was.
   void require_unchanged() const;
+  // Adds what is known of a model that is held to Results::model.
+  void describe(Results& results) const;
   // Of a model, not of a dump; a checkpoint is opened for it once. Throws as summarize_model()
   // does.
   const ModelSummary& summary() const;

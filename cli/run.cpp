@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 #include "cli/host.hpp"
 #include "cli/messages.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/progress.hpp"
+#include "cli/ranks.hpp"
+#include "cli/run_journal.hpp"
 #include "cli/stop.hpp"
 #include "cli/terminal.hpp"
 #include "headgauge/scan.hpp"
@@ -28,7 +32,9 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
   if (!out.empty()) print("\n{}", written_line(results, out, further));
 }
 
-[[noreturn]] void report_interruption(const std::string& finished, const std::string& out) {
+[[noreturn]] void report_interruption(const std::string& finished, const std::string& out,
+                                      const std::string& advice) {
+  if (finished.empty() && !advice.empty()) throw InterruptedError("interrupted" + advice);
   if (finished.empty()) {
     throw InterruptedError("interrupted before anything was finished; nothing was saved");
   }
@@ -36,22 +42,43 @@ void print_table(const Results& results, const RunOptions& options, const RunSte
     throw InterruptedError(
         fmt::format("interrupted; {} but not saved, there being no --out", finished));
   }
-  throw InterruptedError(
-      fmt::format("interrupted; {} and saved in {}, marked partial", finished, results_path(out)));
+  throw InterruptedError(fmt::format("interrupted; {} and saved in {}, marked partial{}", finished,
+                                     results_path(out), advice));
+}
+
+bool has_model_of_its_own(const Host* program) {
+  return program != nullptr && (program->model != nullptr || program->source != nullptr);
+}
+
+// The journal of the run; null for a command that has none.
+std::unique_ptr<RunJournal> open_journal(const RunOptions& options, const RunSteps& steps,
+                                         const HeadSource* source, const std::stop_token& stop) {
+  if (steps.journaled == nullptr) return nullptr;
+  if (has_model_of_its_own(host())) {
+    if (options.shard.empty()) return nullptr;
+    throw UnsupportedError(fault("--shard", "a checkpoint, which other processes can open, too",
+                                 "a model that is loaded here", "save it and give its folder"));
+  }
+  Results described;
+  steps.describe ? steps.describe(described) : source->describe(described);
+  auto journal = std::make_unique<RunJournal>(options.output.out, options.shard, described, stop);
+  steps.journaled->journal = journal->get();
+  return journal;
 }
 
 // Measures, with all that the results say beside the numbers. `source` is null where steps.simulate
 // measures without one.
-Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source, Progress* progress,
-                 const std::stop_token& stop) {
+Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source,
+                 RunJournal* journal, Progress* progress, const std::stop_token& stop) {
   Results results =
       source == nullptr ? steps.simulate(progress, stop) : steps.measure(*source, progress, stop);
   if (source != nullptr) {
     // Texts that were opened on the way were measured on the same files, or this throws.
     Results described;
     source->describe(described);
-    write_settings(options_of(options.input), results.settings);
   }
+  if (journal != nullptr && !journal->has_results()) return results;
+  if (source != nullptr) write_settings(options_of(options.input), results.settings);
   write_settings(options_of(options.output), results.settings);
   if (steps.complete) steps.complete(results);
   results.summary = steps.summarize(results);
@@ -60,6 +87,24 @@ Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source,
   }
   use_command_line_names(results);
   return results;
+}
+
+// The same, of which the journal keeps what was finished if it fails.
+Results measured_in(RunOptions& options, const RunSteps& steps, HeadSource* source,
+                    RunJournal* journal, Progress* progress, const std::stop_token& stop) {
+  try {
+    return measured(options, steps, source, journal, progress, stop);
+  } catch (const Error& error) {
+    if (journal != nullptr) {
+      const bool may_go_away =
+          error.kind() == ErrorKind::resource || error.kind() == ErrorKind::interrupted;
+      may_go_away ? journal->keep() : journal->discard();
+    }
+    throw;
+  } catch (...) {
+    if (journal != nullptr) journal->keep();
+    throw;
+  }
 }
 
 // Saves what was finished of them, if anything was; the text that says what.
@@ -72,6 +117,17 @@ std::string save(const Results& results, const RunSteps& steps, const OutFolder*
   return finished;
 }
 
+// Ends a run whose results are in `results`, or in another process. Throws where it was stopped.
+void end_run(const Results& results, const RunSteps& steps, const OutputOptions& output,
+             const OutFolder* folder, RunJournal* journal) {
+  const bool has_results = journal == nullptr || journal->has_results();
+  const std::string finished = has_results ? save(results, steps, folder) : "";
+  if (journal != nullptr) results.partial ? journal->keep() : journal->finish();
+  if (results.partial) {
+    report_interruption(finished, output.out, journal != nullptr ? journal->advice() : "");
+  }
+}
+
 int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
   std::optional<OutFolder> folder;
   if (!options.output.out.empty()) folder.emplace(options.output.out);
@@ -79,9 +135,11 @@ int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
   if (steps.load) steps.load();
   std::unique_ptr<HeadSource> source;
   if (!steps.simulate) source = steps.open(options.input);
-  Results results = measured(options, steps, source.get(), host.progress, host.stop);
-  const std::string finished = save(results, steps, folder ? &*folder : nullptr);
-  if (results.partial) report_interruption(finished, options.output.out);
+  const auto journal = open_journal(options, steps, source.get(), host.stop);
+  Results results =
+      measured_in(options, steps, source.get(), journal.get(), host.progress, host.stop);
+  end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
+  if (journal != nullptr && !journal->has_results()) return 0;
   if (folder && steps.saved) steps.saved(results);
   host.results = std::move(results);
   return 0;
@@ -134,23 +192,36 @@ std::string finished_layers(const Results& results) {
 
 int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (Host* const program = host()) return run_in(*program, options, steps);
-  const auto width = terminal_width(STDERR_FILENO);
+  const Ranks* const others = ranks();
+  const bool speaks = others == nullptr || others->is_first();
+  if (others != nullptr && others->share().count > 1 && steps.journaled == nullptr) {
+    throw UsageError(fault("mpirun", "scan, compare, converge on a model, or validate",
+                           "another command", "run it without mpirun"));
+  }
+  const auto width = speaks ? terminal_width(STDERR_FILENO) : std::nullopt;
+  const bool quiet = options.output.quiet || !speaks;
   std::optional<OutFolder> folder;
-  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !options.output.quiet);
-  if (!options.output.out.empty()) folder.emplace(options.output.out);
+  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !quiet);
+  if (!options.output.out.empty() && speaks) folder.emplace(options.output.out);
   options.input.stop = signal->token();
   std::unique_ptr<HeadSource> source;
   signal->loading([&] { folder.reset(); });
   if (steps.load) steps.load();
   if (!steps.simulate) source = steps.open(options.input);
+  const auto journal = open_journal(options, steps, source.get(), signal->token());
   signal->loaded();
   ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
-  Progress* const progress = options.output.quiet ? nullptr : &bar;
-  const Results results = measured(options, steps, source.get(), progress, signal->token());
+  Progress* const progress = quiet ? nullptr : &bar;
+  const Results results =
+      measured_in(options, steps, source.get(), journal.get(), progress, signal->token());
   bar.clear();
   signal->hold();
-  const std::string finished = save(results, steps, folder ? &*folder : nullptr);
-  if (results.partial) report_interruption(finished, options.output.out);
+  end_run(results, steps, options.output, folder ? &*folder : nullptr, journal.get());
+  if (journal != nullptr && !journal->has_results()) {
+    if (speaks && !quiet) print_text(journal->shard_line(options.output.out));
+    flush_text();
+    return 0;
+  }
   std::vector<std::string> further;
   if (folder && steps.saved) further = steps.saved(results);
   // All is safe; from here on Ctrl-C just ends the printing.

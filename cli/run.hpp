@@ -34,6 +34,7 @@ Option top_option(int& top);
 struct RunOptions {
   InputOptions input;
   OutputOptions output;
+  std::string shard;  // --shard, of commands that have it
 };
 
 // What differs from command to command.
@@ -44,6 +45,10 @@ struct RunSteps {
   std::function<Results(HeadSource&, Progress*, std::stop_token)> measure;
   // In place of measure() where there is no model and no text.
   std::function<Results(Progress*, std::stop_token)> simulate = {};
+  // Of commands whose parts a journal keeps, and several processes compute: where it is noted.
+  ScanOptions* journaled = nullptr;
+  // The model and the texts, of such a command without a source.
+  std::function<void(Results&)> describe = {};
   std::function<void(Results&)> complete = {};  // settings of the command's own options
   std::function<std::vector<SummaryLine>(const Results&)> summarize = headgauge::summarize;
   std::function<std::string(const Results&, const TableOptions&)> table;

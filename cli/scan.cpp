@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/planned.hpp"
 #include "cli/run.hpp"
+#include "cli/run_journal.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -57,6 +58,7 @@ std::string examples_line(const Results& results, const std::string& out) {
 int run(ScanCommand& options) {
   options.run.input.take(options.scan);
   RunSteps steps;
+  steps.journaled = &options.scan;
   steps.measure = [&](HeadSource& source, Progress* progress, std::stop_token stop) {
     check_sort(options.scan, source.info(), options.sort);
     options.plan.apply(source, options.scan);
@@ -85,6 +87,7 @@ void add_scan(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->scan));
   add_options(*command, {options->plan.option("ScanCommand")});
   add_options(*command, options_of(options->run.output));
+  add_options(*command, {shard_option(options->run.shard)});
   add_options(*command, table_options(*options));
   command->footer(
       "Example: headgauge scan demo/model --text demo/text.txt --out demo/out\n"

@@ -10,6 +10,7 @@
 #include "cli/named_model.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
+#include "cli/run_journal.hpp"
 #include "cli/validate_table.hpp"
 
 namespace headgauge::cli {
@@ -57,7 +58,19 @@ int run(ValidateCommand& command) {
     return open_source(of_text(input, text));
   };
   RunSteps steps;
-  steps.load = [&] { require_apart(load_documents(input), "--text"); };
+  steps.journaled = &command.validate.scan;
+  std::vector<Document> documents;
+  steps.load = [&] {
+    documents = load_documents(input);
+    require_apart(documents, "--text");
+    std::vector<Index> tokens;
+    for (const Document& document : documents) tokens.push_back(std::ssize(document.tokens));
+    command.validate.text_costs = document_costs(tokens);
+  };
+  steps.describe = [&](Results& results) {
+    held.describe(results);
+    describe_documents(documents, results);
+  };
   steps.simulate = [&](Progress* progress, std::stop_token stop) {
     return validate(names_of(files), open, command.validate, progress, std::move(stop));
   };
@@ -87,6 +100,7 @@ void add_validate(CLI::App& app, Action& action) {
   options->run.input.add_to(*command);
   add_options(*command, options_of(options->validate));
   add_options(*command, options_of(options->run.output));
+  add_options(*command, {shard_option(options->run.shard)});
   Option top = top_option(options->top);
   top.help = "Show the first K metrics of the table (default {})";
   add_options(*command, {top});

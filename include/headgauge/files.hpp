@@ -72,6 +72,9 @@ class AtomicFiles {
   std::vector<std::string> removed_;
 };
 
+// SHA-256 of a file, in lower-case hex. Throws BadInputError where it cannot be read.
+std::string file_sha256(const std::string& path);
+
 // A folder that is made if need be, with those above it. Those that were made and are still empty
 // go again with this object.
 class MadeFolder {

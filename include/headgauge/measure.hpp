@@ -14,6 +14,7 @@
 
 #include "headgauge/array.hpp"
 #include "headgauge/base.hpp"
+#include "headgauge/bytes.hpp"
 #include "headgauge/catalogue.hpp"
 #include "headgauge/heads.hpp"
 #include "headgauge/normalize.hpp"
@@ -183,6 +184,17 @@ class Measure {
   // Sets the values of the rows of a block. `slot`, from 0 to ThreadPool::threads() - 1, names a
   // workspace that no other call uses at the same time.
   virtual void observe(const RowBlock& block, int slot, RowSink& sink) = 0;
+  // Writes what it keeps of the heads of a document in the present layer, besides values of rows;
+  // read_part() keeps the same in place of begin_head() and observe() for these heads. For measures
+  // that keep something: a journal has the values of rows.
+  virtual void write_part(int document, ByteWriter& part) const {
+    static_cast<void>(document);
+    static_cast<void>(part);
+  }
+  virtual void read_part(int document, ByteReader& part) {
+    static_cast<void>(document);
+    static_cast<void>(part);
+  }
   // Computes what needs the means of all heads of a layer.
   virtual void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
     static_cast<void>(layer);

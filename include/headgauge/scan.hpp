@@ -19,6 +19,8 @@
 
 namespace headgauge {
 
+class Journal;
+
 // Makes a measure for one pass over a source: with the options as they are used, and for `slots`
 // threads that call its observe().
 using MeasureMaker = std::function<std::unique_ptr<Measure>(const MeasureOptions& options,
@@ -43,6 +45,8 @@ struct ScanOptions {
   int examples = 0;
   int threads = 0;  // 0: as many as there are cores
   std::uint64_t seed = 0;
+  // Where finished parts are kept and found (journal.hpp); null: nowhere.
+  Journal* journal = nullptr;
   MeasureOptions measure;  // its lengths, seed and `changed` are the scan's, whatever they say
 };
 

@@ -22,6 +22,8 @@ struct ValidateOptions {
   int permutations = 9999;  // of the heads, for a p-value
   int resamples = 1000;     // of the heads, for an interval
   double level = 0.05;      // of the false discovery rate among all correlations
+  // Of each text, in any unit, where a journal deals them out; empty: all are alike.
+  std::vector<double> text_costs = {};
 };
 
 std::vector<Option> options_of(ValidateOptions& options);

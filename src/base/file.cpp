@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
 #include "base/memory.hpp"
+#include "base/sha256.hpp"
 #include "headgauge/base.hpp"
 
 namespace headgauge {
@@ -185,6 +187,12 @@ void write_atomically(const std::string& path, const std::function<void(AtomicFi
   AtomicFile file(path);
   produce(file);
   file.commit();
+}
+
+std::string file_sha256(const std::string& path) {
+  Sha256 sum;
+  read_pieces(path, {}, [&](std::string_view piece) { sum.add(std::as_bytes(std::span(piece))); });
+  return sum.hex();
 }
 
 }  // namespace headgauge

@@ -142,6 +142,18 @@ void Coverage::begin_head(const HeadInput& head, Index length) {
   document_lengths_[head.document] = length;
 }
 
+void Coverage::write_part(int document, ByteWriter& part) const {
+  const auto length = document_lengths_.find(document);
+  part.put(length != document_lengths_.end());
+  if (length != document_lengths_.end()) part.put(length->second);
+  sets_.write(document, part);
+}
+
+void Coverage::read_part(int document, ByteReader& part) {
+  if (part.take<bool>()) document_lengths_[document] = part.take<Index>();
+  sets_.read(document, part);
+}
+
 Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
   Layer layer;
   layer.sets = sets_.sorted();

@@ -23,6 +23,9 @@ class Coverage {
   // The text of `head` is measured as far as `length`.
   void begin_head(const HeadInput& head, Index length);
   TopSets& sets() { return sets_; }
+  // What is kept of the document that was measured last, and back.
+  void write_part(int document, ByteWriter& part) const;
+  void read_part(int document, ByteReader& part);
   // Takes unions and overlaps over the sets kept since the last call.
   void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool);
   void derive(Results& results) const;

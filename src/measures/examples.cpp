@@ -182,16 +182,33 @@ class ExamplesMeasure final : public Measure {
     }
   }
 
-  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
-    std::map<int, CandidatesOfHead> all;
-    for (auto& of_slot : found_) {
-      for (const auto& [head, candidates] : of_slot) {
-        auto& of_head = all.try_emplace(head, empty()).first->second;
-        for (std::size_t c = 0; c < candidates.size(); ++c) of_head[c].add(candidates[c]);
+  // What other documents of this process left out of the document's best is left out in the end,
+  // too: their rows are better.
+  void write_part(int document, ByteWriter& part) const override {
+    for (const auto& [head, candidates] : of_all_slots()) {
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        for (const Example& row : candidates[c].rows()) {
+          if (row.document != document) continue;
+          part.put(true);
+          write(head, c, row, part);
+        }
       }
-      of_slot.clear();
     }
-    for (const auto& [head, candidates] : all) deal(layer, head, candidates);
+    part.put(false);
+  }
+  void read_part(int document, ByteReader& part) override {
+    while (part.take<bool>()) {
+      const auto head = part.take<int>();
+      const auto criterion = part.take<std::size_t>();
+      Example row = read(document, part);
+      auto& of_head = found_.front().try_emplace(head, empty()).first->second;
+      of_head.at(criterion).add(std::move(row));
+    }
+  }
+
+  void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
+    for (const auto& [head, candidates] : of_all_slots()) deal(layer, head, candidates);
+    for (auto& of_slot : found_) of_slot.clear();
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
@@ -201,6 +218,40 @@ class ExamplesMeasure final : public Measure {
  private:
   CandidatesOfHead empty() const {
     return CandidatesOfHead(kExampleCriteria.size(), Candidates(count_));
+  }
+
+  // By head, whichever thread saw them.
+  std::map<int, CandidatesOfHead> of_all_slots() const {
+    std::map<int, CandidatesOfHead> all;
+    for (const auto& of_slot : found_) {
+      for (const auto& [head, candidates] : of_slot) {
+        auto& of_head = all.try_emplace(head, empty()).first->second;
+        for (std::size_t c = 0; c < candidates.size(); ++c) of_head[c].add(candidates[c]);
+      }
+    }
+    return all;
+  }
+
+  static void write(int head, std::size_t criterion, const Example& row, ByteWriter& part) {
+    part.put(head);
+    part.put(criterion);
+    part.put(row.value);
+    part.put(row.query);
+    part.put(row.covered);
+    part.put_list(row.keys);
+    part.put_list(row.weights);
+    part.put_list(row.originals);
+  }
+  static Example read(int document, ByteReader& part) {
+    Example row;
+    row.document = document;
+    row.value = part.take<double>();
+    row.query = part.take<Index>();
+    row.covered = part.take<double>();
+    row.keys = part.take_list<Index>();
+    row.weights = part.take_list<double>();
+    row.originals = part.take_list<double>();
+    return row;
   }
 
   static Values values_of(const Row& row) {

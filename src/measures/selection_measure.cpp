@@ -95,6 +95,14 @@ class SelectionMeasure : public Measure {
   std::size_t bytes(const SourceInfo& source, Index longest) const override;
   void begin_head(const HeadInput& head, ThreadPool& pool) override;
   void observe(const RowBlock& block, int slot, RowSink& sink) override;
+  void write_part(int document, ByteWriter& part) const override {
+    part.put(left_out_);
+    if (coverage_) coverage_->write_part(document, part);
+  }
+  void read_part(int document, ByteReader& part) override {
+    left_out_ = part.take<bool>() || left_out_;
+    if (coverage_) coverage_->read_part(document, part);
+  }
   void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) override;
   void derive(std::span<const LayerStatistics* const> layers, Results& results) override;
 

@@ -113,8 +113,38 @@ class SensitivityMeasure final : public Measure {
     }
   }
 
+  // The largest of the rows so far, whichever document they are of, is written and taken.
+  void write_part(int, ByteWriter& part) const override {
+    part.put(is_sampled());
+    std::map<std::pair<int, int>, Envelope> present;
+    for (const Workspace& work : work_) {
+      if (work.envelopes.empty()) continue;
+      const int layer = work.envelopes.rbegin()->first.first;
+      for (auto of = work.envelopes.lower_bound({layer, 0}); of != work.envelopes.end(); ++of) {
+        present[of->first] = envelope_of(of->first.first, of->first.second);
+      }
+    }
+    part.put(static_cast<std::uint64_t>(present.size()));
+    for (const auto& [head, envelope] : present) {
+      part.put(head.first);
+      part.put(head.second);
+      part.put(envelope.lipschitz);
+      part.put(envelope.simplex);
+    }
+  }
+  void read_part(int, ByteReader& part) override {
+    Workspace& work = work_.front();
+    work.sampled = part.take<bool>() || work.sampled;
+    for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
+      const auto layer = part.take<int>();
+      Envelope& envelope = work.envelopes[{layer, part.take<int>()}];
+      envelope.lipschitz = std::max(envelope.lipschitz, part.take<double>());
+      envelope.simplex = part.take<bool>() && envelope.simplex;
+    }
+  }
+
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
-    if (std::ranges::any_of(work_, &Workspace::sampled)) {
+    if (is_sampled()) {
       results.notices.push_back(fmt::format(
           "sensitivity and sensitivity_top2 are measured on one row, drawn at random, of each 16 "
           "neighbouring rows of more than {} keys; it stands for all of them",
@@ -207,6 +237,8 @@ class SensitivityMeasure final : public Measure {
                              epsilons_, work.gains);
     }
   }
+
+  bool is_sampled() const { return std::ranges::any_of(work_, &Workspace::sampled); }
 
   Envelope envelope_of(int layer, int head) const {
     Envelope all;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,15 @@ namespace {
 
 constexpr Index kBits = 64;
 constexpr float kTie = 1e-4f;  // weights nearer than this share are tied (docs/mathematics.md 7a)
+
+// A set in a journal, before its members and their bits.
+struct SetHead {
+  std::int32_t query = 0;
+  std::int32_t head = 0;
+  std::int32_t n = 0;
+  std::int32_t clear = 0;
+  std::int32_t members = 0;
+};
 
 Index words_for(int size) {
   return (size + kBits - 1) / kBits;
@@ -86,6 +96,41 @@ void TopSets::clear() {
     kept.sets.clear();
     kept.members.clear();
     kept.words.clear();
+  }
+}
+
+void TopSets::write(int document, ByteWriter& part) const {
+  for (const Kept& kept : kept_) {
+    for (auto set = kept.sets.rbegin(); set != kept.sets.rend(); ++set) {
+      if (set->document != document) break;
+      const bool last = set == kept.sets.rbegin();
+      const Index end = last ? std::ssize(kept.members) : std::prev(set)->first_member;
+      const auto members = std::span(kept.members)
+                               .subspan(static_cast<std::size_t>(set->first_member),
+                                        static_cast<std::size_t>(end - set->first_member));
+      part.put(true);
+      part.put(SetHead{static_cast<std::int32_t>(set->query), set->head,
+                       static_cast<std::int32_t>(set->n), set->clear,
+                       static_cast<std::int32_t>(members.size())});
+      part.put_all(members);
+      part.put_all(std::span(kept.words)
+                       .subspan(static_cast<std::size_t>(set->first_word),
+                                static_cast<std::size_t>(words_)));
+    }
+  }
+  part.put(false);
+}
+
+void TopSets::read(int document, ByteReader& part) {
+  Kept& kept = kept_.front();
+  while (part.take<bool>()) {
+    const auto head = part.take<SetHead>();
+    kept.sets.push_back({document, head.query, head.head, head.n, head.clear, 0,
+                         std::ssize(kept.members), std::ssize(kept.words)});
+    const auto members = part.take_some<std::uint32_t>(static_cast<std::size_t>(head.members));
+    kept.members.insert(kept.members.end(), members.begin(), members.end());
+    const auto words = part.take_some<std::uint64_t>(static_cast<std::size_t>(words_));
+    kept.words.insert(kept.words.end(), words.begin(), words.end());
   }
 }
 

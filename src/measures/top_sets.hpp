@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "headgauge/bytes.hpp"
 #include "headgauge/measure.hpp"
 
 namespace headgauge {
@@ -45,6 +46,10 @@ class TopSets {
   std::span<const std::uint32_t> members(const TopSet& set, int count) const;
   bool is_distinguishable(const TopSet& set, int size, Index rank) const;
   void clear();
+
+  // The sets of the document that was added last, and back.
+  void write(int document, ByteWriter& part) const;
+  void read(int document, ByteReader& part);
 
   // Memory for one set, in bytes.
   static std::size_t bytes(std::span<const int> sizes);

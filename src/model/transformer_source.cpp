@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <thread>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace {
 
 // What is kept of a document from layer to layer.
 struct DocumentState {
+  bool has_begun = false;
   std::vector<int> tokens;  // of the context; empty: the document is shorter than that
   Matrix<float> residual;   // L x D
   Matrix<float> distinct;   // embeddings of the distinct tokens
@@ -43,6 +45,7 @@ class TransformerSource final : public ModelSource {
     require_memory(model_->bytes(0, 1), "weights of " + info_.name,
                    "use a smaller model, or allow more memory");
     fill_info();
+    states_.resize(documents_.size());
   }
 
   const SourceInfo& info() const override { return info_; }
@@ -54,12 +57,12 @@ class TransformerSource final : public ModelSource {
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
-    if (document == 0) require_unchanged();
-    if (states_.empty()) embed();
-    DocumentState& state = states_[document];
+    if (document <= last_document_) require_unchanged();
+    last_document_ = document;
+    DocumentState& state = begun(document);
     if (state.tokens.empty()) return {};
     model_->load(layer, pool_);
-    if (layer == 0 && state.next_layer > 0) enter(static_cast<std::size_t>(document));
+    if (layer == 0 && state.next_layer > 0) enter(state);
     state.next_layer = layer + 1;
     if (layer == kept_layer_) copy(state.residual, state.kept);
     // What entered the layer: for x, and for try_interventions().
@@ -82,12 +85,14 @@ class TransformerSource final : public ModelSource {
     require_all_heads(interventions, info_);
     interventions_ = interventions;
     first_layer_ = 0;
-    const bool kept = kept_layer_ > 0 && !states_.empty() && !states_.front().kept.empty();
+    const bool kept = kept_layer_ > 0 && any_state(&DocumentState::kept);
     if (kept && first_changed_layer(interventions_) >= kept_layer_) {
       first_layer_ = kept_layer_;
       for (DocumentState& state : states_) copy(state.kept, state.residual);
-    } else if (!states_.empty()) {
-      for (std::size_t d = 0; d < states_.size(); ++d) enter(d);
+    } else {
+      for (DocumentState& state : states_) {
+        if (state.has_begun) enter(state);
+      }
     }
   }
 
@@ -98,18 +103,18 @@ class TransformerSource final : public ModelSource {
     context_ = length;
     ++contexts_;
     first_layer_ = 0;
-    states_.clear();
+    states_.assign(documents_.size(), {});
   }
 
   void keep_entering(int layer) override { kept_layer_ = layer > 0 ? layer : -1; }
   int first_layer() const override { return first_layer_; }
 
   void set_reference() override {
-    for (DocumentState& state : states_) leave(state.residual, state.reference);
+    for (DocumentState& state : states_) {
+      if (state.has_begun) leave(state.residual, state.reference);
+    }
   }
-  bool has_reference() const override {
-    return !states_.empty() && !states_.front().reference.empty();
-  }
+  bool has_reference() const override { return any_state(&DocumentState::reference); }
 
   std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
 
@@ -216,27 +221,33 @@ class TransformerSource final : public ModelSource {
                                                  threads * kForwardRows * 2048);
   }
 
-  void embed() {
-    for (const Document& document : documents_) {
-      DocumentState& state = states_.emplace_back();
-      const auto longest = std::ssize(document);
-      if (longest < context_) continue;
-      state.tokens = document.context(context_ > 0 ? context_ : longest);
-      std::unordered_map<int, std::uint32_t> row_of_token;
-      for (int token : state.tokens) {
-        const auto next = static_cast<std::uint32_t>(row_of_token.size());
-        state.row_of.push_back(row_of_token.emplace(token, next).first->second);
-      }
-      state.distinct = Matrix<float>(std::ssize(row_of_token), width());
-      for (const auto& [token, row] : row_of_token)
-        model_->embedding(token, state.distinct.row(row));
-      enter(states_.size() - 1);
+  bool any_state(Matrix<float> DocumentState::*matrix) const {
+    return std::ranges::any_of(
+        states_, [&](const DocumentState& state) { return !(state.*matrix).empty(); });
+  }
+
+  // What is kept of a document, from the first time that it is asked for.
+  DocumentState& begun(int number) {
+    DocumentState& state = states_[number];
+    if (state.has_begun) return state;
+    state.has_begun = true;
+    const Document& document = documents_[number];
+    const auto longest = std::ssize(document);
+    if (longest < context_) return state;
+    state.tokens = document.context(context_ > 0 ? context_ : longest);
+    std::unordered_map<int, std::uint32_t> row_of_token;
+    for (int token : state.tokens) {
+      const auto next = static_cast<std::uint32_t>(row_of_token.size());
+      state.row_of.push_back(row_of_token.emplace(token, next).first->second);
     }
+    state.distinct = Matrix<float>(std::ssize(row_of_token), width());
+    for (const auto& [token, row] : row_of_token) model_->embedding(token, state.distinct.row(row));
+    enter(state);
+    return state;
   }
 
   // The residual stream of a document becomes what enters layer 0.
-  void enter(std::size_t document) {
-    DocumentState& state = states_[document];
+  void enter(DocumentState& state) {
     state.next_layer = 0;
     resize(state.residual, std::ssize(state.row_of), width());
     for (Index t = 0; t < state.residual.rows(); ++t) {
@@ -352,9 +363,10 @@ class TransformerSource final : public ModelSource {
   Index context_ = 0;           // of set_context(); 0: whole documents
   std::uint64_t contexts_ = 0;  // how many there were
   std::vector<DocumentState> states_;
-  Matrix<float> entered_;   // the residual stream entering the layer
-  Matrix<float> attended_;  // L x heads * d
-  Matrix<float> branched_;  // the same of a variant
+  int last_document_ = std::numeric_limits<int>::max();  // that a layer was asked for
+  Matrix<float> entered_;                                // the residual stream entering the layer
+  Matrix<float> attended_;                               // L x heads * d
+  Matrix<float> branched_;                               // the same of a variant
   AttentionWorkspace attention_;
   std::vector<HeadInput> heads_;
 };

@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "headgauge/diff.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/model.hpp"
 #include "measures/output_change.hpp"
 #include "results/declared.hpp"
 #include "scan/compare_plan.hpp"
 #include "scan/merge.hpp"
 #include "scan/next_token_metrics.hpp"
+#include "scan/one_by_one.hpp"
 #include "scan/output.hpp"
 #include "scan/passes.hpp"
 #include "scan/recommend.hpp"
+#include "scan/recorded.hpp"
 #include "scan/run.hpp"
 #include "scan/stages.hpp"
 #include "scan/stopwatch.hpp"
@@ -43,20 +47,57 @@ class Comparison {
     if (!stopped()) {
       options_.each == Each::none ? intervene_everywhere() : intervene_one_by_one();
     }
+    note_done();
+    if (!has_all()) {
+      Results nothing;
+      nothing.partial = stopped();
+      return nothing;
+    }
     return write();
   }
 
  private:
   bool stopped() const { return stop_.stop_requested() || runs_.front().partial; }
   int documents() const { return static_cast<int>(source_.info().documents.size()); }
+  Journal* journal() const { return plan_.options.journal; }
+  bool has_all() const { return journal() == nullptr || journal()->has_all(); }
 
+  // Of the pass that was just finished.
   Predictions predictions() {
+    const Journal::Stage stage(journal(), "predictions");
     Predictions all;
-    for (int d = 0; d < documents(); ++d) all.push_back(model_->next_tokens(d));
+    for (int d = 0; d < documents(); ++d) {
+      all.push_back(recorded_next_tokens(journal(), d, [&] { return model_->next_tokens(d); }));
+    }
     return all;
   }
 
+  // Whether the predictions of a document are still to be computed.
+  bool predicts_next(Index document) const {
+    if (!predicts_) return false;
+    if (journal() == nullptr) return true;
+    const Journal::Stage stage(journal(), "predictions");
+    return journal()->computes(document) && !journal()->computed(-1, document);
+  }
+
+  // Whether anything is still to be computed of a document: it is set against the original then.
+  bool is_needed(Index document) const {
+    if (journal() == nullptr) return true;
+    const Journal::Stage stage(journal(), "done");
+    return journal()->computes(document) && !journal()->computed(-1, document);
+  }
+
+  void note_done() {
+    if (journal() == nullptr || stop_.stop_requested()) return;
+    for (int d = 0; d < documents(); ++d) {
+      if (!is_needed(d)) continue;
+      const Journal::Stage stage(journal(), "done");
+      journal()->keep(-1, d, {});
+    }
+  }
+
   void measure_original() {
+    const Journal::Stage stage(journal(), "original");
     ScanPlan original = plan_;
     if (source_.info().has_values) {
       TriedInterventions tried;
@@ -75,7 +116,8 @@ class Comparison {
     progress_.begin(0, "original");
     if (model_ != nullptr) model_->keep_entering(first_changed());
     source_.intervene({});
-    const ScanPart part = {.loss = false, .kept = &tables_};
+    ScanPart part = {.loss = false, .kept = &tables_};
+    part.reaches_end = [&](Index document) { return is_needed(document); };
     runs_.push_back(run_scan(source_, original, part, &progress_, stop_));
     if (stopped() || !predicts_) return;
     model_->set_reference();
@@ -118,18 +160,27 @@ class Comparison {
             fmt::format("{} is left out: {}", interventions_[k].label, error.what()));
       }
     }
-    if (finished_.empty()) throw AttentionError(left_out_.front());
+    if (finished_.empty() && has_all()) throw AttentionError(left_out_.front());
+  }
+
+  // Where a pass under interventions begins. The source knows, unless it was not run, because all
+  // was found: it has kept what enters the first layer that changes.
+  int first_layer() const {
+    if (model_ == nullptr) return 0;
+    return journal() == nullptr ? model_->first_layer() : first_changed();
   }
 
   // The intervention in every head chosen, the model run on under it.
   void intervene_everywhere() {
     each_intervention([&](std::size_t k) {
+      const Journal::Stage stage(journal(), fmt::format("{} {}", k, interventions_[k].label));
       source_.intervene(interventions_[k].heads);
       ScanPart part = {.loss = false, .before = &tables_};
-      if (model_ != nullptr) part.first_layer = model_->first_layer();
+      part.first_layer = first_layer();
+      part.reaches_end = [&](Index document) { return predicts_next(document); };
       Results run = run_scan(source_, plan_, part, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
-      take_over(run, model_ != nullptr ? model_->first_layer() : 0);
+      take_over(run, part.first_layer);
       if (predicts_) predicted_.push_back(predictions());
       runs_.push_back(std::move(run));
       return true;
@@ -140,6 +191,7 @@ class Comparison {
   // before, so one pass measures them all; only the loss needs a pass each.
   void intervene_one_by_one() {
     each_intervention([&](std::size_t k) {
+      const Journal::Stage stage(journal(), fmt::format("{} {}", k, interventions_[k].label));
       source_.intervene({});
       HeadsUnder under(source_, interventions_[k].heads);
       Results run = run_scan(under, plan_, {.loss = false}, &progress_, stop_);
@@ -150,51 +202,8 @@ class Comparison {
     source_.intervene({});
     if (!predicts_ || stop_.stop_requested()) return;
     progress_.begin(static_cast<int>(interventions_.size()) + 1, "one at a time");
-    const int layers = source_.info().layers;
-    tried_.resize(static_cast<std::size_t>(layers));
-    for (int layer = 0; layer < layers && !stop_.stop_requested(); ++layer) {
-      progress_.update("layer " + std::to_string(layer), layer, layers);
-      try_layer(layer);
-    }
-    progress_.update("done", layers, layers);
-  }
-
-  // One variant: an intervention in some heads of a layer.
-  struct Variant {
-    int head = -1;  // -1: the layer
-    std::size_t intervention = 0;
-    Predictions predictions;
-  };
-
-  void try_layer(int layer) {
-    const int heads = source_.info().heads;
-    std::vector<Variant>& variants = tried_[static_cast<std::size_t>(layer)];
-    std::vector<LayerInterventions> interventions;
-    const auto add = [&](std::size_t intervention, int head) {
-      LayerInterventions some(heads);
-      bool any = false;
-      for (int h = 0; h < heads; ++h) {
-        const HeadIntervention& of_head = interventions_[intervention].heads(layer, h);
-        if (!of_head.changes() || (head >= 0 && h != head)) continue;
-        some[h] = of_head;
-        any = true;
-      }
-      if (!any) return;
-      variants.push_back({head, intervention, {}});
-      interventions.push_back(std::move(some));
-    };
-    for (const std::size_t k : finished_) {
-      if (options_.each == Each::layer) add(k, -1);
-      for (int h = 0; options_.each == Each::head && h < heads; ++h) add(k, h);
-    }
-    for (int d = 0; d < documents(); ++d) {
-      source_.layer(layer, d);
-      if (interventions.empty()) continue;
-      auto found = model_->try_interventions(layer, d, interventions);
-      for (std::size_t v = 0; v < found.size(); ++v) {
-        variants[v].predictions.push_back(std::move(found[v]));
-      }
-    }
+    tried_ = OneByOne(*model_, interventions_, finished_, options_.each, journal())
+                 .run([&](Index document) { return is_needed(document); }, progress_, stop_);
   }
 
   std::vector<std::string> labels() const {
@@ -370,13 +379,16 @@ class Comparison {
 Results compare(HeadSource& source, const CompareOptions& options,
                 std::span<const Intervention> interventions, Progress* progress,
                 std::stop_token stop) {
+  Journal* const journal = options.scan.journal;
+  const Journal::Stage stage(journal, "compare");
+  const Journal::Deal deal(journal, document_costs(source.info().documents));
   const ScanPlan whole = plan_comparison(options, interventions, source.info());
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
     return Comparison(source, options, interventions, plan, part, stop).run();
   };
   Results results = source.info().causal ? pass(whole, progress)
                                          : pass_over_lengths(source, whole, pass, progress);
-  results.changes = list_changes(results);
+  if (journal == nullptr || journal->has_all()) results.changes = list_changes(results);
   return results;
 }
 

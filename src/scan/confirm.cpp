@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "headgauge/compare.hpp"
+#include "headgauge/journal.hpp"
 #include "results/declared.hpp"
 #include "scan/gains.hpp"
 #include "scan/recommend.hpp"
@@ -56,6 +57,7 @@ class Confirmation {
   // Each choice by itself; false when stopped.
   bool alone(LabelledArray& change, Results& confirmed, Progress* progress,
              const std::stop_token& stop) {
+    const Journal::Stage stage(options_.scan.journal, "alone");
     const Results found = compare(unseen_, options_, by_intervention(), progress, stop);
     if (found.partial) return false;
     confirmed.settings["confirm_text"] = found.text;
@@ -80,6 +82,7 @@ class Confirmation {
   bool all_together(Results& confirmed, Progress* progress, const std::stop_token& stop) {
     CompareOptions all = options_;
     all.each = Each::none;
+    const Journal::Stage stage(all.scan.journal, "together");
     const Results found = compare(unseen_, all, std::vector{everything()}, progress, stop);
     if (found.partial) return false;
     const auto cell = find_cell(found, "loss_change", {{dim_, 1}});
@@ -172,6 +175,11 @@ void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                                  "without a loss nothing is recommended"));
   }
   if (results.partial) return;
+  Journal* const journal = options.scan.journal;
+  if (journal != nullptr && !journal->has_results()) return;
+  // What is tried was chosen by the results of all.
+  const Journal::Stage stage(journal, "confirm");
+  const Journal::Deal whole(journal);
   try {
     Confirmation(unseen, options, interventions, results).run(progress, stop);
   } catch (const AttentionError& error) {

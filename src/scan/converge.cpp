@@ -13,6 +13,7 @@
 #include "convergence/population.hpp"
 #include "convergence/rate.hpp"
 #include "convergence/subsample.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/parallel.hpp"
 #include "headgauge/synthetic.hpp"
 #include "scan/converge_output.hpp"
@@ -46,7 +47,7 @@ class HeadLooker {
     // Shorter documents do not contribute; a bidirectional model's shorter passes neither.
     if (head.length() < length_) return;
     const Stopwatch watch;
-    HeadConvergence& found = found_[{head.layer, head.head}];
+    HeadConvergence& found = present_[head.document][{head.layer, head.head}];
     ++found.documents;
     add_horizon(head, found);
     if (!head.values.empty()) {
@@ -56,8 +57,34 @@ class HeadLooker {
     seconds_ += watch.seconds();
   }
 
+  // What was found of a document in the present layer, as a journal keeps it.
+  void write_part(int document, ByteWriter& part) const {
+    const auto of_document = present_.find(document);
+    const HeadConvergences none;
+    const HeadConvergences& heads = of_document != present_.end() ? of_document->second : none;
+    part.put(static_cast<std::uint64_t>(heads.size()));
+    for (const auto& [name, head] : heads) {
+      part.put(name.first);
+      part.put(name.second);
+      head.write(part);
+    }
+  }
+  void read_part(int document, ByteReader& part) {
+    for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
+      const auto layer = part.take<int>();
+      present_[document][{layer, part.take<int>()}].read(part);
+    }
+  }
+  // Adds up the documents of the present layer, in their order.
+  void end_layer() {
+    for (const auto& [document, heads] : present_) {
+      for (const auto& [name, head] : heads) found_[name].add(head);
+    }
+    present_.clear();
+  }
+
   // Means over the documents.
-  std::map<std::pair<int, int>, HeadConvergence> finish() {
+  HeadConvergences finish() {
     for (auto& [name, head] : found_) head.divide();
     return std::move(found_);
   }
@@ -106,7 +133,8 @@ class HeadLooker {
   ThreadPool pool_;
   SubsampleOptions subsample_;
   BudgetOptions budget_;
-  std::map<std::pair<int, int>, HeadConvergence> found_;
+  std::map<int, HeadConvergences> present_;  // of the present layer, by document
+  HeadConvergences found_;
   double seconds_ = 0;
 };
 
@@ -117,6 +145,11 @@ class EveryHead final : public Measure {
   void declare(MetricRegistry&) override {}
   MeasureNeeds needs() const override { return {}; }
   void begin_head(const HeadInput& head, ThreadPool&) override { looker_.observe(head); }
+  void write_part(int document, ByteWriter& part) const override {
+    looker_.write_part(document, part);
+  }
+  void read_part(int document, ByteReader& part) override { looker_.read_part(document, part); }
+  void end_layer(int, const LayerStatistics&, ThreadPool&) override { looker_.end_layer(); }
   void observe(const RowBlock&, int, RowSink&) override {}
 
  private:
@@ -198,6 +231,8 @@ std::vector<int> default_grid(int length, int points) {
 Results converge(HeadSource& source, const ConvergeOptions& given, Progress* progress,
                  std::stop_token stop) {
   const SourceInfo& info = source.info();
+  const Journal::Stage stage(given.scan.journal, "converge");
+  const Journal::Deal deal(given.scan.journal, document_costs(info.documents));
   ConvergePlan plan = plan_convergence(given, info);
   require_memory(
       info.bytes + subsample_bytes(plan.scan.longest(), info.head_dim, plan.scan.options.threads) +
@@ -215,6 +250,7 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
   };
   Results results = info.causal ? pass(plan.scan, progress)
                                 : pass_over_lengths(source, plan.scan, pass, progress);
+  if (given.scan.journal != nullptr && !given.scan.journal->has_all()) return results;
   auto& seconds = results.timings["measure_s"];
   seconds = std::max(0.0, seconds.get<double>() - looker.seconds());
   results.timings["converge_s"] = looker.seconds();

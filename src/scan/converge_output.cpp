@@ -18,6 +18,11 @@
 namespace headgauge {
 namespace {
 
+void add_all(const std::vector<double>& values, std::vector<double>& to) {
+  to.resize(std::max(to.size(), values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) to[i] += values[i];
+}
+
 struct Found {
   HeadName name;
   const HeadConvergence* head;
@@ -238,6 +243,34 @@ void ErrorCurve::add(const std::vector<Spread>& errors, double unit, double abso
   }
 }
 
+void ErrorCurve::add(const ErrorCurve& other) {
+  add_all(other.relative, relative);
+  add_all(other.absolute, absolute);
+  add_all(other.variance, variance);
+  add_all(other.variance_absolute, variance_absolute);
+  floor = std::max(floor, other.floor);
+  documents += other.documents;
+  relative_documents += other.relative_documents;
+}
+
+void ErrorCurve::write(ByteWriter& part) const {
+  for (const auto* list : {&relative, &absolute, &variance, &variance_absolute}) {
+    part.put_list(*list);
+  }
+  part.put(floor);
+  part.put(documents);
+  part.put(relative_documents);
+}
+
+void ErrorCurve::read(ByteReader& part) {
+  for (auto* list : {&relative, &absolute, &variance, &variance_absolute}) {
+    *list = part.take_list<double>();
+  }
+  floor = part.take<double>();
+  documents = part.take<int>();
+  relative_documents = part.take<int>();
+}
+
 void ErrorCurve::divide() {
   const double all = std::max(1, documents), some = std::max(1, relative_documents);
   for (std::size_t p = 0; p < absolute.size(); ++p) {
@@ -246,6 +279,49 @@ void ErrorCurve::divide() {
     relative[p] /= some;
     variance[p] /= some * some;
   }
+}
+
+void HeadConvergence::add(const HeadConvergence& other) {
+  documents += other.documents;
+  horizon += other.horizon;
+  horizon_paper += other.horizon_paper;
+  mean.add(other.mean);
+  covariance.add(other.covariance);
+  budgets += other.budgets;
+  if (other.budgets > 0) budget_points = other.budget_points;
+  budget_error.resize(std::max(budget_error.size(), other.budget_error.size()));
+  for (std::size_t s = 0; s < other.budget_error.size(); ++s) {
+    add_all(other.budget_error[s], budget_error[s]);
+  }
+  error_constant += other.error_constant;
+}
+
+void HeadConvergence::write(ByteWriter& part) const {
+  part.put(documents);
+  part.put(horizon);
+  part.put(horizon_paper);
+  mean.write(part);
+  covariance.write(part);
+  part.put(budgets);
+  part.put_list(budget_points);
+  part.put(static_cast<std::uint64_t>(budget_error.size()));
+  for (const std::vector<double>& of_sampler : budget_error) part.put_list(of_sampler);
+  part.put(error_constant);
+}
+
+void HeadConvergence::read(ByteReader& part) {
+  documents = part.take<int>();
+  horizon = part.take<double>();
+  horizon_paper = part.take<double>();
+  mean.read(part);
+  covariance.read(part);
+  budgets = part.take<int>();
+  budget_points = part.take_list<Index>();
+  budget_error.clear();
+  for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
+    budget_error.push_back(part.take_list<double>());
+  }
+  error_constant = part.take<double>();
 }
 
 void HeadConvergence::divide() {

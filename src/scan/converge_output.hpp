@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "convergence/subsample.hpp"
+#include "headgauge/bytes.hpp"
 #include "headgauge/converge.hpp"
 
 namespace headgauge {
@@ -25,7 +26,10 @@ struct ErrorCurve {
   int relative_documents = 0;  // in which there is something to be relative to
 
   void add(const std::vector<Spread>& errors, double unit, double absolute_floor);
+  void add(const ErrorCurve& other);
   void divide();
+  void write(ByteWriter& part) const;
+  void read(ByteReader& part);
 };
 
 struct HeadConvergence {
@@ -37,7 +41,10 @@ struct HeadConvergence {
   std::vector<std::vector<double>> budget_error;  // sampler, point
   double error_constant = 0;
 
+  void add(const HeadConvergence& other);
   void divide();
+  void write(ByteWriter& part) const;
+  void read(ByteReader& part);
 };
 
 using HeadConvergences = std::map<std::pair<int, int>, HeadConvergence>;  // by layer and head

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "headgauge/compare.hpp"
+#include "headgauge/journal.hpp"
 #include "measures/output_change.hpp"
 #include "scan/run.hpp"
 
@@ -108,6 +109,8 @@ class Fit {
     intervention.fitted = {heads.layers(), heads.heads(), kUndefined};
     intervention.fitted_key = fitting_.parameter.key;
     for (int pass = 0; pass < kPasses; ++pass) {
+      const Journal::Stage stage(plan_.options.journal,
+                                 fmt::format("{} {}", intervention.label, pass));
       const PerHead<std::vector<double>> changes = output_changes(candidates);
       candidates.each([&](int layer, int head, std::vector<double>& values) {
         const auto best = least(changes(layer, head));
@@ -221,6 +224,9 @@ void fit_interventions(HeadSource& source, const CompareOptions& options,
   plan = plan.at_length(plan.options.lengths.back());
   plan.options.measures.clear();  // the change of the output alone
   if (!source.info().causal) source.set_context(plan.longest());
+  // Every process needs the parameters before it goes on.
+  const Journal::Stage stage(scan.journal, "fit");
+  const Journal::Deal whole(scan.journal);
   for (Intervention& intervention : interventions) {
     const auto fitting = fitting_of(intervention, plan.longest());
     if (fitting) {

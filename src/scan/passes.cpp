@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "headgauge/cells.hpp"
+#include "headgauge/journal.hpp"
 #include "measures/dispersion.hpp"
 #include "results/declared.hpp"
 #include "scan/merge.hpp"
@@ -103,10 +104,12 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
   for (auto length = lengths.rbegin(); length != lengths.rend() && !stopped; ++length) {
     source.set_context(*length);
     whole.begin(*length);
+    const Journal::Stage stage(plan.options.journal, fmt::format("length {}", *length));
     Results results = pass(plan.at_length(*length), progress != nullptr ? &whole : nullptr);
     stopped = results.partial;
     if (!stopped || passes.empty()) passes.push_back(std::move(results));
   }
+  if (plan.options.journal != nullptr && !plan.options.journal->has_all()) return passes.back();
   std::ranges::reverse(passes);
   const std::size_t finished = passes.size();
   Results merged = merge_lengths(std::move(passes));

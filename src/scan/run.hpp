@@ -1,6 +1,7 @@
 // scan() as compare(), converge() and fit_interventions() use it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -34,6 +35,9 @@ struct ScanPart {
   const ScanTables* before = nullptr;
   // No measure looks at other queries than those of the rows.
   bool only_rows = false;
+  // Whether the source is asked for more of a document when its pass has ended; empty: of none.
+  // A pass of which all parts were found is run then, to get there.
+  std::function<bool(Index document)> reaches_end = {};
 };
 
 // At all lengths in one pass: for sources that are not causal, the one length that they are cut to.

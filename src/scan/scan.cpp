@@ -9,17 +9,18 @@
 
 #include "base/memory.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/parallel.hpp"
 #include "heads/tool.hpp"
 #include "kernels/simd.hpp"
 #include "measures/examples.hpp"
 #include "results/declared.hpp"
-#include "scan/head_scanner.hpp"
+#include "scan/layer_scan.hpp"
 #include "scan/output.hpp"
 #include "scan/passages.hpp"
 #include "scan/passes.hpp"
+#include "scan/recorded.hpp"
 #include "scan/run.hpp"
-#include "scan/statistics.hpp"
 #include "scan/stopwatch.hpp"
 #include "scan/summary.hpp"
 
@@ -74,7 +75,7 @@ class Scan {
     tables_.plan =
         std::make_unique<RowPlan>(options.lengths, info_.documents, *options.queries, options.seed);
     asks_loss_ = std::ranges::find(options.measures, "model") != options.measures.end();
-    last_layer_ = wants_loss() ? info_.layers - 1 : measured_.layers.back();
+    last_layer_ = last_layer_of(plan_, info_);
     bytes_ = estimate_bytes();
   }
 
@@ -93,7 +94,13 @@ class Scan {
 
   Results run() {
     measure();
-    Results results = write();
+    const std::vector<std::vector<double>> losses = token_losses();
+    Results results;
+    if (journal() == nullptr || journal()->has_all()) {
+      write(losses, results);
+    } else {
+      results.partial = stopped_;
+    }
     if (progress_ != nullptr) progress_->update("done", last_layer_ + 1, last_layer_ + 1);
     if (part_.kept != nullptr) *part_.kept = std::move(tables_);
     return results;
@@ -103,6 +110,7 @@ class Scan {
   const CellLayout& layout() const { return *tables_.layout; }
   const RowPlan& rows() const { return *tables_.plan; }
   bool wants_loss() const { return info_.has_loss && asks_loss_; }
+  Journal* journal() const { return plan_.options.journal; }
 
   std::size_t estimate_bytes() const {
     // A table of statistics for each layer, then the same once more as results.
@@ -110,103 +118,50 @@ class Scan {
         info_.bytes +
         HeadScanner::bytes(rows().longest(), info_.head_dim, pool_.threads(),
                            plan_.options.measure.changed != MeasureOptions::Changed::nothing) +
-        static_cast<std::size_t>(info_.heads) * HeadAccumulator::bytes(rows(), layout().cells()) +
+        LayerScan::bytes(rows(), layout(), info_.heads) +
         2 * measured_.layers.size() * LayerTable::bytes(rows(), layout(), info_.heads);
     for (const auto& measure : tables_.measures) bytes += measure->bytes(info_, rows().longest());
     return bytes;
   }
 
-  // The queries of each document that are measured; empty: all may be looked at.
-  std::vector<std::vector<Index>> queries_looked_at() const {
-    std::vector<std::vector<Index>> queries;
-    if (!part_.only_rows || *plan_.options.queries == 0) return queries;
-    for (const DocumentPlan& document : rows().documents()) {
-      std::vector<Index>& of_document = queries.emplace_back();
-      for (const Tile& tile : document.tiles) {
-        of_document.insert(of_document.end(), tile.queries.begin(), tile.queries.end());
-      }
-    }
-    return queries;
-  }
-
   void measure() {
-    source_.look_at(queries_looked_at());
-    HeadScanner scanner(tables_.measures, layout(), rows(), pool_, stop_);
-    std::vector<HeadAccumulator> heads;
-    for (int head = 0; head < info_.heads; ++head) heads.emplace_back(rows(), layout().cells());
-    for (int layer = part_.first_layer; layer <= last_layer_ && !stopped_; ++layer) {
-      measure_layer(layer, scanner, heads);
-      if (!stopped_ && plan_.selection.layer(layer)) finish_layer(layer, heads);
+    ScanPart part = part_;
+    part.reaches_end = [&](Index document) {
+      return (part_.reaches_end && part_.reaches_end(document)) || computes_loss(document);
+    };
+    LayerScan layers(source_, plan_, part, tables_, pool_, progress_, stop_);
+    layers.run();
+    stopped_ = layers.stopped();
+    rows_without_keys_ = layers.rows_without_keys();
+    forward_seconds_ = layers.forward_seconds();
+    measure_seconds_ = layers.measure_seconds();
+  }
+
+  bool computes_loss(Index document) const {
+    if (!wants_loss() || !part_.loss) return false;
+    if (journal() == nullptr) return true;
+    const Journal::Stage stage(journal(), "loss");
+    return journal()->computes(document) && !journal()->computed(-1, document);
+  }
+
+  // Of each document; none where they are not asked for.
+  std::vector<std::vector<double>> token_losses() {
+    std::vector<std::vector<double>> losses;
+    if (!wants_loss() || !part_.loss || stopped_) return losses;
+    const Stopwatch loss;
+    const Journal::Stage stage(journal(), "loss");
+    for (Index d = 0; d < std::ssize(rows().documents()); ++d) {
+      losses.push_back(
+          recorded_values(journal(), d, [&] { return source_.token_losses(static_cast<int>(d)); }));
     }
-    source_.look_at({});
-    stopped_ = stopped_ || stop_.stop_requested();
-    rows_without_keys_ = scanner.rows_without_keys();
+    forward_seconds_ += loss.seconds();
+    return losses;
   }
 
-  void measure_layer(int layer, HeadScanner& scanner, std::vector<HeadAccumulator>& accumulators) {
-    for (auto& accumulator : accumulators) accumulator.clear();
-    const int documents = static_cast<int>(rows().documents().size());
-    for (int document = 0; document < documents && !stopped_; ++document) {
-      if (progress_ != nullptr) {
-        progress_->update("measuring layer " + std::to_string(layer),
-                          layer + static_cast<double>(document) / documents, last_layer_ + 1);
-      }
-      const Stopwatch forward;
-      const auto heads = source_.layer(layer, document);
-      forward_seconds_ += forward.seconds();
-      const Stopwatch measuring;
-      for (const HeadInput& head : heads) {
-        stopped_ = stop_.stop_requested();
-        if (stopped_) break;
-        if (plan_.selection.contains(layer, head.head)) {
-          const HeadInput under = changed(head);
-          scanner.scan(under, original(head, under), accumulators[head.head]);
-        }
-        stopped_ = stop_.stop_requested();  // the head may have been left in the middle of it
-        if (stopped_) break;
-      }
-      measure_seconds_ += measuring.seconds();
-    }
-  }
-
-  // The head under the plan's intervention; a normalizer of its own takes precedence.
-  HeadInput changed(HeadInput head) const {
-    const Normalizer* own = head.normalizer;
-    plan_.intervention.apply(head);
-    if (own != nullptr) head.normalizer = own;
-    return head;
-  }
-
-  // The same head without what the scan changes: its pattern or, where it has none, its
-  // normalizer. Where the scan changes nothing, without what the source was told to change.
-  HeadInput original(const HeadInput& head, const HeadInput& under) const {
-    HeadInput original = head;
-    if (plan_.intervention.pattern != nullptr) original.normalizer = under.normalizer;
-    if (!plan_.intervention.changes() && head.own) {
-      original.normalizer = head.own->normalizer;
-      original.visibility = head.own->visibility;
-    }
-    return original;
-  }
-
-  void finish_layer(int layer, const std::vector<HeadAccumulator>& accumulators) {
-    const Stopwatch measuring;
-    auto table = std::make_unique<LayerTable>(rows(), layout(), info_.heads);
-    pool_.for_each(info_.heads, [&](Index head) {
-      if (plan_.selection.contains(layer, static_cast<int>(head))) {
-        table->fill(head, accumulators[head]);
-      }
-    });
-    for (const auto& measure : tables_.measures) measure->end_layer(layer, *table, pool_);
-    tables_.layers.push_back(std::move(table));
-    measure_seconds_ += measuring.seconds();
-  }
-
-  Results write() {
+  void write(const std::vector<std::vector<double>>& losses, Results& results) {
     const std::size_t done = static_cast<std::size_t>(part_.first_layer) + tables_.layers.size();
     const bool layers_missing = done < measured_.layers.size();
     measured_.layers.resize(done);
-    Results results;
     results.partial = stopped_;
     results.layers_done = static_cast<int>(done);
     describe(results);
@@ -215,15 +170,12 @@ class Scan {
     write_metrics(results);
     note_missing_texts(results);
     if (stopped_) leave_out(layers_missing, results);
-    const Stopwatch loss;
-    if (wants_loss() && part_.loss && !stopped_) write_loss(results);
-    if (wants_loss()) forward_seconds_ += loss.seconds();
+    if (!losses.empty()) write_loss(losses, results);
     results.flags = find_flags(results);
     note_few_heads(results);
     results.timings = {{"forward_s", forward_seconds_},
                        {"measure_s", measure_seconds_},
                        {"total_s", total_.seconds()}};
-    return results;
   }
 
   void describe(Results& results) const {
@@ -293,11 +245,7 @@ class Scan {
         "interrupted: what is of the whole model is left out ({})", fmt::join(dropped, ", ")));
   }
 
-  void write_loss(Results& results) const {
-    std::vector<std::vector<double>> losses;
-    for (std::size_t d = 0; d < rows().documents().size(); ++d) {
-      losses.push_back(source_.token_losses(static_cast<int>(d)));
-    }
+  void write_loss(const std::vector<std::vector<double>>& losses, Results& results) const {
     LabelledArray& loss = add_declared(results, "loss").with_standard_errors().with_rows();
     for (Index l = 0; l < std::ssize(rows().lengths()); ++l) {
       loss.set({l}, series_statistics(losses, rows().lengths()[l] - 1));
@@ -347,6 +295,8 @@ ScanTables::~ScanTables() = default;
 
 Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
              std::stop_token stop) {
+  const Journal::Stage stage(options.journal, "scan");
+  const Journal::Deal deal(options.journal, document_costs(source.info().documents));
   ScanPlan whole = plan_scan(options, source.info());
   if (options.examples > 0) {
     const MeasureMaker examples = [=](const MeasureOptions& measure, const SourceInfo&, int slots) {

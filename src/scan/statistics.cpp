@@ -75,6 +75,41 @@ void HeadAccumulator::clear() {
   for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), Sum{});
 }
 
+// Most sums are of rows that count once each, or of none at all.
+void HeadAccumulator::write(Index document, ByteWriter& part) const {
+  enum Kind : std::uint8_t { none, plain, weighted };
+  const std::vector<Sum>& sums = sums_[document];
+  std::vector<std::uint8_t> kinds;
+  for (const Sum& sum : sums) {
+    kinds.push_back(sum.rows == 0                                 ? none
+                    : sum.weight == static_cast<double>(sum.rows) ? plain
+                                                                  : weighted);
+  }
+  part.put_list(kinds);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (kinds[i] == none) continue;
+    part.put(sums[i].value);
+    part.put(sums[i].rows);
+    if (kinds[i] == weighted) part.put(sums[i].weight);
+  }
+}
+
+void HeadAccumulator::read(Index document, ByteReader& part) {
+  const auto kinds = part.take_list<std::uint8_t>();
+  std::vector<Sum>& sums = sums_[document];
+  if (kinds.size() != sums.size()) {
+    throw BadInputError(fault("journal", "sums of as many rows and metrics as are measured",
+                              "another number", "delete the journal to start again"));
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = {};
+    if (kinds[i] == 0) continue;
+    sums[i].value = part.take<double>();
+    sums[i].rows = part.take<std::int64_t>();
+    sums[i].weight = kinds[i] == 1 ? static_cast<double>(sums[i].rows) : part.take<double>();
+  }
+}
+
 void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const double> values,
                           MatrixView<const double> stand_for) {
   Sum* sums = sums_[document].data() + tile.first_segment * cells_;

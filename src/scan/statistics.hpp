@@ -54,6 +54,9 @@ class HeadAccumulator {
   void add(Index document, const Tile& tile, MatrixView<const double> values,
            MatrixView<const double> stand_for);
   void clear();
+  // The sums of one document, as a journal keeps them.
+  void write(Index document, ByteWriter& part) const;
+  void read(Index document, ByteReader& part);
   // Mean and standard error of a cell over the bins [first_bin, last_bin), in documents that hold
   // all of them. The standard error is that of batch means: over blocks of 64 rows, or over
   // documents where there are at least 4; undefined with fewer than 4 batches.

@@ -12,11 +12,13 @@
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/parallel.hpp"
 #include "results/declared.hpp"
 #include "results/mean_of.hpp"
 #include "scan/prediction.hpp"
 #include "scan/predictors.hpp"
+#include "scan/scan_plan.hpp"
 #include "statistics/false_discoveries.hpp"
 #include "statistics/student.hpp"
 
@@ -58,9 +60,21 @@ class Validation {
       : texts_(texts), options_(options), progress_(progress, texts.size()) {}
 
   Results run(const OpenText& open, const std::stop_token& stop) {
+    Journal* const journal = options_.scan.journal;
+    const Journal::Stage stage(journal, "validate");
+    const std::vector<double> alike(texts_.size(), 1.0);
+    const Journal::Deal deal(journal, options_.text_costs.empty() ? alike : options_.text_costs);
+    const bool has_all = journal == nullptr || journal->has_all();
     for (std::size_t text = 0; text < texts_.size() && !stop.stop_requested(); ++text) {
+      if (!has_all && !journal->computes(static_cast<Index>(text))) continue;
+      const Journal::Stage of_text(journal, fmt::format("text {}", text));
+      const Journal::Deal to_one(journal, static_cast<Index>(text));
       const auto source = open(text);
       measure(*source, text, stop);
+    }
+    if (!has_all) {
+      results_.partial = stop.stop_requested();
+      return std::move(results_);
     }
     if (of_text_.empty()) {
       results_.partial = true;
@@ -95,17 +109,19 @@ class Validation {
     progress_.begin(text, texts_[text], 0, 0.3);
     Results metrics = converge(source, converge_options, &progress_, stop);
     if (metrics.partial || stop.stop_requested()) return;
-    metrics.flags = find_flags(metrics);
+    Journal* const journal = options_.scan.journal;
+    const bool has_all = journal == nullptr || journal->has_all();
+    if (has_all) metrics.flags = find_flags(metrics);
 
     const std::vector<Intervention> all = interventions(source.info());
     CompareOptions one_by_one;
     one_by_one.scan = options_.scan;
     one_by_one.each = Each::head;
     one_by_one.scan.measures = {"model"};
-    one_by_one.scan.lengths = {*longest_length(metrics)};
+    one_by_one.scan.lengths = {plan_scan(options_.scan, source.info()).options.lengths.back()};
     progress_.begin(text, texts_[text], 0.3, 0.7);
     const Results changed = compare(source, one_by_one, all, &progress_, stop);
-    if (changed.partial || stop.stop_requested()) return;
+    if (changed.partial || stop.stop_requested() || !has_all) return;
     take(std::move(metrics), changed, all);
   }
 

@@ -1,0 +1,57 @@
+#include "cli/present_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace headgauge::cli {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOfNoNumber = {"help",  "out",     "json",
+                                                         "quiet", "threads", "shard"};
+
+PresentCommand& noted() {
+  static thread_local PresentCommand command;
+  return command;
+}
+
+}  // namespace
+
+void note_command(const CLI::App& command) {
+  PresentCommand& present = noted();
+  present = {command.get_name(), {}};
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_positional() ? "" : option->get_lnames().front();
+    if (std::ranges::find(kOfNoNumber, name) != kOfNoNumber.end()) continue;
+    // A flag takes no word.
+    present.options.emplace_back(name, option->get_items_expected_max() == 0
+                                           ? std::vector<std::string>()
+                                           : option->results());
+  }
+}
+
+const PresentCommand& present_command() {
+  return noted();
+}
+
+nlohmann::ordered_json as_json(const PresentCommand& command) {
+  nlohmann::ordered_json json = {{"command", command.name}};
+  for (const auto& [name, words] : command.options) {
+    json[name.empty() ? "MODEL" : "--" + name] = words;
+  }
+  return json;
+}
+
+std::vector<std::string> words_of(const nlohmann::ordered_json& command) {
+  std::vector<std::string> words = {command.at("command").get<std::string>()};
+  if (command.contains("MODEL")) words.push_back(command.at("MODEL").at(0).get<std::string>());
+  for (const auto& [name, values] : command.items()) {
+    if (!name.starts_with("--")) continue;
+    words.push_back(name);
+    for (const auto& value : values) words.push_back(value.get<std::string>());
+  }
+  return words;
+}
+
+}  // namespace headgauge::cli

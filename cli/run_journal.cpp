@@ -1,0 +1,138 @@
+#include "cli/run_journal.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "cli/present_command.hpp"
+#include "cli/ranks.hpp"
+#include "headgauge/files.hpp"
+#include "headgauge/kernels.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+thread_local Journal* the_merged = nullptr;
+
+// Files whose text decides beside those that are measured.
+constexpr const char* kFurtherFiles[] = {"--plan", "--fit", "--confirm"};
+
+Journal::Identity identity_of(const Results& described) {
+  Journal::Identity identity = as_json(present_command());
+  for (const char* option : kFurtherFiles) {
+    if (!identity.contains(option)) continue;
+    for (const auto& file : identity[option]) {
+      const auto path = file.get<std::string>();
+      std::error_code none;  // what is no file is said where it is read
+      if (!std::filesystem::is_regular_file(path, none)) continue;
+      identity[fmt::format("text of {}", path)] = file_sha256(path);
+    }
+  }
+  for (const auto& [key, value] : described.text.items()) identity["texts: " + key] = value;
+  for (const char* key : {"config_sha256", "weights_sha256"}) {
+    identity[key] = described.model.value(key, "");
+  }
+  identity["version of headgauge"] = HEADGAUGE_VERSION;
+  // Sums of rows differ in their last bits from one instruction set to another.
+  identity["HEADGAUGE_SIMD"] = simd_level();
+  return identity;
+}
+
+}  // namespace
+
+Option shard_option(std::string& shard) {
+  return {.member = "RunOptions::shard",
+          .value = &shard,
+          .form = "I/N",
+          .group = option_group::output,
+          .help = "Compute share I of N of the documents, into --out, for headgauge merge",
+          .details = "See [scale.md](scale.md)",
+          .expects = "I/N"};
+}
+
+Share parse_shard(const std::string& text) {
+  Share share;
+  const char* const end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, share.index);
+  const bool has_slash = error == std::errc{} && slash != end && *slash == '/';
+  const auto number = has_slash ? std::from_chars(slash + 1, end, share.count)
+                                : std::from_chars_result{end, std::errc::invalid_argument};
+  if (number.ec != std::errc{} || number.ptr != end || share.index < 1 ||
+      share.index > share.count) {
+    throw UsageError(fault("--shard", "I/N, I from 1 to N", "\"" + text + "\"",
+                           "such as --shard 2/8 for the second of eight"));
+  }
+  --share.index;
+  return share;
+}
+
+RunJournal::RunJournal(const std::string& out, const std::string& shard, const Results& described,
+                       std::stop_token stop) {
+  const Journal::Identity identity = identity_of(described);
+  if (the_merged != nullptr) {
+    the_merged->require_identity(identity);
+    journal_ = the_merged;
+    return;
+  }
+  Ranks* const others = ranks();
+  const bool together = others != nullptr && others->share().count > 1;
+  if (!shard.empty()) {
+    if (out.empty()) {
+      throw UsageError(
+          fault("--shard", "--out DIR, where the shard is kept", "no --out", "add --out DIR"));
+    }
+    if (together) {
+      throw UsageError(fault("--shard", "one process", "several that mpirun started",
+                             "leave out one of the two"));
+    }
+    own_ = std::make_unique<Journal>(Journal::Role::shard, parse_shard(shard));
+  } else if (together) {
+    const auto role = others->is_first() ? Journal::Role::first : Journal::Role::other;
+    own_ = std::make_unique<Journal>(role, others->share(), others->exchange(std::move(stop)));
+  } else if (!out.empty()) {
+    own_ = std::make_unique<Journal>();
+  }
+  journal_ = own_.get();
+  if (journal_ != nullptr && !out.empty()) journal_->open(out, identity, "--out");
+}
+
+std::string RunJournal::advice() const {
+  if (own_ == nullptr || own_->path().empty()) return "";
+  std::error_code none;
+  return std::filesystem::exists(own_->path(), none) ? "; run the same command again to go on" : "";
+}
+
+std::string RunJournal::shard_line(const std::string& out) const {
+  return fmt::format(
+      "Written: {}\nWith the folders of all {} shards: headgauge merge {} ... --out RESULTS\n",
+      own_->path(), own_->share().count, out);
+}
+
+void RunJournal::finish() {
+  if (own_ == nullptr) return;
+  if (own_->role() == Journal::Role::shard) own_->flush(true);
+  own_->remove();
+}
+
+void RunJournal::keep() noexcept {
+  try {
+    if (own_ != nullptr) own_->flush();
+  } catch (const Error&) {
+    // What is told is why it ends; the journal holds what it held.
+  }
+}
+
+void RunJournal::discard() noexcept {
+  if (own_ != nullptr) own_->remove();
+}
+
+Merging::Merging(Journal& journal) {
+  the_merged = &journal;
+}
+
+Merging::~Merging() {
+  the_merged = nullptr;
+}
+
+}  // namespace headgauge::cli

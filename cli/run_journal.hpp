@@ -1,0 +1,56 @@
+// The journal of a run: whose share of the documents it computes, and where that is kept.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "headgauge/journal.hpp"
+#include "headgauge/options.hpp"
+#include "headgauge/results.hpp"
+
+namespace headgauge::cli {
+
+// --shard I/N
+Option shard_option(std::string& shard);
+// Throws UsageError for anything but I/N with 1 <= I <= N.
+Share parse_shard(const std::string& text);
+
+class RunJournal {
+ public:
+  // `described`: the model and the texts. `out`: --out. Without one, and without others that share
+  // the work, nothing is kept.
+  RunJournal(const std::string& out, const std::string& shard, const Results& described,
+             std::stop_token stop);
+
+  // Null: none is needed.
+  Journal* get() const { return journal_; }
+  // Whether this process has the results.
+  bool has_results() const { return journal_ == nullptr || journal_->has_results(); }
+  // "; run the same command again to go on" where something is kept for that.
+  std::string advice() const;
+  // What a shard wrote.
+  std::string shard_line(const std::string& out) const;
+
+  // The share is done, the results are saved.
+  void finish();
+  // It was stopped, or failed for a reason that may go away: what was finished stays.
+  void keep() noexcept;
+  // It would fail again.
+  void discard() noexcept;
+
+ private:
+  std::unique_ptr<Journal> own_;
+  Journal* journal_ = nullptr;
+};
+
+// Makes the runs of this thread, while it lives, those of shards that are merged.
+class Merging {
+ public:
+  explicit Merging(Journal& journal);
+  ~Merging();
+  Merging(const Merging&) = delete;
+  Merging& operator=(const Merging&) = delete;
+};
+
+}  // namespace headgauge::cli

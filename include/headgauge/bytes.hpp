@@ -1,0 +1,94 @@
+// Numbers as bytes and back, as this machine has them: what a journal's parts are made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "headgauge/base.hpp"
+
+namespace headgauge {
+
+using Bytes = std::vector<std::byte>;
+
+class ByteWriter {
+ public:
+  template <class T>
+  void put(const T& value) {
+    put_all(std::span<const T>(&value, 1));
+  }
+  template <class T>
+  void put_all(std::span<const T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto bytes = std::as_bytes(values);
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+  // With their number.
+  template <class T>
+  void put_list(const std::vector<T>& values) {
+    put(static_cast<std::uint64_t>(values.size()));
+    put_all(std::span<const T>(values));
+  }
+  void put_text(std::string_view text) {
+    put(static_cast<std::uint64_t>(text.size()));
+    put_all(std::span<const char>(text));
+  }
+  Bytes take() { return std::move(bytes_); }
+
+ private:
+  Bytes bytes_;
+};
+
+// Throws BadInputError where there are fewer bytes than are asked for.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class T>
+  T take() {
+    T value;
+    take_all(std::span<T>(&value, 1));
+    return value;
+  }
+  template <class T>
+  void take_all(std::span<T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    require(values.size_bytes());
+    // Without values there is no place to copy to either.
+    if (!values.empty()) std::memcpy(values.data(), bytes_.data(), values.size_bytes());
+    bytes_ = bytes_.subspan(values.size_bytes());
+  }
+  template <class T>
+  std::vector<T> take_some(std::size_t count) {
+    if (count > bytes_.size() / sizeof(T)) require(bytes_.size() + 1);
+    std::vector<T> values(count);
+    take_all(std::span<T>(values));
+    return values;
+  }
+  template <class T>
+  std::vector<T> take_list() {
+    return take_some<T>(take<std::uint64_t>());
+  }
+  std::string take_text() {
+    const std::vector<char> letters = take_list<char>();
+    return {letters.begin(), letters.end()};
+  }
+  bool at_end() const { return bytes_.empty(); }
+  std::span<const std::byte> rest() const { return bytes_; }
+
+ private:
+  void require(std::size_t bytes) const {
+    if (bytes > bytes_.size()) {
+      throw BadInputError(fault("journal", "a part as it was kept", "one that is too short",
+                                "delete the journal to start again"));
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace headgauge

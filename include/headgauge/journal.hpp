@@ -1,0 +1,169 @@
+// The finished parts of a run: found again by the same run when it goes on, and shared by processes
+// that compute one run together.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headgauge/base.hpp"
+#include "headgauge/bytes.hpp"
+
+namespace headgauge {
+
+class JournalFolder;
+
+// The folder of the journals in that of the results.
+inline constexpr const char* kJournalFolder = "journal";
+
+// What one stage of a run computes of one document in one layer.
+struct PartKey {
+  std::string stage;  // "compare/original/"
+  int layer = 0;      // -1: of no layer
+  Index document = 0;
+  auto operator<=>(const PartKey&) const = default;
+};
+
+// Which of several processes this one is, from 0.
+struct Share {
+  int index = 0;
+  int count = 1;
+  bool operator==(const Share&) const = default;
+};
+
+// Deals documents of these costs to `count` processes: the costliest first, each to the process
+// that has least so far, and of equals to the first. Gives the process of each document.
+std::vector<int> deal_documents(std::span<const double> costs, int count);
+
+// The cost of documents of these lengths in tokens, in units of their own.
+std::vector<double> document_costs(std::span<const Index> lengths);
+
+// Carries parts from the processes of a run to the first of them.
+class PartExchange {
+ public:
+  virtual ~PartExchange() = default;
+  // Returns at once.
+  virtual void send(const PartKey& key, const Bytes& part) = 0;
+  // The next part that process `from` sent. Throws ResourceError where it ended before.
+  virtual std::pair<PartKey, Bytes> receive(int from) = 0;
+};
+
+// A run asks for every part in turn: it is found, or it is this process's to compute and to keep,
+// or another process computes it. Parts have the same bits whichever process computes them. One
+// thread at a time may call it.
+class Journal {
+ public:
+  // What the numbers of a run depend on: entries that are compared one by one.
+  using Identity = nlohmann::ordered_json;
+  enum class Role {
+    first,  // computes its share, and ends up with all parts: a run by itself is one
+    other,  // hands its share to the first
+    shard,  // keeps its share for merge()
+    merge,  // has the shares of all
+  };
+
+  // Keeps nothing on the disk before open(). `exchange`: of the roles first and other, where there
+  // are several processes.
+  explicit Journal(Role role = Role::first, Share share = {},
+                   std::unique_ptr<PartExchange> exchange = nullptr);
+  // Joins the shards in these folders. Throws BadInputError where one is missing, not finished,
+  // there twice or of another run than the first.
+  static std::unique_ptr<Journal> merge(const std::vector<std::string>& folders);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // Reads the journals in `folder`, which need not be there, and keeps parts in one of its own,
+  // which is made with the first of them; after its last whole record it is cut off. Throws
+  // BadInputError where one is of another run, ResourceError where another process writes the same
+  // one. Messages advise another `option`.
+  void open(const std::string& folder, const Identity& identity, const std::string& option);
+  // Of shards that are merged: what they are of. Throws BadInputError where that is another run.
+  const Identity& identity() const;
+  void require_identity(const Identity& identity) const;
+
+  // Names what follows, as long as this object lives; without a journal it does nothing.
+  class Stage {
+   public:
+    Stage(Journal* journal, std::string_view name);
+    ~Stage();
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+
+   private:
+    Journal* journal_;
+    std::size_t length_ = 0;
+  };
+
+  // Deals out the documents of what follows, as long as this object lives, unless an object around
+  // it did. What is not dealt out every process computes for itself.
+  class Deal {
+   public:
+    Deal(Journal* journal, std::span<const double> costs);
+    // All documents to the process that has document `of` of those dealt out around.
+    Deal(Journal* journal, Index of);
+    // All documents to every process.
+    explicit Deal(Journal* journal);
+    ~Deal();
+    Deal(const Deal&) = delete;
+    Deal& operator=(const Deal&) = delete;
+
+   private:
+    Journal* journal_ = nullptr;
+    std::vector<int> before_;
+    int sole_before_ = 0;
+    bool dealt_before_ = false;
+  };
+
+  // Whether this process computes what it does not find of a document.
+  bool computes(Index document) const;
+  // Whether the results of the run are made in this process.
+  bool has_results() const { return role_ == Role::first || role_ == Role::merge; }
+  // The same of the present stage: each process makes those of what is not dealt out.
+  bool has_all() const;
+  Role role() const { return role_; }
+  const Share& share() const { return share_; }
+
+  // A part of the present stage. The first process waits for those of others. Nothing where this
+  // process computes it, or neither has it nor needs it. Throws AttentionError where that was kept.
+  std::optional<Bytes> find(int layer, Index document);
+  // Whether a part of the present stage is there already, in a file.
+  bool computed(int layer, Index document) const;
+  void keep(int layer, Index document, const Bytes& part);
+  // There is no such part: find() throws an AttentionError of this message.
+  void fail(int layer, Index document, const std::string& message);
+
+  // Puts all that was kept on the disk; `finished`: that is the whole share.
+  void flush(bool finished = false);
+  // Whether a run before this one, which did not end, left something to be found.
+  bool goes_on() const;
+  // The journal of this process; empty: it keeps none.
+  std::string path() const;
+  // Removes the journals of a run that has ended.
+  void remove();
+
+ private:
+  static constexpr int kEach = -1;  // every process for itself
+  int owner(Index document) const;
+  void put(int layer, Index document, const Bytes& framed);
+
+  Role role_;
+  Share share_;
+  std::unique_ptr<PartExchange> exchange_;
+  std::unique_ptr<JournalFolder> folder_;
+  std::string stage_;
+  std::vector<int> owners_;  // of the documents
+  int sole_ = kEach;         // where `owners_` are none
+  bool dealt_ = false;
+  std::map<PartKey, Bytes> received_;  // before they were asked for
+};
+
+}  // namespace headgauge

@@ -1,0 +1,207 @@
+#include "base/journal_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/file.hpp"
+#include "base/strict_json.hpp"
+#include "base/temporary.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr const char* kSchema = "headgauge.journal/1";
+constexpr std::size_t kLongestHeader = std::size_t{256} << 20;  // names and sums of all texts
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
+constexpr int kNoLayer = -2;  // of the record that ends a share
+
+// What stands before the name of the stage and the bytes of a record.
+struct RecordHead {
+  std::uint32_t crc = 0;  // of the rest of the record
+  std::int32_t layer = 0;
+  std::int64_t document = 0;
+  std::uint64_t stage_size = 0;
+  std::uint64_t size = 0;
+};
+static_assert(sizeof(RecordHead) == 32);
+
+std::uint32_t crc_of(std::uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return crc;  // which zlib would begin anew
+  return static_cast<std::uint32_t>(
+      crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+std::uint32_t begin_crc(const RecordHead& head, std::string_view stage) {
+  const auto fields = std::as_bytes(std::span(&head, 1)).subspan(sizeof(head.crc));
+  return crc_of(crc_of(0, fields), std::as_bytes(std::span(stage)));
+}
+
+std::string header_text(const JournalFile::Header& header) {
+  const nlohmann::ordered_json json = {{"schema", kSchema},
+                                       {"share", {header.share.index, header.share.count}},
+                                       {"identity", header.identity}};
+  const std::string text = json_text(json);
+  return fmt::format("{} {} {:08x}\n{}\n", kSchema, text.size(),
+                     crc_of(0, std::as_bytes(std::span(text))), text);
+}
+
+}  // namespace
+
+JournalFile::JournalFile(const std::string& path) : path_(path) {
+  descriptor_ = open_to_read(path_);
+  read_header();
+}
+
+JournalFile::JournalFile(const std::string& path, const Header& header) : path_(path) {
+  std::error_code error;
+  std::filesystem::create_directories(parent_folder(path_), error);
+  write_atomically(path_, header_text(header));
+  descriptor_ = open_to_read(path_);
+  read_header();
+}
+
+JournalFile::~JournalFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void JournalFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  while (!into.empty()) {
+    const ssize_t n = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_to_read(path_, errno);
+    if (n == 0) {
+      throw BadInputError(fault(path_, "a journal as it was opened", "one that was cut since",
+                                "run again, and leave it alone meanwhile"));
+    }
+    into = into.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+void JournalFile::read_header() {
+  const auto refuse = [&] {
+    throw BadInputError(fault(path_, "a journal of this version, " + std::string(kSchema),
+                              "something else", "delete it to start again"));
+  };
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) fail_to_read(path_, errno);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  std::string line(std::min<std::size_t>(size, 64), '\0');
+  read_at(0, std::as_writable_bytes(std::span(line)));
+  const std::size_t newline = line.find('\n');
+  std::uint64_t length = 0;
+  std::uint32_t crc = 0;
+  if (newline == line.npos ||
+      std::sscanf(line.c_str(), "headgauge.journal/1 %20lu %8x", &length, &crc) != 2 ||
+      length > kLongestHeader || newline + 1 + length >= size) {
+    refuse();
+  }
+  std::string text(length, '\0');
+  read_at(newline + 1, std::as_writable_bytes(std::span(text)));
+  if (crc_of(0, std::as_bytes(std::span(text))) != crc) refuse();
+  const auto json = parse_json_object<Journal::Identity>(text, path_, "delete it to start again");
+  try {
+    header_.identity = json.at("identity");
+    header_.share = {json.at("share").at(0).get<int>(), json.at("share").at(1).get<int>()};
+  } catch (const nlohmann::json::exception&) {
+    refuse();
+  }
+  end_ = newline + 1 + length + 1;
+}
+
+void JournalFile::each(const std::function<void(const PartKey&, Place)>& visit) {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) fail_to_read(path_, errno);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  std::vector<std::byte> piece;
+  while (size - end_ >= sizeof(RecordHead)) {
+    RecordHead head;
+    read_at(end_, std::as_writable_bytes(std::span(&head, 1)));
+    const std::uint64_t left = size - end_ - sizeof(head);
+    if (head.stage_size > left || head.size > left - head.stage_size) return;
+    std::string stage(head.stage_size, '\0');
+    const std::uint64_t stage_at = end_ + sizeof(head), bytes_at = stage_at + head.stage_size;
+    read_at(stage_at, std::as_writable_bytes(std::span(stage)));
+    std::uint32_t crc = begin_crc(head, stage);
+    for (std::uint64_t at = 0; at < head.size; at += piece.size()) {
+      piece.resize(std::min<std::uint64_t>(kReadAtOnce, head.size - at));
+      read_at(bytes_at + at, piece);
+      crc = crc_of(crc, piece);
+    }
+    if (crc != head.crc) return;
+    end_ = bytes_at + head.size;
+    finished_ = head.layer == kNoLayer;
+    if (!finished_) {
+      visit({std::move(stage), head.layer, static_cast<Index>(head.document)},
+            {bytes_at, head.size});
+    }
+  }
+}
+
+Bytes JournalFile::read(Place place) const {
+  Bytes bytes(place.size);
+  read_at(place.offset, bytes);
+  return bytes;
+}
+
+void JournalFile::begin_adding() {
+  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) fail_to_write(errno);
+  ::close(std::exchange(descriptor_, descriptor));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw ResourceError(fault(path_, "a journal that no other run writes",
+                              "one that another run is writing",
+                              "wait for that run to end, or choose another folder"));
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail_to_write(errno);
+  if (::lseek(descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) fail_to_write(errno);
+}
+
+JournalFile::Place JournalFile::add(const PartKey& key, const Bytes& bytes) {
+  RecordHead head{.layer = key.layer,
+                  .document = key.document,
+                  .stage_size = key.stage.size(),
+                  .size = bytes.size()};
+  head.crc = crc_of(begin_crc(head, key.stage), bytes);
+  write(std::as_bytes(std::span(&head, 1)));
+  write(std::as_bytes(std::span(key.stage)));
+  const Place place{end_, bytes.size()};
+  write(bytes);
+  return place;
+}
+
+void JournalFile::finish() {
+  add({"", kNoLayer, 0}, {});
+  finished_ = true;
+}
+
+void JournalFile::sync() {
+  if (::fdatasync(descriptor_) != 0) fail_to_write(errno);
+}
+
+void JournalFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_to_write(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    end_ += static_cast<std::uint64_t>(n);
+  }
+}
+
+void JournalFile::fail_to_write(int error) const {
+  throw ResourceError(fault(path_, "a journal that can be written",
+                            std::generic_category().message(error),
+                            "free some space or choose another folder, and run again to go on"));
+}
+
+}  // namespace headgauge

@@ -1,0 +1,64 @@
+// A file of records that grows: after a crash it holds all records up to the last that was synced.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "headgauge/journal.hpp"
+
+namespace headgauge {
+
+// docs/formats.md, "Journals". The bytes of numbers are those of the machine.
+class JournalFile {
+ public:
+  struct Header {
+    Journal::Identity identity;
+    Share share;
+  };
+  // A record of a file that was read.
+  struct Place {
+    std::uint64_t offset = 0;  // of its bytes
+    std::uint64_t size = 0;
+  };
+
+  // Opens a journal that is there. Throws BadInputError where it is none.
+  explicit JournalFile(const std::string& path);
+  // Makes one, with its folder.
+  JournalFile(const std::string& path, const Header& header);
+  ~JournalFile();
+  JournalFile(const JournalFile&) = delete;
+  JournalFile& operator=(const JournalFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  const Header& header() const { return header_; }
+  // Visits the records from first to last, as far as they are whole.
+  void each(const std::function<void(const PartKey&, Place)>& visit);
+  // Whether the last record says that nothing is missing; after each().
+  bool finished() const { return finished_; }
+  Bytes read(Place place) const;
+
+  // Records are added behind those that each() visited; what stands there goes. ResourceError where
+  // another process does the same.
+  void begin_adding();
+  Place add(const PartKey& key, const Bytes& bytes);
+  void finish();
+  // Everything added is on the disk then.
+  void sync();
+
+ private:
+  void open(int flags);
+  void read_header();
+  void read_at(std::uint64_t offset, std::span<std::byte> into) const;
+  void write(std::span<const std::byte> bytes);
+  [[noreturn]] void fail_to_write(int error) const;
+
+  std::string path_;
+  Header header_;
+  int descriptor_ = -1;
+  std::uint64_t end_ = 0;  // of the last whole record
+  bool finished_ = false;
+};
+
+}  // namespace headgauge

@@ -1,0 +1,52 @@
+// Interventions in one head or one layer at a time, and what the model then says.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "headgauge/compare.hpp"
+#include "headgauge/journal.hpp"
+#include "headgauge/model.hpp"
+#include "scan/forward_pass.hpp"
+#include "scan/next_token_metrics.hpp"
+
+namespace headgauge {
+
+// One variant: an intervention in some heads of a layer.
+struct Variant {
+  int head = -1;  // -1: the layer
+  std::size_t intervention = 0;
+  LayerInterventions heads = {};
+  Predictions predictions = {};  // by document
+};
+
+class OneByOne {
+ public:
+  // `tried`: the numbers of the interventions. The model is as it was, and has a reference.
+  OneByOne(ModelSource& model, std::span<const Intervention> interventions,
+           std::span<const std::size_t> tried, Each each, Journal* journal);
+
+  // The variants of each layer; none of layers that a stop left undone. `is_needed`: of a document
+  // that others of its layers are needed of.
+  std::vector<std::vector<Variant>> run(const std::function<bool(Index)>& is_needed,
+                                        Progress& progress, const std::stop_token& stop);
+
+ private:
+  std::vector<Variant> variants_of(int layer) const;
+  bool find(int layer, int document, std::size_t intervention,
+            std::span<Variant* const> variants) const;
+  void compute(int layer, int document, std::span<Variant* const> variants);
+  std::string stage(std::size_t intervention) const;
+
+  ModelSource& model_;
+  std::span<const Intervention> interventions_;
+  std::span<const std::size_t> tried_;
+  Each each_;
+  Journal* journal_;
+  ForwardPass pass_;
+};
+
+}  // namespace headgauge
