@@ -260,6 +260,18 @@ class HeadSource {
   // info() stays as it is. For sources that are not causal, where every length is a pass of its
   // own. By default UnsupportedError unless no document is longer.
   virtual void set_context(Index length);
+  // What the next layer of a document is computed from, so that it may be kept and put back: after
+  // begin_at(), which makes room for that of before `layer`, a caller fills state(). By default
+  // there is none, and false.
+  virtual std::span<std::byte> state(int document) {
+    static_cast<void>(document);
+    return {};
+  }
+  virtual bool begin_at(int layer, int document) {
+    static_cast<void>(layer);
+    static_cast<void>(document);
+    return false;
+  }
   // -log p(x_{t+1} | x_1..x_t) in nats for t = 1..L-1, once all layers are done; empty if the
   // source does not know.
   virtual std::vector<double> token_losses(int document) = 0;

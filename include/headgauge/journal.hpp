@@ -141,6 +141,14 @@ class Journal {
   // There is no such part: find() throws an AttentionError of this message.
   void fail(int layer, Index document, const std::string& message);
 
+  // What a document was when its layers before `layer` had been run, so that a run that goes on
+  // need not run them again. wants_state(): whether one of that size is worth its time by now.
+  bool wants_state(std::size_t bytes) const;
+  void keep_state(int layer, Index document, std::span<const std::byte> state);
+  // The layer of the state that was kept of a document in the present stage; 0: none was.
+  int state_layer(Index document) const;
+  void read_state(Index document, std::span<std::byte> into) const;
+
   // Puts all that was kept on the disk; `finished`: that is the whole share.
   void flush(bool finished = false);
   // Whether a run before this one, which did not end, left something to be found.

@@ -68,6 +68,9 @@ struct SourceOptions {
   int threads = 0;  // 0: as many as there are cores
   // Residual streams of variants that try_interventions() holds at a time.
   std::size_t variant_bytes = std::size_t{512} << 20;
+  // Hidden states of several documents that are held in memory at a time: beyond that, all but the
+  // present document's wait in a temporary file. 0: as many as there is memory for.
+  std::size_t stream_bytes = 0;
 };
 
 // What a model says of the tokens that follow in one document of L tokens.

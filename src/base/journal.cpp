@@ -1,67 +1,23 @@
 #include "headgauge/journal.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <numeric>
-#include <system_error>
 
-#include "base/journal_file.hpp"
+#include "base/journal_folder.hpp"
 #include "base/strict_json.hpp"
 
 namespace headgauge {
 namespace {
 
-namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-constexpr const char* kSuffix = ".journal";
 constexpr std::byte kPart{0}, kFailure{1};  // what a part begins with
-// What is put on the disk at once takes no more than a hundredth of the time in between.
-constexpr int kWorkPerCost = 100;
-constexpr auto kShortestPause = std::chrono::milliseconds(250);
-constexpr std::size_t kMostPending = std::size_t{256} << 20;
-
-std::string file_name(const Share& share) {
-  return fmt::format("part-{}-of-{}{}", share.index + 1, share.count, kSuffix);
-}
-
-std::vector<std::string> journals_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code none;  // a folder that is not there holds none
-  for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (entry.path().extension() == kSuffix) paths.push_back(entry.path().string());
-  }
-  std::ranges::sort(paths);
-  return paths;
-}
+constexpr const char* kState = "state/";    // behind the stage
 
 Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   Bytes framed(bytes.size() + 1);
   framed.front() = kind;
   std::ranges::copy(bytes, framed.begin() + 1);
   return framed;
-}
-
-// Throws BadInputError that names the first entry in which they differ.
-void require_same(const std::string& path, const Journal::Identity& expected,
-                  const Journal::Identity& found, const std::string& advice) {
-  const auto refuse = [&](const std::string& what) {
-    throw BadInputError(fault(path, "a journal of the same run", what, advice));
-  };
-  for (const auto& [key, value] : expected.items()) {
-    if (!found.contains(key)) refuse("one without " + key);
-    if (found.at(key) != value) {
-      refuse(fmt::format("one with another {} ({} and not {})", key, describe(found.at(key)),
-                         describe(value)));
-    }
-  }
-  for (const auto& [key, value] : found.items()) {
-    if (!expected.contains(key)) refuse("one with " + key);
-  }
 }
 
 }  // namespace
@@ -92,139 +48,6 @@ std::vector<int> deal_documents(std::span<const double> costs, int count) {
   return owners;
 }
 
-// The journals that a process reads, and the one that it writes.
-class JournalFolder {
- public:
-  // Of a run that goes on.
-  JournalFolder(std::string folder, const Journal::Identity& identity, const Share& share,
-                const std::string& option)
-      : folder_(std::move(folder)), header_{identity, share} {
-    const std::string own = path();
-    for (const std::string& journal : journals_in(folder_)) {
-      read(journal);
-      require_same(journal, identity, files_.back()->header().identity,
-                   fmt::format("delete {} to start again, or choose another {}", folder_, option));
-      if (journal == own) own_ = files_.back().get();
-    }
-    if (own_ != nullptr) own_->begin_adding();
-  }
-
-  // Of shards.
-  explicit JournalFolder(const std::vector<std::string>& folders) {
-    std::map<int, std::string> there;
-    for (const std::string& folder : folders) {
-      const std::string inside = (fs::path(folder) / kJournalFolder).string();
-      const std::vector<std::string> journals = journals_in(inside);
-      if (journals.empty()) {
-        throw BadInputError(fault(folder, "a folder with a shard", "none in it",
-                                  "name the --out of each run with --shard"));
-      }
-      for (const std::string& journal : journals) join(journal, there);
-    }
-    header_ = {files_.front()->header().identity, {0, files_.front()->header().share.count}};
-    for (int shard = 0; shard < header_.share.count; ++shard) {
-      if (there.contains(shard)) continue;
-      throw BadInputError(fault("merge", fmt::format("all {} shards", header_.share.count),
-                                fmt::format("no shard {}", shard + 1),
-                                fmt::format("run it with --shard {}/{}, or name its folder",
-                                            shard + 1, header_.share.count)));
-    }
-  }
-
-  const JournalFile::Header& header() const { return header_; }
-  std::string path() const { return (fs::path(folder_) / file_name(header_.share)).string(); }
-  bool empty() const { return places_.empty(); }
-
-  bool has(const PartKey& key) const { return places_.contains(key); }
-  std::optional<Bytes> find(const PartKey& key) const {
-    const auto found = places_.find(key);
-    if (found == places_.end()) return std::nullopt;
-    return found->second.first->read(found->second.second);
-  }
-
-  void keep(const PartKey& key, const Bytes& part) {
-    pending_.emplace_back(key, part);
-    pending_bytes_ += part.size();
-    if (Clock::now() >= due_ || pending_bytes_ > kMostPending) flush();
-  }
-
-  void flush() {
-    if (pending_.empty()) return;
-    const auto begin = Clock::now();
-    make();
-    for (const auto& [key, part] : pending_) own_->add(key, part);
-    pending_.clear();
-    pending_bytes_ = 0;
-    own_->sync();
-    const auto end = Clock::now();
-    due_ = end + std::max<Clock::duration>(kShortestPause, kWorkPerCost * (end - begin));
-  }
-
-  void finish() {
-    flush();
-    make();
-    own_->finish();
-    own_->sync();
-  }
-
-  void remove() {
-    pending_.clear();
-    std::error_code none;  // a journal that stays is refused or taken up, as what it is
-    for (const std::string& journal : journals_in(folder_)) fs::remove(journal, none);
-    fs::remove(folder_, none);  // unless something else is in it
-  }
-
- private:
-  void make() {
-    if (own_ != nullptr) return;
-    files_.push_back(std::make_unique<JournalFile>(path(), header_));
-    own_ = files_.back().get();
-    own_->begin_adding();
-  }
-
-  void read(const std::string& path) {
-    files_.push_back(std::make_unique<JournalFile>(path));
-    JournalFile* const file = files_.back().get();
-    file->each([&](const PartKey& key, JournalFile::Place place) {
-      places_.insert_or_assign(key, std::pair(file, place));
-    });
-  }
-
-  void join(const std::string& path, std::map<int, std::string>& there) {
-    read(path);
-    const JournalFile& file = *files_.back();
-    const Share& share = file.header().share;
-    const Share& first = files_.front()->header().share;
-    if (share.count != first.count) {
-      throw BadInputError(fault(path, fmt::format("one of {} shards", first.count),
-                                fmt::format("one of {}", share.count),
-                                "merge the shards of one run"));
-    }
-    require_same(path, files_.front()->header().identity, file.header().identity,
-                 "merge shards of the same command, model, texts and version");
-    const auto [before, is_new] = there.emplace(share.index, path);
-    if (!is_new) {
-      throw BadInputError(fault(path, "each shard once",
-                                fmt::format("shard {} in {} too", share.index + 1, before->second),
-                                "name one of the two folders"));
-    }
-    if (!file.finished()) {
-      throw BadInputError(fault(path, "a shard that is finished", "one that is not",
-                                fmt::format("run it again with --shard {}/{}: it goes on",
-                                            share.index + 1, share.count)));
-    }
-  }
-
-  std::string folder_;
-  JournalFile::Header header_;
-  std::vector<std::unique_ptr<JournalFile>> files_;
-  JournalFile* own_ = nullptr;
-  std::map<PartKey, std::pair<const JournalFile*, JournalFile::Place>> places_;
-  std::vector<std::pair<PartKey, Bytes>> pending_;
-  std::size_t pending_bytes_ = 0;
-  Clock::time_point due_ = Clock::now() + kShortestPause;
-};
-
 Journal::Journal(Role role, Share share, std::unique_ptr<PartExchange> exchange)
     : role_(role), share_(share), exchange_(std::move(exchange)) {}
 
@@ -238,9 +61,9 @@ std::unique_ptr<Journal> Journal::merge(const std::vector<std::string>& folders)
 }
 
 void Journal::open(const std::string& folder, const Identity& identity, const std::string& option) {
-  folder_ = std::make_unique<JournalFolder>((fs::path(folder) / kJournalFolder).string(),
-                                            parse_json<Identity>(json_text(identity), "identity"),
-                                            share_, option);
+  folder_ = std::make_unique<JournalFolder>(
+      (std::filesystem::path(folder) / kJournalFolder).string(),
+      parse_json<Identity>(json_text(identity), "identity"), share_, role_ != Role::shard, option);
 }
 
 const Journal::Identity& Journal::identity() const {
@@ -248,8 +71,8 @@ const Journal::Identity& Journal::identity() const {
 }
 
 void Journal::require_identity(const Identity& identity) const {
-  require_same("merge", parse_json<Identity>(json_text(identity), "identity"), this->identity(),
-               "merge with the model, the texts and the version of the shards");
+  require_same_run("merge", parse_json<Identity>(json_text(identity), "identity"), this->identity(),
+                   "merge with the model, the texts and the version of the shards");
 }
 
 Journal::Stage::Stage(Journal* journal, std::string_view name) : journal_(journal) {
@@ -352,6 +175,25 @@ void Journal::keep(int layer, Index document, const Bytes& part) {
 
 void Journal::fail(int layer, Index document, const std::string& message) {
   put(layer, document, framed(kFailure, std::as_bytes(std::span(message))));
+}
+
+bool Journal::wants_state(std::size_t bytes) const {
+  return folder_ != nullptr && bytes > 0 && folder_->wants_state(bytes);
+}
+
+void Journal::keep_state(int layer, Index document, std::span<const std::byte> state) {
+  folder_->keep_state({stage_ + kState, layer, document}, state);
+}
+
+int Journal::state_layer(Index document) const {
+  if (folder_ == nullptr) return 0;
+  const auto state = folder_->last_state(stage_ + kState, document);
+  return state ? state->layer : 0;
+}
+
+void Journal::read_state(Index document, std::span<std::byte> into) const {
+  const auto state = folder_->last_state(stage_ + kState, document);
+  state->file->read(state->place, into);
 }
 
 void Journal::flush(bool finished) {

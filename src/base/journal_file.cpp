@@ -153,6 +153,14 @@ Bytes JournalFile::read(Place place) const {
   return bytes;
 }
 
+void JournalFile::read(Place place, std::span<std::byte> into) const {
+  if (place.size != into.size()) {
+    throw BadInputError(fault(path_, "a state of as many tokens as the document has",
+                              "another number", "delete it to start again"));
+  }
+  read_at(place.offset, into);
+}
+
 void JournalFile::begin_adding() {
   const int descriptor = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) fail_to_write(errno);
@@ -166,7 +174,7 @@ void JournalFile::begin_adding() {
   if (::lseek(descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) fail_to_write(errno);
 }
 
-JournalFile::Place JournalFile::add(const PartKey& key, const Bytes& bytes) {
+JournalFile::Place JournalFile::add(const PartKey& key, std::span<const std::byte> bytes) {
   RecordHead head{.layer = key.layer,
                   .document = key.document,
                   .stage_size = key.stage.size(),

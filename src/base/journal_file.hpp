@@ -38,11 +38,12 @@ class JournalFile {
   // Whether the last record says that nothing is missing; after each().
   bool finished() const { return finished_; }
   Bytes read(Place place) const;
+  void read(Place place, std::span<std::byte> into) const;
 
   // Records are added behind those that each() visited; what stands there goes. ResourceError where
   // another process does the same.
   void begin_adding();
-  Place add(const PartKey& key, const Bytes& bytes);
+  Place add(const PartKey& key, std::span<const std::byte> bytes);
   void finish();
   // Everything added is on the disk then.
   void sync();

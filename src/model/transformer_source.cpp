@@ -11,24 +11,13 @@
 #include "base/memory.hpp"
 #include "headgauge/results.hpp"
 #include "model/attention.hpp"
+#include "model/document_states.hpp"
 #include "model/families.hpp"
 #include "model/layers.hpp"
 #include "model/next_token.hpp"
 
 namespace headgauge {
 namespace {
-
-// What is kept of a document from layer to layer.
-struct DocumentState {
-  bool has_begun = false;
-  std::vector<int> tokens;  // of the context; empty: the document is shorter than that
-  Matrix<float> residual;   // L x D
-  Matrix<float> distinct;   // embeddings of the distinct tokens
-  std::vector<std::uint32_t> row_of;
-  int next_layer = 0;       // that has not been run over `residual`
-  Matrix<float> kept;       // what entered the layer of keep_entering()
-  Matrix<float> reference;  // of set_reference()
-};
 
 class TransformerSource final : public ModelSource {
  public:
@@ -38,14 +27,15 @@ class TransformerSource final : public ModelSource {
         documents_(std::move(documents)),
         x_(options.x),
         variant_bytes_(options.variant_bytes),
+        stream_bytes_(options.stream_bytes),
         pool_(options.threads > 0 ? options.threads
                                   : static_cast<int>(std::thread::hardware_concurrency())),
-        info_(model_->info()) {
+        info_(model_->info()),
+        states_(documents_.size()) {
     // Before what a shorter context could help: nobody should be told to try one in vain.
     require_memory(model_->bytes(0, 1), "weights of " + info_.name,
                    "use a smaller model, or allow more memory");
     fill_info();
-    states_.resize(documents_.size());
   }
 
   const SourceInfo& info() const override { return info_; }
@@ -64,7 +54,10 @@ class TransformerSource final : public ModelSource {
     model_->load(layer, pool_);
     if (layer == 0 && state.next_layer > 0) enter(state);
     state.next_layer = layer + 1;
-    if (layer == kept_layer_) copy(state.residual, state.kept);
+    if (layer == kept_layer_) {
+      copy(state.residual, state.kept);
+      has_kept_ = true;
+    }
     // What entered the layer: for x, and for try_interventions().
     copy(state.residual, entered_);
     make_heads(document);
@@ -85,15 +78,11 @@ class TransformerSource final : public ModelSource {
     require_all_heads(interventions, info_);
     interventions_ = interventions;
     first_layer_ = 0;
-    const bool kept = kept_layer_ > 0 && any_state(&DocumentState::kept);
-    if (kept && first_changed_layer(interventions_) >= kept_layer_) {
-      first_layer_ = kept_layer_;
-      for (DocumentState& state : states_) copy(state.kept, state.residual);
-    } else {
-      for (DocumentState& state : states_) {
-        if (state.has_begun) enter(state);
-      }
-    }
+    const bool kept = kept_layer_ > 0 && has_kept_;
+    if (kept && first_changed_layer(interventions_) >= kept_layer_) first_layer_ = kept_layer_;
+    states_.each_begun([&](DocumentState& state) {
+      first_layer_ > 0 ? copy(state.kept, state.residual) : enter(state);
+    });
   }
 
   void set_context(Index length) override {
@@ -103,28 +92,38 @@ class TransformerSource final : public ModelSource {
     context_ = length;
     ++contexts_;
     first_layer_ = 0;
-    states_.assign(documents_.size(), {});
+    states_.begin_anew();
+    has_kept_ = has_reference_ = false;
   }
 
   void keep_entering(int layer) override { kept_layer_ = layer > 0 ? layer : -1; }
   int first_layer() const override { return first_layer_; }
 
-  void set_reference() override {
-    for (DocumentState& state : states_) {
-      if (state.has_begun) leave(state.residual, state.reference);
-    }
+  std::span<std::byte> state(int document) override {
+    return DocumentStates::bytes_of(begun(document).residual);
   }
-  bool has_reference() const override { return any_state(&DocumentState::reference); }
+  bool begin_at(int layer, int document) override {
+    begun(document).next_layer = layer;
+    return true;
+  }
+
+  void set_reference() override {
+    states_.each_begun([&](DocumentState& state) {
+      leave(state.residual, state.reference);
+      has_reference_ = true;
+    });
+  }
+  bool has_reference() const override { return has_reference_; }
 
   std::vector<double> token_losses(int document) override { return predict(document, {}).losses; }
 
   NextTokens next_tokens(int document) override {
-    return predict(document, states_[document].reference);
+    return predict(document, begun(document).reference);
   }
 
   std::vector<NextTokens> try_interventions(int layer, int document,
                                             std::span<const LayerInterventions> variants) override {
-    const DocumentState& state = states_[document];
+    const DocumentState& state = begun(document);
     const auto stream = static_cast<std::size_t>(state.residual.rows() * width());
     const std::size_t at_once = std::max<std::size_t>(1, variant_bytes_ / (stream * sizeof(float)));
     std::vector<NextTokens> found;
@@ -156,8 +155,8 @@ class TransformerSource final : public ModelSource {
     std::copy_n(from.data(), from.rows() * from.cols(), to.data());
   }
 
-  std::span<const int> targets(int document) const {
-    const auto& tokens = states_[document].tokens;
+  std::span<const int> targets(int document) {
+    const auto& tokens = begun(document).tokens;
     return std::span(tokens).subspan(std::min<std::size_t>(1, tokens.size()));
   }
 
@@ -185,7 +184,7 @@ class TransformerSource final : public ModelSource {
 
   // What the pass that was just finished says.
   NextTokens predict(int document, MatrixView<const float> reference) {
-    const DocumentState& state = states_[document];
+    const DocumentState& state = begun(document);
     Matrix<float> hidden;
     leave(state.residual, hidden);
     if (!info_.has_loss) return changed_output(reference, hidden);
@@ -214,21 +213,24 @@ class TransformerSource final : public ModelSource {
     const std::string notice = model_->notice(longest);
     if (!notice.empty()) info_.notices.push_back(notice);
     const int threads = pool_.threads();
+    const auto streams = [&](Index tokens) {
+      return sizeof(float) * static_cast<std::size_t>(2 * tokens * d);
+    };
     info_.bytes =
         model_->bytes(longest, threads) +
-        attention_bytes(longest, info_.kv_heads, info_.head_dim, threads) +
-        sizeof(float) * static_cast<std::size_t>(2 * total * d + 3 * longest * d + 4096 * d +
-                                                 threads * kForwardRows * 2048);
-  }
-
-  bool any_state(Matrix<float> DocumentState::*matrix) const {
-    return std::ranges::any_of(
-        states_, [&](const DocumentState& state) { return !(state.*matrix).empty(); });
+        attention_bytes(longest, info_.kv_heads, info_.head_dim, threads) + streams(total) +
+        sizeof(float) *
+            static_cast<std::size_t>(3 * longest * d + 4096 * d + threads * kForwardRows * 2048);
+    const bool crowded =
+        stream_bytes_ > 0 ? streams(total) > stream_bytes_ : info_.bytes > available_memory() / 2;
+    if (documents_.size() < 2 || !crowded) return;
+    states_.spill();
+    info_.bytes -= streams(total) - streams(longest);
   }
 
   // What is kept of a document, from the first time that it is asked for.
   DocumentState& begun(int number) {
-    DocumentState& state = states_[number];
+    DocumentState& state = states_.present(number);
     if (state.has_begun) return state;
     state.has_begun = true;
     const Document& document = documents_[number];
@@ -296,14 +298,14 @@ class TransformerSource final : public ModelSource {
   // The heads of the loaded layer, from what entered it.
   void make_heads(int document) {
     model_->project(entered_, heads_, pool_);
-    const DocumentState& state = states_[document];
+    const DocumentState& state = begun(document);
     for (HeadInput& head : heads_) complete(head, document, state);
   }
 
   // Only what the variants change is computed again in the layer itself: their heads' outputs.
   std::vector<NextTokens> try_some(int layer, int document,
                                    std::span<const LayerInterventions> variants) {
-    const DocumentState& state = states_[document];
+    const DocumentState& state = begun(document);
     std::vector<Matrix<float>> streams(variants.size());
     std::vector<HeadInput> own = heads_;
     for (HeadInput& head : own) undo(head);
@@ -353,7 +355,7 @@ class TransformerSource final : public ModelSource {
   std::unique_ptr<Transformer> model_;
   std::vector<Document> documents_;
   XSource x_;
-  std::size_t variant_bytes_;
+  std::size_t variant_bytes_, stream_bytes_;
   ThreadPool pool_;
   SourceInfo info_;
   HeadInterventions interventions_;
@@ -362,7 +364,8 @@ class TransformerSource final : public ModelSource {
 
   Index context_ = 0;           // of set_context(); 0: whole documents
   std::uint64_t contexts_ = 0;  // how many there were
-  std::vector<DocumentState> states_;
+  DocumentStates states_;
+  bool has_kept_ = false, has_reference_ = false;
   int last_document_ = std::numeric_limits<int>::max();  // that a layer was asked for
   Matrix<float> entered_;                                // the residual stream entering the layer
   Matrix<float> attended_;                               // L x heads * d

@@ -175,7 +175,7 @@ class Comparison {
     each_intervention([&](std::size_t k) {
       const Journal::Stage stage(journal(), fmt::format("{} {}", k, interventions_[k].label));
       source_.intervene(interventions_[k].heads);
-      ScanPart part = {.loss = false, .before = &tables_};
+      ScanPart part = {.loss = false, .before = &tables_, .begins_anywhere = true};
       part.first_layer = first_layer();
       part.reaches_end = [&](Index document) { return predicts_next(document); };
       Results run = run_scan(source_, plan_, part, &progress_, stop_);

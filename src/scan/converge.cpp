@@ -246,7 +246,7 @@ Results converge(HeadSource& source, const ConvergeOptions& given, Progress* pro
         return std::make_unique<EveryHead>(looker);
       });
   const auto pass = [&](const ScanPlan& scan, Progress* part) {
-    return run_scan(source, scan, {}, part, stop);
+    return run_scan(source, scan, {.begins_anywhere = true}, part, stop);
   };
   Results results = info.causal ? pass(plan.scan, progress)
                                 : pass_over_lengths(source, plan.scan, pass, progress);

@@ -35,7 +35,7 @@ LayerScan::LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& p
       progress_(progress),
       stop_(stop),
       last_layer_(last_layer_of(plan, info_)),
-      pass_(source, part.first_layer),
+      pass_(source, part.first_layer, part.begins_anywhere ? plan.options.journal : nullptr),
       scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop) {
   const int heads = shares_sums() ? 1 : info_.heads;
   for (int head = 0; head < heads; ++head) {
@@ -171,6 +171,7 @@ void LayerScan::measure_document(int layer, Index document) {
       measure->write_part(static_cast<int>(document), part);
     }
     journal()->keep(layer, document, part.take());
+    pass_.keep_state(document);
   }
   measure_seconds_ += measuring.seconds();
 }

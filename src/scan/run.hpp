@@ -35,6 +35,8 @@ struct ScanPart {
   const ScanTables* before = nullptr;
   // No measure looks at other queries than those of the rows.
   bool only_rows = false;
+  // The source needs nothing of a pass but its end: one that goes on may begin in the middle.
+  bool begins_anywhere = false;
   // Whether the source is asked for more of a document when its pass has ended; empty: of none.
   // A pass of which all parts were found is run then, to get there.
   std::function<bool(Index document)> reaches_end = {};

@@ -307,7 +307,7 @@ Results scan(HeadSource& source, const ScanOptions& options, Progress* progress,
   // A pattern and a measure of the caller may look at any query.
   const bool only_rows = whole.intervention.pattern == nullptr && options.own_measures.empty();
   const auto pass = [&](const ScanPlan& plan, Progress* part) {
-    return run_scan(source, plan, {.only_rows = only_rows}, part, stop);
+    return run_scan(source, plan, {.only_rows = only_rows, .begins_anywhere = true}, part, stop);
   };
   return source.info().causal ? pass(whole, progress)
                               : pass_over_lengths(source, whole, pass, progress);

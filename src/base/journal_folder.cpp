@@ -1,0 +1,227 @@
+#include "base/journal_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/strict_json.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSuffix = ".journal";
+// What is put on the disk at once takes no more than a hundredth of the time in between.
+constexpr int kWorkPerCost = 100;
+constexpr auto kShortestPause = std::chrono::milliseconds(250);
+// A state of this many bytes is written in a second, until one was.
+constexpr double kStateBytesPerSecond = 100e6;
+constexpr std::size_t kMostPending = std::size_t{256} << 20;
+
+std::string part_name(const Share& share) {
+  return fmt::format("part-{}-of-{}", share.index + 1, share.count);
+}
+
+bool is_state(const std::string& path) {
+  return fs::path(path).stem().extension().string().starts_with(".state-");
+}
+
+std::vector<std::string> journals_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code none;  // a folder that is not there holds none
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (entry.path().extension() == kSuffix) paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+}  // namespace
+
+void require_same_run(const std::string& path, const Journal::Identity& expected,
+                      const Journal::Identity& found, const std::string& advice) {
+  const auto refuse = [&](const std::string& what) {
+    throw BadInputError(fault(path, "a journal of the same run", what, advice));
+  };
+  for (const auto& [key, value] : expected.items()) {
+    if (!found.contains(key)) refuse("one without " + key);
+    if (found.at(key) != value) {
+      refuse(fmt::format("one with another {} ({} and not {})", key, describe(found.at(key)),
+                         describe(value)));
+    }
+  }
+  for (const auto& [key, value] : found.items()) {
+    if (!expected.contains(key)) refuse("one with " + key);
+  }
+}
+
+JournalFolder::JournalFolder(std::string folder, const Journal::Identity& identity,
+                             const Share& share, bool all, const std::string& option)
+    : folder_(std::move(folder)), header_{identity, share}, due_(Clock::now() + kShortestPause) {
+  const std::string own = path();
+  for (const std::string& journal : journals_in(folder_)) {
+    if (!all && !is_own(journal)) continue;
+    read(journal);
+    require_same_run(
+        journal, identity, files_.back()->header().identity,
+        fmt::format("delete {} to start again, or choose another {}", folder_, option));
+    if (journal == own) own_ = files_.back().get();
+  }
+  if (own_ != nullptr) own_->begin_adding();
+}
+
+JournalFolder::JournalFolder(const std::vector<std::string>& folders) {
+  std::map<int, std::string> there;
+  for (const std::string& folder : folders) {
+    const std::string inside = (fs::path(folder) / kJournalFolder).string();
+    const std::vector<std::string> journals = journals_in(inside);
+    if (journals.empty()) {
+      throw BadInputError(fault(folder, "a folder with a shard", "none in it",
+                                "name the --out of each run with --shard"));
+    }
+    for (const std::string& journal : journals) {
+      if (!is_state(journal)) join(journal, there);
+    }
+  }
+  header_ = {files_.front()->header().identity, {0, files_.front()->header().share.count}};
+  for (int shard = 0; shard < header_.share.count; ++shard) {
+    if (there.contains(shard)) continue;
+    throw BadInputError(fault("merge", fmt::format("all {} shards", header_.share.count),
+                              fmt::format("no shard {}", shard + 1),
+                              fmt::format("run it with --shard {}/{}, or name its folder",
+                                          shard + 1, header_.share.count)));
+  }
+}
+
+std::string JournalFolder::path() const {
+  return path_with(kSuffix);
+}
+
+std::optional<Bytes> JournalFolder::find(const PartKey& key) const {
+  const auto found = places_.find(key);
+  if (found == places_.end()) return std::nullopt;
+  return found->second.file->read(found->second.place);
+}
+
+void JournalFolder::keep(const PartKey& key, const Bytes& part) {
+  pending_.emplace_back(key, part);
+  pending_bytes_ += part.size();
+  if (Clock::now() >= due_ || pending_bytes_ > kMostPending) flush();
+}
+
+bool JournalFolder::wants_state(std::size_t bytes) const {
+  const auto cost = state_cost_.value_or(
+      std::chrono::duration<double>(static_cast<double>(bytes) / kStateBytesPerSecond));
+  return Clock::now() - state_kept_ >= kWorkPerCost * cost;
+}
+
+void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> state) {
+  flush();  // what was measured before it is on the disk before it
+  const auto begin = Clock::now();
+  const std::string path =
+      path_with(fmt::format(".state-{}-{}{}", key.document, key.layer, kSuffix));
+  JournalFile file(path, header_);
+  file.begin_adding();
+  file.add(key, state);
+  file.sync();
+  const auto before = states_.find(key.document);
+  if (before != states_.end() && before->second != path) fs::remove(before->second);
+  states_[key.document] = path;
+  state_kept_ = Clock::now();
+  state_cost_ = state_kept_ - begin;
+}
+
+std::optional<JournalFolder::State> JournalFolder::last_state(const std::string& stage,
+                                                              Index document) const {
+  std::optional<State> last;
+  for (auto at = places_.lower_bound({stage, 0, 0});
+       at != places_.end() && at->first.stage == stage; ++at) {
+    if (at->first.document != document) continue;
+    last = State{at->first.layer, at->second.file, at->second.place};
+  }
+  return last;
+}
+
+void JournalFolder::flush() {
+  if (pending_.empty()) return;
+  const auto begin = Clock::now();
+  make();
+  for (const auto& [key, part] : pending_) own_->add(key, part);
+  pending_.clear();
+  pending_bytes_ = 0;
+  own_->sync();
+  const auto end = Clock::now();
+  due_ = end + std::max<Clock::duration>(kShortestPause, kWorkPerCost * (end - begin));
+}
+
+void JournalFolder::finish() {
+  flush();
+  for (const auto& [document, path] : states_) fs::remove(path);
+  states_.clear();
+  if (own_ != nullptr && own_->finished()) return;
+  make();
+  own_->finish();
+  own_->sync();
+}
+
+void JournalFolder::remove() {
+  pending_.clear();
+  states_.clear();
+  std::error_code none;  // a journal that stays is refused or taken up, as what it is
+  for (const std::string& journal : journals_in(folder_)) fs::remove(journal, none);
+  fs::remove(folder_, none);  // unless something else is in it
+}
+
+std::string JournalFolder::path_with(const std::string& suffix) const {
+  return (fs::path(folder_) / (part_name(header_.share) + suffix)).string();
+}
+
+bool JournalFolder::is_own(const std::string& path) const {
+  return fs::path(path).filename().string().starts_with(part_name(header_.share) + ".");
+}
+
+void JournalFolder::make() {
+  if (own_ != nullptr) return;
+  files_.push_back(std::make_unique<JournalFile>(path(), header_));
+  own_ = files_.back().get();
+  own_->begin_adding();
+}
+
+void JournalFolder::read(const std::string& path) {
+  files_.push_back(std::make_unique<JournalFile>(path));
+  JournalFile* const file = files_.back().get();
+  file->each([&](const PartKey& key, JournalFile::Place place) {
+    if (is_state(path) && is_own(path)) states_[key.document] = path;
+    places_.insert_or_assign(key, Found{file, place});
+  });
+}
+
+void JournalFolder::join(const std::string& path, std::map<int, std::string>& there) {
+  read(path);
+  const JournalFile& file = *files_.back();
+  const Share& share = file.header().share;
+  const Share& first = files_.front()->header().share;
+  if (share.count != first.count) {
+    throw BadInputError(fault(path, fmt::format("one of {} shards", first.count),
+                              fmt::format("one of {}", share.count),
+                              "merge the shards of one run"));
+  }
+  require_same_run(path, files_.front()->header().identity, file.header().identity,
+                   "merge shards of the same command, model, texts and version");
+  const auto [before, is_new] = there.emplace(share.index, path);
+  if (!is_new) {
+    throw BadInputError(fault(path, "each shard once",
+                              fmt::format("shard {} in {} too", share.index + 1, before->second),
+                              "name one of the two folders"));
+  }
+  if (!file.finished()) {
+    throw BadInputError(fault(
+        path, "a shard that is finished", "one that is not",
+        fmt::format("run it again with --shard {}/{}: it goes on", share.index + 1, share.count)));
+  }
+}
+
+}  // namespace headgauge

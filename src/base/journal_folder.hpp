@@ -1,0 +1,76 @@
+// The folder of a run's journals: what is found in it, and what this process adds.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/journal_file.hpp"
+#include "headgauge/journal.hpp"
+
+namespace headgauge {
+
+// Throws BadInputError that names the first entry in which two identities differ; `path`: where the
+// second was found.
+void require_same_run(const std::string& path, const Journal::Identity& expected,
+                      const Journal::Identity& found, const std::string& advice);
+
+class JournalFolder {
+ public:
+  // Of a run that goes on; `all`: with what other processes have kept. Throws as Journal::open().
+  JournalFolder(std::string folder, const Journal::Identity& identity, const Share& share, bool all,
+                const std::string& option);
+  // Of shards, in these folders. Throws as Journal::merge().
+  explicit JournalFolder(const std::vector<std::string>& folders);
+
+  const JournalFile::Header& header() const { return header_; }
+  std::string path() const;
+  bool empty() const { return places_.empty(); }
+  bool has(const PartKey& key) const { return places_.contains(key); }
+  std::optional<Bytes> find(const PartKey& key) const;
+  void keep(const PartKey& key, const Bytes& part);
+
+  bool wants_state(std::size_t bytes) const;
+  void keep_state(const PartKey& key, std::span<const std::byte> state);
+  // Where the last state of a document is, by the layers before it; nothing where there is none.
+  struct State {
+    int layer = 0;
+    const JournalFile* file = nullptr;
+    JournalFile::Place place;
+  };
+  std::optional<State> last_state(const std::string& stage, Index document) const;
+
+  void flush();
+  void finish();
+  void remove();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Found {
+    const JournalFile* file;
+    JournalFile::Place place;
+  };
+  std::string path_with(const std::string& suffix) const;
+  bool is_own(const std::string& path) const;
+  void make();
+  void read(const std::string& path);
+  void join(const std::string& path, std::map<int, std::string>& there);
+
+  std::string folder_;
+  JournalFile::Header header_;
+  std::vector<std::unique_ptr<JournalFile>> files_;
+  JournalFile* own_ = nullptr;
+  std::map<PartKey, Found> places_;
+  std::vector<std::pair<PartKey, Bytes>> pending_;
+  std::size_t pending_bytes_ = 0;
+  Clock::time_point due_;
+  std::map<Index, std::string> states_;  // files of this process, by document
+  Clock::time_point state_kept_ = Clock::now();
+  std::optional<std::chrono::duration<double>> state_cost_;  // of the last one
+};
+
+}  // namespace headgauge
