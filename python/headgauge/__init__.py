@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgauge import errors
 from headgauge._arrays import analyze
-from headgauge._commands import compare, converge, diff, phantom, plan, reproduce, scan, validate
+from headgauge._commands import compare, converge, diff, merge, phantom, plan, reproduce, scan, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
 from headgauge.results import Results
@@ -41,6 +41,7 @@ __all__ = [
     "diff",
     "dump",
     "errors",
+    "merge",
     "normalize",
     "phantom",
     "plan",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from headgauge import _core
+from headgauge import _core, _executor
 from headgauge._options import arguments, declared
 from headgauge._source import Model
 from headgauge._texts import Given, TextOrIds, as_path
@@ -21,13 +21,8 @@ TEXTS = ("text", "tokens", "select", "confirm", "fit")
 REPRODUCED = ("limits", "tokens")
 
 
-def _run(
-    command: str,
-    positional: list[str],
-    options: dict[str, Any],
-    progress: Progress | None = None,
-    model: Model | None = None,
-) -> tuple[Results | None, str]:
+def _words(command: str, positional: list[str], options: dict[str, Any]) -> tuple[list[str], Given]:
+    """What the command line is told, and the texts behind it."""
     given = Given()
     for name in TEXTS:
         if name in declared(command) and options.get(name) is not None:
@@ -40,8 +35,24 @@ def _run(
     for word in words:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             raise BadInputError(f"{word!a}: expected names in UTF-8, found other bytes; rename it")
+    return words, given
+
+
+def _call(
+    words: list[str], given: Given, progress: Progress | None = None, model: Model | None = None
+) -> tuple[Results | None, str]:
     _, results, printed = _core.run(words, None, model, given.texts, given.tokens, progress)
     return (None if results is None else Results(results)), printed
+
+
+def _run(
+    command: str,
+    positional: list[str],
+    options: dict[str, Any],
+    progress: Progress | None = None,
+    model: Model | None = None,
+) -> tuple[Results | None, str]:
+    return _call(*_words(command, positional, options), progress, model)
 
 
 def _measured(*call: Any) -> Results:
@@ -58,6 +69,7 @@ def _on_model(
     progress: Progress | None,
     inputs: Any = None,
     cross: bool = False,
+    executor: Any = None,
 ) -> Results:
     for name in ("text", "tokens"):
         if text_or_ids is not None and options.get(name) is not None:
@@ -68,6 +80,8 @@ def _on_model(
         return _measured(command, [], options, progress)
     if text_or_ids is not None:
         options["text"] = text_or_ids
+    if executor is not None:
+        return _together(executor, command, model, options, progress)
     if isinstance(model, str | os.PathLike):
         return _measured(command, [os.fspath(model)], options, progress)
     if not hasattr(model, "named_modules"):
@@ -80,6 +94,31 @@ def _on_model(
         return _measured(command, [live.name], options, progress, live)
 
 
+def _together(
+    executor: Any, command: str, model: Any, options: dict[str, Any], progress: Progress | None
+) -> Results:
+    """The documents, dealt out to the workers of an executor."""
+    if not isinstance(model, str | os.PathLike):
+        raise UsageError("executor: expected a checkpoint that workers can open, found a loaded model")
+    options = dict(options)
+    out = options.pop("out", None)
+    options.setdefault("threads", 1)
+    words, given = _words(command, [os.fspath(model)], options)
+    count = _executor.shards(executor, given.documents)
+    parts = _executor.run(executor, words, given, count, progress)
+    with tempfile.TemporaryDirectory(prefix="headgauge-shards-") as folder:
+        joined = ["merge", *_executor.unpack(parts, folder)]
+        results, _ = _call([*joined, *([f"--out={os.fspath(out)}"] if out is not None else [])], given)
+    assert results is not None
+    return results
+
+
+def merge(folders: Iterable[str | os.PathLike[str]], **options: Any) -> Results:
+    """Joins what runs with `shard="I/N"` left in these folders (their `out=`), bit for bit what one run
+    measures. The model and the texts are where they were. Options of `headgauge merge`."""
+    return _measured("merge", [os.fspath(folder) for folder in folders], options)
+
+
 def scan(
     model: Any,
     text_or_ids: TextOrIds = None,
@@ -87,6 +126,7 @@ def scan(
     inputs: Any = None,
     attention: str = "self",
     progress: Progress | None = None,
+    executor: Any = None,
     **options: Any,
 ) -> Results:
     """Measures every head of a model on a text, at every context length.
@@ -99,7 +139,9 @@ def scan(
     are the decoder's, whose self-attention is measured, or with attention="cross" that to the encoder: groups
     weights, sensitivity and model, of rows that see all of the encoder's text. `progress` is called with the stage, what is done
     and the total. The options are those of `headgauge scan` (docs/cli.md), with `_` for `-`: lists
-    where the command line takes commas.
+    where the command line takes commas. `executor`, a concurrent.futures executor, a Dask client or the module
+    ray, has its workers measure shares of several texts, each with `threads=` of 1 unless it is given: the same
+    results, bit for bit (docs/scale.md). The workers need the package, and the checkpoint at the same path.
 
     Raises UsageError, BadInputError, UnsupportedError, ResourceError (headgauge.errors), TypeError
     for an option that there is not.
@@ -108,7 +150,7 @@ def scan(
         raise UsageError(f"attention: expected self or cross, found {attention!r}")
     if attention == "cross":
         _require_cross(inputs, options)
-    return _on_model("scan", model, text_or_ids, options, progress, inputs, attention == "cross")
+    return _on_model("scan", model, text_or_ids, options, progress, inputs, attention == "cross", executor)
 
 
 def _require_cross(inputs: Any, options: dict[str, Any]) -> None:
@@ -135,19 +177,25 @@ def compare(
     *,
     inputs: Any = None,
     progress: Progress | None = None,
+    executor: Any = None,
     **options: Any,
 ) -> Results:
     """Sets normalizers, patterns or a plan side by side with the model's own attention, the loss
     included. Options of `headgauge compare`; see scan() for the rest."""
-    return _on_model("compare", model, text_or_ids, options, progress, inputs)
+    return _on_model("compare", model, text_or_ids, options, progress, inputs, executor=executor)
 
 
 def converge(
-    model: Any = None, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+    model: Any = None,
+    text_or_ids: TextOrIds = None,
+    *,
+    progress: Progress | None = None,
+    executor: Any = None,
+    **options: Any,
 ) -> Results:
     """Measures how much context each head needs, or with `synthetic=` and no model how attention over
     random tokens converges. Options of `headgauge converge`; see scan()."""
-    return _on_model("converge", model, text_or_ids, options, progress)
+    return _on_model("converge", model, text_or_ids, options, progress, executor=executor)
 
 
 def validate(
@@ -155,11 +203,12 @@ def validate(
     text_or_ids: TextOrIds = None,
     *,
     progress: Progress | None = None,
+    executor: Any = None,
     **options: Any,
 ) -> Results:
     """Tells which metrics predict what a change of a head does to the loss, on at least two texts.
     Options of `headgauge validate`; see scan()."""
-    return _on_model("validate", model, text_or_ids, options, progress)
+    return _on_model("validate", model, text_or_ids, options, progress, executor=executor)
 
 
 def plan(model: Any, *, progress: Progress | None = None, **options: Any) -> Results:

@@ -23,6 +23,7 @@ class Given:
     words: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, list[int]] = field(default_factory=dict)
+    documents: int = 0  # that are measured
 
     def add(self, option: str, documents: TextOrIds) -> None:
         """Adds what `option` (text, tokens, select, confirm, fit) is given as. Raises BadInputError."""
@@ -32,6 +33,8 @@ class Given:
         of_ids = [not isinstance(item, str | os.PathLike) for item in items]
         if any(of_ids) and not all(of_ids):
             raise BadInputError(f"{option}: expected texts or token ids, found both; give one kind")
+        if option in ("text", "tokens"):
+            self.documents += len(items)
         names = []
         for k, item in enumerate(items):
             name = option if len(items) == 1 else f"{option} {k + 1}"

@@ -1,0 +1,90 @@
+"""Runs whose documents are dealt out to the workers of an executor."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headgauge import _core
+from headgauge._texts import Given
+from headgauge.errors import UsageError
+
+JOURNAL = "journal"
+
+
+def shard(
+    words: list[str], texts: dict[str, str], tokens: dict[str, list[int]], which: str
+) -> dict[str, bytes]:
+    """Measures share `which` of the documents, in a worker; the journal that it leaves."""
+    with tempfile.TemporaryDirectory(prefix="headgauge-shard-") as folder:
+        _core.run([*words, f"--out={folder}", f"--shard={which}"], None, None, texts, tokens, None)
+        return {path.name: path.read_bytes() for path in (Path(folder) / JOURNAL).iterdir()}
+
+
+def shards(executor: Any, documents: int) -> int:
+    """As many as there are workers, where that is known, and no more than there are documents."""
+    workers = getattr(executor, "_max_workers", None)
+    if workers is None and hasattr(executor, "ncores"):
+        workers = len(executor.ncores())
+    if workers is None and hasattr(executor, "cluster_resources"):
+        workers = int(executor.cluster_resources().get("CPU", 1))
+    return max(1, min(documents, workers or documents))
+
+
+def run(
+    executor: Any,
+    words: list[str],
+    given: Given,
+    count: int,
+    progress: Callable[[str, float, float], None] | None,
+) -> list[dict[str, bytes]]:
+    """The journals of all shares. What a worker raises is raised here, and the others are given up."""
+    names = [f"{index}/{count}" for index in range(1, count + 1)]
+    # Ray has no executor of its own: its module has remote() and get().
+    if hasattr(executor, "remote") and hasattr(executor, "get") and not hasattr(executor, "submit"):
+        task = executor.remote(shard)
+        futures = [task.remote(words, given.texts, given.tokens, name) for name in names]
+        take = executor.get
+    elif hasattr(executor, "submit"):
+        # A Dask client takes equal calls for the same one, which they are but for what the files hold.
+        pure = {"pure": False} if hasattr(executor, "ncores") else {}
+        futures = [executor.submit(shard, words, given.texts, given.tokens, name, **pure) for name in names]
+        take = _result
+    else:
+        raise UsageError(
+            f"executor: expected one with submit(), or the module ray, found {type(executor).__name__}"
+        )
+    parts = []
+    try:
+        for done, future in enumerate(futures):
+            if progress is not None:
+                progress("shards", float(done), float(count))
+            parts.append(take(future))
+    except BaseException:
+        for future in futures:
+            cancel = getattr(future, "cancel", None)
+            if cancel is not None:
+                cancel()
+        raise
+    if progress is not None:
+        progress("shards", float(count), float(count))
+    return parts
+
+
+def _result(future: Any) -> Any:
+    return future.result()
+
+
+def unpack(parts: list[dict[str, bytes]], folder: str) -> list[str]:
+    """Writes the journals as merge finds them; their folders."""
+    folders = []
+    for index, files in enumerate(parts):
+        inside = Path(folder) / str(index) / JOURNAL
+        inside.mkdir(parents=True)
+        for name, data in files.items():
+            (inside / name).write_bytes(data)
+        folders.append(os.fspath(inside.parent))
+    return folders
