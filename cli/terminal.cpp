@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "cli/print.hpp"
+#include "cli/ranks.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/text.hpp"
 
@@ -26,7 +27,8 @@ void hold_streams() {
 }
 
 std::optional<std::size_t> terminal_width(int descriptor) {
-  if (isatty(descriptor) == 0) return std::nullopt;
+  // What mpirun gives its ranks for a terminal is copied to who knows where.
+  if (isatty(descriptor) == 0 || ranks() != nullptr) return std::nullopt;
   winsize size{};
   const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : std::size_t{80};

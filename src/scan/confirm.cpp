@@ -170,13 +170,13 @@ class Confirmation {
 void confirm_gains(HeadSource& unseen, const CompareOptions& options,
                    std::span<const Intervention> interventions, Results& results,
                    Progress* progress, std::stop_token stop) {
+  Journal* const journal = options.scan.journal;
+  if (journal != nullptr && !journal->has_results()) return;
   if (results.metric("loss_change") == nullptr || !unseen.info().has_loss) {
     throw UnsupportedError(fault("confirm_gains()", "a model with a loss", unseen.info().family,
                                  "without a loss nothing is recommended"));
   }
   if (results.partial) return;
-  Journal* const journal = options.scan.journal;
-  if (journal != nullptr && !journal->has_results()) return;
   // What is tried was chosen by the results of all.
   const Journal::Stage stage(journal, "confirm");
   const Journal::Deal whole(journal);

@@ -1,0 +1,138 @@
+"""What a run keeps while it works: after kill -9 the same command goes on, and ends with the same bits."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import shutil
+import subprocess
+import unittest
+
+from tests.cli.checkpoints import make_gpt2
+from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, environment
+from tests.cli.shares import DEMO, SharesTest
+from tests.places import BINARY
+
+KILLS = 50
+LIVES = 5  # of a run, which then may end
+
+
+class Journal(SharesTest):
+    def setUp(self) -> None:
+        super().setUp()
+        # Half a second of many layers, of which each is a part for each document.
+        make_gpt2(self.folder / "model", layers=48, heads=2, width=16, positions=320)
+        for k, length in enumerate((90, 300, 150, 240, 120, 210, 180)):
+            self.ids(length, name=f"ids{k}.txt")
+        self.ids_files = [f"ids{k}.txt" for k in range(7)]
+        self.scan = ("scan", "model", "--tokens", *self.ids_files, "--examples", "2")
+
+    def kill_after(self, seconds: float, *arguments) -> bool:
+        """Whether it was still running then."""
+        process = subprocess.Popen(
+            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return True
+        self.assertEqual(process.returncode, 0)
+        return False
+
+    def leave_journal(self, *arguments) -> bytes:
+        """Of a run that was killed, of which something was kept."""
+        for tenths in range(5, 100):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            if self.kill_after(tenths / 10, *arguments, "--out", "out") and self.journals("out"):
+                if (size := self.journals("out")[0].stat().st_size) > 5000:
+                    return self.journals("out")[0].read_bytes()[:size]
+        self.fail("no run left a journal")
+
+    def test_killed_at_random_moments(self) -> None:
+        moments = random.Random(20)
+        kinds = {
+            "scan": self.scan,
+            "compare": ("compare", "model", "--tokens", *self.ids_files, "--normalizers",
+                        "ssmax,sparsemax", "--measures", "weights"),
+            "compare each head": ("compare", "model", "--tokens", *self.ids_files[:3], "--normalizers",
+                                  "ssmax", "--each", "head", "--measures", "weights"),
+            "converge": ("converge", "model", "--tokens", *self.ids_files, "--lengths", "64",
+                         "--replicates", "4", "--draws", "4", "--grid", "8,32"),
+            "validate": ("validate", DEMO, "--text", *self.documents[:2], "--lengths", "64",
+                         "--permutations", "99", "--resamples", "99"),
+        }
+        kills = went_on = 0
+        for name, words in kinds.items():
+            with self.subTest(name):
+                self.succeed(*words, "--out", "whole", "--quiet")
+                for _ in range(KILLS // LIVES // len(kinds)):
+                    for _ in range(LIVES):
+                        kills += self.kill_after(moments.uniform(0.1, 0.7), *words, "--out", "out")
+                    went_on += bool(self.journals("out"))
+                    self.succeed(*words, "--out", "out", "--quiet")
+                    self.assert_same("out", "whole")
+                    shutil.rmtree(self.folder / "out")
+                shutil.rmtree(self.folder / "whole")
+        print(f"\n{kills} kills, of {KILLS // LIVES} runs {went_on} went on from a journal")
+        self.assertGreater(went_on, 0, "on some machine all may end too soon, but not on this one")
+
+    def test_one_of_other_settings_is_refused(self) -> None:
+        self.leave_journal(*self.scan)
+        says = ("out/journal/part-1-of-1.journal", "the same run", "delete out/journal to start again")
+        self.refuse(BAD_INPUT, *self.scan, "--seed", "4", "--out", "out", says=(*says, "--seed"))
+        self.refuse(BAD_INPUT, *self.scan[:-2], "--examples", "3", "--out", "out", says=(*says, "--examples"))
+        self.refuse(BAD_INPUT, "converge", *self.scan[1:-2], "--out", "out", says=(*says, "another command"))
+        self.refuse(BAD_INPUT, *self.scan, "--out", "out", env=environment(HEADGAUGE_SIMD="baseline"),
+                    says=(*says, "another HEADGAUGE_SIMD"))
+        (self.folder / "ids3.txt").write_text("1 2 3 4 5 6 7 8 9 " * 30)
+        self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(*says, "texts: sha256"))
+
+    def test_one_that_is_torn_or_damaged_is_cut_back(self) -> None:
+        data = self.leave_journal(*self.scan)
+        self.succeed(*self.scan, "--out", "whole", "--quiet")
+        first = data.index(b"\n", data.index(b"\n") + 1) + 1
+        places = random.Random(4)
+        for kind in ("cut", "changed", "cut", "changed", "appended"):
+            journal = self.folder / "out/journal/part-1-of-1.journal"
+            journal.parent.mkdir(parents=True, exist_ok=True)
+            at = places.randrange(first, len(data))
+            torn = bytearray(data)
+            if kind == "cut":
+                del torn[at:]
+            elif kind == "changed":
+                torn[at] ^= 64
+            else:
+                torn += os.urandom(100)
+            journal.write_bytes(torn)
+            with self.subTest(kind, at=at):
+                self.succeed(*self.scan, "--out", "out", "--quiet")
+                self.assert_same("out", "whole")
+            shutil.rmtree(self.folder / "out")
+        for at in (0, 5, 40, first - 3):
+            damaged = bytearray(data)
+            damaged[at] ^= 64
+            self.write("out/journal/part-1-of-1.journal", bytes(damaged))
+            self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=("part-1-of-1.journal", "a journal"))
+
+    def test_short_runs_and_runs_without_out_keep_none(self) -> None:
+        self.succeed("scan", DEMO, "--text", self.documents[0], "--measures", "weights", "--out", "out")
+        self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["heads.csv", "results.json"])
+
+    def test_another_run_writes_the_same(self) -> None:
+        self.leave_journal(*self.scan)
+        with self.journals("out")[0].open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.refuse(RESOURCE, *self.scan, "--out", "out", says=("part-1-of-1.journal", "another run"))
+
+    def test_an_error_that_would_come_again_leaves_none(self) -> None:
+        (self.folder / "model/config.json").write_text(
+            json.dumps(json.loads((self.folder / "model/config.json").read_text()) | {"n_layer": 50}))
+        self.refuse(BAD_INPUT, *self.scan, "--out", "out")
+
+
+if __name__ == "__main__":
+    unittest.main()
