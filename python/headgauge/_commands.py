@@ -114,8 +114,9 @@ def _together(
 
 
 def merge(folders: Iterable[str | os.PathLike[str]], **options: Any) -> Results:
-    """Joins what runs with `shard="I/N"` left in these folders (their `out=`), bit for bit what one run
-    measures. The model and the texts are where they were. Options of `headgauge merge`."""
+    """Joins what `headgauge scan --shard I/N` (and compare, converge, validate) left in these folders, their
+    --out: bit for bit what one run measures. The model and the texts are where they were. Options of
+    `headgauge merge`."""
     return _measured("merge", [os.fspath(folder) for folder in folders], options)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from headgauge import _core
 
-# What is about the terminal has no meaning here.
-TERMINAL = frozenset({"json", "quiet", "top", "sort"})
+# What is about the terminal has no meaning here, and a share of a run has no results: executor= does that.
+TERMINAL = frozenset({"json", "quiet", "top", "sort", "shard"})
 
 
 @functools.cache

@@ -1,0 +1,316 @@
+#include "headgauge/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "base/file.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::TemporaryFolder;
+using Role = Journal::Role;
+
+const Journal::Identity kRun = {{"command", "scan"}, {"--seed", {"4"}}};
+
+Bytes bytes(std::string_view text) {
+  const auto letters = std::as_bytes(std::span(text));
+  return {letters.begin(), letters.end()};
+}
+
+std::string text(const std::optional<Bytes>& part) {
+  if (!part) return "nothing";
+  return {reinterpret_cast<const char*>(part->data()), part->size()};
+}
+
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// A run of three documents and two layers, of which this process keeps its share.
+void keep_share(Journal& journal) {
+  const Journal::Stage stage(&journal, "scan");
+  const Journal::Deal deal(&journal, std::vector{3.0, 1.0, 2.0});
+  for (int layer = 0; layer < 2; ++layer) {
+    for (Index document = 0; document < 3; ++document) {
+      if (!journal.computes(document) || journal.find(layer, document)) continue;
+      journal.keep(layer, document, bytes(std::to_string(10 * layer + document)));
+    }
+  }
+}
+
+TEST(DealDocuments, GivesTheCostliestFirstToWhoHasLeast) {
+  EXPECT_EQ(deal_documents(std::vector{1.0, 5.0, 4.0, 2.0, 2.0}, 2), (std::vector{1, 0, 1, 1, 0}));
+  EXPECT_EQ(deal_documents(std::vector{1.0, 1.0}, 3), (std::vector{0, 1}));
+  EXPECT_TRUE(deal_documents({}, 3).empty());
+}
+
+// Graham's bound of that rule: no process has more than 4/3 of what is best, and so not more than
+// 4/3 of the mean and the costliest document.
+TEST(DealDocuments, KeepsTheBoundOfLongestFirst) {
+  std::mt19937 random(7);
+  for (int world = 0; world < 200; ++world) {
+    std::vector<double> costs(1 + random() % 60);
+    for (double& cost : costs) cost = 1 + static_cast<double>(random() % 1000);
+    const int count = 1 + static_cast<int>(random() % 9);
+    std::vector<double> sums(count);
+    const auto owners = deal_documents(costs, count);
+    for (std::size_t d = 0; d < costs.size(); ++d) sums[owners[d]] += costs[d];
+    const double mean = std::accumulate(costs.begin(), costs.end(), 0.0) / count;
+    const double largest = *std::ranges::max_element(costs);
+    EXPECT_LE(*std::ranges::max_element(sums), mean + largest * (count - 1) / count + 1e-9);
+  }
+}
+
+TEST(Journal, FindsWhatItKept) {
+  const TemporaryFolder folder("journal-found");
+  for (const bool again : {false, true}) {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    EXPECT_EQ(journal.goes_on(), again);
+    {
+      const Journal::Stage stage(&journal, "scan");
+      const Journal::Stage inner(&journal, "loss");
+      EXPECT_EQ(text(journal.find(-1, 2)), again ? std::string("a\0b", 3) : "nothing");
+      EXPECT_EQ(journal.computed(-1, 2), again);
+      EXPECT_FALSE(journal.computed(-1, 1));
+      if (!again) journal.keep(-1, 2, bytes({"a\0b", 3}));
+    }
+    EXPECT_EQ(text(journal.find(-1, 2)), "nothing") << "of another stage";
+    journal.flush();
+    if (!again) continue;
+    journal.remove();
+    EXPECT_FALSE(std::filesystem::exists(folder / kJournalFolder));
+  }
+}
+
+TEST(Journal, TellsAgainWhatFailed) {
+  const TemporaryFolder folder("journal-failed");
+  for (const bool again : {false, true}) {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    if (!again) {
+      journal.fail(3, 1, "head 3.1: NaN");
+      journal.flush();
+      continue;
+    }
+    EXPECT_THROW(journal.find(3, 1), AttentionError);
+    EXPECT_EQ(refusal([&] { journal.find(3, 1); }), "head 3.1: NaN");
+  }
+}
+
+TEST(Journal, CutsBackToTheLastWholeRecord) {
+  const TemporaryFolder folder("journal-torn");
+  std::string path;
+  {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    for (Index document = 0; document < 20; ++document) {
+      journal.keep(0, document, bytes(std::string(37 + document, 'x')));
+    }
+    journal.flush();
+    path = journal.path();
+  }
+  const std::string whole = read_file(path);
+  const std::size_t first = whole.find('\n', whole.find('\n') + 1) + 1;
+  Index before = -1;
+  for (std::size_t size = first; size <= whole.size(); size += 7) {
+    write_atomically(path, whole.substr(0, size));
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    Index found = 0;
+    while (journal.find(0, found)) ++found;
+    EXPECT_GE(found, before) << "more of the file holds no less";
+    before = found;
+    // What is added stands behind the last whole record.
+    journal.keep(1, 0, bytes("new"));
+    journal.flush();
+    Journal again;
+    EXPECT_NE(refusal([&] { again.open(folder.path(), kRun, "--out"); }), "accepted")
+        << "while another writes it";
+  }
+  EXPECT_EQ(before, 19);
+  for (std::size_t at = first; at < whole.size(); at += 13) {
+    std::string changed = whole;
+    changed[at] ^= 1;
+    write_atomically(path, changed);
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    for (Index document = 0; document < 20; ++document) {
+      const auto part = journal.find(0, document);
+      EXPECT_TRUE(!part || text(part) == std::string(37 + document, 'x'));
+    }
+  }
+}
+
+TEST(Journal, OfAnotherRunIsRefused) {
+  const TemporaryFolder folder("journal-other");
+  {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    journal.keep(0, 0, bytes("x"));
+    journal.flush();
+  }
+  const auto open = [&](const Journal::Identity& identity) {
+    return refusal([&] {
+      Journal journal;
+      journal.open(folder.path(), identity, "--out");
+    });
+  };
+  EXPECT_EQ(open(kRun), "accepted");
+  EXPECT_NE(open({{"command", "scan"}, {"--seed", {"5"}}}).find("--seed"), std::string::npos);
+  EXPECT_NE(open({{"command", "scan"}}).find("--seed"), std::string::npos);
+  auto more = kRun;
+  more["--x"] = {"value"};
+  EXPECT_NE(open(more).find("--x"), std::string::npos);
+}
+
+TEST(Journal, KeepsTheLastStateOfADocument) {
+  const TemporaryFolder folder("journal-state");
+  const Bytes state = bytes("sixteen letters.");
+  {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    EXPECT_FALSE(journal.wants_state(std::size_t{1} << 30)) << "not before it is worth it";
+    EXPECT_FALSE(journal.wants_state(0)) << "a source without states";
+    const Journal::Stage stage(&journal, "scan");
+    journal.keep_state(2, 5, bytes("an older one...."));
+    journal.keep_state(9, 5, state);
+    journal.keep_state(4, 6, bytes("another document"));
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / kJournalFolder), {}), 2);
+  Journal journal;
+  journal.open(folder.path(), kRun, "--out");
+  EXPECT_EQ(journal.state_layer(5), 0) << "of another stage";
+  const Journal::Stage stage(&journal, "scan");
+  EXPECT_EQ(journal.state_layer(5), 9);
+  EXPECT_EQ(journal.state_layer(7), 0);
+  Bytes into(state.size());
+  journal.read_state(5, into);
+  EXPECT_EQ(into, state);
+  Bytes longer(state.size() + 1);
+  EXPECT_NE(refusal([&] { journal.read_state(5, longer); }), "accepted");
+}
+
+TEST(Journal, JoinsShards) {
+  const TemporaryFolder folder("journal-shards");
+  std::vector<std::string> folders;
+  for (int shard = 0; shard < 2; ++shard) {
+    folders.push_back(folder / std::to_string(shard));
+    Journal journal(Role::shard, {shard, 2});
+    journal.open(folders.back(), kRun, "--out");
+    EXPECT_FALSE(journal.has_results());
+    EXPECT_TRUE(journal.has_all()) << "of what is not dealt out";
+    keep_share(journal);
+    EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "not finished";
+    journal.flush(true);
+  }
+  const auto merged = Journal::merge(folders);
+  merged->require_identity(kRun);
+  EXPECT_EQ(merged->identity(), kRun);
+  const Journal::Stage stage(merged.get(), "scan");
+  const Journal::Deal deal(merged.get(), std::vector{3.0, 1.0, 2.0});
+  for (Index document = 0; document < 3; ++document) {
+    EXPECT_FALSE(merged->computes(document));
+    EXPECT_EQ(text(merged->find(1, document)), std::to_string(10 + document));
+  }
+  EXPECT_NE(refusal([&] { merged->find(7, 0); }), "accepted") << "a part that no shard has";
+  EXPECT_NE(refusal([&] { Journal::merge({folders[0]}); }).find("no shard 2"), std::string::npos);
+  const std::string twice = refusal([&] { Journal::merge({folders[0], folders[0], folders[1]}); });
+  EXPECT_NE(twice.find("each shard once"), std::string::npos) << twice;
+}
+
+// Parts go from one process to another by way of a queue.
+class Queue final : public PartExchange {
+ public:
+  explicit Queue(std::deque<std::pair<PartKey, Bytes>>& sent) : sent_(sent) {}
+  void send(const PartKey& key, const Bytes& part) override { sent_.emplace_back(key, part); }
+  std::pair<PartKey, Bytes> receive(int from) override {
+    EXPECT_EQ(from, 1);
+    if (sent_.empty()) throw ResourceError("rank 1 ended");
+    auto next = std::move(sent_.front());
+    sent_.pop_front();
+    return next;
+  }
+
+ private:
+  std::deque<std::pair<PartKey, Bytes>>& sent_;
+};
+
+TEST(Journal, TakesWhatOthersSend) {
+  std::deque<std::pair<PartKey, Bytes>> sent;
+  Journal other(Role::other, {1, 2}, std::make_unique<Queue>(sent));
+  keep_share(other);
+  other.keep(0, 0, bytes("of no other's business"));  // what is not dealt out stays here
+  Journal first(Role::first, {0, 2}, std::make_unique<Queue>(sent));
+  const Journal::Stage stage(&first, "scan");
+  const Journal::Deal deal(&first, std::vector{3.0, 1.0, 2.0});
+  EXPECT_TRUE(first.computes(0));
+  EXPECT_EQ(text(first.find(0, 0)), "nothing") << "to be computed here";
+  // In any order.
+  EXPECT_EQ(text(first.find(1, 1)), "11");
+  EXPECT_EQ(text(first.find(0, 2)), "2");
+  EXPECT_EQ(text(first.find(0, 1)), "1");
+  EXPECT_EQ(text(first.find(1, 2)), "12");
+  EXPECT_EQ(refusal([&] { first.find(5, 1); }), "rank 1 ended");
+}
+
+TEST(Journal, DealsOnceAndToOne) {
+  Journal journal(Role::shard, {1, 2});
+  EXPECT_TRUE(journal.computes(0)) << "nothing is dealt out";
+  const Journal::Deal deal(&journal, std::vector{5.0, 1.0});
+  EXPECT_FALSE(journal.computes(0));
+  EXPECT_TRUE(journal.computes(1));
+  {
+    const Journal::Deal again(&journal, std::vector{1.0, 5.0});
+    EXPECT_FALSE(journal.computes(0)) << "an object around it dealt them out";
+  }
+  {
+    const Journal::Deal to_one(&journal, Index{1});
+    EXPECT_TRUE(journal.computes(0)) << "all of text 1";
+    EXPECT_FALSE(journal.has_all());
+  }
+  EXPECT_FALSE(journal.computes(0));
+}
+
+TEST(Bytes, ComeBack) {
+  ByteWriter writer;
+  writer.put(3.5);
+  writer.put_text("caf\u00e9");
+  writer.put_list(std::vector<int>{1, 2, 3});
+  writer.put_list(std::vector<int>{});
+  const Bytes all = writer.take();
+  ByteReader reader(all);
+  EXPECT_EQ(reader.take<double>(), 3.5);
+  EXPECT_EQ(reader.take_text(), "caf\u00e9");
+  EXPECT_EQ(reader.take_list<int>(), (std::vector{1, 2, 3}));
+  EXPECT_TRUE(reader.take_list<int>().empty());
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_THROW(reader.take<char>(), BadInputError);
+  for (std::size_t size = 0; size < all.size(); ++size) {
+    ByteReader cut(std::span<const std::byte>(all).first(size));
+    EXPECT_THROW(
+        {
+          cut.take<double>();
+          cut.take_text();
+          cut.take_list<int>();
+          cut.take_list<int>();
+        },
+        BadInputError);
+  }
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,77 @@
+// Hidden states that wait on the disk, and states that a pass begins from.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+std::unique_ptr<ModelSource> open(std::size_t stream_bytes) {
+  std::vector<Document> documents;
+  for (const int length : {40, 90, 17}) {
+    std::vector<int> ids;
+    for (int i = 0; i < length; ++i) ids.push_back((i * i + 7 * length) % 41);
+    documents.push_back(make_document(ids, "ids"));
+  }
+  SourceOptions options;
+  options.threads = 1;
+  options.stream_bytes = stream_bytes;
+  return make_model_source(resolve_model(testing::source_path("demo/model")), std::move(documents),
+                           options);
+}
+
+TEST(HiddenStates, ThatWaitOnTheDiskHaveTheSameBits) {
+  ScanOptions options;
+  options.lengths = {16, 32};
+  options.threads = 1;
+  CompareOptions compared;
+  compared.scan = options;
+  compared.normalizers = {"ssmax", "sparsemax"};
+  const auto measure = [&](std::size_t stream_bytes) {
+    const auto source = open(stream_bytes);
+    std::vector<Results> all;
+    all.push_back(scan(*source, options));
+    const auto again = open(stream_bytes);
+    all.push_back(
+        compare(*again, compared, make_interventions(compared, again->info()), nullptr, {}));
+    return all;
+  };
+  EXPECT_LT(open(1)->info().bytes, open(0)->info().bytes);
+  const auto held = measure(0), spilled = measure(1);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    ASSERT_EQ(held[i].metrics.size(), spilled[i].metrics.size());
+    for (const auto& [name, metric] : held[i].metrics) {
+      const LabelledArray& other = spilled[i].require_metric(name);
+      ASSERT_EQ(metric.values.size(), other.values.size());
+      EXPECT_EQ(std::memcmp(metric.values.data(), other.values.data(),
+                            metric.values.size() * sizeof(double)),
+                0)
+          << name;
+    }
+  }
+}
+
+TEST(HiddenStates, ArePutBack) {
+  const auto source = open(0), other = open(0);
+  const int layers = source->info().layers;
+  for (int layer = 0; layer < layers; ++layer) source->layer(layer, 1);
+  const std::vector<double> whole = source->token_losses(1);
+  for (int begin = 1; begin <= layers; ++begin) {
+    const auto before = open(0);
+    for (int layer = 0; layer < begin; ++layer) before->layer(layer, 1);
+    const auto state = before->state(1);
+    ASSERT_EQ(state.size(), 90 * source->info().x_dim * sizeof(float)) << "L x D";
+    ASSERT_TRUE(other->begin_at(begin, 1));
+    ASSERT_EQ(other->state(1).size(), state.size());
+    std::ranges::copy(state, other->state(1).begin());
+    for (int layer = begin; layer < layers; ++layer) other->layer(layer, 1);
+    EXPECT_EQ(other->token_losses(1), whole) << begin;
+  }
+}
+
+}  // namespace
+}  // namespace headgauge

@@ -1,0 +1,79 @@
+#include "scan/forward_pass.hpp"
+
+#include <gtest/gtest.h>
+
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+std::unique_ptr<ModelSource> open_demo() {
+  std::vector<Document> documents;
+  for (const int length : {30, 60}) {
+    std::vector<int> ids;
+    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
+    documents.push_back(make_document(ids, "ids"));
+  }
+  return make_model_source(resolve_model(testing::source_path("demo/model")), std::move(documents),
+                           {.threads = 1});
+}
+
+// Layers that a forward pass asks its source for.
+class Counted final : public HeadSource {
+ public:
+  const SourceInfo& info() const override { return source_->info(); }
+  std::span<const HeadInput> layer(int layer, int document) override {
+    ++layers;
+    return source_->layer(layer, document);
+  }
+  std::vector<double> token_losses(int document) override {
+    return source_->token_losses(document);
+  }
+  std::span<std::byte> state(int document) override { return source_->state(document); }
+  bool begin_at(int layer, int document) override { return source_->begin_at(layer, document); }
+  int layers = 0;
+
+ private:
+  std::unique_ptr<ModelSource> source_ = open_demo();
+};
+
+TEST(ForwardPass, RunsNoFurtherThanIsAskedFor) {
+  Counted source;
+  ForwardPass pass(source, 0);
+  pass.layer(2, 1);
+  EXPECT_EQ(source.layers, 3);
+  pass.layer(3, 1);
+  pass.reach(4, 1);
+  EXPECT_EQ(source.layers, 4);
+  pass.reach(6, 0);
+  EXPECT_EQ(source.layers, 10);
+}
+
+TEST(ForwardPass, BeginsAtTheStateThatWasKept) {
+  const testing::TemporaryFolder folder("forward-pass");
+  Counted whole;
+  ForwardPass(whole, 0).reach(6, 1);
+  Journal journal;
+  journal.open(folder.path(), {{"command", "scan"}}, "--out");
+  const Journal::Stage stage(&journal, "scan");
+  Counted first;
+  ForwardPass(first, 0).reach(4, 1);
+  journal.keep_state(4, 1, first.state(1));
+
+  Journal again;  // of the same process: nothing was kept in a journal that it could not take
+  again.open(folder.path(), {{"command", "scan"}}, "--out");
+  const Journal::Stage same(&again, "scan");
+  Counted second;
+  ForwardPass pass(second, 0, &again);
+  pass.reach(3, 1);
+  EXPECT_EQ(second.layers, 3) << "the state is of a later layer";
+  pass.reach(6, 1);
+  EXPECT_EQ(second.layers, 5) << "from layer 4 on";
+  EXPECT_EQ(second.token_losses(1), whole.token_losses(1));
+  pass.reach(2, 0);
+  EXPECT_EQ(second.layers, 7) << "of the other document there is none";
+}
+
+}  // namespace
+}  // namespace headgauge
