@@ -73,7 +73,7 @@ def metrics(command: str) -> str:
     return table(["group", "metric", "dims", "unit", "meaning"], rows)
 
 
-COMMANDS = ("scan", "compare", "converge", "validate", "plan", "report", "diff", "reproduce limits", "reproduce tokens",
+COMMANDS = ("scan", "compare", "converge", "validate", "plan", "merge", "report", "diff", "reproduce limits", "reproduce tokens",
             "inspect", "measures", "normalizers", "patterns", "phantom")  # fmt: skip
 Options = list[dict[str, str]]
 

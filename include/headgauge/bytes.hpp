@@ -25,8 +25,9 @@ class ByteWriter {
   template <class T>
   void put_all(std::span<const T> values) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto bytes = std::as_bytes(values);
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    const std::size_t size = bytes_.size();
+    bytes_.resize(size + values.size_bytes());
+    if (!values.empty()) std::memcpy(bytes_.data() + size, values.data(), values.size_bytes());
   }
   // With their number.
   template <class T>

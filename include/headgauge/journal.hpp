@@ -40,8 +40,9 @@ struct Share {
 };
 
 // Deals documents of these costs to `count` processes: the costliest first, each to the process
-// that has least so far, and of equals to the first. Gives the process of each document.
-std::vector<int> deal_documents(std::span<const double> costs, int count);
+// that has least so far, and of equals to the first. `first_has`: what the first has to do besides.
+// Gives the process of each document.
+std::vector<int> deal_documents(std::span<const double> costs, int count, double first_has = 0);
 
 // The cost of documents of these lengths in tokens, in units of their own.
 std::vector<double> document_costs(std::span<const Index> lengths);

@@ -201,6 +201,9 @@ class Measure {
     static_cast<void>(statistics);
     static_cast<void>(pool);
   }
+  // Forgets what it keeps of the heads of a layer, in place of end_layer(): another process has the
+  // heads of all documents.
+  virtual void drop_layer() {}
   // Adds the derived metrics to the results. `layers` has the statistics of the layers that were
   // measured, in the order of the coordinate "layer".
   virtual void derive(std::span<const LayerStatistics* const> layers, Results& results) {

@@ -33,12 +33,13 @@ std::vector<double> document_costs(std::span<const Index> lengths) {
   return costs;
 }
 
-std::vector<int> deal_documents(std::span<const double> costs, int count) {
+std::vector<int> deal_documents(std::span<const double> costs, int count, double first_has) {
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
   std::vector<double> sums(static_cast<std::size_t>(count));
+  sums.front() = first_has;
   std::vector<int> owners(costs.size());
   for (const std::size_t document : order) {
     const auto least = std::ranges::min_element(sums);
@@ -99,7 +100,11 @@ Journal::Deal::Deal(Journal* journal)
 
 Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
   if (journal_ == nullptr || journal_->share_.count == 1) return;
-  journal_->owners_ = deal_documents(costs, journal_->share_.count);
+  // While the first process joins what others measured, they go on (docs/scale.md).
+  constexpr double kJoining = 0.07;
+  const bool joins = journal_->role_ == Role::first || journal_->role_ == Role::other;
+  const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
+  journal_->owners_ = deal_documents(costs, journal_->share_.count, joins ? kJoining * all : 0.0);
 }
 
 Journal::Deal::Deal(Journal* journal, Index of) : journal_(journal) {

@@ -49,7 +49,6 @@ class JournalFile {
   void sync();
 
  private:
-  void open(int flags);
   void read_header();
   void read_at(std::uint64_t offset, std::span<std::byte> into) const;
   void write(std::span<const std::byte> bytes);

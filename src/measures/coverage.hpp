@@ -28,6 +28,7 @@ class Coverage {
   void read_part(int document, ByteReader& part);
   // Takes unions and overlaps over the sets kept since the last call.
   void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool);
+  void drop_layer() { sets_.clear(); }
   void derive(Results& results) const;
 
  private:

@@ -208,6 +208,9 @@ class ExamplesMeasure final : public Measure {
 
   void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
     for (const auto& [head, candidates] : of_all_slots()) deal(layer, head, candidates);
+    drop_layer();
+  }
+  void drop_layer() override {
     for (auto& of_slot : found_) of_slot.clear();
   }
 

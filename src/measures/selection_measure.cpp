@@ -104,6 +104,9 @@ class SelectionMeasure : public Measure {
     if (coverage_) coverage_->read_part(document, part);
   }
   void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) override;
+  void drop_layer() override {
+    if (coverage_) coverage_->drop_layer();
+  }
   void derive(std::span<const LayerStatistics* const> layers, Results& results) override;
 
  private:

@@ -12,6 +12,8 @@ namespace {
 constexpr Index kBits = 64;
 constexpr float kTie = 1e-4f;  // weights nearer than this share are tied (docs/mathematics.md 7a)
 
+constexpr std::uint32_t kNarrow = 65535;  // positions up to here take 16 bits in a journal
+
 // A set in a journal, before its members and their bits.
 struct SetHead {
   std::int32_t query = 0;
@@ -112,7 +114,14 @@ void TopSets::write(int document, ByteWriter& part) const {
       part.put(SetHead{static_cast<std::int32_t>(set->query), set->head,
                        static_cast<std::int32_t>(set->n), set->clear,
                        static_cast<std::int32_t>(members.size())});
-      part.put_all(members);
+      const bool narrow = std::ranges::all_of(members, [](auto key) { return key <= kNarrow; });
+      part.put(narrow);
+      if (narrow) {
+        const std::vector<std::uint16_t> keys(members.begin(), members.end());
+        part.put_all(std::span<const std::uint16_t>(keys));
+      } else {
+        part.put_all(members);
+      }
       part.put_all(std::span(kept.words)
                        .subspan(static_cast<std::size_t>(set->first_word),
                                 static_cast<std::size_t>(words_)));
@@ -127,8 +136,12 @@ void TopSets::read(int document, ByteReader& part) {
     const auto head = part.take<SetHead>();
     kept.sets.push_back({document, head.query, head.head, head.n, head.clear, 0,
                          std::ssize(kept.members), std::ssize(kept.words)});
-    const auto members = part.take_some<std::uint32_t>(static_cast<std::size_t>(head.members));
-    kept.members.insert(kept.members.end(), members.begin(), members.end());
+    const auto count = static_cast<std::size_t>(head.members);
+    const auto add = [&](const auto& members) {
+      kept.members.insert(kept.members.end(), members.begin(), members.end());
+    };
+    part.take<bool>() ? add(part.take_some<std::uint16_t>(count))
+                      : add(part.take_some<std::uint32_t>(count));
     const auto words = part.take_some<std::uint64_t>(static_cast<std::size_t>(words_));
     kept.words.insert(kept.words.end(), words.begin(), words.end());
   }

@@ -80,8 +80,9 @@ class HeadLooker {
     for (const auto& [document, heads] : present_) {
       for (const auto& [name, head] : heads) found_[name].add(head);
     }
-    present_.clear();
+    drop_layer();
   }
+  void drop_layer() { present_.clear(); }
 
   // Means over the documents.
   HeadConvergences finish() {
@@ -150,6 +151,7 @@ class EveryHead final : public Measure {
   }
   void read_part(int document, ByteReader& part) override { looker_.read_part(document, part); }
   void end_layer(int, const LayerStatistics&, ThreadPool&) override { looker_.end_layer(); }
+  void drop_layer() override { looker_.drop_layer(); }
   void observe(const RowBlock&, int, RowSink&) override {}
 
  private:

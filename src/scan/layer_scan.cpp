@@ -204,6 +204,10 @@ void LayerScan::finish_head(int head) {
 
 void LayerScan::finish_layer(int layer) {
   const Stopwatch measuring;
+  if (journal() != nullptr && !journal()->has_all()) {
+    for (const auto& measure : tables_.measures) measure->drop_layer();
+    return;
+  }
   if (!shares_sums()) {
     pool_.for_each(info_.heads, [&](Index head) {
       if (plan_.selection.contains(layer, static_cast<int>(head))) {

@@ -31,9 +31,9 @@ ORDER = (
 FORBIDDEN = {("convergence", "measures"), ("measures", "convergence")}
 ONLY = {"results": {"base", "statistics", "results"}}
 # Public headers that are not named after their module; headgauge.hpp includes all of them.
-HEADERS = {"array": "results", "attention_plan": "heads", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results",
+HEADERS = {"array": "results", "attention_plan": "heads", "bytes": "base", "calibrate": "plan", "catalogue": "results", "cells": "results", "changes": "results",
            "compare": "scan", "converge": "scan", "diff": "results", "faults": "base", "files": "base",
-           "flags": "scan", "headgauge": "report", "measure": "heads", "memory": "base",
+           "flags": "scan", "headgauge": "report", "journal": "base", "measure": "heads", "memory": "base",
            "options": "results", "parallel": "base", "parameters": "normalize", "patterns": "heads",
            "results_folder": "results", "synthetic": "convergence", "text": "base", "validate": "scan"}
 
@@ -120,12 +120,13 @@ class OneWay(unittest.TestCase):
     DOORS = {
         r"\b(?:[Jj]son|basic_json|nlohmann::\w+)::(?:parse|sax_parse|accept)\b": {"strict_json"},
         r"::open\(|\bfopen\(|\b[io]?fstream\b": {"file", "atomic_file", "temporary", "mapped_file",
-                                                   "memory"},
-        r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {"atomic_file", "temporary"},
+                                                   "memory", "journal_file"},
+        r"::rename(?:at2?)?\(|\bmk(?:os)?temp\(|\bflock\(": {"atomic_file", "temporary",
+                                                                     "journal_file", "spill_file"},
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
     # headgauge's own functions of such names.
-    OWN = re.compile(r"(?:ConfigReader|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
+    OWN = re.compile(r"(?:ConfigReader|Journal|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
 
     def test_json_is_read_and_files_are_opened_in_one_place(self) -> None:
         for path in sources():
