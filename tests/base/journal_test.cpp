@@ -54,6 +54,7 @@ void keep_share(Journal& journal) {
 TEST(DealDocuments, GivesTheCostliestFirstToWhoHasLeast) {
   EXPECT_EQ(deal_documents(std::vector{1.0, 5.0, 4.0, 2.0, 2.0}, 2), (std::vector{1, 0, 1, 1, 0}));
   EXPECT_EQ(deal_documents(std::vector{1.0, 1.0}, 3), (std::vector{0, 1}));
+  EXPECT_EQ(deal_documents(std::vector{2.0, 2.0, 2.0}, 2, 3.0), (std::vector{1, 1, 0}));
   EXPECT_TRUE(deal_documents({}, 3).empty());
 }
 
@@ -257,14 +258,13 @@ TEST(Journal, TakesWhatOthersSend) {
   Journal first(Role::first, {0, 2}, std::make_unique<Queue>(sent));
   const Journal::Stage stage(&first, "scan");
   const Journal::Deal deal(&first, std::vector{3.0, 1.0, 2.0});
-  EXPECT_TRUE(first.computes(0));
-  EXPECT_EQ(text(first.find(0, 0)), "nothing") << "to be computed here";
+  // The first has the joining to do, too: the costliest document is the other's.
+  EXPECT_TRUE(first.computes(1));
+  EXPECT_EQ(text(first.find(0, 1)), "nothing") << "to be computed here";
   // In any order.
-  EXPECT_EQ(text(first.find(1, 1)), "11");
-  EXPECT_EQ(text(first.find(0, 2)), "2");
-  EXPECT_EQ(text(first.find(0, 1)), "1");
-  EXPECT_EQ(text(first.find(1, 2)), "12");
-  EXPECT_EQ(refusal([&] { first.find(5, 1); }), "rank 1 ended");
+  EXPECT_EQ(text(first.find(1, 0)), "10");
+  EXPECT_EQ(text(first.find(0, 0)), "0");
+  EXPECT_EQ(refusal([&] { first.find(5, 0); }), "rank 1 ended");
 }
 
 TEST(Journal, DealsOnceAndToOne) {
