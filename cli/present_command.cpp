@@ -48,6 +48,11 @@ std::vector<std::string> words_of(const nlohmann::ordered_json& command) {
   if (command.contains("MODEL")) words.push_back(command.at("MODEL").at(0).get<std::string>());
   for (const auto& [name, values] : command.items()) {
     if (!name.starts_with("--")) continue;
+    // A single word may begin with a hyphen.
+    if (values.size() == 1) {
+      words.push_back(name + "=" + values.at(0).get<std::string>());
+      continue;
+    }
     words.push_back(name);
     for (const auto& value : values) words.push_back(value.get<std::string>());
   }

@@ -80,6 +80,9 @@ Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source,
   if (journal != nullptr && !journal->has_results()) return results;
   if (source != nullptr) write_settings(options_of(options.input), results.settings);
   write_settings(options_of(options.output), results.settings);
+  if (steps.journaled != nullptr) {
+    write_settings({shard_option(options.shard)}, results.settings);
+  }
   if (steps.complete) steps.complete(results);
   results.summary = steps.summarize(results);
   if (source != nullptr && source->info().family == "dump" && options.input.has_text()) {

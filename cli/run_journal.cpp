@@ -117,7 +117,7 @@ void RunJournal::finish() {
 
 void RunJournal::keep() noexcept {
   try {
-    if (own_ != nullptr) own_->flush();
+    if (own_ != nullptr) own_->flush_if_worth_it();
   } catch (const Error&) {
     // What is told is why it ends; the journal holds what it held.
   }

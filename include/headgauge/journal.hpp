@@ -152,6 +152,8 @@ class Journal {
 
   // Puts all that was kept on the disk; `finished`: that is the whole share.
   void flush(bool finished = false);
+  // The same of a run that was stopped, unless it was too short for a journal.
+  void flush_if_worth_it();
   // Whether a run before this one, which did not end, left something to be found.
   bool goes_on() const;
   // The journal of this process; empty: it keeps none.

@@ -206,6 +206,10 @@ void Journal::flush(bool finished) {
   finished ? folder_->finish() : folder_->flush();
 }
 
+void Journal::flush_if_worth_it() {
+  if (folder_ != nullptr && role_ != Role::merge) folder_->flush_if_worth_it();
+}
+
 bool Journal::goes_on() const {
   return folder_ != nullptr && role_ != Role::merge && !folder_->empty();
 }

@@ -61,12 +61,40 @@ JournalFile::JournalFile(const std::string& path) : path_(path) {
   read_header();
 }
 
-JournalFile::JournalFile(const std::string& path, const Header& header) : path_(path) {
+// Under another name until its header is on the disk: who finds it finds it whole, and locked.
+JournalFile::JournalFile(const std::string& path, const Header& header)
+    : path_(path), header_(header) {
   std::error_code error;
   std::filesystem::create_directories(parent_folder(path_), error);
-  write_atomically(path_, header_text(header));
-  descriptor_ = open_to_read(path_);
-  read_header();
+  remove_strays(path_);
+  std::string name;
+  descriptor_ = open_temporary(path_, name);
+  if (descriptor_ < 0) fail_to_write(errno);
+  try {
+    const std::string text = header_text(header);
+    write(std::as_bytes(std::span(text)));
+    sync();
+  } catch (const Error&) {
+    ::unlink(name.c_str());
+    throw;
+  }
+  const bool named = ::link(name.c_str(), path_.c_str()) == 0;
+  const int failed = errno;
+  ::unlink(name.c_str());
+  if (named) {
+    sync_folder(parent_folder(path_));
+    return;
+  }
+  if (failed != EEXIST) fail_to_write(failed);
+  ::close(std::exchange(descriptor_, -1));
+}
+
+bool JournalFile::is_being_written(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return false;
+  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
 }
 
 JournalFile::~JournalFile() {
@@ -165,13 +193,15 @@ void JournalFile::begin_adding() {
   const int descriptor = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) fail_to_write(errno);
   ::close(std::exchange(descriptor_, descriptor));
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw ResourceError(fault(path_, "a journal that no other run writes",
-                              "one that another run is writing",
-                              "wait for that run to end, or choose another folder"));
-  }
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse_to_share();
   if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail_to_write(errno);
   if (::lseek(descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) fail_to_write(errno);
+}
+
+void JournalFile::refuse_to_share() const {
+  throw ResourceError(fault(path_, "a journal that no other run writes",
+                            "one that another run is writing",
+                            "wait for that run to end, or choose another folder"));
 }
 
 JournalFile::Place JournalFile::add(const PartKey& key, std::span<const std::byte> bytes) {

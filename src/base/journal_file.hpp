@@ -25,8 +25,13 @@ class JournalFile {
 
   // Opens a journal that is there. Throws BadInputError where it is none.
   explicit JournalFile(const std::string& path);
-  // Makes one, with its folder.
+  // Makes one, with its folder, to which records are added at once; is_new(): unless another
+  // process made one meanwhile, which stays.
   JournalFile(const std::string& path, const Header& header);
+  bool is_new() const { return descriptor_ >= 0; }
+  // Whether another process adds to it.
+  static bool is_being_written(const std::string& path);
+  [[noreturn]] void refuse_to_share() const;
   ~JournalFile();
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;

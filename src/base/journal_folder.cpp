@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "base/strict_json.hpp"
+#include "base/temporary.hpp"
 
 namespace headgauge {
 namespace {
@@ -16,13 +18,23 @@ namespace fs = std::filesystem;
 constexpr const char* kSuffix = ".journal";
 // What is put on the disk at once takes no more than a hundredth of the time in between.
 constexpr int kWorkPerCost = 100;
-constexpr auto kShortestPause = std::chrono::milliseconds(250);
+// Nor is it done more often than this, of which the variable says the seconds: runs that are
+// shorter keep nothing.
+constexpr const char* kPauseVariable = "HEADGAUGE_JOURNAL_SECONDS";
+constexpr double kPause = 5;
 // A state of this many bytes is written in a second, until one was.
 constexpr double kStateBytesPerSecond = 100e6;
 constexpr std::size_t kMostPending = std::size_t{256} << 20;
 
 std::string part_name(const Share& share) {
   return fmt::format("part-{}-of-{}", share.index + 1, share.count);
+}
+
+std::chrono::steady_clock::duration shortest_pause() {
+  const char* const text = std::getenv(kPauseVariable);
+  const double seconds = text != nullptr && *text != '\0' ? std::atof(text) : kPause;
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6)));
 }
 
 bool is_state(const std::string& path) {
@@ -60,8 +72,13 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
 
 JournalFolder::JournalFolder(std::string folder, const Journal::Identity& identity,
                              const Share& share, bool all, const std::string& option)
-    : folder_(std::move(folder)), header_{identity, share}, due_(Clock::now() + kShortestPause) {
+    : folder_(std::move(folder)), header_{identity, share}, due_(Clock::now() + shortest_pause()) {
   const std::string own = path();
+  // Of two runs by themselves that write to one folder the second keeps nothing.
+  if (share.count == 1 && all && JournalFile::is_being_written(own)) {
+    yields_ = true;
+    return;
+  }
   for (const std::string& journal : journals_in(folder_)) {
     if (!all && !is_own(journal)) continue;
     read(journal);
@@ -107,6 +124,7 @@ std::optional<Bytes> JournalFolder::find(const PartKey& key) const {
 }
 
 void JournalFolder::keep(const PartKey& key, const Bytes& part) {
+  if (yields_) return;
   pending_.emplace_back(key, part);
   pending_bytes_ += part.size();
   if (Clock::now() >= due_ || pending_bytes_ > kMostPending) flush();
@@ -115,7 +133,10 @@ void JournalFolder::keep(const PartKey& key, const Bytes& part) {
 bool JournalFolder::wants_state(std::size_t bytes) const {
   const auto cost = state_cost_.value_or(
       std::chrono::duration<double>(static_cast<double>(bytes) / kStateBytesPerSecond));
-  return Clock::now() - state_kept_ >= kWorkPerCost * cost;
+  return !yields_ && Clock::now() - state_kept_ >=
+                         std::max<Clock::duration>(
+                             shortest_pause(),
+                             std::chrono::duration_cast<Clock::duration>(kWorkPerCost * cost));
 }
 
 void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> state) {
@@ -123,8 +144,9 @@ void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> st
   const auto begin = Clock::now();
   const std::string path =
       path_with(fmt::format(".state-{}-{}{}", key.document, key.layer, kSuffix));
+  std::error_code none;  // of a state that a run before this one kept
+  fs::remove(path, none);
   JournalFile file(path, header_);
-  file.begin_adding();
   file.add(key, state);
   file.sync();
   const auto before = states_.find(key.document);
@@ -145,16 +167,21 @@ std::optional<JournalFolder::State> JournalFolder::last_state(const std::string&
   return last;
 }
 
+void JournalFolder::flush_if_worth_it() {
+  if (own_ != nullptr || Clock::now() >= due_) flush();
+}
+
 void JournalFolder::flush() {
   if (pending_.empty()) return;
   const auto begin = Clock::now();
   make();
+  if (yields_) return;
   for (const auto& [key, part] : pending_) own_->add(key, part);
   pending_.clear();
   pending_bytes_ = 0;
   own_->sync();
   const auto end = Clock::now();
-  due_ = end + std::max<Clock::duration>(kShortestPause, kWorkPerCost * (end - begin));
+  due_ = end + std::max<Clock::duration>(shortest_pause(), kWorkPerCost * (end - begin));
 }
 
 void JournalFolder::finish() {
@@ -168,10 +195,12 @@ void JournalFolder::finish() {
 }
 
 void JournalFolder::remove() {
+  if (yields_) return;
   pending_.clear();
   states_.clear();
   std::error_code none;  // a journal that stays is refused or taken up, as what it is
   for (const std::string& journal : journals_in(folder_)) fs::remove(journal, none);
+  remove_strays(path());      // of a run that was killed as it made its own
   fs::remove(folder_, none);  // unless something else is in it
 }
 
@@ -184,10 +213,16 @@ bool JournalFolder::is_own(const std::string& path) const {
 }
 
 void JournalFolder::make() {
-  if (own_ != nullptr) return;
-  files_.push_back(std::make_unique<JournalFile>(path(), header_));
+  if (own_ != nullptr || yields_) return;
+  auto made = std::make_unique<JournalFile>(path(), header_);
+  if (!made->is_new() && header_.share.count == 1) {
+    yields_ = true;
+    pending_.clear();
+    return;
+  }
+  if (!made->is_new()) made->refuse_to_share();
+  files_.push_back(std::move(made));
   own_ = files_.back().get();
-  own_->begin_adding();
 }
 
 void JournalFolder::read(const std::string& path) {

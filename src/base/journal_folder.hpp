@@ -45,6 +45,8 @@ class JournalFolder {
   std::optional<State> last_state(const std::string& stage, Index document) const;
 
   void flush();
+  // Unless the run was so short that a journal would only be in the way of the next.
+  void flush_if_worth_it();
   void finish();
   void remove();
 
@@ -64,6 +66,7 @@ class JournalFolder {
   JournalFile::Header header_;
   std::vector<std::unique_ptr<JournalFile>> files_;
   JournalFile* own_ = nullptr;
+  bool yields_ = false;  // another run keeps its journal here
   std::map<PartKey, Found> places_;
   std::vector<std::pair<PartKey, Bytes>> pending_;
   std::size_t pending_bytes_ = 0;

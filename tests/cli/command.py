@@ -30,7 +30,8 @@ def environment(**changes: str) -> dict[str, str]:
     caches = ("HF_", "HUGGINGFACE_", "XDG_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(caches)}
     kept.pop("NO_COLOR", None)
-    return {**kept, "LC_ALL": "C.UTF-8", **changes}
+    # Journals are of tests that are about them, however slow the machine is.
+    return {**kept, "LC_ALL": "C.UTF-8", "HEADGAUGE_JOURNAL_SECONDS": "3600", **changes}
 
 
 def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None) -> Finished:

@@ -60,6 +60,7 @@ class SharesTest(CommandTest):
 def mpi_environment() -> dict[str, str]:
     """More ranks than cores, and as whoever runs the tests."""
     return environment(
+        HEADGAUGE_JOURNAL_SECONDS="0.1",
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",

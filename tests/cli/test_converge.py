@@ -368,7 +368,7 @@ class Interrupted(ConvergeTest):
         self.assertEqual(
             terminal.messages()[-1],
             f"headgauge: interrupted; {done} layers were finished and saved in "
-            "out/results.json, marked partial; run the same command again to go on",
+            "out/results.json, marked partial",
         )
         self.succeed(*command, "--out", "whole", "--quiet")
         whole = json.loads((self.folder / "whole/results.json").read_text())

@@ -31,7 +31,7 @@ class Journal(SharesTest):
     def kill_after(self, seconds: float, *arguments) -> bool:
         """Whether it was still running then."""
         process = subprocess.Popen(
-            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(),
+            [str(BINARY), *map(str, arguments)], cwd=self.folder, env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1"),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             process.wait(seconds)
@@ -122,10 +122,25 @@ class Journal(SharesTest):
         self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), ["heads.csv", "results.json"])
 
     def test_another_run_writes_the_same(self) -> None:
-        self.leave_journal(*self.scan)
-        with self.journals("out")[0].open("rb") as held:
+        """Of two runs into one folder the second keeps nothing, and ends as if it were alone."""
+        self.succeed(*self.scan, "--out", "whole", "--quiet")
+        before = self.leave_journal(*self.scan)
+        journal = self.journals("out")[0]
+        with journal.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            self.refuse(RESOURCE, *self.scan, "--out", "out", says=("part-1-of-1.journal", "another run"))
+            self.succeed(*self.scan, "--out", "out", "--quiet",
+                         env=environment(HEADGAUGE_JOURNAL_SECONDS="0.1"))
+            self.assertEqual(journal.read_bytes()[: len(before)], before)
+        self.assertEqual(self.results("out"), self.results("whole"))
+        self.refuse(RESOURCE, *self.shard_of_the_same(), says=("another run is writing",))
+
+    def shard_of_the_same(self) -> list:
+        words = [*self.scan, "--shard", "1/2", "--out", "shards"]
+        self.succeed(*words)
+        self.held = self.journals("shards")[0].open("rb")
+        self.addCleanup(self.held.close)
+        fcntl.flock(self.held, fcntl.LOCK_EX)
+        return words
 
 
 if __name__ == "__main__":
