@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/strict_json.hpp"
-#include "base/temporary.hpp"
 
 namespace headgauge {
 namespace {
@@ -198,9 +197,14 @@ void JournalFolder::remove() {
   if (yields_) return;
   pending_.clear();
   states_.clear();
-  std::error_code none;  // a journal that stays is refused or taken up, as what it is
-  for (const std::string& journal : journals_in(folder_)) fs::remove(journal, none);
-  remove_strays(path());      // of a run that was killed as it made its own
+  std::error_code none;       // a journal that stays is refused or taken up, as what it is
+  std::vector<fs::path> all;  // and what a run left that was killed as it made one
+  for (const auto& entry : fs::directory_iterator(folder_, none)) {
+    if (entry.path().filename().string().find(kSuffix) != std::string::npos) {
+      all.push_back(entry.path());
+    }
+  }
+  for (const fs::path& journal : all) fs::remove(journal, none);
   fs::remove(folder_, none);  // unless something else is in it
 }
 
