@@ -1,12 +1,16 @@
 #include "cli/run_journal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <filesystem>
+#include <functional>
 
+#include "cli/host.hpp"
 #include "cli/present_command.hpp"
 #include "cli/ranks.hpp"
+#include "headgauge/checkpoint.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
 
@@ -18,15 +22,37 @@ thread_local Journal* the_merged = nullptr;
 // Files whose text decides beside those that are measured.
 constexpr const char* kFurtherFiles[] = {"--plan", "--fit", "--confirm"};
 
+// Of a file, or of what a program gives in its place; empty where there is none.
+std::string sum_of(const std::string& path) {
+  if (const Host* const program = host(); program != nullptr) {
+    if (const auto text = program->texts.find(path); text != program->texts.end()) {
+      return std::to_string(std::hash<std::string>()(text->second));
+    }
+    if (const auto ids = program->tokens.find(path); ids != program->tokens.end()) {
+      return std::to_string(
+          std::hash<std::string>()(fmt::format("{}", fmt::join(ids->second, " "))));
+    }
+  }
+  std::error_code none;  // what is no file is said where it is read
+  return std::filesystem::is_regular_file(path, none) ? file_sha256(path) : "";
+}
+
 Journal::Identity identity_of(const Results& described) {
   Journal::Identity identity = as_json(present_command());
   for (const char* option : kFurtherFiles) {
     if (!identity.contains(option)) continue;
-    for (const auto& file : identity[option]) {
-      const auto path = file.get<std::string>();
-      std::error_code none;  // what is no file is said where it is read
-      if (!std::filesystem::is_regular_file(path, none)) continue;
-      identity[fmt::format("text of {}", path)] = file_sha256(path);
+    const auto files = identity[option].get<std::vector<std::string>>();
+    for (const std::string& path : files) {
+      const std::string sum = sum_of(path);
+      if (!sum.empty()) identity[fmt::format("text of {}", path)] = sum;
+    }
+  }
+  if (identity.contains("MODEL") && described.model.contains("config_sha256")) {
+    const std::filesystem::path folder =
+        resolve_model(identity["MODEL"].at(0).get<std::string>()).folder;
+    for (const char* name : {"tokenizer.json", "vocab.json", "vocab.txt", "merges.txt"}) {
+      const std::string sum = sum_of((folder / name).string());
+      if (!sum.empty()) identity[name] = sum;
     }
   }
   for (const auto& [key, value] : described.text.items()) identity["texts: " + key] = value;
@@ -94,7 +120,9 @@ RunJournal::RunJournal(const std::string& out, const std::string& shard, const R
     own_ = std::make_unique<Journal>();
   }
   journal_ = own_.get();
-  if (journal_ != nullptr && !out.empty()) journal_->open(out, identity, "--out");
+  if (journal_ == nullptr) return;
+  if (!out.empty()) journal_->open(out, identity, "--out");
+  journal_->meet(identity);
 }
 
 std::string RunJournal::advice() const {

@@ -87,6 +87,9 @@ class Journal {
   // BadInputError where one is of another run, ResourceError where another process writes the same
   // one. Messages advise another `option`.
   void open(const std::string& folder, const Identity& identity, const std::string& option);
+  // Of several processes, after open(): the first waits for all others, and throws BadInputError
+  // where one of them is of another run.
+  void meet(const Identity& identity);
   // Of shards that are merged: what they are of. Throws BadInputError where that is another run.
   const Identity& identity() const;
   void require_identity(const Identity& identity) const;

@@ -1,5 +1,7 @@
 #include "headgauge/journal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
@@ -74,6 +76,23 @@ const Journal::Identity& Journal::identity() const {
 void Journal::require_identity(const Identity& identity) const {
   require_same_run("merge", parse_json<Identity>(json_text(identity), "identity"), this->identity(),
                    "merge with the model, the texts and the version of the shards");
+}
+
+void Journal::meet(const Identity& identity) {
+  if (exchange_ == nullptr) return;
+  const std::string text = json_text(identity);
+  if (role_ == Role::other) {
+    ByteWriter message;
+    message.put_text(text);
+    exchange_->send({"identity", -1, 0}, message.take());
+    return;
+  }
+  for (int rank = 1; rank < share_.count; ++rank) {
+    const auto [key, message] = exchange_->receive(rank);
+    require_same_run(fmt::format("rank {}", rank), parse_json<Identity>(text, "identity"),
+                     parse_json<Identity>(ByteReader(message).take_text(), "identity"),
+                     "give all ranks the same command, files and HEADGAUGE_SIMD");
+  }
 }
 
 Journal::Stage::Stage(Journal* journal, std::string_view name) : journal_(journal) {
@@ -170,7 +189,7 @@ bool Journal::has_all() const {
 
 void Journal::put(int layer, Index document, const Bytes& framed) {
   const PartKey key{stage_, layer, document};
-  if (folder_ != nullptr) folder_->keep(key, framed);
+  if (folder_ != nullptr && role_ != Role::merge) folder_->keep(key, framed);
   if (role_ == Role::other && owner(document) != kEach) exchange_->send(key, framed);
 }
 
@@ -183,7 +202,7 @@ void Journal::fail(int layer, Index document, const std::string& message) {
 }
 
 bool Journal::wants_state(std::size_t bytes) const {
-  return folder_ != nullptr && bytes > 0 && folder_->wants_state(bytes);
+  return folder_ != nullptr && role_ != Role::merge && bytes > 0 && folder_->wants_state(bytes);
 }
 
 void Journal::keep_state(int layer, Index document, std::span<const std::byte> state) {

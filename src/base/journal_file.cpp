@@ -214,6 +214,7 @@ JournalFile::Place JournalFile::add(const PartKey& key, std::span<const std::byt
   write(std::as_bytes(std::span(key.stage)));
   const Place place{end_, bytes.size()};
   write(bytes);
+  finished_ = false;
   return place;
 }
 

@@ -43,6 +43,7 @@ class Comparison {
         stop_(stop) {}
 
   Results run() {
+    needed_ = find_needed();
     measure_original();
     if (!stopped()) {
       options_.each == Each::none ? intervene_everywhere() : intervene_one_by_one();
@@ -80,12 +81,17 @@ class Comparison {
     return journal()->computes(document) && !journal()->computed(-1, document);
   }
 
-  // Whether anything is still to be computed of a document: it is set against the original then.
-  bool is_needed(Index document) const {
-    if (journal() == nullptr) return true;
+  // Of which documents anything is still to be computed: they are set against the original then.
+  std::vector<bool> find_needed() const {
     const Journal::Stage stage(journal(), "done");
-    return journal()->computes(document) && !journal()->computed(-1, document);
+    std::vector<bool> needed;
+    for (int d = 0; d < documents(); ++d) {
+      needed.push_back(journal() == nullptr ||
+                       (journal()->computes(d) && !journal()->computed(-1, d)));
+    }
+    return needed;
   }
+  bool is_needed(Index document) const { return needed_[static_cast<std::size_t>(document)]; }
 
   void note_done() {
     if (journal() == nullptr || stop_.stop_requested()) return;
@@ -366,6 +372,7 @@ class Comparison {
   const ScanPlan& plan_;
   StageProgress progress_;
   std::stop_token stop_;
+  std::vector<bool> needed_;                 // by document
   ScanTables tables_;                        // of the original
   std::vector<Results> runs_;                // the original, then the interventions finished
   std::vector<std::size_t> finished_;        // the interventions of these

@@ -109,7 +109,11 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
     stopped = results.partial;
     if (!stopped || passes.empty()) passes.push_back(std::move(results));
   }
-  if (plan.options.journal != nullptr && !plan.options.journal->has_all()) return passes.back();
+  if (plan.options.journal != nullptr && !plan.options.journal->has_all()) {
+    Results nothing;
+    nothing.partial = stopped;
+    return nothing;
+  }
   std::ranges::reverse(passes);
   const std::size_t finished = passes.size();
   Results merged = merge_lengths(std::move(passes));
