@@ -222,6 +222,14 @@ TEST(Journal, JoinsShards) {
     EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "not finished";
     journal.flush(true);
   }
+  {
+    Journal more(Role::shard, {1, 2});  // of which something was missing after all
+    more.open(folders[1], kRun, "--out");
+    more.keep(3, 3, bytes("more"));
+    more.flush();
+    EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "no longer finished";
+    more.flush(true);
+  }
   const auto merged = Journal::merge(folders);
   merged->require_identity(kRun);
   EXPECT_EQ(merged->identity(), kRun);

@@ -6,12 +6,22 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 
 from tests.cli.checkpoints import make_gpt2
 from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, UNSUPPORTED, USAGE, environment
-from tests.cli.shares import DEMO, SharesTest, has_mpi, identity_of, ranks_of, start_ranks
+from tests.cli.shares import (
+    DEMO,
+    SharesTest,
+    has_mpi,
+    identity_of,
+    mpi_environment,
+    ranks_of,
+    start_ranks,
+)
+from tests.places import BINARY
 from tests.results.schema import validate
 
 QUICK = ("--measures", "weights", "--lengths", "64")
@@ -63,15 +73,17 @@ class Shards(SharesTest):
     def test_a_fit_and_a_confirmation_are_made_of_all(self) -> None:
         text = (DEMO.parent / "text.txt").read_text("utf-8")
         self.write("fit.txt", text[5800:6500])
-        self.write("unseen.txt", text[6500:7200])
+        self.write("unseen.txt", text[6500:6900])
+        self.write("unseen2.txt", text[5000:5500])
         words = ["compare", str(DEMO), "--text", *self.documents[:3], "--normalizers", "ssmax",
-                 "--fit", "fit.txt", "--confirm", "unseen.txt", *QUICK]
+                 "--fit", "fit.txt", "--confirm", "unseen.txt", "unseen2.txt", *QUICK]
         self.succeed(*words, "--out", "one", "--quiet")
         self.assertIn("loss_change_confirmed", validate(self.folder / "one/results.json")["metrics"])
         for k in (1, 2):
             self.shard(f"{k}/2", f"part{k}", *words)
         self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
         self.assert_same("merged", "one")
+        self.assertEqual(list(self.folder.glob("*.journal")), [], "merge keeps nothing of its own")
 
     def test_what_does_not_fit_together_is_named(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:3], *QUICK]
@@ -178,6 +190,14 @@ class Ranks(Shards):
         code, _, err = self.ranks(2, "converge", "--synthetic", "gaussian", "--dimension", "4")
         self.assertNotEqual(code, 0)
         self.assertIn("headgauge: mpirun: expected scan, compare, converge on a model, or validate", err)
+
+    def test_ranks_of_different_runs_are_named(self) -> None:
+        words = [str(BINARY), "scan", str(DEMO), "--text", *self.documents[:3], *QUICK, "--threads", "1"]
+        for other in (["-x", "HEADGAUGE_SIMD=baseline", *words], [*words, "--seed", "9"]):
+            done = subprocess.run(["mpirun", "-n", "1", *words, ":", "-n", "1", *other], cwd=self.folder,
+                                  env=mpi_environment(), capture_output=True, text=True, timeout=SECONDS)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"headgauge: rank 1: expected a journal of the same run, found one with")
 
     def test_a_shard_of_ranks_is_refused(self) -> None:
         code, _, err = self.ranks(2, "scan", DEMO, "--text", *self.documents[:2], "--shard", "1/2",
