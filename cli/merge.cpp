@@ -35,7 +35,7 @@ void add_merge(CLI::App& app, Action& action) {
   auto options = std::make_shared<MergeCommand>();
   command->add_option("DIR", options->folders, "Folders of the shards (their --out)")
       ->required()
-      ->option_text("DIR...");
+      ->option_text("...");
   add_options(*command, options_of(options->output));
   command->footer(
       "Example: headgauge scan gpt2 --text *.txt --shard 1/2 --out part1\n"
