@@ -120,10 +120,11 @@ double seconds_of(const Heads& made, Index count, int threads,
   const CellLayout layout(measures);
   ThreadPool pool(threads);
   HeadScanner scanner(measures, layout, plan, pool);
-  HeadAccumulator accumulator(plan, layout.cells());
+  HeadSums sums(plan, layout);
   const auto start = std::chrono::steady_clock::now();
   for (Index i = 0; i < count; ++i) {
-    scanner.scan(made.heads[static_cast<std::size_t>(i % kDistinct)], accumulator);
+    const HeadInput& head = made.heads[static_cast<std::size_t>(i % kDistinct)];
+    scanner.scan(head, head, sums);
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

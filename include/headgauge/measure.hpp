@@ -143,6 +143,15 @@ struct MeasureNeeds {
   bool changes = false;   // Row::original, of the heads alone that something changes
 };
 
+// The means of row values of one head over the rows of one document.
+class HeadMeans {
+ public:
+  virtual ~HeadMeans() = default;
+  // Over the rows of number `length` of the lengths; `inner` as RowSink::set() takes it. NaN where
+  // the document is shorter, or the value is undefined in all rows.
+  virtual double at(MetricHandle metric, Index length, Index inner) const = 0;
+};
+
 // The statistics of every metric of row values of every head of a layer, known when all its rows
 // have been observed.
 class LayerStatistics {
@@ -156,10 +165,12 @@ class LayerStatistics {
 };
 
 // What a measure must have: declare(), needs() and observe(). The scan calls, in this order,
-//   declare(), needs(), bytes()                   once;
-//   begin_head(), then observe() for its blocks   for every head of every document of a layer;
-//   end_layer()                                   when the heads of a layer are done;
-//   derive()                                      once, at the end.
+//   declare(), needs(), bytes()                            once;
+//   begin_head(), then observe() for its blocks, end_head()   for every head of a document;
+//   write_part(), read_part()                              when the heads of the document are done;
+//   end_layer()                                            when the documents of a layer are done;
+//   derive()                                               once, at the end.
+// Another process may have called what comes before read_part(), which gets what it wrote.
 // observe() is called from several threads at the same time, all others from one.
 class Measure {
  public:
@@ -184,13 +195,19 @@ class Measure {
   // Sets the values of the rows of a block. `slot`, from 0 to ThreadPool::threads() - 1, names a
   // workspace that no other call uses at the same time.
   virtual void observe(const RowBlock& block, int slot, RowSink& sink) = 0;
-  // Writes what it keeps of the heads of a document in the present layer, besides values of rows;
-  // read_part() keeps the same in place of begin_head() and observe() for these heads. For measures
-  // that keep something: a journal has the values of rows.
-  virtual void write_part(int document, ByteWriter& part) const {
+  // All rows of the head were observed; `means` are over them.
+  virtual void end_head(const HeadInput& head, const HeadMeans& means) {
+    static_cast<void>(head);
+    static_cast<void>(means);
+  }
+  // Writes what it keeps of the heads of a document besides values of rows, and forgets it. For
+  // measures that keep something until the end of a layer, or of the scan.
+  virtual void write_part(int document, ThreadPool& pool, ByteWriter& part) {
     static_cast<void>(document);
+    static_cast<void>(pool);
     static_cast<void>(part);
   }
+  // Adds what write_part() wrote. The documents of a layer come in their order.
   virtual void read_part(int document, ByteReader& part) {
     static_cast<void>(document);
     static_cast<void>(part);
@@ -201,9 +218,6 @@ class Measure {
     static_cast<void>(statistics);
     static_cast<void>(pool);
   }
-  // Forgets what it keeps of the heads of a layer, in place of end_layer(): another process has the
-  // heads of all documents.
-  virtual void drop_layer() {}
   // Adds the derived metrics to the results. `layers` has the statistics of the layers that were
   // measured, in the order of the coordinate "layer".
   virtual void derive(std::span<const LayerStatistics* const> layers, Results& results) {

@@ -1,60 +1,34 @@
 #include "heads/batch_means.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headgauge {
-namespace {
 
-constexpr std::size_t kFewestBatches = 4;
-
-}  // namespace
-
-void BatchMeans::add(Index document, Index block, double sum, double weight, std::int64_t rows) {
-  if (rows == 0) return;
-  if (document != document_) documents_.emplace_back();
-  if (document != document_ || block != block_) blocks_.emplace_back();
-  document_ = document;
-  block_ = block;
-  rows_ += rows;
-  for (Batch* batch : {&documents_.back(), &blocks_.back()}) {
-    batch->sum += sum;
-    batch->weight += weight;
-  }
+void BatchMeans::add(const RowSum& batch) {
+  if (batch.rows == 0) return;
+  if (batches_ == 0) pilot_ = batch.value / batch.weight;
+  ++batches_;
+  all_.add(batch);
+  const double deviation = batch.value - batch.weight * pilot_;
+  squares_ += deviation * deviation;
+  products_ += deviation * batch.weight;
+  weights_ += batch.weight * batch.weight;
 }
 
 Estimate BatchMeans::finish() const {
   Estimate result;
-  result.rows = rows_;
-  if (rows_ == 0) return result;
-  Batch all;
-  for (const Batch& batch : blocks_) {
-    all.sum += batch.sum;
-    all.weight += batch.weight;
-  }
-  result.value = all.sum / all.weight;
-  const auto& batches = documents_.size() >= kFewestBatches ? documents_ : blocks_;
-  result.standard_error = standard_error(batches);
-  if (!std::isnan(result.standard_error)) {
-    result.degrees_of_freedom = static_cast<double>(batches.size()) - 1;
-  }
+  result.rows = all_.rows;
+  if (all_.rows == 0) return result;
+  result.value = all_.value / all_.weight;
+  if (batches_ < kFewestBatches) return result;
+  const double shift = result.value - pilot_;
+  const double squares = squares_ - 2 * shift * products_ + shift * shift * weights_;
+  const auto k = static_cast<double>(batches_);
+  // Rounding alone can take it below 0; where values are not finite it is NaN, and stays so.
+  result.standard_error = std::sqrt((squares < 0 ? 0 : squares) * k / (k - 1.0)) / all_.weight;
+  if (!std::isnan(result.standard_error)) result.degrees_of_freedom = k - 1;
   return result;
-}
-
-double BatchMeans::standard_error(const std::vector<Batch>& batches) {
-  if (batches.size() < kFewestBatches) return kUndefined;
-  Batch all;
-  for (const Batch& batch : batches) {
-    all.sum += batch.sum;
-    all.weight += batch.weight;
-  }
-  const double mean = all.sum / all.weight;
-  double squares = 0;
-  for (const Batch& batch : batches) {
-    const double deviation = batch.sum - batch.weight * mean;
-    squares += deviation * deviation;
-  }
-  const auto k = static_cast<double>(batches.size());
-  return std::sqrt(squares * k / (k - 1.0)) / all.weight;
 }
 
 }  // namespace headgauge

@@ -2,39 +2,52 @@
 // layer and losses alike (docs/mathematics.md 10).
 #pragma once
 
-#include <vector>
+#include <cstdint>
 
 #include "headgauge/measure.hpp"
 
 namespace headgauge {
 
 // Rows of one document that are neighbours and therefore correlated: the batches of a standard
-// error.
+// error where there are too few documents.
 inline constexpr Index kBlockRows = 64;
+inline constexpr Index kFewestBatches = 4;
 
-// Adds up parts of blocks. The parts of a block, and the blocks of a document, follow each other.
+// Of means over rows of this many documents: whether the rows of a document are one batch, or its
+// blocks are one each.
+constexpr bool documents_are_batches(Index documents) {
+  return documents >= kFewestBatches;
+}
+
+// Weighted values of rows that are taken together.
+struct RowSum {
+  double value = 0;
+  double weight = 0;
+  std::int64_t rows = 0;
+  void add(const RowSum& other) {
+    value += other.value;
+    weight += other.weight;
+    rows += other.rows;
+  }
+};
+
+// Takes batches one after the other, and keeps none of them.
 class BatchMeans {
  public:
-  // `sum` of weighted values, their total `weight` and the number of `rows` behind them; a part
-  // without rows counts for nothing.
-  void add(Index document, Index block, double sum, double weight, std::int64_t rows);
-  // The mean, and its standard error sqrt(K/(K-1) sum (s_b - w_b m)^2) / W over K batches:
-  // documents where there are at least 4, else blocks; undefined with fewer than 4. It has K - 1
-  // degrees of freedom.
+  // A batch without rows counts for nothing.
+  void add(const RowSum& batch);
+  // The mean m, and its standard error sqrt(K/(K-1) sum (s_b - w_b m)^2) / W over K batches;
+  // undefined with fewer than 4. It has K - 1 degrees of freedom.
   Estimate finish() const;
 
  private:
-  struct Batch {
-    double sum = 0;
-    double weight = 0;
-  };
-  static double standard_error(const std::vector<Batch>& batches);
-
-  std::vector<Batch> blocks_;
-  std::vector<Batch> documents_;
-  Index document_ = -1;
-  Index block_ = -1;
-  std::int64_t rows_ = 0;
+  RowSum all_;
+  Index batches_ = 0;
+  // Of s_b - w_b p, where p is the mean of the first batch: nothing of their digits is lost.
+  double pilot_ = 0;
+  double squares_ = 0;   // of it
+  double products_ = 0;  // of it with w_b
+  double weights_ = 0;   // squares of w_b
 };
 
 }  // namespace headgauge

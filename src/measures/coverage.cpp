@@ -14,45 +14,52 @@ namespace {
 
 constexpr Index kChunk = 64;  // rows of the layer that one task handles
 
-// The keys that the heads of one row select.
+// The keys that the heads of one row select, and how likely it is, at each of some lengths, that no
+// head distinguishes a key, were they independent.
 class KeyUnion {
  public:
   // `keys`: positions of the text.
-  explicit KeyUnion(Index keys) : row_(keys, 0), entries_(keys) {}
-  struct Entry {
-    double miss = 1.0;  // the probability that no head distinguishes the key, were they independent
-    bool distinguishable = false;
-  };
+  KeyUnion(Index keys, Index lengths) : lengths_(lengths), row_(keys, 0), place_of_(keys) {}
   void clear() {
     ++current_;
-    keys_.clear();
-  }
-  Entry& add(std::uint32_t key) {
-    if (row_[key] != current_) {
-      row_[key] = current_;
-      entries_[key] = {};
-      keys_.push_back(key);
-    }
-    return entries_[key];
+    size_ = 0;
+    separate_ = 0;
   }
   bool has(std::uint32_t key) const { return row_[key] == current_; }
+  // `ratios`: the separability of the head that selects the key, by length.
+  void add(std::uint32_t key, bool is_distinguishable, std::span<const double> ratios) {
+    if (!has(key)) {
+      row_[key] = current_;
+      place_of_[key] = size_++;
+      distinguishable_.resize(size_);
+      misses_.resize(size_ * lengths_);
+      distinguishable_[size_ - 1] = false;
+      std::fill_n(misses_.end() - lengths_, lengths_, 1.0);
+    }
+    const Index place = place_of_[key];
+    separate_ += is_distinguishable && !distinguishable_[place];
+    distinguishable_[place] = distinguishable_[place] || is_distinguishable;
+    for (Index l = 0; l < lengths_; ++l) misses_[place * lengths_ + l] *= 1.0 - ratios[l];
+  }
   // The share of the keys that some head distinguishes, and the share that independent heads would.
   double distinguishable() const {
-    double sum = 0;
-    for (const std::uint32_t key : keys_) sum += entries_[key].distinguishable;
-    return sum / static_cast<double>(keys_.size());
+    return static_cast<double>(separate_) / static_cast<double>(size_);
   }
-  double independent() const {
+  double independent(Index length) const {
     double sum = 0;
-    for (const std::uint32_t key : keys_) sum += 1.0 - entries_[key].miss;
-    return sum / static_cast<double>(keys_.size());
+    for (Index k = 0; k < size_; ++k) sum += 1.0 - misses_[k * lengths_ + length];
+    return sum / static_cast<double>(size_);
   }
 
  private:
+  Index lengths_;
   std::uint32_t current_ = 0;
   std::vector<std::uint32_t> row_;  // by key: the last row that it was added in
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> keys_;  // in the order that they were added
+  std::vector<Index> place_of_;     // by key: in the order that they were added
+  Index size_ = 0;
+  Index separate_ = 0;
+  std::vector<bool> distinguishable_;
+  std::vector<double> misses_;  // keys x lengths
 };
 
 using RowSets = std::span<const TopSet>;  // the heads of one row
@@ -67,36 +74,33 @@ std::vector<RowSets> split_rows(std::span<const TopSet> sets) {
   std::vector<RowSets> rows;
   for (Index first = 0; first < std::ssize(sets);) {
     Index last = first;
-    while (last < std::ssize(sets) && sets[last].document == sets[first].document &&
-           sets[last].query == sets[first].query) {
-      ++last;
-    }
+    while (last < std::ssize(sets) && sets[last].query == sets[first].query) ++last;
     rows.push_back(sets.subspan(first, last - first));
     first = last;
   }
   return rows;
 }
 
-std::vector<int> heads_of(std::span<const TopSet> sets) {
-  std::vector<int> heads;
-  for (const TopSet& set : sets) heads.push_back(set.head);
-  std::ranges::sort(heads);
-  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  return heads;
-}
-
 Index count_chunks(Index rows) {
   return (rows + kChunk - 1) / kChunk;
 }
 
-// For every head the largest of its means over pairs, and the other head of that pair. `means` has
-// those of a head with each after it; it may be empty.
+[[noreturn]] void refuse_heads() {
+  throw BadInputError(fault("journal", "unions of the heads that are measured", "those of others",
+                            "delete the journal to start again"));
+}
+
+// For every head the largest of its means over pairs, and the other head of that pair. `sums` has
+// those of each head with each after it.
 std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> heads,
-                                                       const Matrix<double>& means) {
+                                                       std::span<const double> sums,
+                                                       double weight) {
   std::map<int, std::pair<double, int>> largest;
-  for (Index i = 0; i < means.rows(); ++i) {
-    for (Index j = i + 1; j < means.cols(); ++j) {
-      const double mean = means(i, j);
+  if (weight == 0) return largest;
+  auto sum = sums.begin();
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    for (std::size_t j = i + 1; j < heads.size(); ++j) {
+      const double mean = *sum++ / weight;
       for (const auto& [own, other] : {std::pair(i, j), std::pair(j, i)}) {
         const auto found = largest.find(heads[own]);
         if (found == largest.end() || mean > found->second.first) {
@@ -110,24 +114,26 @@ std::map<int, std::pair<double, int>> largest_overlaps(std::span<const int> head
 
 }  // namespace
 
-// The rows of a layer and what is known of its heads.
-struct Coverage::Layer {
-  std::vector<TopSet> sets;
+// The rows of a document.
+struct Coverage::Document {
   std::vector<RowSets> rows;
-  std::vector<int> heads;
-  std::vector<Matrix<double>> ratios;  // separability, by head: length x size
-  std::optional<LayerRows> means;
-  Index keys = 0;  // of the longest text
+  LayerRows means;
 };
 
-// Values of the rows of a layer.
+// Values of the rows of a document.
 struct Coverage::Unions {
-  Matrix<double> coverage;                  // row x size
-  std::vector<Matrix<double>> independent;  // by length: row x size
+  Matrix<double> coverage;     // row x size
+  Matrix<double> independent;  // row x (length x size)
 };
 
-Coverage::Coverage(std::vector<int> lengths, std::vector<int> sizes, int slots)
-    : lengths_(std::move(lengths)), sizes_(std::move(sizes)), sets_(sizes_, slots) {}
+Coverage::Coverage(std::vector<int> lengths, std::vector<int> sizes,
+                   std::span<const Index> documents, int slots)
+    : lengths_(std::move(lengths)), sizes_(std::move(sizes)), sets_(sizes_, slots) {
+  for (const int length : lengths_) {
+    documents_.push_back(documents_are_batches(
+        std::ranges::count_if(documents, [&](Index tokens) { return tokens >= length; })));
+  }
+}
 
 void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
   separability_ = separability;
@@ -139,117 +145,125 @@ void Coverage::declare(MetricRegistry& metrics, MetricHandle separability) {
 
 void Coverage::begin_head(const HeadInput& head, Index length) {
   sets_.begin_head(head);
-  document_lengths_[head.document] = length;
+  length_ = length;
 }
 
-void Coverage::write_part(int document, ByteWriter& part) const {
-  const auto length = document_lengths_.find(document);
-  part.put(length != document_lengths_.end());
-  if (length != document_lengths_.end()) part.put(length->second);
-  sets_.write(document, part);
+void Coverage::end_head(const HeadInput& head, const HeadMeans& means) {
+  heads_.push_back(head.head);
+  Matrix<double>& ratio = ratios_.emplace_back(lengths(), sizes());
+  for (Index l = 0; l < lengths(); ++l) {
+    for (Index s = 0; s < sizes(); ++s) ratio(l, s) = means.at(separability_, l, s);
+  }
 }
 
-void Coverage::read_part(int document, ByteReader& part) {
-  if (part.take<bool>()) document_lengths_[document] = part.take<Index>();
-  sets_.read(document, part);
-}
-
-Coverage::Layer Coverage::collect(const LayerStatistics& statistics) const {
-  Layer layer;
-  layer.sets = sets_.sorted();
-  layer.rows = split_rows(layer.sets);
-  layer.heads = heads_of(layer.sets);
-  for (const int head : layer.heads) {
-    Matrix<double>& ratio = layer.ratios.emplace_back(lengths(), sizes());
-    for (Index l = 0; l < lengths(); ++l) {
-      for (Index s = 0; s < sizes(); ++s) {
-        ratio(l, s) = statistics.at(separability_, head, l, s).value;
+void Coverage::write_part(ThreadPool& pool, ByteWriter& part) {
+  const std::vector<TopSet> sets = sets_.sorted();
+  const std::vector<RowSets> rows = split_rows(sets);
+  std::vector<LayerRow> of_layer;
+  for (const RowSets& row : rows) of_layer.push_back({row.front().query, fewest_keys(row)});
+  const Document document{rows, LayerRows(of_layer, lengths_, length_)};
+  const Unions unions = unite(document, pool);
+  part.put_list(heads_);
+  for (Index l = 0; l < lengths(); ++l) {
+    for (Index s = 0; s < sizes(); ++s) {
+      const auto write = [&](const auto& value) {
+        part.put_list(document.means.batches(l, sizes_[s], documents_[l], value));
+      };
+      write([&](Index r) { return unions.coverage(r, s); });
+      double sum = 0;
+      for (const Matrix<double>& ratio : ratios_) sum += ratio(l, s);
+      if (std::isnan(sum)) {
+        part.put_list(std::vector<RowSum>{});
+      } else {
+        write([&](Index r) { return unions.independent(r, place(l, s)); });
       }
     }
   }
-  std::vector<LayerRow> rows;
-  for (const RowSets& row : layer.rows) {
-    rows.push_back({row.front().document, row.front().query, fewest_keys(row)});
-  }
-  layer.means.emplace(rows, lengths_, document_lengths_);
-  for (const auto& [document, length] : document_lengths_) {
-    layer.keys = std::max(layer.keys, length);
-  }
-  return layer;
+  write_overlap(document, pool, part);
+  sets_.clear();
+  heads_.clear();
+  ratios_.clear();
 }
 
-Coverage::Unions Coverage::unite(const Layer& layer, ThreadPool& pool) const {
-  const Index rows = std::ssize(layer.rows);
-  Unions unions{Matrix<double>(rows, sizes()),
-                std::vector<Matrix<double>>(lengths(), Matrix<double>(rows, sizes()))};
-  const auto unite_row = [&](Index r, Index length, int size, KeyUnion& keys) {
+void Coverage::read_part(ByteReader& part) {
+  const auto heads = part.take_list<int>();
+  if (sums_.coverage.empty()) {
+    sums_.coverage.resize(lengths() * sizes());
+    sums_.independent = sums_.coverage;
+  }
+  for (Index i = 0; i < lengths() * sizes(); ++i) {
+    for (const RowSum& batch : part.take_list<RowSum>()) sums_.coverage[i].add(batch);
+    for (const RowSum& batch : part.take_list<RowSum>()) sums_.independent[i].add(batch);
+  }
+  const auto weight = part.take<double>();
+  const auto overlap = part.take_list<double>();
+  if (heads.empty()) return;  // a context that is too long for the document
+  if (overlap.size() != heads.size() * (heads.size() - 1) / 2) refuse_heads();
+  if (sums_.heads.empty()) {
+    sums_.heads = heads;
+    sums_.overlap.resize(overlap.size());
+  }
+  if (heads != sums_.heads) refuse_heads();
+  sums_.overlap_weight += weight;
+  for (std::size_t i = 0; i < overlap.size(); ++i) sums_.overlap[i] += overlap[i];
+}
+
+Coverage::Unions Coverage::unite(const Document& document, ThreadPool& pool) const {
+  const Index rows = std::ssize(document.rows);
+  Unions unions{Matrix<double>(rows, sizes()), Matrix<double>(rows, lengths() * sizes())};
+  std::vector<std::vector<double>> by_length;  // separability, by (head, size): length
+  for (const Matrix<double>& ratio : ratios_) {
+    for (Index s = 0; s < sizes(); ++s) {
+      auto& ratios = by_length.emplace_back();
+      for (Index l = 0; l < lengths(); ++l) ratios.push_back(ratio(l, s));
+    }
+  }
+  const auto unite_row = [&](Index r, Index size, KeyUnion& keys) {
     keys.clear();
-    for (const TopSet& set : layer.rows[r]) {
-      const Index head = std::ranges::lower_bound(layer.heads, set.head) - layer.heads.begin();
-      const double p = layer.ratios[head](length, size);
+    for (const TopSet& set : document.rows[r]) {
+      const Index head = std::ranges::lower_bound(heads_, set.head) - heads_.begin();
+      const auto& ratios = by_length[head * sizes() + size];
       const auto members = sets_.members(set, sizes_[size]);
       for (Index k = 0; k < std::ssize(members); ++k) {
-        KeyUnion::Entry& key = keys.add(members[k]);
-        key.miss *= 1.0 - p;
-        key.distinguishable = key.distinguishable || sets_.is_distinguishable(set, size, k);
+        keys.add(members[k], sets_.is_distinguishable(set, size, k), ratios);
       }
     }
     unions.coverage(r, size) = keys.distinguishable();
-    unions.independent[length](r, size) = keys.independent();
+    for (Index l = 0; l < lengths(); ++l) {
+      unions.independent(r, place(l, size)) = keys.independent(l);
+    }
   };
   pool.for_each(count_chunks(rows), [&](Index c) {
-    KeyUnion keys(layer.keys);
+    KeyUnion keys(length_, lengths());
     for (Index r = c * kChunk; r < std::min(rows, (c + 1) * kChunk); ++r) {
-      const RowSets& row = layer.rows[r];
-      const Index fewest = fewest_keys(row);
-      for (int s = 0; s < sizes() && sizes_[s] < fewest; ++s) {
-        for (Index l = 0; l < lengths(); ++l) {
-          if (lengths_[l] > row.front().query) unite_row(r, l, s, keys);
-        }
-      }
+      const Index fewest = fewest_keys(document.rows[r]);
+      for (Index s = 0; s < sizes() && sizes_[s] < fewest; ++s) unite_row(r, s, keys);
     }
   });
   return unions;
 }
 
-void Coverage::average(const Layer& layer, const Unions& unions, LayerResult& result) const {
-  const auto heads = static_cast<double>(layer.heads.size());
-  result.coverage = result.independent = result.paper = Matrix<Estimate>(lengths(), sizes());
-  for (Index l = 0; l < lengths(); ++l) {
-    for (Index s = 0; s < sizes(); ++s) {
-      result.coverage(l, s) =
-          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.coverage(r, s); });
-      double sum = 0;
-      for (const Matrix<double>& ratio : layer.ratios) sum += ratio(l, s);
-      if (std::isnan(sum)) continue;
-      const Estimate alone =
-          layer.means->mean(l, sizes_[s], [&](Index r) { return unions.independent[l](r, s); });
-      result.independent(l, s) = alone;
-      if (alone.rows == 0) continue;
-      result.paper(l, s).value = 1.0 - std::pow(1.0 - sum / heads, heads);
-      result.paper(l, s).rows = alone.rows;
-    }
-  }
-}
-
-// The mean Jaccard overlap of the clear top keys of every head with each after it, at the longest
-// length; empty where no row counts.
-Matrix<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) const {
-  const Index rows = std::ssize(layer.rows), heads = std::ssize(layer.heads);
-  std::vector<Matrix<double>> sums(count_chunks(rows), Matrix<double>(heads, heads));
-  std::vector<double> weights(sums.size(), 0.0);
-  pool.for_each(std::ssize(sums), [&](Index c) {
-    KeyUnion keys(layer.keys);
+// The weighted sums of the Jaccard overlap of the clear top keys of every head with each after it,
+// at the longest length, and the weight behind them.
+void Coverage::write_overlap(const Document& document, ThreadPool& pool, ByteWriter& part) const {
+  const Index rows = std::ssize(document.rows), heads = std::ssize(heads_);
+  const Index pairs = heads * (heads - 1) / 2;
+  Matrix<double> sums(count_chunks(rows), pairs);
+  std::vector<double> weights(static_cast<std::size_t>(sums.rows()), 0.0);
+  pool.for_each(sums.rows(), [&](Index c) {
+    KeyUnion keys(length_, 0);
     for (Index r = c * kChunk; r < std::min(rows, (c + 1) * kChunk); ++r) {
-      const RowSets& row = layer.rows[r];
-      const double weight = layer.means->weight(r, lengths() - 1);
-      if (weight == 0 || fewest_keys(row) <= TopSets::kOverlapSize ||
-          row.size() != layer.heads.size()) {
+      const RowSets& row = document.rows[r];
+      const double weight = document.means.weight(r, lengths() - 1);
+      if (weight == 0 || fewest_keys(row) <= TopSets::kOverlapSize || row.size() != heads_.size()) {
         continue;
       }
+      Index pair = 0;
       for (Index i = 0; i < heads; ++i) {
         keys.clear();
-        for (const std::uint32_t key : sets_.members(row[i], row[i].clear)) keys.add(key);
+        for (const std::uint32_t key : sets_.members(row[i], row[i].clear)) {
+          keys.add(key, false, {});
+        }
         for (Index j = i + 1; j < heads; ++j) {
           double both = 0;
           for (const std::uint32_t key : sets_.members(row[j], row[j].clear)) {
@@ -257,33 +271,44 @@ Matrix<double> Coverage::overlap(const Layer& layer, ThreadPool& pool) const {
           }
           const double either = row[i].clear + row[j].clear - both;
           // Heads that put no key above the rest agree on none.
-          sums[c](i, j) += weight * (either > 0 ? both / either : 0.0);
+          sums(c, pair++) += weight * (either > 0 ? both / either : 0.0);
         }
       }
       weights[c] += weight;
     }
   });
+  std::vector<double> sum(static_cast<std::size_t>(pairs), 0.0);
   double weight = 0;
-  for (const double of_chunk : weights) weight += of_chunk;
-  if (weight == 0) return {};
-  Matrix<double> means(heads, heads);
-  for (Index i = 0; i < heads; ++i) {
-    for (Index j = i + 1; j < heads; ++j) {
-      for (const Matrix<double>& sum : sums) means(i, j) += sum(i, j);
-      means(i, j) /= weight;
-    }
+  for (Index c = 0; c < sums.rows(); ++c) {
+    weight += weights[c];
+    for (Index pair = 0; pair < pairs; ++pair) sum[pair] += sums(c, pair);
   }
-  return means;
+  part.put(weight);
+  part.put_list(sum);
 }
 
-void Coverage::end_layer(int number, const LayerStatistics& statistics, ThreadPool& pool) {
-  const Layer layer = collect(statistics);
+void Coverage::end_layer(int number, const LayerStatistics& statistics) {
   LayerResult result;
   result.layer = number;
-  average(layer, unite(layer, pool), result);
-  result.overlap = largest_overlaps(layer.heads, overlap(layer, pool));
+  result.coverage = result.independent = result.paper = Matrix<Estimate>(lengths(), sizes());
+  const auto heads = static_cast<double>(sums_.heads.size());
+  for (const int head : sums_.heads) {
+    if (head < 0 || head >= statistics.heads()) refuse_heads();
+  }
+  for (Index l = 0; l < lengths() && !sums_.heads.empty(); ++l) {
+    for (Index s = 0; s < sizes(); ++s) {
+      result.coverage(l, s) = sums_.coverage[place(l, s)].finish();
+      result.independent(l, s) = sums_.independent[place(l, s)].finish();
+      if (result.independent(l, s).rows == 0) continue;
+      double sum = 0;
+      for (const int head : sums_.heads) sum += statistics.at(separability_, head, l, s).value;
+      result.paper(l, s).value = 1.0 - std::pow(1.0 - sum / heads, heads);
+      result.paper(l, s).rows = result.independent(l, s).rows;
+    }
+  }
+  result.overlap = largest_overlaps(sums_.heads, sums_.overlap, sums_.overlap_weight);
   results_.push_back(std::move(result));
-  sets_.clear();
+  sums_ = {};
 }
 
 void Coverage::derive(Results& results) const {

@@ -9,26 +9,29 @@
 
 #include "headgauge/measure.hpp"
 #include "headgauge/parallel.hpp"
+#include "heads/batch_means.hpp"
 #include "measures/top_sets.hpp"
 
 namespace headgauge {
 
+// Sets are taken together document by document: what is kept of a document are sums.
 class Coverage {
  public:
-  // `sizes`: the N of top_n, ascending and distinct. `lengths`: those of the scan, ascending.
-  Coverage(std::vector<int> lengths, std::vector<int> sizes, int slots);
+  // `lengths`: those of the scan, ascending. `sizes`: the N of top_n, ascending and distinct.
+  // `documents`: tokens of each.
+  Coverage(std::vector<int> lengths, std::vector<int> sizes, std::span<const Index> documents,
+           int slots);
 
   // `separability` says where the separability of the heads is found.
   void declare(MetricRegistry& metrics, MetricHandle separability);
   // The text of `head` is measured as far as `length`.
   void begin_head(const HeadInput& head, Index length);
   TopSets& sets() { return sets_; }
-  // What is kept of the document that was measured last, and back.
-  void write_part(int document, ByteWriter& part) const;
-  void read_part(int document, ByteReader& part);
-  // Takes unions and overlaps over the sets kept since the last call.
-  void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool);
-  void drop_layer() { sets_.clear(); }
+  void end_head(const HeadInput& head, const HeadMeans& means);
+  // Unions and overlaps over the sets kept since the last call.
+  void write_part(ThreadPool& pool, ByteWriter& part);
+  void read_part(ByteReader& part);
+  void end_layer(int layer, const LayerStatistics& statistics);
   void derive(Results& results) const;
 
  private:
@@ -37,21 +40,33 @@ class Coverage {
     Matrix<Estimate> coverage, independent, paper;  // length x size
     std::map<int, std::pair<double, int>> overlap;  // by head: largest overlap, partner
   };
-  struct Layer;
+  // What is known of the documents of a layer.
+  struct LayerSums {
+    std::vector<int> heads;
+    std::vector<BatchMeans> coverage, independent;  // length x size
+    std::vector<double> overlap;                    // of each head with each after it
+    double overlap_weight = 0;
+  };
+  struct Document;
   struct Unions;
 
-  Layer collect(const LayerStatistics& statistics) const;
-  Unions unite(const Layer& layer, ThreadPool& pool) const;
-  void average(const Layer& layer, const Unions& unions, LayerResult& result) const;
-  Matrix<double> overlap(const Layer& layer, ThreadPool& pool) const;
+  Unions unite(const Document& document, ThreadPool& pool) const;
+  void write_overlap(const Document& document, ThreadPool& pool, ByteWriter& part) const;
 
   Index lengths() const { return std::ssize(lengths_); }
   Index sizes() const { return std::ssize(sizes_); }
+  Index place(Index length, Index size) const { return length * sizes() + size; }
 
   std::vector<int> lengths_, sizes_;
+  std::vector<bool> documents_;  // by length: whether they are the batches
   MetricHandle separability_;
+  // Of the present document:
   TopSets sets_;
-  std::map<int, Index> document_lengths_;
+  Index length_ = 0;
+  std::vector<int> heads_;
+  std::vector<Matrix<double>> ratios_;  // separability, by head: length x size
+
+  LayerSums sums_;  // of the present layer
   std::vector<LayerResult> results_;
 };
 

@@ -182,36 +182,31 @@ class ExamplesMeasure final : public Measure {
     }
   }
 
-  // What other documents of this process left out of the document's best is left out in the end,
-  // too: their rows are better.
-  void write_part(int document, ByteWriter& part) const override {
+  void write_part(int, ThreadPool&, ByteWriter& part) override {
     for (const auto& [head, candidates] : of_all_slots()) {
       for (std::size_t c = 0; c < candidates.size(); ++c) {
         for (const Example& row : candidates[c].rows()) {
-          if (row.document != document) continue;
           part.put(true);
           write(head, c, row, part);
         }
       }
     }
     part.put(false);
+    for (auto& of_slot : found_) of_slot.clear();
   }
   void read_part(int document, ByteReader& part) override {
     while (part.take<bool>()) {
       const auto head = part.take<int>();
       const auto criterion = part.take<std::size_t>();
       Example row = read(document, part);
-      auto& of_head = found_.front().try_emplace(head, empty()).first->second;
+      auto& of_head = of_layer_.try_emplace(head, empty()).first->second;
       of_head.at(criterion).add(std::move(row));
     }
   }
 
   void end_layer(int layer, const LayerStatistics&, ThreadPool&) override {
-    for (const auto& [head, candidates] : of_all_slots()) deal(layer, head, candidates);
-    drop_layer();
-  }
-  void drop_layer() override {
-    for (auto& of_slot : found_) of_slot.clear();
+    for (const auto& [head, candidates] : of_layer_) deal(layer, head, candidates);
+    of_layer_.clear();
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
@@ -330,7 +325,8 @@ class ExamplesMeasure final : public Measure {
 
   int count_;
   Index first_;
-  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the layer
+  std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the document
+  std::map<int, CandidatesOfHead> of_layer_;            // by head, of all documents
   std::vector<Example> examples_;
 };
 

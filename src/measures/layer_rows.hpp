@@ -1,7 +1,7 @@
-// Means over the rows of a layer, at every length: as the scan takes them over rows of a head.
+// The rows of a layer in one document, for means at every length: as the scan takes them over rows
+// of a head.
 #pragma once
 
-#include <map>
 #include <span>
 #include <vector>
 
@@ -11,39 +11,42 @@
 namespace headgauge {
 
 struct LayerRow {
-  int document = 0;
   Index query = 0;
   Index n = 0;
 };
 
 class LayerRows {
  public:
-  // `rows` by document, then query. Where rows are a sample, each stands for as many of its bin of
-  // positions (edges: the lengths and the powers of two below the longest) as the bin has rows
-  // for each one sampled.
-  LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths,
-            const std::map<int, Index>& document_lengths);
+  // `rows` by query, of a document of `document_length` tokens. Where rows are a sample, each
+  // stands for as many of its bin of positions (edges: the lengths and the powers of two below the
+  // longest) as the bin has rows for each one sampled.
+  LayerRows(std::vector<LayerRow> rows, std::span<const int> lengths, Index document_length);
 
   // Weight of row `r` in the mean at number `length` of the lengths; 0: not part of it.
   double weight(Index r, Index length) const;
 
-  // Mean of value(r) over the rows with more than `size` keys.
+  // value(r) over the rows with more than `size` keys, by batch: the blocks or, where documents are
+  // the batches, all of them.
   template <class Value>
-  Estimate mean(Index length, int size, const Value& value) const {
-    BatchMeans means;
+  std::vector<RowSum> batches(Index length, int size, bool documents, const Value& value) const {
+    std::vector<RowSum> batches;
+    Index block = -1;
     for (Index r = 0; r < std::ssize(rows_); ++r) {
       const double w = weight(r, length);
       if (w == 0 || rows_[r].n <= size) continue;
-      means.add(rows_[r].document, rows_[r].query / kBlockRows, w * value(r), w, 1);
+      const Index of_row = documents ? 0 : rows_[r].query / kBlockRows;
+      if (of_row != block) batches.emplace_back();
+      block = of_row;
+      batches.back().add({w * value(r), w, 1});
     }
-    return means.finish();
+    return batches;
   }
 
  private:
   std::vector<LayerRow> rows_;
   std::vector<double> weights_;
   std::vector<int> lengths_;
-  std::map<int, Index> document_lengths_;
+  Index document_length_;
 };
 
 }  // namespace headgauge

@@ -87,25 +87,27 @@ struct SeparabilityMetrics {
 
 class SelectionMeasure : public Measure {
  public:
-  SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots,
-                   std::size_t gram_limit);
+  SelectionMeasure(const MeasureOptions& options, const SourceInfo& source, SelectionGroups groups,
+                   int slots, std::size_t gram_limit);
 
   void declare(MetricRegistry& metrics) override;
   MeasureNeeds needs() const override;
   std::size_t bytes(const SourceInfo& source, Index longest) const override;
   void begin_head(const HeadInput& head, ThreadPool& pool) override;
   void observe(const RowBlock& block, int slot, RowSink& sink) override;
-  void write_part(int document, ByteWriter& part) const override {
+  void end_head(const HeadInput& head, const HeadMeans& means) override {
+    if (coverage_) coverage_->end_head(head, means);
+  }
+  void write_part(int, ThreadPool& pool, ByteWriter& part) override {
     part.put(left_out_);
-    if (coverage_) coverage_->write_part(document, part);
+    if (coverage_) coverage_->write_part(pool, part);
   }
-  void read_part(int document, ByteReader& part) override {
+  void read_part(int, ByteReader& part) override {
     left_out_ = part.take<bool>() || left_out_;
-    if (coverage_) coverage_->read_part(document, part);
+    if (coverage_) coverage_->read_part(part);
   }
-  void end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) override;
-  void drop_layer() override {
-    if (coverage_) coverage_->drop_layer();
+  void end_layer(int layer, const LayerStatistics& statistics, ThreadPool&) override {
+    if (coverage_) coverage_->end_layer(layer, statistics);
   }
   void derive(std::span<const LayerStatistics* const> layers, Results& results) override;
 
@@ -154,8 +156,8 @@ class SelectionMeasure : public Measure {
   std::optional<Coverage> coverage_;
 };
 
-SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroups groups, int slots,
-                                   std::size_t gram_limit)
+SelectionMeasure::SelectionMeasure(const MeasureOptions& options, const SourceInfo& source,
+                                   SelectionGroups groups, int slots, std::size_t gram_limit)
     : options_(options),
       groups_(groups),
       gram_limit_(gram_limit),
@@ -164,7 +166,9 @@ SelectionMeasure::SelectionMeasure(const MeasureOptions& options, SelectionGroup
   nulls_.plan = null_plan(plan_, plan_.unit_sphere);
   nulls_.sphere_plan = null_plan(plan_, true);
   nulls_.all = !groups_.proportion;
-  if (groups_.coverage) coverage_.emplace(options_.lengths, plan_.fitting_sizes(), slots);
+  if (groups_.coverage) {
+    coverage_.emplace(options_.lengths, plan_.fitting_sizes(), source.documents, slots);
+  }
 }
 
 void SelectionMeasure::declare(MetricRegistry& metrics) {
@@ -317,10 +321,6 @@ void SelectionMeasure::measure_separability(const RowBlock& rows, int slot, RowS
   if (groups_.separability) work.nulls.measure(distinguishable, metrics.nulls, sink);
 }
 
-void SelectionMeasure::end_layer(int layer, const LayerStatistics& statistics, ThreadPool& pool) {
-  if (coverage_) coverage_->end_layer(layer, statistics, pool);
-}
-
 void SelectionMeasure::derive(std::span<const LayerStatistics* const> layers, Results& results) {
   if (groups_.proportion) return;
   if (groups_.distance) derive_critical(layers, distance_.critical, options_, results);
@@ -376,9 +376,7 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
   bytes += slots * floats * sizeof(float);
   if (groups.separability) bytes += slots * floats * sizeof(float);  // of the nulls, less than that
   if (groups.coverage) {
-    Index tokens = 0;
-    for (const Index document : source.documents) tokens += std::min(document, longest);
-    bytes += tokens * source.heads * TopSets::bytes(plan.fitting_sizes());
+    bytes += longest * source.heads * TopSets::bytes(plan.fitting_sizes());
   }
   return bytes;
 }
@@ -386,8 +384,7 @@ std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& sou
 std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
                                                 int slots, std::size_t gram_limit) {
-  static_cast<void>(source);
-  return std::make_unique<SelectionMeasure>(options, groups, slots, gram_limit);
+  return std::make_unique<SelectionMeasure>(options, source, groups, slots, gram_limit);
 }
 
 }  // namespace headgauge

@@ -28,7 +28,8 @@ std::unique_ptr<Measure> make_selection_measure(const MeasureOptions& options,
                                                 const SourceInfo& source, SelectionGroups groups,
                                                 int slots, std::size_t gram_limit = kGramLimit);
 
-// Memory that such a measure holds at its peak: Gram matrices, the sets of a layer, workspaces.
+// Memory that such a measure holds at its peak: Gram matrices, the sets of a layer of the
+// longest document, workspaces.
 // `longest` is the longest context, `dimension` that of x.
 std::size_t selection_bytes(const MeasureOptions& options, const SourceInfo& source,
                             SelectionGroups groups, Index longest, Index dimension, int slots);

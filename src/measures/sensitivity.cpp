@@ -113,17 +113,16 @@ class SensitivityMeasure final : public Measure {
     }
   }
 
-  // The largest of the rows so far, whichever document they are of, is written and taken.
-  void write_part(int, ByteWriter& part) const override {
-    part.put(is_sampled());
-    std::map<std::pair<int, int>, Envelope> present;
-    for (const Workspace& work : work_) {
-      if (work.envelopes.empty()) continue;
-      const int layer = work.envelopes.rbegin()->first.first;
-      for (auto of = work.envelopes.lower_bound({layer, 0}); of != work.envelopes.end(); ++of) {
-        present[of->first] = envelope_of(of->first.first, of->first.second);
-      }
+  void write_part(int, ThreadPool&, ByteWriter& part) override {
+    Envelopes present;
+    bool sampled = false;
+    for (Workspace& work : work_) {
+      for (const auto& [head, envelope] : work.envelopes) present[head].add(envelope);
+      sampled = sampled || work.sampled;
+      work.envelopes.clear();
+      work.sampled = false;
     }
+    part.put(sampled);
     part.put(static_cast<std::uint64_t>(present.size()));
     for (const auto& [head, envelope] : present) {
       part.put(head.first);
@@ -133,18 +132,17 @@ class SensitivityMeasure final : public Measure {
     }
   }
   void read_part(int, ByteReader& part) override {
-    Workspace& work = work_.front();
-    work.sampled = part.take<bool>() || work.sampled;
+    is_sampled_ = part.take<bool>() || is_sampled_;
     for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
       const auto layer = part.take<int>();
-      Envelope& envelope = work.envelopes[{layer, part.take<int>()}];
-      envelope.lipschitz = std::max(envelope.lipschitz, part.take<double>());
-      envelope.simplex = part.take<bool>() && envelope.simplex;
+      const auto head = part.take<int>();
+      const auto lipschitz = part.take<double>();
+      envelopes_[{layer, head}].add({lipschitz, part.take<bool>()});
     }
   }
 
   void derive(std::span<const LayerStatistics* const>, Results& results) override {
-    if (is_sampled()) {
+    if (is_sampled_) {
       results.notices.push_back(fmt::format(
           "sensitivity and sensitivity_top2 are measured on one row, drawn at random, of each 16 "
           "neighbouring rows of more than {} keys; it stands for all of them",
@@ -157,8 +155,8 @@ class SensitivityMeasure final : public Measure {
     const auto layers = results.coord_numbers("layer"), heads = results.coord_numbers("head");
     mean.each([&](std::span<const Index> cell, std::size_t at) {
       if (std::isnan(mean.values[at])) return;  // head not measured
-      const Envelope envelope =
-          envelope_of(static_cast<int>(layers[cell[0]]), static_cast<int>(heads[cell[1]]));
+      const Envelope& envelope =
+          envelopes_[{static_cast<int>(layers[cell[0]]), static_cast<int>(heads[cell[1]])}];
       const double t = temperatures_[cell[2]];
       bound.values[at] = envelope.at(t, epsilons_[cell[3]]);
       paper.values[at] = std::min(1 / (4 * t), std::numbers::sqrt2);
@@ -173,6 +171,10 @@ class SensitivityMeasure final : public Measure {
   struct Envelope {
     double lipschitz = 0;  // the largest
     bool simplex = true;
+    void add(const Envelope& other) {
+      lipschitz = std::max(lipschitz, other.lipschitz);
+      simplex = other.simplex && simplex;
+    }
     // min{sup||J||, diameter/eps}: two points of the simplex are at most sqrt 2 apart
     // (docs/mathematics.md C-7).
     double at(double t, double eps) const {
@@ -181,11 +183,12 @@ class SensitivityMeasure final : public Measure {
       return std::isfinite(bound) ? bound : kUndefined;
     }
   };
+  using Envelopes = std::map<std::pair<int, int>, Envelope>;  // by layer and head
   struct Workspace {
     SensitivityWorkspace kernel;
     std::vector<double> direction, gains, temperatures;
     double top2 = 0;
-    std::map<std::pair<int, int>, Envelope> envelopes;  // by layer and head
+    Envelopes envelopes;  // of the present document
     bool sampled = false;
   };
   static constexpr std::size_t kBytesPerKey = 64;
@@ -238,25 +241,14 @@ class SensitivityMeasure final : public Measure {
     }
   }
 
-  bool is_sampled() const { return std::ranges::any_of(work_, &Workspace::sampled); }
-
-  Envelope envelope_of(int layer, int head) const {
-    Envelope all;
-    for (const Workspace& work : work_) {
-      const auto found = work.envelopes.find({layer, head});
-      if (found == work.envelopes.end()) continue;
-      all.lipschitz = std::max(all.lipschitz, found->second.lipschitz);
-      all.simplex = all.simplex && found->second.simplex;
-    }
-    return all;
-  }
-
   MetricHandle sensitivity_, sensitivity_top2_, frobenius_, spectral_, bound_, bound_paper_;
   std::vector<double> temperatures_, epsilons_;
   MeasureOptions::Direction direction_;
   std::uint64_t seed_;
   bool sampled_;
   std::vector<Workspace> work_;
+  Envelopes envelopes_;  // of all documents
+  bool is_sampled_ = false;
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <tuple>
 #include <utility>
 
 namespace headgauge {
@@ -11,17 +9,6 @@ namespace {
 
 constexpr Index kBits = 64;
 constexpr float kTie = 1e-4f;  // weights nearer than this share are tied (docs/mathematics.md 7a)
-
-constexpr std::uint32_t kNarrow = 65535;  // positions up to here take 16 bits in a journal
-
-// A set in a journal, before its members and their bits.
-struct SetHead {
-  std::int32_t query = 0;
-  std::int32_t head = 0;
-  std::int32_t n = 0;
-  std::int32_t clear = 0;
-  std::int32_t members = 0;
-};
 
 Index words_for(int size) {
   return (size + kBits - 1) / kBits;
@@ -53,13 +40,12 @@ std::size_t TopSets::bytes(std::span<const int> sizes) {
 }
 
 void TopSets::begin_head(const HeadInput& head) {
-  document_ = head.document;
   head_ = head.head;
 }
 
 void TopSets::add_row(int slot, const Row& row) {
   Kept& kept = kept_[slot];
-  kept.sets.push_back({document_, row.query, head_, row.n(), count_clear(row, kOverlapSize), slot,
+  kept.sets.push_back({row.query, head_, row.n(), count_clear(row, kOverlapSize), slot,
                        std::ssize(kept.members), std::ssize(kept.words)});
   Index count = kOverlapSize;
   for (const int size : sizes_) {
@@ -79,8 +65,7 @@ void TopSets::add_distinguishable(int slot, int size, std::span<const std::uint6
 std::vector<TopSet> TopSets::sorted() const {
   std::vector<TopSet> sets;
   for (const Kept& kept : kept_) sets.insert(sets.end(), kept.sets.begin(), kept.sets.end());
-  std::ranges::sort(sets, {},
-                    [](const TopSet& s) { return std::tuple(s.document, s.query, s.head); });
+  std::ranges::sort(sets, {}, [](const TopSet& s) { return std::pair(s.query, s.head); });
   return sets;
 }
 
@@ -98,52 +83,6 @@ void TopSets::clear() {
     kept.sets.clear();
     kept.members.clear();
     kept.words.clear();
-  }
-}
-
-void TopSets::write(int document, ByteWriter& part) const {
-  for (const Kept& kept : kept_) {
-    for (auto set = kept.sets.rbegin(); set != kept.sets.rend(); ++set) {
-      if (set->document != document) break;
-      const bool last = set == kept.sets.rbegin();
-      const Index end = last ? std::ssize(kept.members) : std::prev(set)->first_member;
-      const auto members = std::span(kept.members)
-                               .subspan(static_cast<std::size_t>(set->first_member),
-                                        static_cast<std::size_t>(end - set->first_member));
-      part.put(true);
-      part.put(SetHead{static_cast<std::int32_t>(set->query), set->head,
-                       static_cast<std::int32_t>(set->n), set->clear,
-                       static_cast<std::int32_t>(members.size())});
-      const bool narrow = std::ranges::all_of(members, [](auto key) { return key <= kNarrow; });
-      part.put(narrow);
-      if (narrow) {
-        const std::vector<std::uint16_t> keys(members.begin(), members.end());
-        part.put_all(std::span<const std::uint16_t>(keys));
-      } else {
-        part.put_all(members);
-      }
-      part.put_all(std::span(kept.words)
-                       .subspan(static_cast<std::size_t>(set->first_word),
-                                static_cast<std::size_t>(words_)));
-    }
-  }
-  part.put(false);
-}
-
-void TopSets::read(int document, ByteReader& part) {
-  Kept& kept = kept_.front();
-  while (part.take<bool>()) {
-    const auto head = part.take<SetHead>();
-    kept.sets.push_back({document, head.query, head.head, head.n, head.clear, 0,
-                         std::ssize(kept.members), std::ssize(kept.words)});
-    const auto count = static_cast<std::size_t>(head.members);
-    const auto add = [&](const auto& members) {
-      kept.members.insert(kept.members.end(), members.begin(), members.end());
-    };
-    part.take<bool>() ? add(part.take_some<std::uint16_t>(count))
-                      : add(part.take_some<std::uint32_t>(count));
-    const auto words = part.take_some<std::uint64_t>(static_cast<std::size_t>(words_));
-    kept.words.insert(kept.words.end(), words.begin(), words.end());
   }
 }
 

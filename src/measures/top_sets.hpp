@@ -1,18 +1,16 @@
-// The top sets of the rows of a layer, kept until all of its heads are measured.
+// The top sets of the rows of a layer in one document, kept until all of its heads are measured.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "headgauge/bytes.hpp"
 #include "headgauge/measure.hpp"
 
 namespace headgauge {
 
 // The top set of one row of one head.
 struct TopSet {
-  int document = 0;
   Index query = 0;
   int head = 0;
   Index n = 0;    // keys that the row sees
@@ -40,16 +38,12 @@ class TopSets {
   // bit k % 64 of word k / 64 for the member of rank k.
   void add_distinguishable(int slot, int size, std::span<const std::uint64_t> members);
 
-  // All sets, by document, then query, then head.
+  // All sets, by query, then head.
   std::vector<TopSet> sorted() const;
   // The positions of the `count` largest weights, by rank.
   std::span<const std::uint32_t> members(const TopSet& set, int count) const;
   bool is_distinguishable(const TopSet& set, int size, Index rank) const;
   void clear();
-
-  // The sets of the document that was added last, and back.
-  void write(int document, ByteWriter& part) const;
-  void read(int document, ByteReader& part);
 
   // Memory for one set, in bytes.
   static std::size_t bytes(std::span<const int> sizes);
@@ -65,7 +59,7 @@ class TopSets {
   std::vector<int> sizes_;
   std::vector<Index> first_word_;  // of each size
   Index words_ = 0;                // of a set
-  int document_ = 0, head_ = 0;
+  int head_ = 0;
   std::vector<Kept> kept_;  // by slot
 };
 

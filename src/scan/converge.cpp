@@ -47,7 +47,7 @@ class HeadLooker {
     // Shorter documents do not contribute; a bidirectional model's shorter passes neither.
     if (head.length() < length_) return;
     const Stopwatch watch;
-    HeadConvergence& found = present_[head.document][{head.layer, head.head}];
+    HeadConvergence& found = of_document_[{head.layer, head.head}];
     ++found.documents;
     add_horizon(head, found);
     if (!head.values.empty()) {
@@ -57,32 +57,30 @@ class HeadLooker {
     seconds_ += watch.seconds();
   }
 
-  // What was found of a document in the present layer, as a journal keeps it.
-  void write_part(int document, ByteWriter& part) const {
-    const auto of_document = present_.find(document);
-    const HeadConvergences none;
-    const HeadConvergences& heads = of_document != present_.end() ? of_document->second : none;
-    part.put(static_cast<std::uint64_t>(heads.size()));
-    for (const auto& [name, head] : heads) {
+  // What was found of the document, which is forgotten, and back.
+  void write_part(ByteWriter& part) {
+    part.put(static_cast<std::uint64_t>(of_document_.size()));
+    for (const auto& [name, head] : of_document_) {
       part.put(name.first);
       part.put(name.second);
       head.write(part);
     }
+    of_document_.clear();
   }
-  void read_part(int document, ByteReader& part) {
+  void read_part(ByteReader& part) {
     for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
       const auto layer = part.take<int>();
-      present_[document][{layer, part.take<int>()}].read(part);
+      const auto head = part.take<int>();
+      HeadConvergence of_head;
+      of_head.read(part);
+      of_layer_[{layer, head}].add(of_head);
     }
   }
-  // Adds up the documents of the present layer, in their order.
+  // Of a layer that is left in the middle nothing is told.
   void end_layer() {
-    for (const auto& [document, heads] : present_) {
-      for (const auto& [name, head] : heads) found_[name].add(head);
-    }
-    drop_layer();
+    found_.merge(of_layer_);
+    of_layer_.clear();
   }
-  void drop_layer() { present_.clear(); }
 
   // Means over the documents.
   HeadConvergences finish() {
@@ -134,7 +132,8 @@ class HeadLooker {
   ThreadPool pool_;
   SubsampleOptions subsample_;
   BudgetOptions budget_;
-  std::map<int, HeadConvergences> present_;  // of the present layer, by document
+  HeadConvergences of_document_;
+  HeadConvergences of_layer_;  // sums over its documents so far
   HeadConvergences found_;
   double seconds_ = 0;
 };
@@ -146,12 +145,9 @@ class EveryHead final : public Measure {
   void declare(MetricRegistry&) override {}
   MeasureNeeds needs() const override { return {}; }
   void begin_head(const HeadInput& head, ThreadPool&) override { looker_.observe(head); }
-  void write_part(int document, ByteWriter& part) const override {
-    looker_.write_part(document, part);
-  }
-  void read_part(int document, ByteReader& part) override { looker_.read_part(document, part); }
+  void write_part(int, ThreadPool&, ByteWriter& part) override { looker_.write_part(part); }
+  void read_part(int, ByteReader& part) override { looker_.read_part(part); }
   void end_layer(int, const LayerStatistics&, ThreadPool&) override { looker_.end_layer(); }
-  void drop_layer() override { looker_.drop_layer(); }
   void observe(const RowBlock&, int, RowSink&) override {}
 
  private:

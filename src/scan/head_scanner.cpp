@@ -176,8 +176,7 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
   packed.of = of;
 }
 
-void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
-                            HeadAccumulator& accumulator) {
+void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums) {
   Workspace& work = workspaces_[slot];
   const Index rows = std::ssize(tile.queries);
   const Index count = head.key_count(plan_.documents()[head.document].length);
@@ -215,15 +214,20 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot,
   for (Index r = 0; r < rows; ++r) {
     if (work.rows[r].sees_nothing) std::ranges::fill(values.row(r), kUndefined);
   }
-  accumulator.add(head.document, tile, values, stand_for);
+  sums.add(tile, values, stand_for);
 }
 
-void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
-                       HeadAccumulator& accumulator) {
+void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSums& sums) {
   for (const auto& measure : measures_) {
     if (!stop_.stop_requested()) measure->begin_head(head, pool_);
   }
-  if (layout_.cells() == 0 && !needs_.weights) return;
+  sums.begin(head.document);
+  if (layout_.cells() > 0 || needs_.weights) scan_rows(head, original, sums);
+  sums.finish();
+  for (const auto& measure : measures_) measure->end_head(head, sums);
+}
+
+void HeadScanner::scan_rows(const HeadInput& head, const HeadInput& original, HeadSums& sums) {
   present_ = {};
   present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
   present_.traits = present_.normalizer->traits();
@@ -248,7 +252,7 @@ void HeadScanner::scan(const HeadInput& head, const HeadInput& original,
   const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.
   pool_.for_each_slot(count, [&](Index i, int slot) {
-    if (!stop_.stop_requested()) scan_tile(head, tiles[count - 1 - i], slot, accumulator);
+    if (!stop_.stop_requested()) scan_tile(head, tiles[count - 1 - i], slot, sums);
   });
 }
 

@@ -22,13 +22,13 @@ class HeadScanner {
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
               const RowPlan& plan, ThreadPool& pool, std::stop_token stop = {});
 
-  // Observes all planned rows of `head`, a head of document head.document, and adds their values
-  // to `accumulator`: under the head's normalizer, softmax where it has none, with the keys that
-  // its mask leaves. `original` is the same head without what the scan changes. A row whose scores
+  // Observes all planned rows of `head`, a head of document head.document, and gives the sums of
+  // their values: under the head's normalizer, softmax where it has none, with the keys that its
+  // mask leaves. `original` is the same head without what the scan changes. A row whose scores
   // are all -Inf sees no key and is left out. Throws BadInputError where another visible score is
   // NaN or infinite, or a mask leaves no key. Once a stop is asked for, what is left of the head is
   // not observed.
-  void scan(const HeadInput& head, const HeadInput& original, HeadAccumulator& accumulator);
+  void scan(const HeadInput& head, const HeadInput& original, HeadSums& sums);
 
   // Rows left out so far.
   Index rows_without_keys() const { return rows_without_keys_; }
@@ -90,7 +90,8 @@ class HeadScanner {
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
   // The weights of row r without what the scan changes.
   void weigh_original(Index r, Workspace& work) const;
-  void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadAccumulator& accumulator);
+  void scan_rows(const HeadInput& head, const HeadInput& original, HeadSums& sums);
+  void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums);
 
   std::unique_ptr<Normalizer> softmax_;
   std::span<const std::unique_ptr<Measure>> measures_;

@@ -36,16 +36,11 @@ LayerScan::LayerScan(HeadSource& source, const ScanPlan& plan, const ScanPart& p
       stop_(stop),
       last_layer_(last_layer_of(plan, info_)),
       pass_(source, part.first_layer, part.begins_anywhere ? plan.options.journal : nullptr),
-      scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop) {
-  const int heads = shares_sums() ? 1 : info_.heads;
-  for (int head = 0; head < heads; ++head) {
-    sums_.emplace_back(*tables_.plan, tables_.layout->cells());
-  }
-}
+      scanner_(tables.measures, *tables.layout, *tables.plan, pool, stop),
+      sums_(*tables.plan, *tables.layout) {}
 
 std::size_t LayerScan::bytes(const RowPlan& rows, const CellLayout& layout, int heads) {
-  const std::size_t kept = rows.documents().size() == 1 ? 1 : static_cast<std::size_t>(heads);
-  return kept * HeadAccumulator::bytes(rows, layout.cells());
+  return HeadSums::bytes(rows, layout) + LayerTable::unfinished_bytes(rows, layout, heads);
 }
 
 void LayerScan::run() {
@@ -75,8 +70,9 @@ std::vector<std::vector<Index>> LayerScan::queries_looked_at() const {
 }
 
 void LayerScan::measure_layer(int layer) {
-  for (HeadAccumulator& sums : sums_) sums.clear();
   table_ = std::make_unique<LayerTable>(*tables_.plan, *tables_.layout, info_.heads);
+  next_ = 0;
+  waiting_.clear();
   failure_ = nullptr;
   // What others compute arrives meanwhile.
   const Index measured = measure_documents(layer);
@@ -107,25 +103,48 @@ Index LayerScan::measure_documents(int layer) {
 }
 
 void LayerScan::collect_documents(int layer, Index end) {
-  if (journal() == nullptr) return;
-  for (Index document = 0; document < end && !stopped_; ++document) {
-    if (!journal()->computes(document)) find_document(layer, document);
+  while (next_ < end && !stopped_ && has_all()) {
+    const auto here = waiting_.find(next_);
+    if (here != waiting_.end()) {
+      hand_over(layer, next_, std::move(here->second));
+      waiting_.erase(here);
+    } else {
+      find_document(layer, next_);
+    }
     stopped_ = stop_.stop_requested();
   }
 }
 
 bool LayerScan::find_document(int layer, Index document) {
   if (journal() == nullptr) return false;
-  const std::optional<Bytes> found = journal()->find(layer, document);
+  std::optional<Bytes> found = journal()->find(layer, document);
   if (!found) return false;
-  ByteReader part(*found);
+  hand_over(layer, document, std::move(*found));
+  return true;
+}
+
+void LayerScan::hand_over(int layer, Index document, Bytes part) {
+  if (!has_all()) return;
+  if (document != next_) {
+    waiting_.emplace(document, std::move(part));
+    return;
+  }
+  add_part(layer, document, part);
+}
+
+void LayerScan::add_part(int layer, Index document, std::span<const std::byte> bytes) {
+  ByteReader part(bytes);
   rows_without_keys_ += part.take<Index>();
   const bool has_heads = part.take<bool>();
   for (int head = 0; has_heads && head < info_.heads; ++head) {
     if (!plan_.selection.contains(layer, head)) continue;
-    sums_of(head).read(document, part);
-    finish_head(head);
+    sums_.read(document, part);
+    table_->add(head, sums_);
   }
+  add_kept(document, part);
+}
+
+void LayerScan::add_kept(Index document, ByteReader& part) {
   for (const auto& measure : tables_.measures) {
     measure->read_part(static_cast<int>(document), part);
   }
@@ -133,7 +152,7 @@ bool LayerScan::find_document(int layer, Index document) {
     throw BadInputError(fault("journal", "a part as it was kept", "one that is too long",
                               "delete the journal to start again"));
   }
-  return true;
+  ++next_;
 }
 
 void LayerScan::measure_document(int layer, Index document) {
@@ -141,37 +160,52 @@ void LayerScan::measure_document(int layer, Index document) {
   const auto heads = pass_.layer(layer, document);
   forward_seconds_ += forward.seconds();
   const Stopwatch measuring;
+  // Sums are added head by head, so that those of long documents are not held together, unless
+  // they wait or are kept.
+  const bool adds = has_all() && document == next_;
+  const bool writes = journal() != nullptr;
+  const Index left_out_before = scanner_.rows_without_keys();
   ByteWriter sums;
-  const Index left_out = scanner_.rows_without_keys();
-  // A context that is too long for a document leaves it without heads, and a part without sums.
-  sums.put(!heads.empty());
   for (const HeadInput& head : heads) {
     stopped_ = stop_.stop_requested();
     if (stopped_) break;
     if (progress_ != nullptr) {
-      const double part = static_cast<double>(document) + head.head / double(info_.heads);
+      const double done = static_cast<double>(document) + head.head / double(info_.heads);
       progress_->update(fmt::format("measuring layer {}", layer),
-                        layer + part / static_cast<double>(documents()), last_layer_ + 1);
+                        layer + done / static_cast<double>(documents()), last_layer_ + 1);
     }
     if (!plan_.selection.contains(layer, head.head)) continue;
     const HeadInput under = changed(head);
-    HeadAccumulator& of_head = sums_of(head.head);
-    scanner_.scan(under, original(head, under), of_head);
+    scanner_.scan(under, original(head, under), sums_);
     stopped_ = stop_.stop_requested();  // it may have been left in the middle
     if (stopped_) break;
-    if (journal() != nullptr) of_head.write(document, sums);
-    finish_head(head.head);
+    if (adds) table_->add(head.head, sums_);
+    if (writes) sums_.write(sums);
   }
-  rows_without_keys_ += scanner_.rows_without_keys() - left_out;
-  if (journal() != nullptr && !stopped_) {
-    ByteWriter part;
-    part.put(scanner_.rows_without_keys() - left_out);
-    part.put_all(std::span<const std::byte>(sums.take()));
+  if (!stopped_) {
+    ByteWriter kept;
     for (const auto& measure : tables_.measures) {
-      measure->write_part(static_cast<int>(document), part);
+      measure->write_part(static_cast<int>(document), pool_, kept);
     }
-    journal()->keep(layer, document, part.take());
-    pass_.keep_state(document);
+    const Bytes of_measures = kept.take();
+    const Index left_out = scanner_.rows_without_keys() - left_out_before;
+    if (writes) {
+      ByteWriter part;
+      part.put(left_out);
+      // A context that is too long for a document leaves it without heads, and a part without sums.
+      part.put(!heads.empty());
+      part.put_all(std::span<const std::byte>(sums.take()));
+      part.put_all(std::span(of_measures));
+      Bytes bytes = part.take();
+      journal()->keep(layer, document, bytes);
+      pass_.keep_state(document);
+      if (!adds) hand_over(layer, document, std::move(bytes));
+    }
+    if (adds) {
+      rows_without_keys_ += left_out;
+      ByteReader reader(of_measures);
+      add_kept(document, reader);
+    }
   }
   measure_seconds_ += measuring.seconds();
 }
@@ -196,25 +230,10 @@ HeadInput LayerScan::original(const HeadInput& head, const HeadInput& under) con
   return original;
 }
 
-void LayerScan::finish_head(int head) {
-  if (!shares_sums()) return;
-  table_->fill(head, sums_.front());
-  sums_.front().clear();
-}
-
 void LayerScan::finish_layer(int layer) {
+  if (!has_all()) return;
   const Stopwatch measuring;
-  if (journal() != nullptr && !journal()->has_all()) {
-    for (const auto& measure : tables_.measures) measure->drop_layer();
-    return;
-  }
-  if (!shares_sums()) {
-    pool_.for_each(info_.heads, [&](Index head) {
-      if (plan_.selection.contains(layer, static_cast<int>(head))) {
-        table_->fill(head, sums_[static_cast<std::size_t>(head)]);
-      }
-    });
-  }
+  table_->finish();
   for (const auto& measure : tables_.measures) measure->end_layer(layer, *table_, pool_);
   tables_.layers.push_back(std::move(table_));
   measure_seconds_ += measuring.seconds();

@@ -1,11 +1,14 @@
 // Measures the heads of one layer after the other, in all documents.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <vector>
 
+#include "headgauge/bytes.hpp"
 #include "headgauge/heads.hpp"
+#include "headgauge/journal.hpp"
 #include "headgauge/parallel.hpp"
 #include "scan/forward_pass.hpp"
 #include "scan/head_scanner.hpp"
@@ -30,15 +33,14 @@ class LayerScan {
   double forward_seconds() const { return forward_seconds_; }
   double measure_seconds() const { return measure_seconds_; }
 
-  // Memory for the sums of the rows of a layer.
+  // Memory for the sums of the rows of a layer, besides its table.
   static std::size_t bytes(const RowPlan& rows, const CellLayout& layout, int heads);
 
  private:
   Journal* journal() const { return plan_.options.journal; }
   Index documents() const { return std::ssize(tables_.plan->documents()); }
-  // Heads of a single document are done when they were measured: they share their sums.
-  bool shares_sums() const { return documents() == 1; }
-  HeadAccumulator& sums_of(int head) { return sums_[shares_sums() ? 0 : head]; }
+  // Whether the results of the layer are made in this process.
+  bool has_all() const { return journal() == nullptr || journal()->has_all(); }
   std::vector<std::vector<Index>> queries_looked_at() const;
   HeadInput changed(HeadInput head) const;
   HeadInput original(const HeadInput& head, const HeadInput& under) const;
@@ -48,7 +50,11 @@ class LayerScan {
   void collect_documents(int layer, Index end);
   bool find_document(int layer, Index document);
   void measure_document(int layer, Index document);
-  void finish_head(int head);
+  // Adds a part of a document, or keeps it until those before it were added.
+  void hand_over(int layer, Index document, Bytes part);
+  void add_part(int layer, Index document, std::span<const std::byte> bytes);
+  // What the measures kept of a document, which is the last of it to be added.
+  void add_kept(Index document, ByteReader& part);
   void finish_layer(int layer);
 
   HeadSource& source_;
@@ -62,9 +68,13 @@ class LayerScan {
   int last_layer_;
   ForwardPass pass_;
   HeadScanner scanner_;
-  std::vector<HeadAccumulator> sums_;
-  std::unique_ptr<LayerTable> table_;  // of the present layer
-  std::exception_ptr failure_;         // of the present layer
+  HeadSums sums_;
+  // Of the present layer:
+  std::unique_ptr<LayerTable> table_;
+  Index next_ = 0;  // document to be added
+  std::map<Index, Bytes> waiting_;
+  std::exception_ptr failure_;
+
   bool stopped_ = false;
   Index rows_without_keys_ = 0;
   double forward_seconds_ = 0, measure_seconds_ = 0;

@@ -91,6 +91,32 @@ RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_l
     }
     documents_.push_back(std::move(plan));
   }
+  for (const int edge : edges_) {
+    documents_to_.push_back(std::ranges::count_if(
+        documents_, [&](const DocumentPlan& document) { return document.length >= edge; }));
+  }
+  for (DocumentPlan& document : documents_) divide(document);
+}
+
+bool RowPlan::documents_are_batches_to(Index bin) const {
+  return documents_are_batches(documents_to_[static_cast<std::size_t>(bin)]);
+}
+
+// No bin of a document has fewer documents than its last.
+void RowPlan::divide(DocumentPlan& document) const {
+  if (document.tiles.empty()) return;
+  const Index last = document.tiles.back().segments.back().bin;
+  const bool by_block = !documents_are_batches_to(last);
+  std::vector<Piece>& pieces = document.pieces;
+  for (Tile& tile : document.tiles) {
+    for (Segment& segment : tile.segments) {
+      if (pieces.empty() || pieces.back().bin != segment.bin ||
+          (by_block && pieces.back().block != segment.block)) {
+        pieces.push_back({segment.block, segment.bin});
+      }
+      segment.piece = std::ssize(pieces) - 1;
+    }
+  }
 }
 
 }  // namespace headgauge

@@ -1,6 +1,6 @@
 // Which query rows are measured, and how they are grouped: into tiles that are scored together,
-// blocks of 64 neighbouring rows (the batches of the standard errors) and disjoint bins of
-// position, of which every length is a prefix.
+// blocks of 64 neighbouring rows (the batches of the standard errors of few documents) and disjoint
+// bins of position, of which every length is a prefix.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,14 @@ struct Segment {
   Index rows = 0;
   Index block = 0;  // query / 64
   Index bin = 0;
+  Index piece = 0;  // of the document, that its rows belong to
+};
+
+// Rows of a document whose sum is kept: those of a bin or, where blocks are batches, those of a
+// block in a bin.
+struct Piece {
+  Index block = 0;  // of the first of them
+  Index bin = 0;
 };
 
 struct Tile {
@@ -33,6 +41,7 @@ struct DocumentPlan {
   Index length = 0;  // tokens used: the longest length that fits
   std::vector<Tile> tiles;
   Index segments = 0;
+  std::vector<Piece> pieces;  // by bin, then block
 };
 
 class RowPlan {
@@ -46,12 +55,17 @@ class RowPlan {
   // The number of bins that make up length `l`.
   Index bins_of_length(Index l) const { return bins_of_length_[l]; }
   const std::vector<DocumentPlan>& documents() const { return documents_; }
+  // Whether documents are the batches of means over rows that end with this bin; else blocks are.
+  bool documents_are_batches_to(Index bin) const;
   Index longest() const { return lengths_.back(); }
 
  private:
+  void divide(DocumentPlan& document) const;
+
   std::vector<int> lengths_;
   std::vector<int> edges_;
   std::vector<Index> bins_of_length_;
+  std::vector<Index> documents_to_;  // by bin: how many hold it
   std::vector<DocumentPlan> documents_;
 };
 

@@ -59,101 +59,140 @@ Index CellLayout::size(const MetricInfo& metric) const {
   return cells;
 }
 
-HeadAccumulator::HeadAccumulator(const RowPlan& plan, Index cells) : plan_(plan), cells_(cells) {
-  for (const DocumentPlan& document : plan.documents()) {
-    sums_.emplace_back(document.segments * cells);
-  }
-}
+HeadSums::HeadSums(const RowPlan& plan, const CellLayout& layout) : plan_(plan), layout_(layout) {}
 
-std::size_t HeadAccumulator::bytes(const RowPlan& plan, Index cells) {
+std::size_t HeadSums::bytes(const RowPlan& plan, const CellLayout& layout) {
   std::size_t sums = 0;
-  for (const DocumentPlan& document : plan.documents()) sums += document.segments * cells;
-  return sums * sizeof(Sum);
+  for (const DocumentPlan& document : plan.documents()) {
+    sums = std::max(sums, static_cast<std::size_t>(document.segments) + document.pieces.size());
+  }
+  return sums * static_cast<std::size_t>(layout.cells()) * sizeof(RowSum);
 }
 
-void HeadAccumulator::clear() {
-  for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), Sum{});
+void HeadSums::begin(Index document) {
+  document_ = document;
+  segments_.assign(plan_of_document().segments * layout_.cells(), RowSum{});
 }
 
-// Most sums are of rows that count once each, or of none at all.
-void HeadAccumulator::write(Index document, ByteWriter& part) const {
-  enum Kind : std::uint8_t { none, plain, weighted };
-  const std::vector<Sum>& sums = sums_[document];
-  std::vector<std::uint8_t> kinds;
-  for (const Sum& sum : sums) {
-    kinds.push_back(sum.rows == 0                                 ? none
-                    : sum.weight == static_cast<double>(sum.rows) ? plain
-                                                                  : weighted);
-  }
-  part.put_list(kinds);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (kinds[i] == none) continue;
-    part.put(sums[i].value);
-    part.put(sums[i].rows);
-    if (kinds[i] == weighted) part.put(sums[i].weight);
-  }
-}
-
-void HeadAccumulator::read(Index document, ByteReader& part) {
-  const auto kinds = part.take_list<std::uint8_t>();
-  std::vector<Sum>& sums = sums_[document];
-  if (kinds.size() != sums.size()) {
-    throw BadInputError(fault("journal", "sums of as many rows and metrics as are measured",
-                              "another number", "delete the journal to start again"));
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = {};
-    if (kinds[i] == 0) continue;
-    sums[i].value = part.take<double>();
-    sums[i].rows = part.take<std::int64_t>();
-    sums[i].weight = kinds[i] == 1 ? static_cast<double>(sums[i].rows) : part.take<double>();
-  }
-}
-
-void HeadAccumulator::add(Index document, const Tile& tile, MatrixView<const double> values,
-                          MatrixView<const double> stand_for) {
-  Sum* sums = sums_[document].data() + tile.first_segment * cells_;
+void HeadSums::add(const Tile& tile, MatrixView<const double> values,
+                   MatrixView<const double> stand_for) {
+  const Index cells = layout_.cells();
+  RowSum* sums = segments_.data() + tile.first_segment * cells;
   for (const Segment& segment : tile.segments) {
     for (Index row = segment.first; row < segment.first + segment.rows; ++row) {
       const double* value = values.row(row).data();
       const double* rows = stand_for.row(row).data();
-      for (Index cell = 0; cell < cells_; ++cell) {
+      for (Index cell = 0; cell < cells; ++cell) {
         if (std::isnan(value[cell])) continue;
         const double weight = tile.weights[row] * rows[cell];
-        sums[cell].value += weight * value[cell];
-        sums[cell].weight += weight;
-        ++sums[cell].rows;
+        sums[cell].add({weight * value[cell], weight, 1});
       }
     }
-    sums += cells_;
+    sums += cells;
   }
 }
 
-Estimate HeadAccumulator::reduce(Index cell, Index first_bin, Index last_bin) const {
-  BatchMeans means;
-  const Index edge = plan_.edges()[last_bin - 1];
-  for (Index d = 0; d < std::ssize(sums_); ++d) {
-    const DocumentPlan& document = plan_.documents()[d];
-    if (document.length < edge) continue;
-    const Sum* sums = sums_[d].data() + cell;
-    for (const Tile& tile : document.tiles) {
-      for (Index s = 0; s < std::ssize(tile.segments); ++s) {
-        const Segment& segment = tile.segments[s];
-        if (segment.bin < first_bin || segment.bin >= last_bin) continue;
-        const Sum& part = sums[(tile.first_segment + s) * cells_];
-        means.add(d, segment.block, part.value, part.weight, part.rows);
-      }
+void HeadSums::finish() {
+  const Index cells = layout_.cells();
+  pieces_.assign(plan_of_document().pieces.size() * cells, RowSum{});
+  const RowSum* sums = segments_.data();
+  for (const Tile& tile : plan_of_document().tiles) {
+    for (const Segment& segment : tile.segments) {
+      RowSum* piece = pieces_.data() + segment.piece * cells;
+      for (Index cell = 0; cell < cells; ++cell) piece[cell].add(sums[cell]);
+      sums += cells;
     }
   }
-  return means.finish();
+}
+
+std::span<const RowSum> HeadSums::piece(Index piece) const {
+  const Index cells = layout_.cells();
+  return std::span(pieces_).subspan(piece * cells, cells);
+}
+
+double HeadSums::at(MetricHandle metric, Index length, Index inner) const {
+  const DocumentPlan& document = plan_of_document();
+  if (!metric || plan_.lengths()[length] > document.length) return kUndefined;
+  RowSum sum;
+  for (Index p = 0; p < std::ssize(document.pieces); ++p) {
+    if (document.pieces[p].bin >= plan_.bins_of_length(length)) break;
+    sum.add(piece(p)[metric.first + inner]);
+  }
+  return sum.rows > 0 ? sum.value / sum.weight : kUndefined;
+}
+
+namespace {
+
+// What is kept of a sum besides its value: most are of as many rows as the one before them, which
+// count once each, or of none at all.
+enum class Kept : std::uint8_t { nothing, value, rows, weight };
+
+Kept kept_of(const RowSum& sum, const RowSum& before) {
+  if (sum.rows == 0) return Kept::nothing;
+  if (sum.rows == before.rows && sum.weight == before.weight) return Kept::value;
+  return sum.weight == static_cast<double>(sum.rows) ? Kept::rows : Kept::weight;
+}
+
+}  // namespace
+
+void HeadSums::write(ByteWriter& part) const {
+  std::vector<std::uint8_t> kinds;
+  std::vector<double> numbers;
+  RowSum before;
+  for (const RowSum& sum : pieces_) {
+    const Kept kept = kept_of(sum, before);
+    kinds.push_back(static_cast<std::uint8_t>(kept));
+    if (kept == Kept::nothing) continue;
+    before = sum;
+    numbers.push_back(sum.value);
+    if (kept >= Kept::rows) numbers.push_back(static_cast<double>(sum.rows));
+    if (kept == Kept::weight) numbers.push_back(sum.weight);
+  }
+  part.put_list(kinds);
+  part.put_list(numbers);
+}
+
+void HeadSums::read(Index document, ByteReader& part) {
+  document_ = document;
+  pieces_.assign(plan_of_document().pieces.size() * layout_.cells(), RowSum{});
+  const auto kinds = part.take_list<std::uint8_t>();
+  const auto numbers = part.take_list<double>();
+  const auto refuse = [] {
+    throw BadInputError(fault("journal", "sums of as many rows and metrics as are measured",
+                              "another number", "delete the journal to start again"));
+  };
+  if (kinds.size() != pieces_.size()) refuse();
+  auto number = numbers.begin();
+  const auto take = [&] {
+    if (number == numbers.end()) refuse();
+    return *number++;
+  };
+  RowSum before;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const auto kept = static_cast<Kept>(kinds[i]);
+    if (kept == Kept::nothing) continue;
+    before.value = take();
+    if (kept >= Kept::rows) before.rows = static_cast<std::int64_t>(take());
+    if (kept >= Kept::rows) before.weight = static_cast<double>(before.rows);
+    if (kept == Kept::weight) before.weight = take();
+    pieces_[i] = before;
+  }
+  if (number != numbers.end()) refuse();
 }
 
 Estimate series_statistics(std::span<const std::vector<double>> documents, Index count) {
+  const auto holds = [&](const auto& values) { return std::ssize(values) >= count; };
+  const Index batch = documents_are_batches(std::ranges::count_if(documents, holds))
+                          ? std::max<Index>(count, 1)
+                          : kBlockRows;
   BatchMeans means;
-  for (Index d = 0; d < std::ssize(documents); ++d) {
-    const std::vector<double>& values = documents[d];
-    if (std::ssize(values) < count) continue;
-    for (Index i = 0; i < count; ++i) means.add(d, i / kBlockRows, values[i], 1.0, 1);
+  for (const std::vector<double>& values : documents) {
+    if (!holds(values)) continue;
+    for (Index begin = 0; begin < count; begin += batch) {
+      RowSum sum;
+      for (Index i = begin; i < std::min(count, begin + batch); ++i) sum.add({values[i], 1.0, 1});
+      means.add(sum);
+    }
   }
   return means.finish();
 }
@@ -162,11 +201,10 @@ LayerTable::LayerTable(const RowPlan& plan, const CellLayout& layout, Index head
     : plan_(plan), layout_(layout), heads_(heads) {
   for (const CellRange& range : layout.ranges()) {
     offsets_.push_back(per_head_);
-    Index copies = range.by_length ? std::ssize(plan.lengths()) : 1;
-    if (range.metric.by_position) copies += std::ssize(plan.edges());
-    per_head_ += copies * range.handle.count;
+    copies_.push_back(copies_of(range));
+    per_head_ += std::ssize(copies_.back()) * range.handle.count;
   }
-  statistics_.resize(per_head_ * heads);
+  means_.resize(per_head_ * heads);
 }
 
 std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Index heads) {
@@ -174,21 +212,55 @@ std::size_t LayerTable::bytes(const RowPlan& plan, const CellLayout& layout, Ind
   return copies * layout.cells() * heads * sizeof(Estimate);
 }
 
-void LayerTable::fill(Index head, const HeadAccumulator& accumulator) {
-  Estimate* out = statistics_.data() + head * per_head_;
+std::size_t LayerTable::unfinished_bytes(const RowPlan& plan, const CellLayout& layout,
+                                         Index heads) {
+  return bytes(plan, layout, heads) / sizeof(Estimate) * sizeof(BatchMeans);
+}
+
+std::vector<LayerTable::Copy> LayerTable::copies_of(const CellRange& range) const {
+  std::vector<Copy> copies;
   const Index lengths = std::ssize(plan_.lengths()), bins = std::ssize(plan_.edges());
-  for (const CellRange& range : layout_.ranges()) {
-    const auto put = [&](Index first_bin, Index last_bin) {
-      for (Index c = 0; c < range.handle.count; ++c) {
-        *out++ = accumulator.reduce(range.handle.first + c, first_bin, last_bin);
-      }
-    };
-    for (Index l = range.by_length ? 0 : lengths - 1; l < lengths; ++l) {
-      put(0, plan_.bins_of_length(l));
-    }
-    if (!range.metric.by_position) continue;
-    for (Index bin = 0; bin < bins; ++bin) put(bin, bin + 1);
+  for (Index l = range.by_length ? 0 : lengths - 1; l < lengths; ++l) {
+    copies.push_back({0, plan_.bins_of_length(l)});
   }
+  for (Index bin = 0; bin < bins && range.metric.by_position; ++bin) {
+    copies.push_back({bin, bin + 1});
+  }
+  return copies;
+}
+
+void LayerTable::add(Index head, const HeadSums& sums) {
+  BatchMeans* means = means_.data() + head * per_head_;
+  for (std::size_t r = 0; r < copies_.size(); ++r) {
+    const MetricHandle cells = layout_.ranges()[r].handle;
+    for (const Copy& copy : copies_[r]) {
+      add_copy(copy, cells, sums, means);
+      means += cells.count;
+    }
+  }
+}
+
+void LayerTable::add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums,
+                          BatchMeans* means) {
+  const DocumentPlan& document = plan_.documents()[sums.document()];
+  if (document.length < plan_.edges()[copy.last_bin - 1]) return;
+  const bool whole = plan_.documents_are_batches_to(copy.last_bin - 1);
+  const auto begin = std::ranges::lower_bound(document.pieces, copy.first_bin, {}, &Piece::bin);
+  const auto end = std::ranges::lower_bound(document.pieces, copy.last_bin, {}, &Piece::bin);
+  for (auto piece = begin; piece != end;) {
+    batch_.assign(cells.count, RowSum{});
+    const Index block = piece->block;
+    for (; piece != end && (whole || piece->block == block); ++piece) {
+      const auto of_piece = sums.piece(piece - document.pieces.begin());
+      for (Index c = 0; c < cells.count; ++c) batch_[c].add(of_piece[cells.first + c]);
+    }
+    for (Index c = 0; c < cells.count; ++c) means[c].add(batch_[c]);
+  }
+}
+
+void LayerTable::finish() {
+  for (const BatchMeans& means : means_) statistics_.push_back(means.finish());
+  means_ = {};
 }
 
 Estimate LayerTable::at(MetricHandle metric, Index head, Index length, Index inner) const {

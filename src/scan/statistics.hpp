@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headgauge/measure.hpp"
+#include "heads/batch_means.hpp"
 #include "scan/plan.hpp"
 
 namespace headgauge {
@@ -43,34 +44,35 @@ class CellLayout final : public MetricRegistry {
   std::vector<std::pair<std::string, Coordinate>> coords_;
 };
 
-// Collects the rows of one head over all documents. add() may be called from several threads for
-// different tiles: each writes its own segments.
-class HeadAccumulator {
+// The sums of the rows of one head in one document.
+class HeadSums final : public HeadMeans {
  public:
-  HeadAccumulator(const RowPlan& plan, Index cells);
-  static std::size_t bytes(const RowPlan& plan, Index cells);
+  HeadSums(const RowPlan& plan, const CellLayout& layout);
+  static std::size_t bytes(const RowPlan& plan, const CellLayout& layout);
+  // Begins a head of this document.
+  void begin(Index document);
   // `values` is rows of the tile x cells, NaN where undefined; `stand_for` how many rows of the
-  // tile each of them stands for.
-  void add(Index document, const Tile& tile, MatrixView<const double> values,
-           MatrixView<const double> stand_for);
-  void clear();
-  // The sums of one document, as a journal keeps them.
-  void write(Index document, ByteWriter& part) const;
+  // tile each of them stands for. May be called from several threads for different tiles.
+  void add(const Tile& tile, MatrixView<const double> values, MatrixView<const double> stand_for);
+  // All tiles were added.
+  void finish();
+  Index document() const { return document_; }
+  // The sums of a piece of the document, by cell.
+  std::span<const RowSum> piece(Index piece) const;
+  double at(MetricHandle metric, Index length, Index inner) const override;
+
+  // As a journal keeps them; read() is in place of begin() to finish().
+  void write(ByteWriter& part) const;
   void read(Index document, ByteReader& part);
-  // Mean and standard error of a cell over the bins [first_bin, last_bin), in documents that hold
-  // all of them. The standard error is that of batch means: over blocks of 64 rows, or over
-  // documents where there are at least 4; undefined with fewer than 4 batches.
-  Estimate reduce(Index cell, Index first_bin, Index last_bin) const;
 
  private:
-  struct Sum {
-    double value = 0;
-    double weight = 0;
-    std::int64_t rows = 0;
-  };
+  const DocumentPlan& plan_of_document() const { return plan_.documents()[document_]; }
+
   const RowPlan& plan_;
-  Index cells_;
-  std::vector<std::vector<Sum>> sums_;  // document -> segments x cells
+  const CellLayout& layout_;
+  Index document_ = 0;
+  std::vector<RowSum> segments_;  // segments x cells
+  std::vector<RowSum> pieces_;    // pieces x cells
 };
 
 // Mean of the first `count` values of every document that has so many, and its standard error by
@@ -81,19 +83,34 @@ Estimate series_statistics(std::span<const std::vector<double>> documents, Index
 class LayerTable : public LayerStatistics {
  public:
   LayerTable(const RowPlan& plan, const CellLayout& layout, Index heads);
+  // Memory of a table, and what it takes besides before it is finished.
   static std::size_t bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
-  // Reads the accumulator of a finished head into the table.
-  void fill(Index head, const HeadAccumulator& accumulator);
+  static std::size_t unfinished_bytes(const RowPlan& plan, const CellLayout& layout, Index heads);
+  // Adds a head of a document. Of each head the documents come in their order.
+  void add(Index head, const HeadSums& sums);
+  // All documents were added: the statistics can be asked for.
+  void finish();
   Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override;
   Estimate at_position(MetricHandle metric, Index head, Index bin, Index inner) const override;
   Index heads() const override { return heads_; }
 
  private:
+  // The bins that a copy of the statistics of a metric is over, at a length or in a bin.
+  struct Copy {
+    Index first_bin = 0;
+    Index last_bin = 0;  // not among them
+  };
+  std::vector<Copy> copies_of(const CellRange& range) const;
+  void add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums, BatchMeans* means);
+
   const RowPlan& plan_;
   const CellLayout& layout_;
   Index heads_;
-  std::vector<Index> offsets_;  // per range: first entry of its statistics in a head
+  std::vector<std::vector<Copy>> copies_;  // per range
+  std::vector<Index> offsets_;             // per range: first entry of its statistics in a head
   Index per_head_ = 0;
+  std::vector<RowSum> batch_;      // of one copy, by cell
+  std::vector<BatchMeans> means_;  // until it is finished
   std::vector<Estimate> statistics_;
 };
 

@@ -16,9 +16,9 @@ constexpr Index kHeads = 3;  // of the larger test
 // Means of the separability of each head, from the rows that the driver kept.
 class KeptStatistics : public LayerStatistics {
  public:
-  KeptStatistics(const std::vector<std::vector<RowValues>>& rows, const MeasureOptions& options,
+  KeptStatistics(std::vector<std::vector<RowValues>> rows, const MeasureOptions& options,
                  const SelectionDriver& driver)
-      : rows_(rows), options_(options), driver_(driver) {}
+      : rows_(std::move(rows)), options_(options), driver_(driver) {}
   Estimate at(MetricHandle metric, Index head, Index length, Index inner) const override {
     return at(driver_.name_of(metric), head, length, inner);
   }
@@ -39,10 +39,10 @@ class KeptStatistics : public LayerStatistics {
     return cell;
   }
   Estimate at_position(MetricHandle, Index, Index, Index) const override { return {}; }
-  Index heads() const override { return kHeads; }
+  Index heads() const override { return std::ssize(rows_.front()); }
 
  private:
-  const std::vector<std::vector<RowValues>>& rows_;
+  std::vector<std::vector<RowValues>> rows_;
   const MeasureOptions& options_;
   const SelectionDriver& driver_;
 };
@@ -95,6 +95,7 @@ Results layer_of(const std::vector<MadeHead>& heads) {
     rows[0].push_back(driver.run(head));
     numbers.push_back(head.head);
   }
+  driver.end_document(0);
   const KeptStatistics statistics(rows, options, driver);
   driver.measure().end_layer(0, statistics, driver.pool());
   Results results;
@@ -180,6 +181,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
       heads[document].push_back(std::move(made));
       rows[document].push_back(driver.run(heads[document].back()));
     }
+    driver.end_document(document);
   }
   const KeptStatistics statistics(rows, options, driver);
   driver.measure().end_layer(0, statistics, driver.pool());
@@ -204,6 +206,8 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
         const auto& own = heads[document];
         // A text shorter than the length does not contribute to it.
         if (own[0].length() < length) continue;
+        // The separability of each head in this text.
+        const KeptStatistics in_text({rows[document]}, options, driver);
         for (Index q = 0; q < length; ++q) {
           if (fewest_keys(own, q) <= size) continue;
           std::map<Index, double> missed;
@@ -213,7 +217,7 @@ void compare_with_brute_force(const std::vector<std::string>& patterns) {
             const auto keys = visible_keys(own[h], q);
             const oracle::Separation found = oracle::separate(row, row.points, size);
             for (std::size_t k = 0; k < size; ++k) {
-              const double p = statistics.at("separability", h, l, place).value;
+              const double p = in_text.at("separability", h, l, place).value;
               missed.try_emplace(keys[row.order[k]], 1.0).first->second *= 1.0 - p;
               if (found.apart[k]) distinguishable.insert(keys[row.order[k]]);
             }

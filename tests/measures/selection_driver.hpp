@@ -14,6 +14,7 @@
 #include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/top.hpp"
+#include "measures/pass_part.hpp"
 #include "measures/selection_measure.hpp"
 #include "scan/statistics.hpp"
 
@@ -56,7 +57,8 @@ class SelectionDriver {
  public:
   SelectionDriver(const MeasureOptions& options, SelectionGroups groups, int threads = 1,
                   std::size_t gram_limit = kGramLimit, std::string_view normalizer = "softmax")
-      : pool_(threads),
+      : lengths_(options.lengths),
+        pool_(threads),
         normalizer_(make_normalizer(normalizer)),
         measures_(
             list_of(make_selection_measure(options, SourceInfo{}, groups, threads, gram_limit))),
@@ -72,6 +74,7 @@ class SelectionDriver {
     pool_.for_each_slot(blocks, [&](Index b, int slot) {
       observe(head, b * block_rows, std::min(length, (b + 1) * block_rows), slot, all);
     });
+    measure().end_head(head, Means(lengths_, all));
     RowValues values;
     for (const CellRange& range : layout_.ranges()) {
       Matrix<double> part(length, range.handle.count);
@@ -83,6 +86,9 @@ class SelectionDriver {
     return values;
   }
 
+  // The heads of a document were run.
+  void end_document(int document) { pass_part(measure(), document, pool_); }
+
   Measure& measure() { return *measures_.front(); }
   // The metric that a handle of the measure is of.
   const std::string& name_of(MetricHandle metric) const {
@@ -91,6 +97,28 @@ class SelectionDriver {
   ThreadPool& pool() { return pool_; }
 
  private:
+  class Means final : public HeadMeans {
+   public:
+    Means(const std::vector<int>& lengths, const Matrix<double>& rows)
+        : lengths_(lengths), rows_(rows) {}
+    double at(MetricHandle metric, Index length, Index inner) const override {
+      const Index end = lengths_[length];
+      if (!metric || rows_.rows() < end) return kUndefined;
+      double sum = 0, count = 0;
+      for (Index r = 0; r < end; ++r) {
+        const double value = rows_(r, metric.first + inner);
+        if (std::isnan(value)) continue;
+        sum += value;
+        ++count;
+      }
+      return count > 0 ? sum / count : kUndefined;
+    }
+
+   private:
+    const std::vector<int>& lengths_;
+    const Matrix<double>& rows_;
+  };
+
   void observe(const HeadInput& head, Index begin, Index end, int slot, Matrix<double>& all) {
     const Index length = head.length();
     const Index rows = end - begin;
@@ -131,6 +159,7 @@ class SelectionDriver {
     return list;
   }
 
+  std::vector<int> lengths_;
   ThreadPool pool_;
   std::unique_ptr<Normalizer> normalizer_;
   std::vector<std::unique_ptr<Measure>> measures_;

@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "headgauge/results.hpp"
 #include "kernels/levels.hpp"
+#include "measures/pass_part.hpp"
 #include "measures/sensitivity.hpp"
 #include "measures/sensitivity_oracle.hpp"
 #include "scan/statistics.hpp"
@@ -202,11 +203,13 @@ TEST(SensitivityMeasure, DerivesBoundsAndTheMaximumOverHeads) {
   const auto plain = make_normalizer("softmax"), sharp = make_normalizer("softmax:t=0.5");
   const MeasureOptions options = small_grid();
   const auto measures = measure_of(options, 3);
+  ThreadPool pool(1);
   for (const auto& [layer, head] : {std::pair{0, 0}, {0, 1}, {5, 1}}) {
     Block block(3, head == 0 ? *plain : *sharp);
     block.head.layer = layer;
     block.head.head = head;
     observe(measures, block);
+    pass_part(*measures.front(), 0, pool);
   }
   Results results;
   results.set_coord("layer", std::vector<double>{0, 5});

@@ -1,7 +1,7 @@
 """Means over rows, their standard errors, and the bins of query position.
 
 architecture.md, "Scan": total sum over total count; batch means over contiguous blocks of 64
-rows, or over documents where at least 4 contribute.
+rows, or over documents where at least 4 hold all of the rows.
 """
 
 from __future__ import annotations
@@ -92,18 +92,19 @@ def row_mean(
     by_block = _batch_error(_sum_by(blocks, filled), _sum_by(blocks, weights), mean, total)
     document_counts = _sum_by(document, weights)
     by_document = _batch_error(_sum_by(document, filled), document_counts, mean, total)
-    many = (document_counts > 0).sum(axis=0) >= FEWEST_BATCHES
-    return Mean(mean, np.where(many, by_document, by_block), defined.sum(axis=0))
+    stderr = by_document if len(document_counts) >= FEWEST_BATCHES else by_block
+    return Mean(mean, stderr, defined.sum(axis=0))
 
 
 def batch_count(values: Array, index: RowIndex, chosen: Array) -> Array:
     """The batches that the error of a mean of the chosen rows is made of."""
     defined = (~np.isnan(values[chosen])).astype(np.float64)
     document, t = index.document[chosen], index.t[chosen]
-    by_document = (_sum_by(document, defined) > 0).sum(axis=0)
+    by_document = _sum_by(document, defined) > 0
+    if len(by_document) >= FEWEST_BATCHES:
+        return np.asarray(by_document.sum(axis=0))
     blocks = document * (1 << 32) + (t - 1) // ROWS_PER_BATCH
-    by_block = (_sum_by(blocks, defined) > 0).sum(axis=0)
-    return np.where(by_document >= FEWEST_BATCHES, by_document, by_block)
+    return np.asarray((_sum_by(blocks, defined) > 0).sum(axis=0))
 
 
 def stack(means: list[Mean]) -> Mean:

@@ -248,30 +248,45 @@ class Oracle:
         width = max(d.length for d in self.documents)
         visible = np.concatenate([d.visible for d in self.documents])
         share = np.stack([c["separability"].value for c in cells])  # (heads, length, top_n)
-        empty = np.full((len(s.lengths), len(s.top_n)), np.nan)
-        union = []
-        independent = Mean(empty.copy(), empty.copy(), np.zeros(empty.shape, dtype=np.int64))
-        paper = empty.copy()
+        union, independent = [], []
         for place, size in enumerate(s.top_n):
             members = [r.chosen[size][0] for r in rows]
             distinct = [r.chosen[size][1] for r in rows]
             covered = union_coverage(members, distinct, width)
             union.append(np.where(visible > size, covered, np.nan))
-            for step, length in enumerate(s.lengths):
-                p = share[:, step, place]
-                if np.isnan(p).any():
-                    continue
-                values = np.where(visible > size, union_independent(members, p, width), np.nan)
-                cell = row_mean(values, self.index, self.index.up_to(length))
-                independent.value[step, place] = cell.value
-                independent.stderr[step, place] = cell.stderr
-                independent.rows[step, place] = cell.rows
-                paper[step, place] = union_paper(p)
+            alone = [self.independent_rows(rows, members, place, length) for length in s.lengths]
+            cells_of_size = [
+                row_mean(np.where(visible > size, values, np.nan), self.index, self.index.up_to(to))
+                for to, values in zip(s.lengths, alone, strict=True)
+            ]
+            independent.append(stack(cells_of_size))
+        by_size = Mean(
+            np.stack([mean.value for mean in independent], axis=1),
+            np.stack([mean.stderr for mean in independent], axis=1),
+            np.stack([mean.rows for mean in independent], axis=1),
+        )
+        paper = np.full((len(s.lengths), len(s.top_n)), np.nan)
+        for step, place in np.argwhere(by_size.rows > 0):
+            paper[step, place] = union_paper(share[:, step, place])
         return {
             "union_coverage": self.by_length(np.stack(union, axis=1)),
-            "union_coverage_independent": independent,
-            "union_coverage_paper": Mean(paper, empty, independent.rows),
+            "union_coverage_independent": by_size,
+            "union_coverage_paper": Mean(paper, np.full_like(paper, np.nan), by_size.rows),
         }
+
+    def independent_rows(
+        self, rows: list[HeadRows], members: list[Array], place: int, length: int
+    ) -> Array:
+        """What heads would cover that are independent given the text of a row."""
+        values = np.full(len(self.index.t), np.nan)
+        for number, document in enumerate(self.documents):
+            here = self.index.document == number
+            up_to = here & self.index.up_to(length)
+            p = [row_mean(r.values["separability"], self.index, up_to).value[place] for r in rows]
+            if not np.isnan(p).any():
+                own = [chosen[here] for chosen in members]
+                values[here] = union_independent(own, np.asarray(p), document.length)
+        return values
 
     def run(self, jobs: int = 1) -> dict[str, Metric]:
         """All metrics; `jobs` processes share the layers."""

@@ -15,18 +15,38 @@ namespace {
 constexpr int kWorlds = 2000;
 constexpr Index kShort = 128;
 
+// One metric, by length and position.
+class OneMetric final : public Measure {
+ public:
+  void declare(MetricRegistry& metrics) override {
+    MetricInfo info;
+    info.name = "value";
+    info.by_position = true;
+    metrics.add(info);
+  }
+  MeasureNeeds needs() const override { return {}; }
+  void observe(const RowBlock&, int, RowSink&) override {}
+};
+
+std::vector<std::unique_ptr<Measure>> one_metric() {
+  std::vector<std::unique_ptr<Measure>> measures;
+  measures.push_back(std::make_unique<OneMetric>());
+  return measures;
+}
+
 class DrawnRows : public ::testing::Test {
  protected:
   static constexpr Index kLength = 700;
   const std::vector<int> lengths_ = {96, 300, 700};
   const std::vector<Index> documents_ = {kLength};
   const RowPlan plan_{lengths_, documents_, 0, 0};
+  const CellLayout layout_{one_metric()};
 
   // The statistics of `values`, by row, if rows from kShort on are drawn with this seed; all of
   // them count where there is none.
-  HeadAccumulator scanned(const std::vector<double>& values,
-                          std::optional<std::uint64_t> seed) const {
-    HeadAccumulator accumulator(plan_, 1);
+  LayerTable scanned(const std::vector<double>& values, std::optional<std::uint64_t> seed) const {
+    HeadSums sums(plan_, layout_);
+    sums.begin(0);
     for (const Tile& tile : plan_.documents()[0].tiles) {
       Matrix<double> cells(std::ssize(tile.queries), 1), stand_for(std::ssize(tile.queries), 1);
       RowSink sink(cells, stand_for);
@@ -41,10 +61,16 @@ class DrawnRows : public ::testing::Test {
         }
         if (rows > 0) sink.set(r, {0, 1}, 0, values[query], static_cast<double>(rows));
       }
-      accumulator.add(0, tile, cells.view(), stand_for.view());
+      sums.add(tile, cells.view(), stand_for.view());
     }
-    return accumulator;
+    sums.finish();
+    LayerTable table(plan_, layout_, 1);
+    table.add(0, sums);
+    table.finish();
+    return table;
   }
+  // At the longest length.
+  static Estimate longest(const LayerTable& table) { return table.at({0, 1}, 0, 2, 0); }
 };
 
 // A trend and jumps: what a draw at fixed places is wrong about.
@@ -64,7 +90,7 @@ TEST_F(DrawnRows, EveryGroupHasOneAndItStandsForAll) {
   Index begin = 0;
   for (Index bin = 0; bin < std::ssize(plan_.edges()); ++bin) {
     const Index rows = plan_.edges()[bin] - begin;
-    const Estimate found = ones.reduce(0, bin, bin + 1);
+    const Estimate found = ones.at_position({0, 1}, 0, bin, 0);
     EXPECT_EQ(found.value, 1);
     EXPECT_EQ(found.rows, begin < kShort ? rows : (rows + 15) / 16) << bin;
     begin += rows;
@@ -73,17 +99,22 @@ TEST_F(DrawnRows, EveryGroupHasOneAndItStandsForAll) {
 
 TEST_F(DrawnRows, TheMeanOverDrawsIsThatOfAllRows) {
   const std::vector<double> values = uneven(kLength);
-  const HeadAccumulator all = scanned(values, std::nullopt);
+  const LayerTable all = scanned(values, std::nullopt);
   // Every length and every bin.
-  std::vector<std::pair<Index, Index>> cells;
-  for (Index l = 0; l < 3; ++l) cells.emplace_back(0, plan_.bins_of_length(l));
-  for (Index bin = 0; bin < std::ssize(plan_.edges()); ++bin) cells.emplace_back(bin, bin + 1);
+  const auto cells_of = [&](const LayerTable& table) {
+    std::vector<double> cells;
+    for (Index l = 0; l < 3; ++l) cells.push_back(table.at({0, 1}, 0, l, 0).value);
+    for (Index bin = 0; bin < std::ssize(plan_.edges()); ++bin) {
+      cells.push_back(table.at_position({0, 1}, 0, bin, 0).value);
+    }
+    return cells;
+  };
+  const std::vector<double> cells = cells_of(all);
   std::vector<double> sums(cells.size(), 0.0), squares(cells.size(), 0.0);
   for (int seed = 0; seed < kWorlds; ++seed) {
-    const HeadAccumulator drawn = scanned(values, static_cast<std::uint64_t>(seed));
+    const auto drawn = cells_of(scanned(values, static_cast<std::uint64_t>(seed)));
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const double off = drawn.reduce(0, cells[c].first, cells[c].second).value -
-                         all.reduce(0, cells[c].first, cells[c].second).value;
+      const double off = drawn[c] - cells[c];
       sums[c] += off;
       squares[c] += off * off;
     }
@@ -100,11 +131,10 @@ TEST_F(DrawnRows, TheMeanOverDrawsIsThatOfAllRows) {
 // Of one text: the error holds the noise of the draw, and beside it that between blocks.
 TEST_F(DrawnRows, TheStatedErrorCoversTheDraw) {
   const std::vector<double> values = uneven(kLength);
-  const Index bins = std::ssize(plan_.edges());
-  const double exact = scanned(values, std::nullopt).reduce(0, 0, bins).value;
+  const double exact = longest(scanned(values, std::nullopt)).value;
   int covered = 0;
   for (int seed = 0; seed < kWorlds; ++seed) {
-    const Estimate found = scanned(values, static_cast<std::uint64_t>(seed)).reduce(0, 0, bins);
+    const Estimate found = longest(scanned(values, static_cast<std::uint64_t>(seed)));
     if (std::abs(found.value - exact) <= 1.96 * found.standard_error) ++covered;
   }
   EXPECT_GE(covered, 0.95 * kWorlds);
@@ -114,7 +144,6 @@ TEST_F(DrawnRows, TheStatedErrorCoversTheDraw) {
 // them. With 11 blocks of which two count in full the error has somewhat fewer degrees of freedom
 // than are stated.
 TEST_F(DrawnRows, TheIntervalCoversTheTruthOverTexts) {
-  const Index bins = std::ssize(plan_.edges());
   constexpr double kStudent = 2.228;  // 97.5 %, 10 degrees of freedom
   std::mt19937 random(4);
   std::normal_distribution<double> normal;
@@ -122,7 +151,7 @@ TEST_F(DrawnRows, TheIntervalCoversTheTruthOverTexts) {
   for (int world = 0; world < kWorlds; ++world) {
     std::vector<double> values(kLength);
     for (double& v : values) v = normal(random);
-    const Estimate found = scanned(values, static_cast<std::uint64_t>(world)).reduce(0, 0, bins);
+    const Estimate found = longest(scanned(values, static_cast<std::uint64_t>(world)));
     EXPECT_EQ(found.degrees_of_freedom, 10);
     if (std::abs(found.value) <= kStudent * found.standard_error) ++covered;
   }

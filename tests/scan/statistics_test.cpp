@@ -30,13 +30,16 @@ Rows random_rows(std::span<const Index> lengths, double undefined_share) {
   return rows;
 }
 
+// Documents are the batches where at least four hold all of the rows.
 Estimate direct(const Rows& rows, Index begin, Index end) {
   std::map<std::pair<std::size_t, Index>, std::pair<double, double>> blocks;  // sum, rows
   std::map<std::size_t, std::pair<double, double>> documents;
   Estimate result;
   double sum = 0;
+  int holders = 0;
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (static_cast<Index>(rows[d].size()) < end) continue;
+    ++holders;
     for (Index q = begin; q < end; ++q) {
       const double value = rows[d][static_cast<std::size_t>(q)];
       if (std::isnan(value)) continue;
@@ -61,9 +64,9 @@ Estimate direct(const Rows& rows, Index begin, Index end) {
     }
     return std::sqrt(k / (k - 1) * squares) / n;
   };
-  result.standard_error = documents.size() >= 4 ? error(documents) : error(blocks);
+  result.standard_error = holders >= 4 ? error(documents) : error(blocks);
   if (!std::isnan(result.standard_error)) {
-    const auto batches = documents.size() >= 4 ? documents.size() : blocks.size();
+    const auto batches = holders >= 4 ? documents.size() : blocks.size();
     result.degrees_of_freedom = static_cast<double>(batches) - 1;
   }
   return result;
@@ -87,65 +90,6 @@ Matrix<double> ones_like(const Matrix<double>& values) {
   return ones;
 }
 
-void check(const std::vector<Index>& document_lengths, double undefined_share) {
-  const std::vector<int> lengths = {32, 100, 256, 600};
-  const RowPlan plan(lengths, document_lengths, 0, 0);
-  const Rows rows = random_rows(document_lengths, undefined_share);
-  HeadAccumulator accumulator(plan, 2);
-  for (std::size_t d = 0; d < rows.size(); ++d) {
-    for (const Tile& tile : plan.documents()[d].tiles) {
-      Matrix<double> values(static_cast<Index>(tile.queries.size()), 2);
-      for (Index r = 0; r < values.rows(); ++r) {
-        values(r, 0) = kUndefined;
-        values(r, 1) = rows[d][static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
-      }
-      accumulator.add(static_cast<Index>(d), tile, values.view(), ones_like(values).view());
-    }
-  }
-  for (std::size_t l = 0; l < lengths.size(); ++l) {
-    const Index bins = plan.bins_of_length(static_cast<Index>(l));
-    expect_same(accumulator.reduce(1, 0, bins), direct(rows, 0, lengths[l]));
-    expect_same(accumulator.reduce(0, 0, bins), Estimate{});
-  }
-  Index begin = 0;
-  for (std::size_t b = 0; b < plan.edges().size(); ++b) {
-    const Index end = plan.edges()[b];
-    const auto bin = static_cast<Index>(b);
-    expect_same(accumulator.reduce(1, bin, bin + 1), direct(rows, begin, end));
-    begin = end;
-  }
-}
-
-TEST(Statistics, OneDocument) {
-  check({600}, 0);
-}
-TEST(Statistics, UndefinedRowsDoNotCount) {
-  check({600}, 0.5);
-}
-TEST(Statistics, ShortDocumentsAreLeftOutOfLongLengths) {
-  check({600, 256, 100}, 0.1);
-}
-TEST(Statistics, FourDocumentsAreTheBatches) {
-  check({600, 600, 256, 256, 600, 600, 32}, 0.1);
-}
-
-TEST(Statistics, SeriesAgreeWithTheirDefinition) {
-  const std::vector<Index> lengths = {500, 400, 100};
-  const Rows rows = random_rows(lengths, 0);
-  for (Index count : {99, 100, 256, 399, 500}) {
-    expect_same(series_statistics(rows, count), direct(rows, 0, count));
-  }
-}
-
-MetricInfo metric(const std::string& name, std::vector<std::string> dims = {},
-                  MetricKind kind = MetricKind::row_mean) {
-  MetricInfo info;
-  info.name = name;
-  info.dims = std::move(dims);
-  info.kind = kind;
-  return info;
-}
-
 // Declares what a test says.
 class Declares final : public Measure {
  public:
@@ -163,6 +107,146 @@ std::vector<std::unique_ptr<Measure>> declaring(
   std::vector<std::unique_ptr<Measure>> measures;
   for (const auto& declare : declarations) measures.push_back(std::make_unique<Declares>(declare));
   return measures;
+}
+
+MetricInfo metric(const std::string& name, std::vector<std::string> dims = {},
+                  MetricKind kind = MetricKind::row_mean) {
+  MetricInfo info;
+  info.name = name;
+  info.dims = std::move(dims);
+  info.kind = kind;
+  return info;
+}
+
+// Two metrics by length and position, of which the first is never defined.
+struct Cells {
+  MetricHandle none, value;
+  const CellLayout layout{declaring({[this](MetricRegistry& metrics) {
+    MetricInfo info = metric("none");
+    info.by_position = true;
+    none = metrics.add(info);
+    info.name = "value";
+    value = metrics.add(info);
+  }})};
+};
+
+// The sums of one document, `write`: as they are when they were written and read.
+HeadSums sums_of(const RowPlan& plan, const Cells& cells, Index d, const std::vector<double>& rows,
+                 bool write) {
+  HeadSums sums(plan, cells.layout);
+  sums.begin(d);
+  for (const Tile& tile : plan.documents()[static_cast<std::size_t>(d)].tiles) {
+    Matrix<double> values(static_cast<Index>(tile.queries.size()), 2);
+    for (Index r = 0; r < values.rows(); ++r) {
+      values(r, 0) = kUndefined;
+      values(r, 1) = rows[static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
+    }
+    sums.add(tile, values.view(), ones_like(values).view());
+  }
+  sums.finish();
+  if (!write) return sums;
+  ByteWriter part;
+  sums.write(part);
+  const Bytes bytes = part.take();
+  ByteReader reader(bytes);
+  HeadSums read(plan, cells.layout);
+  read.read(d, reader);
+  EXPECT_TRUE(reader.at_end());
+  return read;
+}
+
+void check(const std::vector<Index>& document_lengths, double undefined_share) {
+  const std::vector<int> lengths = {32, 100, 256, 600};
+  const RowPlan plan(lengths, document_lengths, 0, 0);
+  const Rows rows = random_rows(document_lengths, undefined_share);
+  const Cells cells;
+  LayerTable table(plan, cells.layout, 1);
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    const auto document = static_cast<Index>(d);
+    const HeadSums sums = sums_of(plan, cells, document, rows[d], d % 2 == 1);
+    table.add(0, sums);
+    // The means of one document are those of a text by itself.
+    for (Index l = 0; l < std::ssize(lengths); ++l) {
+      const double own = direct({rows[d]}, 0, lengths[static_cast<std::size_t>(l)]).value;
+      EXPECT_TRUE(std::isnan(sums.at(cells.none, l, 0)));
+      if (std::isnan(own)) {
+        EXPECT_TRUE(std::isnan(sums.at(cells.value, l, 0)));
+      } else {
+        EXPECT_NEAR(sums.at(cells.value, l, 0), own, 1e-12);
+      }
+    }
+  }
+  table.finish();
+  for (std::size_t l = 0; l < lengths.size(); ++l) {
+    const auto length = static_cast<Index>(l);
+    expect_same(table.at(cells.value, 0, length, 0), direct(rows, 0, lengths[l]));
+    expect_same(table.at(cells.none, 0, length, 0), Estimate{});
+  }
+  Index begin = 0;
+  for (std::size_t b = 0; b < plan.edges().size(); ++b) {
+    const Index end = plan.edges()[b];
+    expect_same(table.at_position(cells.value, 0, static_cast<Index>(b), 0),
+                direct(rows, begin, end));
+    begin = end;
+  }
+}
+
+TEST(Statistics, OneDocument) {
+  check({600}, 0);
+}
+TEST(Statistics, UndefinedRowsDoNotCount) {
+  check({600}, 0.5);
+}
+TEST(Statistics, ShortDocumentsAreLeftOutOfLongLengths) {
+  check({600, 256, 100}, 0.1);
+}
+TEST(Statistics, FourDocumentsAreTheBatches) {
+  check({600, 600, 256, 256, 600, 600, 32}, 0.1);
+}
+// The longest of them hold their own length alone: their blocks are the batches there.
+TEST(Statistics, DocumentsAreTheBatchesOfShortLengthsAlone) {
+  check({600, 256, 256, 100, 100, 600, 32}, 0.1);
+}
+// Of four documents three have values: too few batches for an error.
+TEST(Statistics, DocumentsWithoutValuesAreNoBatches) {
+  const std::vector<int> lengths = {256};
+  const std::vector<Index> documents(4, 256);
+  const RowPlan plan(lengths, documents, 0, 0);
+  Rows rows = random_rows(documents, 0);
+  rows[2].assign(256, kUndefined);
+  const Cells cells;
+  LayerTable table(plan, cells.layout, 1);
+  for (Index d = 0; d < 4; ++d) {
+    table.add(0, sums_of(plan, cells, d, rows[static_cast<std::size_t>(d)], false));
+  }
+  table.finish();
+  expect_same(table.at(cells.value, 0, 0, 0), direct(rows, 0, 256));
+  EXPECT_TRUE(std::isnan(table.at(cells.value, 0, 0, 0).standard_error));
+}
+
+// However far the values are from 0, and the first batch from the others.
+TEST(Statistics, ErrorsKeepTheirDigits) {
+  for (const double offset : {0.0, 1e6}) {
+    for (const double first : {0.0, 1e4}) {
+      const std::vector<Index> lengths(40, 96);
+      Rows rows = random_rows(lengths, 0);
+      for (auto& document : rows) {
+        for (double& value : document) value += offset;
+      }
+      for (double& value : rows.front()) value += first;
+      const Estimate found = series_statistics(rows, 96), expected = direct(rows, 0, 96);
+      EXPECT_NEAR(found.standard_error / expected.standard_error, 1, 1e-9) << offset << first;
+    }
+  }
+  EXPECT_EQ(series_statistics(Rows(5, std::vector<double>(64, 1.0 / 3)), 64).standard_error, 0);
+}
+
+TEST(Statistics, SeriesAgreeWithTheirDefinition) {
+  const std::vector<Index> lengths = {500, 400, 100};
+  const Rows rows = random_rows(lengths, 0);
+  for (Index count : {99, 100, 256, 399, 500}) {
+    expect_same(series_statistics(rows, count), direct(rows, 0, count));
+  }
 }
 
 TEST(Layout, MetricsTakeTheirCellsInTheOrderThatTheyAreDeclared) {
@@ -250,7 +334,8 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
   const std::vector<int> lengths = {4, 8};
   const std::vector<Index> documents = {8};
   const RowPlan plan(lengths, documents, 0, 0);
-  HeadAccumulator accumulator(plan, layout.cells());
+  HeadSums sums(plan, layout);
+  sums.begin(0);
   for (const Tile& tile : plan.documents()[0].tiles) {
     Matrix<double> values(std::ssize(tile.queries), layout.cells());
     for (Index r = 0; r < values.rows(); ++r) {
@@ -258,10 +343,12 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
         values(r, c) = static_cast<double>(1000 * c + tile.queries[r]);
       }
     }
-    accumulator.add(0, tile, values.view(), ones_like(values).view());
+    sums.add(tile, values.view(), ones_like(values).view());
   }
+  sums.finish();
   LayerTable table(plan, layout, 2);
-  table.fill(1, accumulator);
+  table.add(1, sums);
+  table.finish();
   for (Index inner = 0; inner < 2; ++inner) {
     const auto cell = static_cast<double>(1000 * inner);
     EXPECT_EQ(table.at(grid, 1, 0, inner).value, 2000 + cell + 1.5);
