@@ -120,7 +120,7 @@ Journal::Deal::Deal(Journal* journal)
 Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
   if (journal_ == nullptr || journal_->share_.count == 1) return;
   // While the first process joins what others measured, they go on (docs/scale.md).
-  constexpr double kJoining = 0.07;
+  constexpr double kJoining = 0.01;
   const bool joins = journal_->role_ == Role::first || journal_->role_ == Role::other;
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
   journal_->owners_ = deal_documents(costs, journal_->share_.count, joins ? kJoining * all : 0.0);

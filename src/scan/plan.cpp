@@ -102,6 +102,18 @@ bool RowPlan::documents_are_batches_to(Index bin) const {
   return documents_are_batches(documents_to_[static_cast<std::size_t>(bin)]);
 }
 
+Piece RowPlan::next_piece(std::span<const Piece> before, const Segment& segment,
+                          bool by_block) const {
+  const Index number = std::ssize(before);
+  Piece piece{segment.block, segment.bin, number, number};
+  if (before.empty() || (by_block && before.back().block != segment.block)) return piece;
+  piece.of_all = before.back().of_all;
+  const auto begins = std::ranges::find(bins_of_length_, segment.bin);  // after a length
+  const bool same_bin = before.back().bin == segment.bin;
+  if (same_bin || begins == bins_of_length_.end()) piece.of_length = before.back().of_length;
+  return piece;
+}
+
 // No bin of a document has fewer documents than its last.
 void RowPlan::divide(DocumentPlan& document) const {
   if (document.tiles.empty()) return;
@@ -112,7 +124,7 @@ void RowPlan::divide(DocumentPlan& document) const {
     for (Segment& segment : tile.segments) {
       if (pieces.empty() || pieces.back().bin != segment.bin ||
           (by_block && pieces.back().block != segment.block)) {
-        pieces.push_back({segment.block, segment.bin});
+        pieces.push_back(next_piece(pieces, segment, by_block));
       }
       segment.piece = std::ssize(pieces) - 1;
     }

@@ -27,6 +27,10 @@ struct Segment {
 struct Piece {
   Index block = 0;  // of the first of them
   Index bin = 0;
+  // The first piece of the rows that a metric has one sum of: where it is kept at every length, and
+  // where it is kept at the longest alone.
+  Index of_length = 0;
+  Index of_all = 0;
 };
 
 struct Tile {
@@ -61,6 +65,7 @@ class RowPlan {
 
  private:
   void divide(DocumentPlan& document) const;
+  Piece next_piece(std::span<const Piece> before, const Segment& segment, bool by_block) const;
 
   std::vector<int> lengths_;
   std::vector<int> edges_;

@@ -98,8 +98,15 @@ void HeadSums::finish() {
   const RowSum* sums = segments_.data();
   for (const Tile& tile : plan_of_document().tiles) {
     for (const Segment& segment : tile.segments) {
-      RowSum* piece = pieces_.data() + segment.piece * cells;
-      for (Index cell = 0; cell < cells; ++cell) piece[cell].add(sums[cell]);
+      const Piece& piece = plan_of_document().pieces[segment.piece];
+      for (const CellRange& range : layout_.ranges()) {
+        const Index into = range.metric.by_position ? segment.piece
+                           : range.by_length        ? piece.of_length
+                                                    : piece.of_all;
+        for (Index c = range.handle.first; c < range.handle.first + range.handle.count; ++c) {
+          pieces_[into * cells + c].add(sums[c]);
+        }
+      }
       sums += cells;
     }
   }
@@ -136,12 +143,17 @@ Kept kept_of(const RowSum& sum, const RowSum& before) {
 }  // namespace
 
 void HeadSums::write(ByteWriter& part) const {
-  std::vector<std::uint8_t> kinds;
+  std::vector<Kept> kinds;            // of runs of sums
+  std::vector<std::uint32_t> counts;  // of each run
   std::vector<double> numbers;
   RowSum before;
   for (const RowSum& sum : pieces_) {
     const Kept kept = kept_of(sum, before);
-    kinds.push_back(static_cast<std::uint8_t>(kept));
+    if (kinds.empty() || kinds.back() != kept) {
+      kinds.push_back(kept);
+      counts.push_back(0);
+    }
+    ++counts.back();
     if (kept == Kept::nothing) continue;
     before = sum;
     numbers.push_back(sum.value);
@@ -149,35 +161,41 @@ void HeadSums::write(ByteWriter& part) const {
     if (kept == Kept::weight) numbers.push_back(sum.weight);
   }
   part.put_list(kinds);
+  part.put_list(counts);
   part.put_list(numbers);
 }
 
 void HeadSums::read(Index document, ByteReader& part) {
   document_ = document;
   pieces_.assign(plan_of_document().pieces.size() * layout_.cells(), RowSum{});
-  const auto kinds = part.take_list<std::uint8_t>();
+  const auto kinds = part.take_list<Kept>();
+  const auto counts = part.take_list<std::uint32_t>();
   const auto numbers = part.take_list<double>();
   const auto refuse = [] {
     throw BadInputError(fault("journal", "sums of as many rows and metrics as are measured",
                               "another number", "delete the journal to start again"));
   };
-  if (kinds.size() != pieces_.size()) refuse();
+  if (counts.size() != kinds.size()) refuse();
   auto number = numbers.begin();
   const auto take = [&] {
     if (number == numbers.end()) refuse();
     return *number++;
   };
+  std::size_t place = 0;
   RowSum before;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const auto kept = static_cast<Kept>(kinds[i]);
-    if (kept == Kept::nothing) continue;
-    before.value = take();
-    if (kept >= Kept::rows) before.rows = static_cast<std::int64_t>(take());
-    if (kept >= Kept::rows) before.weight = static_cast<double>(before.rows);
-    if (kept == Kept::weight) before.weight = take();
-    pieces_[i] = before;
+  for (std::size_t run = 0; run < kinds.size(); ++run) {
+    if (counts[run] > pieces_.size() - place) refuse();
+    const std::size_t end = place + counts[run];
+    for (; place < end && kinds[run] != Kept::nothing; ++place) {
+      before.value = take();
+      if (kinds[run] >= Kept::rows) before.rows = static_cast<std::int64_t>(take());
+      if (kinds[run] >= Kept::rows) before.weight = static_cast<double>(before.rows);
+      if (kinds[run] == Kept::weight) before.weight = take();
+      pieces_[place] = before;
+    }
+    place = end;
   }
-  if (number != numbers.end()) refuse();
+  if (place != pieces_.size() || number != numbers.end()) refuse();
 }
 
 Estimate series_statistics(std::span<const std::vector<double>> documents, Index count) {
