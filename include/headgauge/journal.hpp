@@ -177,7 +177,8 @@ class Journal {
   std::vector<int> owners_;  // of the documents
   int sole_ = kEach;         // where `owners_` are none
   bool dealt_ = false;
-  std::map<PartKey, Bytes> received_;  // before they were asked for
+  std::map<PartKey, Bytes> received_;      // before they were asked for
+  std::map<PartKey, std::string> failed_;  // by this process
 };
 
 }  // namespace headgauge

@@ -153,6 +153,8 @@ bool Journal::computes(Index document) const {
 
 std::optional<Bytes> Journal::find(int layer, Index document) {
   const PartKey key{stage_, layer, document};
+  const auto failed = failed_.find(key);
+  if (failed != failed_.end()) throw AttentionError(failed->second);
   std::optional<Bytes> part = folder_ != nullptr ? folder_->find(key) : std::nullopt;
   if (!part && !computes(document)) {
     if (role_ == Role::merge) {
@@ -198,6 +200,7 @@ void Journal::keep(int layer, Index document, const Bytes& part) {
 }
 
 void Journal::fail(int layer, Index document, const std::string& message) {
+  failed_[{stage_, layer, document}] = message;
   put(layer, document, framed(kFailure, std::as_bytes(std::span(message))));
 }
 

@@ -51,9 +51,20 @@ void LayerScan::run() {
   }
   source_.look_at({});
   for (Index document = 0; document < documents() && !stopped_ && part_.reaches_end; ++document) {
-    if (part_.reaches_end(document)) pass_.reach(last_layer_ + 1, document);
+    if (part_.reaches_end(document)) reach_end(document);
   }
   stopped_ = stopped_ || stop_.stop_requested();
+}
+
+void LayerScan::reach_end(Index document) {
+  try {
+    pass_.reach(last_layer_ + 1, document);
+  } catch (const AttentionError& error) {
+    if (journal() == nullptr) throw;
+    // Of several documents the first is the one that is told, whichever process has it.
+    const Journal::Stage stage(journal(), part_.end_stage);
+    journal()->fail(-1, document, error.what());
+  }
 }
 
 // The queries of each document that are measured; empty: all may be looked at.

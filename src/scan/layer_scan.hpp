@@ -56,6 +56,7 @@ class LayerScan {
   // What the measures kept of a document, which is the last of it to be added.
   void add_kept(Index document, ByteReader& part);
   void finish_layer(int layer);
+  void reach_end(Index document);
 
   HeadSource& source_;
   const SourceInfo& info_;

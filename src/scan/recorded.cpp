@@ -4,6 +4,20 @@
 
 namespace headgauge {
 
+std::optional<Bytes> recorded(Journal& journal, Index document,
+                              const std::function<Bytes()>& compute) {
+  std::optional<Bytes> part = journal.find(-1, document);
+  if (part || !journal.computes(document)) return part;
+  try {
+    part = compute();
+  } catch (const AttentionError& error) {
+    journal.fail(-1, document, error.what());
+    throw;
+  }
+  journal.keep(-1, document, *part);
+  return part;
+}
+
 Bytes write_next_tokens(std::span<const NextTokens> list) {
   ByteWriter part;
   part.put(static_cast<std::uint64_t>(list.size()));

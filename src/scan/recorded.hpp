@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,18 +11,22 @@
 
 namespace headgauge {
 
-// The values of a document in the present stage: those of the journal, or what `compute` gives,
-// which goes there. Empty where another process has them, and this one needs none.
+// A part of a document in the present stage: that of the journal, or what `compute` gives, which
+// goes there. Nothing where another process has it, and this one needs none. An AttentionError is
+// kept, too.
+std::optional<Bytes> recorded(Journal& journal, Index document,
+                              const std::function<Bytes()>& compute);
+
+// The same of values.
 inline std::vector<double> recorded_values(Journal* journal, Index document,
                                            const std::function<std::vector<double>()>& compute) {
   if (journal == nullptr) return compute();
-  if (const auto found = journal->find(-1, document)) return ByteReader(*found).take_list<double>();
-  if (!journal->computes(document)) return {};
-  std::vector<double> values = compute();
-  ByteWriter part;
-  part.put_list(values);
-  journal->keep(-1, document, part.take());
-  return values;
+  const auto part = recorded(*journal, document, [&] {
+    ByteWriter values;
+    values.put_list(compute());
+    return values.take();
+  });
+  return part ? ByteReader(*part).take_list<double>() : std::vector<double>();
 }
 
 // What a model says of next tokens, of several variants of it.
@@ -32,11 +37,11 @@ std::vector<NextTokens> read_next_tokens(const Bytes& part);
 inline NextTokens recorded_next_tokens(Journal* journal, Index document,
                                        const std::function<NextTokens()>& compute) {
   if (journal == nullptr) return compute();
-  if (const auto found = journal->find(-1, document)) return read_next_tokens(*found).at(0);
-  if (!journal->computes(document)) return {};
-  NextTokens next = compute();
-  journal->keep(-1, document, write_next_tokens({&next, 1}));
-  return next;
+  const auto part = recorded(*journal, document, [&] {
+    const NextTokens next = compute();
+    return write_next_tokens({&next, 1});
+  });
+  return part ? read_next_tokens(*part).at(0) : NextTokens();
 }
 
 }  // namespace headgauge

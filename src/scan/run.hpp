@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "scan/scan_plan.hpp"
@@ -40,6 +41,8 @@ struct ScanPart {
   // Whether the source is asked for more of a document when its pass has ended; empty: of none.
   // A pass of which all parts were found is run then, to get there.
   std::function<bool(Index document)> reaches_end = {};
+  // The stage of what it is asked for then, where a document that gets no further is noted.
+  std::string end_stage = "predictions";
 };
 
 // At all lengths in one pass: for sources that are not causal, the one length that they are cut to.

@@ -34,6 +34,8 @@ constexpr const char* kFewerThreads =
     "use fewer ScanOptions::threads (no more than there are cores help), or shorter "
     "ScanOptions::lengths";
 
+constexpr const char* kLossStage = "loss";
+
 Measured choose_heads(const HeadSelection& selection, const SourceInfo& info) {
   Measured measured;
   for (int layer = 0; layer < info.layers; ++layer) {
@@ -129,6 +131,7 @@ class Scan {
     part.reaches_end = [&](Index document) {
       return (part_.reaches_end && part_.reaches_end(document)) || computes_loss(document);
     };
+    if (part_.loss) part.end_stage = kLossStage;
     LayerScan layers(source_, plan_, part, tables_, pool_, progress_, stop_);
     layers.run();
     stopped_ = layers.stopped();
@@ -140,7 +143,7 @@ class Scan {
   bool computes_loss(Index document) const {
     if (!wants_loss() || !part_.loss) return false;
     if (journal() == nullptr) return true;
-    const Journal::Stage stage(journal(), "loss");
+    const Journal::Stage stage(journal(), kLossStage);
     return journal()->computes(document) && !journal()->computed(-1, document);
   }
 
@@ -149,7 +152,7 @@ class Scan {
     std::vector<std::vector<double>> losses;
     if (!wants_loss() || !part_.loss || stopped_) return losses;
     const Stopwatch loss;
-    const Journal::Stage stage(journal(), "loss");
+    const Journal::Stage stage(journal(), kLossStage);
     for (Index d = 0; d < std::ssize(rows().documents()); ++d) {
       losses.push_back(
           recorded_values(journal(), d, [&] { return source_.token_losses(static_cast<int>(d)); }));

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from tests.cli.checkpoints import make_gpt2
+from tests.cli.checkpoints import copy_golden, make_gpt2
 from tests.cli.command import BAD_INPUT, RESOURCE, SECONDS, UNSUPPORTED, USAGE, environment
 from tests.cli.shares import (
     DEMO,
@@ -109,6 +109,22 @@ class Shards(SharesTest):
         (self.folder / self.documents[1]).write_text("quite another text, long enough to be measured " * 20)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("merge", "the same run", "texts: sha256"))
 
+    def breaking(self) -> list[str]:
+        """Under one normalizer the scores of a layer that is not measured are not finite."""
+        copy_golden("gpt2/plain", self.folder / "model")
+        texts = [self.ids(length, name=f"ids{length}.txt").name for length in (96, 110, 128, 120)]
+        return ["compare", "model", "--tokens", *texts, "--layers", "0", "--lengths", "96", "--normalizers",
+                "relu:power=60,alpha=0,ssmax", "--measures", "weights,model"]
+
+    def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:
+        words = self.breaking()
+        done = self.succeed(*words, "--out", "one")
+        self.assertIn("relu:power=60,alpha=0 is left out: layer 1", done.err)
+        for k in (1, 2):
+            self.shard(f"{k}/2", f"part{k}", *words)
+        self.succeed("merge", "part1", "part2", "--out", "merged", "--quiet")
+        self.assert_same("merged", "one")
+
     def test_usage(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
         for wrong in ("0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2"):
@@ -135,6 +151,7 @@ class Ranks(Shards):
     test_all_in_one_folder_and_more_of_them_than_documents = None
     test_a_fit_and_a_confirmation_are_made_of_all = None
     test_what_does_not_fit_together_is_named = None
+    test_what_breaks_beyond_the_rows_that_are_measured_is_left_out = None
     test_usage = None
     test_a_shard_goes_on_and_is_not_merged_before_it_is_finished = None
 
@@ -154,6 +171,13 @@ class Ranks(Shards):
                     self.assert_same(f"of{count}", reference)
                 for folder in ("one", "of2", "of3"):
                     shutil.rmtree(self.folder / folder)
+
+    def test_what_breaks_in_one_of_them_is_left_out(self) -> None:
+        words = self.breaking()
+        self.succeed(*words, "--out", "one", "--quiet")
+        code, _, err = self.ranks(2, *words, "--out", "of2", "--quiet")
+        self.assertEqual(code, 0, err)
+        self.assert_same("of2", "one")
 
     def test_more_ranks_than_documents_and_no_out(self) -> None:
         words = ["scan", str(DEMO), "--text", *self.documents[:2], *QUICK]
