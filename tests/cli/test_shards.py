@@ -26,9 +26,11 @@ from tests.results.schema import validate
 
 QUICK = ("--measures", "weights", "--lengths", "64")
 COMMANDS = {
-    "scan": ("scan", DEMO, "--examples", "3", "--top-share", "0.2"),
-    "scan of hidden states": ("scan", DEMO, "--x", "hidden", "--normalizer", "sparsemax", "--layers", "1-3"),
-    "compare": ("compare", DEMO, "--normalizers", "ssmax,sparsemax", "--measures", "weights,distance"),
+    "scan": ("scan", DEMO, "--examples", "3", "--top-share", "0.2", "--lengths", "32,128"),
+    "scan of hidden states": ("scan", DEMO, "--x", "hidden", "--normalizer", "sparsemax", "--layers", "1-3",
+                              "--measures", "weights,coverage", "--lengths", "64,100"),
+    "compare": ("compare", DEMO, "--normalizers", "ssmax,sparsemax", "--measures", "weights,distance",
+                "--lengths", "64,100"),
     "compare each head": ("compare", DEMO, "--normalizers", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
     "converge": ("converge", DEMO, "--lengths", "128", "--replicates", "5", "--draws", "5"),
