@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <charconv>
 #include <filesystem>
 #include <functional>
@@ -62,6 +63,8 @@ Journal::Identity identity_of(const Results& described) {
   identity["version of headgauge"] = HEADGAUGE_VERSION;
   // Sums of rows differ in their last bits from one instruction set to another.
   identity["HEADGAUGE_SIMD"] = simd_level();
+  // Parts are the bytes of numbers as they stand in memory.
+  identity["byte order"] = std::endian::native == std::endian::little ? "little" : "big";
   return identity;
 }
 

@@ -51,6 +51,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <class T>
   T take() {
+    if constexpr (std::is_same_v<T, bool>) return take_truth();
     T value;
     take_all(std::span<T>(&value, 1));
     return value;
@@ -82,6 +83,14 @@ class ByteReader {
   std::span<const std::byte> rest() const { return bytes_; }
 
  private:
+  bool take_truth() {
+    const auto byte = take<std::uint8_t>();
+    if (byte > 1) {
+      throw BadInputError(fault("journal", "a part as it was kept", "another",
+                                "delete the journal to start again"));
+    }
+    return byte == 1;
+  }
   void require(std::size_t bytes) const {
     if (bytes > bytes_.size()) {
       throw BadInputError(fault("journal", "a part as it was kept", "one that is too short",

@@ -152,7 +152,10 @@ std::vector<HeavyKey> heaviest_keys(const Row& row, const Shares& shares) {
 class ExamplesMeasure final : public Measure {
  public:
   ExamplesMeasure(int count, Index longest, int slots)
-      : count_(count), first_(std::min(kFirstExample, longest / 2)), found_(slots) {}
+      : count_(count),
+        longest_(longest),
+        first_(std::min(kFirstExample, longest / 2)),
+        found_(slots) {}
 
   void declare(MetricRegistry&) override {}
   MeasureNeeds needs() const override { return {.weights = true, .changes = true}; }
@@ -199,8 +202,13 @@ class ExamplesMeasure final : public Measure {
       const auto head = part.take<int>();
       const auto criterion = part.take<std::size_t>();
       Example row = read(document, part);
-      auto& of_head = of_layer_.try_emplace(head, empty()).first->second;
-      of_head.at(criterion).add(std::move(row));
+      const auto is_position = [&](Index at) { return at >= 0 && at < longest_; };
+      if (criterion >= kExampleCriteria.size() || !is_position(row.query) ||
+          !std::ranges::all_of(row.keys, is_position)) {
+        throw BadInputError(fault("journal", "examples of the text", "positions beyond it",
+                                  "delete the journal to start again"));
+      }
+      of_layer_.try_emplace(head, empty()).first->second[criterion].add(std::move(row));
     }
   }
 
@@ -324,6 +332,7 @@ class ExamplesMeasure final : public Measure {
   }
 
   int count_;
+  Index longest_;
   Index first_;
   std::vector<std::map<int, CandidatesOfHead>> found_;  // by slot, of the heads of the document
   std::map<int, CandidatesOfHead> of_layer_;            // by head, of all documents

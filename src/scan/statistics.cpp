@@ -181,6 +181,11 @@ void HeadSums::read(Index document, ByteReader& part) {
     if (number == numbers.end()) refuse();
     return *number++;
   };
+  const auto take_rows = [&] {
+    const double rows = take();
+    if (!(rows >= 0 && rows <= 0x1p53)) refuse();
+    return static_cast<std::int64_t>(rows);
+  };
   std::size_t place = 0;
   RowSum before;
   for (std::size_t run = 0; run < kinds.size(); ++run) {
@@ -188,7 +193,7 @@ void HeadSums::read(Index document, ByteReader& part) {
     const std::size_t end = place + counts[run];
     for (; place < end && kinds[run] != Kept::nothing; ++place) {
       before.value = take();
-      if (kinds[run] >= Kept::rows) before.rows = static_cast<std::int64_t>(take());
+      if (kinds[run] >= Kept::rows) before.rows = take_rows();
       if (kinds[run] >= Kept::rows) before.weight = static_cast<double>(before.rows);
       if (kinds[run] == Kept::weight) before.weight = take();
       pieces_[place] = before;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import random
 import shutil
@@ -78,6 +79,29 @@ class Journal(SharesTest):
                 shutil.rmtree(self.folder / "whole")
         print(f"\n{kills} kills, of {KILLS // LIVES} runs {went_on} went on from a journal")
         self.assertGreater(went_on, 0, "on some machine all may end too soon, but not on this one")
+
+    def test_a_plan_that_is_killed_goes_on(self) -> None:
+        """Its state holds the losses of every document under each plan that was tried."""
+        moments = random.Random(21)
+        make_gpt2(self.folder / "small", layers=8, heads=2, width=16, positions=320)
+        for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
+            ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
+            self.write(name, " ".join(map(str, ids)))
+        words = ("plan", "small", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
+                 "--random-plans", "3", "--quiet")
+        self.succeed(*words, "--out", "whole")
+        states = 0
+        for _ in range(2):
+            for _ in range(LIVES):
+                self.kill_after(moments.uniform(0.05, 0.4), *words, "--out", "out")
+                states += (self.folder / "out/plan_state.json").exists()
+            self.succeed(*words, "--out", "out")
+            self.assert_same("out", "whole")
+            for plan in ("plan.json", "plan_25.json", "plan_75.json"):
+                found, expected = (json.loads((self.folder / at / plan).read_text()) for at in ("out", "whole"))
+                self.assertEqual(found, expected)
+            shutil.rmtree(self.folder / "out")
+        self.assertGreater(states, 0, "on some machine all may end too soon, but not on this one")
 
     def test_one_of_other_settings_is_refused(self) -> None:
         self.leave_journal(*self.scan)

@@ -1,0 +1,147 @@
+// Hundreds of damaged parts, the same in every run: whatever another process sent, or a journal
+// holds under a right checksum, the run ends, or is refused with an Error of one line.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <random>
+
+#include "headgauge/headgauge.hpp"
+#include "test_data.hpp"
+
+namespace headgauge {
+namespace {
+
+constexpr int kTrials = 400;
+
+using Parts = std::deque<std::pair<PartKey, Bytes>>;
+
+class Captures final : public PartExchange {
+ public:
+  explicit Captures(Parts& parts) : parts_(parts) {}
+  void send(const PartKey& key, const Bytes& part) override { parts_.emplace_back(key, part); }
+  std::pair<PartKey, Bytes> receive(int) override { throw ResourceError("nothing comes"); }
+
+ private:
+  Parts& parts_;
+};
+
+class Delivers final : public PartExchange {
+ public:
+  explicit Delivers(Parts parts) : parts_(std::move(parts)) {}
+  void send(const PartKey&, const Bytes&) override {}
+  std::pair<PartKey, Bytes> receive(int) override {
+    if (parts_.empty()) throw ResourceError("rank 1: expected a part, found its end");
+    auto part = std::move(parts_.front());
+    parts_.pop_front();
+    return part;
+  }
+
+ private:
+  Parts parts_;
+};
+
+std::unique_ptr<ModelSource> open_model() {
+  std::vector<Document> documents;
+  for (const int length : {64, 80, 70}) {
+    std::vector<int> ids;
+    for (int i = 0; i < length; ++i) ids.push_back((i * i + 3 * length) % 41);
+    documents.push_back(make_document(ids, "ids"));
+  }
+  return make_model_source(resolve_model(testing::source_path("tests/golden/gpt2/plain")),
+                           std::move(documents), {.threads = 1});
+}
+
+Results scan_with(Journal& journal) {
+  const auto model = open_model();
+  ScanOptions options;
+  options.threads = 1;
+  options.lengths = {12, 24};
+  options.measure.top_n = {1, 3};
+  options.measure.top_share = {0.5};
+  options.examples = 2;
+  options.journal = &journal;
+  return scan(*model, options);
+}
+
+Results converge_with(Journal& journal) {
+  const auto model = open_model();
+  ConvergeOptions options;
+  options.scan.threads = 1;
+  options.scan.lengths = {64};
+  options.scan.journal = &journal;
+  options.grid = {4, 12};
+  options.replicates = options.draws = 3;
+  return converge(*model, options);
+}
+
+class Mutator {
+ public:
+  void change(Bytes& bytes) {
+    for (std::size_t left = 1 + below(3); left > 0 && !bytes.empty(); --left) {
+      const std::size_t at = below(bytes.size());
+      const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+      switch (below(5)) {
+        case 0:
+          bytes[at] ^= std::byte(1 << below(8));
+          break;
+        case 1:
+          bytes[at] = std::byte(below(256));
+          break;
+        case 2:
+          bytes.erase(place);
+          break;
+        case 3:
+          bytes.insert(place, std::byte(below(256)));
+          break;
+        default:
+          bytes.resize(at);
+      }
+    }
+  }
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+
+ private:
+  std::mt19937_64 random_{18};
+};
+
+template <class Run>
+void check(const Run& run) {
+  Parts sound;
+  Journal other(Journal::Role::other, {1, 2}, std::make_unique<Captures>(sound));
+  run(other);
+  ASSERT_FALSE(sound.empty());
+  Journal first(Journal::Role::first, {0, 2}, std::make_unique<Delivers>(sound));
+  const Results whole = run(first);
+  Mutator mutator;
+  std::map<std::string, int> refusals;
+  int ended = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    Parts parts = sound;
+    mutator.change(parts[mutator.below(parts.size())].second);
+    Journal journal(Journal::Role::first, {0, 2}, std::make_unique<Delivers>(std::move(parts)));
+    try {
+      EXPECT_EQ(run(journal).coords, whole.coords);
+      ++ended;
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      EXPECT_FALSE(message.empty() || message.find('\n') != message.npos) << message;
+      ++refusals[message];
+    }
+  }
+  // Most changes are in numbers, of which any may be there.
+  EXPECT_GT(ended, kTrials / 20);
+  EXPECT_GT(kTrials - ended, kTrials / 20);
+  EXPECT_GT(refusals.size(), 2U);
+}
+
+TEST(DamagedParts, OfAScanAreTakenOrRefused) {
+  check(scan_with);
+}
+
+TEST(DamagedParts, OfConvergenceAreTakenOrRefused) {
+  check(converge_with);
+}
+
+}  // namespace
+}  // namespace headgauge
