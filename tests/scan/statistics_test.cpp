@@ -118,15 +118,18 @@ MetricInfo metric(const std::string& name, std::vector<std::string> dims = {},
   return info;
 }
 
-// Two metrics by length and position, of which the first is never defined.
+// Metrics by length and position, of which the first is never defined, one by length alone and one
+// at the longest length.
 struct Cells {
-  MetricHandle none, value;
+  MetricHandle none, value, by_length, longest;
   const CellLayout layout{declaring({[this](MetricRegistry& metrics) {
     MetricInfo info = metric("none");
     info.by_position = true;
     none = metrics.add(info);
     info.name = "value";
     value = metrics.add(info);
+    by_length = metrics.add(metric("by_length"));
+    longest = metrics.add(metric("longest", {}, MetricKind::row_longest));
   }})};
 };
 
@@ -136,10 +139,12 @@ HeadSums sums_of(const RowPlan& plan, const Cells& cells, Index d, const std::ve
   HeadSums sums(plan, cells.layout);
   sums.begin(d);
   for (const Tile& tile : plan.documents()[static_cast<std::size_t>(d)].tiles) {
-    Matrix<double> values(static_cast<Index>(tile.queries.size()), 2);
+    Matrix<double> values(static_cast<Index>(tile.queries.size()), 4);
     for (Index r = 0; r < values.rows(); ++r) {
       values(r, 0) = kUndefined;
-      values(r, 1) = rows[static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
+      for (Index cell = 1; cell < 4; ++cell) {
+        values(r, cell) = rows[static_cast<std::size_t>(tile.queries[static_cast<std::size_t>(r)])];
+      }
     }
     sums.add(tile, values.view(), ones_like(values).view());
   }
@@ -180,6 +185,8 @@ void check(const std::vector<Index>& document_lengths, double undefined_share) {
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     const auto length = static_cast<Index>(l);
     expect_same(table.at(cells.value, 0, length, 0), direct(rows, 0, lengths[l]));
+    expect_same(table.at(cells.by_length, 0, length, 0), direct(rows, 0, lengths[l]));
+    expect_same(table.at(cells.longest, 0, length, 0), direct(rows, 0, lengths.back()));
     expect_same(table.at(cells.none, 0, length, 0), Estimate{});
   }
   Index begin = 0;
