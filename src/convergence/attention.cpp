@@ -1,11 +1,6 @@
 #include "convergence/attention.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-
-#include "kernels/stream_exp.hpp"
 
 namespace headgauge {
 namespace {
@@ -47,42 +42,21 @@ void StreamedAttention::set_tokens(MatrixView<const float> tokens) {
 
 bool StreamedAttention::attend(MatrixView<const float> queries, MatrixView<float> out,
                                Scratch& scratch, const std::stop_token& stop) const {
-  const Index rows = queries.rows(), d = queries.cols(), rest = d - product_columns_;
-  std::vector<float>&largests = scratch.largest, &whole = scratch.sum;
-  largests.assign(static_cast<std::size_t>(rows), -std::numeric_limits<float>::infinity());
-  whole.assign(static_cast<std::size_t>(rows), 0.0f);
+  const Index rows = queries.rows(), d = queries.cols();
   if (scratch.scores.empty()) scratch.scores = Matrix<float>(kQueryTile, kKeyBlock);
-  for (Index i = 0; i < rows; ++i) std::ranges::fill(out.row(i), 0.0f);
-  std::array<float, kMostStreamColumns + 1> sums;
+  scratch.softmax.begin(out);
   for (const Block& block : blocks_) {
     if (stop.stop_requested()) return false;
     for (Index first = 0; first < rows; first += kQueryTile) {
       const Index count = std::min(kQueryTile, rows - first);
       const auto scores = scratch.scores.view().block(0, count, 0, block.keys.cols());
+      const auto sums = out.block(first, count, 0, d);
       gemm(queries.block(first, count, 0, d), block.keys, scores);
-      for (Index i = 0; i < count; ++i) {
-        const auto at = static_cast<std::size_t>(first + i);
-        const float top = stream_exp(scores.row(i), largests[at], block.rest, sums);
-        const std::span<float> row = out.row(first + i);
-        if (top > largests[at]) {
-          const float shrink = std::exp(largests[at] - top);
-          for (float& value : row) value *= shrink;
-          whole[at] *= shrink;
-          largests[at] = top;
-        }
-        whole[at] += sums[0];
-        for (Index k = 0; k < rest; ++k) {
-          row[product_columns_ + k] += sums[k + 1];
-        }
-      }
-      if (product_columns_ > 0) {
-        gemm(scores, block.values, out.block(first, count, 0, d), {.accumulate = true});
-      }
+      scratch.softmax.weigh(first, scores, block.rest, sums);
+      if (product_columns_ > 0) gemm(scores, block.values, sums, {.accumulate = true});
     }
   }
-  for (Index i = 0; i < rows; ++i) {
-    for (float& value : out.row(i)) value /= whole[i];
-  }
+  scratch.softmax.finish(out);
   return true;
 }
 

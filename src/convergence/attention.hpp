@@ -9,6 +9,7 @@
 #include "headgauge/base.hpp"
 #include "headgauge/normalize.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/online_softmax.hpp"
 
 namespace headgauge {
 
@@ -16,10 +17,10 @@ namespace headgauge {
 // Threads may attend at the same time.
 class StreamedAttention {
  public:
-  // Of one thread: a tile of scores, and sums of each query.
+  // Of one thread: a tile of scores, and the softmax of its queries.
   struct Scratch {
     Matrix<float> scores;
-    std::vector<float> largest, sum;
+    OnlineSoftmax softmax;
   };
 
   void set_tokens(MatrixView<const float> tokens);

@@ -21,44 +21,61 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr float kNone = -std::numeric_limits<float>::infinity();
+
+// What is taken from the scores of a row: nothing where there is no score but -inf.
+HWY_INLINE float shift_of(float top) { return top == kNone ? 0.0f : top; }
+
 #if HEADGAUGE_PLAIN
 
-float stream_row(float* row, std::size_t n, float largest, MatrixView<const float> columns,
-                 float* sums) {
-  float top = largest;
-  for (std::size_t j = 0; j < n; ++j) top = std::max(top, row[j]);
-  std::fill_n(sums, columns.rows() + 1, 0.0f);
-  for (std::size_t j = 0; j < n; ++j) {
-    row[j] = exp_of(row[j] - top);
-    sums[0] += row[j];
-    for (Index k = 0; k < columns.rows(); ++k) {
-      sums[k + 1] += row[j] * columns(k, static_cast<Index>(j));
+void stream_rows(MatrixView<float> scores, std::span<float> largest,
+                 MatrixView<const float> columns, MatrixView<float> sums) {
+  for (Index r = 0; r < scores.rows(); ++r) {
+    const std::span<float> row = scores.row(r);
+    float& top = largest[static_cast<std::size_t>(r)];
+    for (float score : row) top = std::max(top, score);
+    std::ranges::fill(sums.row(r), 0.0f);
+    for (Index j = 0; j < std::ssize(row); ++j) {
+      float& e = row[static_cast<std::size_t>(j)];
+      e = exp_of(e - shift_of(top));
+      sums(r, 0) += e;
+      for (Index k = 0; k < columns.rows(); ++k) sums(r, k + 1) += e * columns(k, j);
     }
   }
-  return top;
 }
 
 #else
 
-float largest_of(const float* row, std::size_t n, float largest) {
+// Rows whose largest scores are looked for together: one after the other they would wait for the
+// reduction of each.
+constexpr int kRowsAtOnce = 4;
+
+template <int kRows>
+HWY_INLINE void raise_largest(const float* HWY_RESTRICT rows, Index stride, std::size_t n,
+                              float* largest) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  V top0 = hn::Set(d, largest), top1 = top0, top2 = top0, top3 = top0;
+  V top[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) top[r] = hn::Set(d, largest[r]);
   std::size_t j = 0;
-  for (; j + 4 * lanes <= n; j += 4 * lanes) {
-    top0 = hn::Max(top0, hn::LoadU(d, row + j));
-    top1 = hn::Max(top1, hn::LoadU(d, row + j + lanes));
-    top2 = hn::Max(top2, hn::LoadU(d, row + j + 2 * lanes));
-    top3 = hn::Max(top3, hn::LoadU(d, row + j + 3 * lanes));
+  for (; j + lanes <= n; j += lanes) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) top[r] = hn::Max(top[r], hn::LoadU(d, rows + r * stride + j));
   }
-  for (; j + lanes <= n; j += lanes) top0 = hn::Max(top0, hn::LoadU(d, row + j));
-  if (j < n) top1 = hn::Max(top1, load_first(row + j, n - j, largest));
-  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top0, top1), hn::Max(top2, top3))));
+  if (j < n) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      top[r] = hn::Max(top[r], load_first(rows + r * stride + j, n - j, kNone));
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) largest[r] = hn::GetLane(hn::MaxOfLanes(d, top[r]));
 }
 
 template <int kColumns>
-void exp_and_sums(float* HWY_RESTRICT row, std::size_t n, float shift, const float* columns,
-                  Index stride, float* sums) {
+HWY_INLINE void exp_and_sums(float* HWY_RESTRICT row, std::size_t n, float shift,
+                             const float* columns, Index stride, float* sums) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   const V by = hn::Set(d, shift);
@@ -77,8 +94,7 @@ void exp_and_sums(float* HWY_RESTRICT row, std::size_t n, float shift, const flo
     }
   }
   if (j < n) {
-    const float none = -std::numeric_limits<float>::infinity();
-    const V e = exp_of<true>(hn::Sub(load_first(row + j, n - j, none), by));
+    const V e = exp_of<true>(hn::Sub(load_first(row + j, n - j, kNone), by));
     store_first(e, row + j, n - j);
     sum = hn::Add(sum, e);
 #pragma GCC unroll 4
@@ -91,26 +107,41 @@ void exp_and_sums(float* HWY_RESTRICT row, std::size_t n, float shift, const flo
   for (int k = 0; k < kColumns; ++k) sums[k + 1] = hn::GetLane(hn::SumOfLanes(d, product[k]));
 }
 
-float stream_row(float* row, std::size_t n, float largest, MatrixView<const float> columns,
-                 float* sums) {
-  const float top = largest_of(row, n, largest);
+template <int kColumns>
+void stream_rows_of(MatrixView<float> scores, std::span<float> largest,
+                    MatrixView<const float> columns, MatrixView<float> sums) {
+  const auto n = static_cast<std::size_t>(scores.cols());
+  const Index stride = scores.stride();
+  for (Index first = 0; first < scores.rows(); first += kRowsAtOnce) {
+    const Index count = std::min<Index>(kRowsAtOnce, scores.rows() - first);
+    float* rows = scores.data() + first * stride;
+    float* tops = largest.data() + first;
+    if (count == kRowsAtOnce) {
+      raise_largest<kRowsAtOnce>(rows, stride, n, tops);
+    } else {
+      for (Index r = 0; r < count; ++r) raise_largest<1>(rows + r * stride, stride, n, tops + r);
+    }
+    for (Index r = 0; r < count; ++r) {
+      exp_and_sums<kColumns>(rows + r * stride, n, shift_of(tops[r]), columns.data(),
+                             columns.stride(), sums.data() + (first + r) * sums.stride());
+    }
+  }
+}
+
+void stream_rows(MatrixView<float> scores, std::span<float> largest,
+                 MatrixView<const float> columns, MatrixView<float> sums) {
   switch (columns.rows()) {
     case 0:
-      exp_and_sums<0>(row, n, top, nullptr, 0, sums);
-      break;
+      return stream_rows_of<0>(scores, largest, columns, sums);
     case 1:
-      exp_and_sums<1>(row, n, top, columns.data(), columns.stride(), sums);
-      break;
+      return stream_rows_of<1>(scores, largest, columns, sums);
     case 2:
-      exp_and_sums<2>(row, n, top, columns.data(), columns.stride(), sums);
-      break;
+      return stream_rows_of<2>(scores, largest, columns, sums);
     case 3:
-      exp_and_sums<3>(row, n, top, columns.data(), columns.stride(), sums);
-      break;
+      return stream_rows_of<3>(scores, largest, columns, sums);
     default:
-      exp_and_sums<4>(row, n, top, columns.data(), columns.stride(), sums);
+      return stream_rows_of<4>(scores, largest, columns, sums);
   }
-  return top;
 }
 
 #endif  // HEADGAUGE_PLAIN
@@ -122,17 +153,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headgauge {
 
-HWY_EXPORT(stream_row);
+HWY_EXPORT(stream_rows);
 
-float stream_exp(std::span<float> scores, float largest, MatrixView<const float> columns,
-                 std::span<float> sums) {
-  assert(!scores.empty());
+void stream_exp(MatrixView<float> scores, std::span<float> largest, MatrixView<const float> columns,
+                MatrixView<float> sums) {
+  assert(scores.cols() > 0 && std::ssize(largest) >= scores.rows());
   assert(columns.rows() <= kMostStreamColumns);
-  assert(columns.rows() == 0 || columns.cols() >= std::ssize(scores));
-  assert(std::ssize(sums) > columns.rows());
+  assert(columns.rows() == 0 || columns.cols() >= scores.cols());
+  assert(sums.rows() >= scores.rows() && sums.cols() > columns.rows());
   ensure_simd_level();
-  return HWY_DYNAMIC_DISPATCH(stream_row)(scores.data(), scores.size(), largest, columns,
-                                          sums.data());
+  HWY_DYNAMIC_DISPATCH(stream_rows)(scores, largest, columns, sums);
 }
 
 }  // namespace headgauge

@@ -1,4 +1,4 @@
-// The pass over a row of scores between the two products of streamed attention.
+// The pass over rows of scores between the two products of streamed attention.
 #pragma once
 
 #include <span>
@@ -9,11 +9,12 @@ namespace headgauge {
 
 inline constexpr Index kMostStreamColumns = 4;
 
-// With c = max(largest, max s): e_j = exp(s_j - c) in place of s_j (0 below e^-87), sums[0] =
-// sum e_j and sums[1 + k] = sum_j e_j columns(k, j) for up to 4 columns, a row of `columns` each.
-// Returns c. The row must not be empty; NaN in it is NaN in the sums. Errors are those of
-// exp_shifted and of sums in 4 to 16 float32 lanes.
-float stream_exp(std::span<float> scores, float largest, MatrixView<const float> columns,
-                 std::span<float> sums);
+// Of each row of scores s: largest = c = max(largest, max s); e_j = exp(s_j - c) in place of s_j (0
+// below e^-87), sums[0] = sum e_j and sums[1 + k] = sum_j e_j columns(k, j) for up to 4 columns, a
+// row of `columns` each. A row of -inf alone gives zeros. Rows must not be empty; NaN in one is NaN
+// in its sums. A row has the same bits whichever rows are with it. Errors are those of exp_shifted
+// and of sums in 4 to 16 float32 lanes.
+void stream_exp(MatrixView<float> scores, std::span<float> largest, MatrixView<const float> columns,
+                MatrixView<float> sums);
 
 }  // namespace headgauge

@@ -1,13 +1,10 @@
 #include "model/attention.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "heads/scores.hpp"
-#include "kernels/stream_exp.hpp"
 
 namespace headgauge {
 namespace {
@@ -16,6 +13,7 @@ constexpr Index kTileRows = 128;
 constexpr Index kWholeRows = 64;  // of a tile whose rows are whole
 // Packed twice, with a tile of scores, a block takes an eighth of an L2 cache of 2 MiB at d = 64.
 constexpr Index kKeyBlock = 5 * PackedMatrix::kPanel;
+constexpr float kHidden = -std::numeric_limits<float>::infinity();  // a logit that no key has
 
 // What the logits of a row are multiplied by, where its weights are their softmax.
 std::optional<double> softmax_scale(const HeadInput& head, const RowContext& context) {
@@ -47,29 +45,20 @@ struct QueryTile {
 };
 
 void begin_rows(const QueryTile& tile, AttentionScratch& scratch) {
-  const auto rows = static_cast<std::size_t>(tile.rows);
-  scratch.largest.assign(rows, -std::numeric_limits<float>::infinity());
-  scratch.sum.assign(rows, 0.0f);
-  scratch.scale.resize(rows);
-  scratch.positions.resize(std::max(scratch.positions.size(), rows));
+  scratch.rows.resize(std::max(scratch.rows.size(), static_cast<std::size_t>(tile.rows)));
   for (Index r = 0; r < tile.rows; ++r) {
-    const KeyRange keys = tile.keys(r);
-    Index n = keys.size();
-    auto& positions = scratch.positions[static_cast<std::size_t>(r)];
-    positions.clear();
+    AttendedRow& row = scratch.rows[static_cast<std::size_t>(r)];
+    row.keys = tile.keys(r);
+    row.positions.clear();
+    Index n = row.keys.size();
     if (tile.head.visibility.mask() != nullptr) {
       const KeptKeys kept =
-          select_keys(tile.head, tile.first + r, keys, {}, scratch.range.positions);
-      if (kept.positions.empty()) {
-        for (Index key = kept.keys.begin; key < kept.keys.end; ++key) {
-          positions.push_back(static_cast<std::uint32_t>(key));
-        }
-      } else {
-        positions.assign(kept.positions.begin(), kept.positions.end());
-      }
-      n = std::ssize(positions);
+          select_keys(tile.head, tile.first + r, row.keys, {}, scratch.range.positions);
+      row.keys = kept.keys;
+      row.positions.assign(kept.positions.begin(), kept.positions.end());
+      n = kept.positions.empty() ? kept.keys.size() : std::ssize(kept.positions);
     }
-    scratch.scale[static_cast<std::size_t>(r)] = *softmax_scale(tile.head, {n, tile.first + r});
+    row.scale = static_cast<float>(*softmax_scale(tile.head, {n, tile.first + r}));
   }
 }
 
@@ -79,57 +68,39 @@ void make_logits(const HeadInput& head, Index query, Index first_key, std::span<
   finish_logits(head, query, first_key, products);
 }
 
-// Hides the logits of the keys from `begin` on that the mask does not leave; false: it leaves none.
-bool leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span<float> logits) {
+// Hides the logits of the keys from `begin` on that the mask does not leave.
+void leave_kept(std::span<const std::uint32_t> positions, Index begin, std::span<float> logits) {
   auto next = std::ranges::lower_bound(positions, static_cast<std::uint32_t>(begin));
-  bool any = false;
   for (Index i = 0; i < std::ssize(logits); ++i) {
     if (next != positions.end() && *next == begin + i) {
       ++next;
-      any = true;
     } else {
-      logits[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
+      logits[static_cast<std::size_t>(i)] = kHidden;
     }
   }
-  return any;
 }
 
-// The scores of a row in a block become exponentials relative to the largest so far.
-void weigh_block(const QueryTile& tile, Index r, Index block, std::span<float> row,
-                 std::span<float> out, AttentionScratch& scratch) {
-  const auto at = static_cast<std::size_t>(r);
-  const KeyRange all = tile.keys(r);
-  const Index begin = std::max(all.begin, block), end = std::min(all.end, block + std::ssize(row));
-  if (begin >= end) {
-    std::ranges::fill(row, 0.0f);
-    return;
-  }
+// The products of a query with the keys from `block` on become its logits.
+void finish_row(const HeadInput& head, Index query, const AttendedRow& row, Index block,
+                std::span<float> products) {
+  const Index count = std::ssize(products);
+  const Index begin = std::clamp(row.keys.begin - block, Index{0}, count);
+  const Index end = std::clamp(row.keys.end - block, begin, count);
+  std::ranges::fill(products.first(static_cast<std::size_t>(begin)), kHidden);
+  std::ranges::fill(products.subspan(static_cast<std::size_t>(end)), kHidden);
+  if (begin == end) return;
   const std::span<float> logits =
-      row.subspan(static_cast<std::size_t>(begin - block), static_cast<std::size_t>(end - begin));
-  std::ranges::fill(row.first(static_cast<std::size_t>(begin - block)), 0.0f);
-  std::ranges::fill(row.subspan(static_cast<std::size_t>(end - block)), 0.0f);
-  make_logits(tile.head, tile.first + r, begin, logits);
-  if (const auto scale = static_cast<float>(scratch.scale[at]); scale != 1.0f) {
-    for (float& logit : logits) logit *= scale;
+      products.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  make_logits(head, query, block + begin, logits);
+  if (row.scale != 1.0f) {
+    for (float& logit : logits) logit *= row.scale;
   }
-  if (tile.head.visibility.mask() != nullptr && !leave_kept(scratch.positions[at], begin, logits)) {
-    std::ranges::fill(logits, 0.0f);
-    return;
-  }
-  std::array<float, 1> sum;
-  const float top = stream_exp(logits, scratch.largest[at], {}, sum);
-  if (top > scratch.largest[at]) {
-    const float shrink = std::exp(scratch.largest[at] - top);
-    for (float& value : out) value *= shrink;
-    scratch.sum[at] *= shrink;
-    scratch.largest[at] = top;
-  }
-  scratch.sum[at] += sum[0];
+  if (!row.positions.empty()) leave_kept(row.positions, block + begin, logits);
 }
 
 void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {
   begin_rows(tile, scratch);
-  for (Index r = 0; r < tile.rows; ++r) std::ranges::fill(out.row(r), 0.0f);
+  scratch.softmax.begin(out);
   if (scratch.tile.empty()) scratch.tile = Matrix<float>(kTileRows, kKeyBlock);
   const Index end = tile.keys(tile.rows - 1).end;
   for (Index begin = tile.keys(0).begin / kKeyBlock * kKeyBlock; begin < end; begin += kKeyBlock) {
@@ -139,14 +110,13 @@ void attend_in_blocks(const QueryTile& tile, MatrixView<float> out, AttentionScr
     const auto scores = scratch.tile.view().block(0, tile.rows, 0, count);
     gemm(tile.queries(), block.keys, scores, {.col_end = count});
     for (Index r = 0; r < tile.rows; ++r) {
-      weigh_block(tile, r, begin, scores.row(r), out.row(r), scratch);
+      finish_row(tile.head, tile.first + r, scratch.rows[static_cast<std::size_t>(r)], begin,
+                 scores.row(r));
     }
+    scratch.softmax.weigh(0, scores, {}, out);
     gemm(scores, block.values, out, {.accumulate = true});
   }
-  for (Index r = 0; r < tile.rows; ++r) {
-    const float share = 1.0f / scratch.sum[static_cast<std::size_t>(r)];
-    for (float& value : out.row(r)) value *= share;
-  }
+  scratch.softmax.finish(out);
 }
 
 void attend_in_rows(const QueryTile& tile, MatrixView<float> out, AttentionScratch& scratch) {

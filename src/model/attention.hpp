@@ -9,6 +9,7 @@
 #include "headgauge/parallel.hpp"
 #include "heads/masked_row.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/online_softmax.hpp"
 
 namespace headgauge {
 
@@ -22,14 +23,21 @@ struct PackedHead {
   std::vector<Block> blocks;
 };
 
+// A row of a tile: its keys, of which a mask that leaves others than a range leaves `positions`,
+// and what its logits are multiplied by.
+struct AttendedRow {
+  KeyRange keys;
+  std::vector<std::uint32_t> positions;
+  float scale = 1.0f;
+};
+
 // Of one thread.
 struct AttentionScratch {
   Matrix<float> tile;   // rows x keys of a block
   Matrix<float> whole;  // rows x keys of the text
   RangeWorkspace range;
-  std::vector<float> largest, sum;                    // of each row, so far
-  std::vector<double> scale;                          // of its logits
-  std::vector<std::vector<std::uint32_t>> positions;  // that a mask leaves of its keys
+  OnlineSoftmax softmax;
+  std::vector<AttendedRow> rows;
 };
 
 // Scratch memory of attend(), kept from layer to layer.

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/random.hpp"
@@ -12,6 +14,14 @@
 
 namespace headgauge {
 namespace {
+
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+void stream_row(std::span<float> row, float& largest, MatrixView<const float> columns,
+                std::span<float> sums) {
+  stream_exp({row.data(), 1, std::ssize(row)}, {&largest, 1}, columns,
+             {sums.data(), 1, std::ssize(sums)});
+}
 
 class StreamExp : public EveryLevel {};
 HEADGAUGE_EVERY_LEVEL(StreamExp);
@@ -36,8 +46,9 @@ TEST_P(StreamExp, EqualsTheDefinition) {
           for (float s : scores) top = std::max(top, static_cast<double>(s));
           std::vector<float> row = scores;
           std::array<float, kMostStreamColumns + 1> sums;
-          EXPECT_EQ(stream_exp(row, static_cast<float>(before), matrix, sums),
-                    static_cast<float>(top));
+          auto largest = static_cast<float>(before);
+          stream_row(row, largest, matrix, sums);
+          EXPECT_EQ(largest, static_cast<float>(top));
           std::vector<double> expected(static_cast<std::size_t>(columns + 1)), size = expected;
           for (Index j = 0; j < n; ++j) {
             const auto at = static_cast<std::size_t>(j);
@@ -59,13 +70,49 @@ TEST_P(StreamExp, EqualsTheDefinition) {
   }
 }
 
+TEST_P(StreamExp, ARowHasTheSameBitsWhicheverRowsAreWithIt) {
+  const RandomStream random(4, RandomDomain::phantom, 0, 0);
+  for (Index rows : {1, 3, 4, 7, 9}) {
+    for (Index n : {5, 48, 100}) {
+      // Columns beyond n belong to nobody.
+      Matrix<float> scores(rows, n + 3);
+      std::vector<double> z(static_cast<std::size_t>(rows * (n + 3)));
+      random.normals(z, static_cast<std::uint32_t>(n));
+      std::ranges::transform(z, scores.data(), [](double x) { return static_cast<float>(9 * x); });
+      Matrix<float> together = scores, sums(rows, 1);
+      std::vector<float> largest(static_cast<std::size_t>(rows), 2.0f);
+      stream_exp(together.view().block(0, rows, 0, n), largest, {}, sums);
+      for (Index r = 0; r < rows; ++r) {
+        float top = 2.0f, sum = 0.0f;
+        stream_row(scores.row(r).first(static_cast<std::size_t>(n)), top, {}, {&sum, 1});
+        EXPECT_EQ(top, largest[static_cast<std::size_t>(r)]);
+        EXPECT_EQ(sum, sums(r, 0));
+        EXPECT_TRUE(std::ranges::equal(scores.row(r), together.row(r)));
+      }
+    }
+  }
+}
+
+TEST_P(StreamExp, ARowOfHiddenScoresGivesZeros) {
+  for (std::size_t n : {3, 16, 40}) {
+    std::vector<float> row(n, kHidden);
+    std::array<float, 1> sums;
+    float largest = kHidden;
+    stream_row(row, largest, {}, sums);
+    EXPECT_EQ(largest, kHidden);
+    EXPECT_EQ(sums[0], 0.0f);
+    EXPECT_EQ(row, std::vector<float>(n, 0.0f));
+  }
+}
+
 TEST_P(StreamExp, NaNIsNotLost) {
   for (std::size_t n : {5, 33}) {
     for (std::size_t at = 0; at < n; at += 4) {
       std::vector<float> row(n, 1.0f);
       row[at] = std::numeric_limits<float>::quiet_NaN();
       std::array<float, 1> sums;
-      stream_exp(row, 0, {}, sums);
+      float largest = 0;
+      stream_row(row, largest, {}, sums);
       EXPECT_TRUE(std::isnan(sums[0])) << n << " " << at;
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -120,7 +121,7 @@ void expect_as_defined(const std::vector<HeadInput>& heads) {
 
 TEST(Attention, IsAsDefinedAtEveryLength) {
   const Made made(1000);
-  for (const Index length : {1, 2, 63, 64, 65, 479, 480, 481, 1000}) {
+  for (const Index length : {1, 2, 63, 64, 65, 127, 128, 129, 239, 240, 241, 481, 1000}) {
     SCOPED_TRACE(length);
     expect_as_defined(made.heads(length));
   }
@@ -134,6 +135,17 @@ TEST(Attention, IsAsDefinedWhateverAQuerySees) {
     heads[1].visibility = visibility;
     expect_as_defined(heads);
   }
+}
+
+TEST(Attention, IsAsDefinedWhereABiasHidesWholeBlocks) {
+  const Made made(700);
+  auto heads = made.heads(700);
+  std::vector<float> bias(2 * 700 - 1);
+  for (Index i = 0; i < 700 - 300; ++i) {  // of keys more than 300 before the query
+    bias[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
+  }
+  for (HeadInput& head : heads) head.position_bias = bias;
+  expect_as_defined(heads);
 }
 
 TEST(Attention, IsAsDefinedUnderEveryChange) {
