@@ -14,6 +14,7 @@
 #include "cli/host.hpp"
 #include "cli/named_model.hpp"
 #include "cli/options.hpp"
+#include "cli/read_documents.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/tokenize.hpp"
 
@@ -23,19 +24,6 @@ namespace {
 constexpr Index kLongestAuto = 1024;
 constexpr Index kSharedRun = 64;  // tokens in a row that two texts have in common by copying alone
 
-// A pipe has nothing left for a second time.
-void refuse_pipes(const InputOptions& options) {
-  if (!options.read_again) return;
-  std::error_code none;  // what cannot be looked at is said when it is opened
-  for (const auto* paths : {&options.texts, &options.tokens}) {
-    for (const std::string& path : *paths) {
-      if (!std::filesystem::is_fifo(path, none)) continue;
-      throw UsageError(fault(path, "a file, for " + options.asked_by + " reads it more than once",
-                             "a pipe", "write it to a file first"));
-    }
-  }
-}
-
 // All tokens of the texts.
 constexpr std::size_t kAllTokens = 0;
 
@@ -43,38 +31,6 @@ constexpr std::size_t kAllTokens = 0;
 std::size_t longest_asked(const InputOptions& options, const ModelSummary& summary) {
   if (options.lengths.empty()) return static_cast<std::size_t>(longest_auto(summary));
   return static_cast<std::size_t>(std::max(1, *std::ranges::max_element(options.lengths)));
-}
-
-// What a host gives in place of the file of that name; null: nothing.
-template <class T>
-const T* given(const std::string& name, std::map<std::string, T> Host::*kind) {
-  const Host* const program = host();
-  if (program == nullptr) return nullptr;
-  const auto found = (program->*kind).find(name);
-  return found == (program->*kind).end() ? nullptr : &found->second;
-}
-
-// Of no more than `most` tokens each where that suffices.
-std::vector<Document> read_documents(const InputOptions& options, const NamedModel& model,
-                                     std::size_t most) {
-  std::vector<Document> documents;
-  refuse_pipes(options);
-  if (!options.texts.empty()) {
-    const bool causal = model.summary().causal;
-    const Tokenizer tokenizer = model.tokenizer();
-    for (const std::string& path : options.texts) {
-      const std::string* const text = given(path, &Host::texts);
-      documents.push_back(
-          text != nullptr
-              ? parse_document(*text, path, tokenizer, causal, options.with_texts, most)
-              : read_document(path, tokenizer, causal, options.with_texts, options.stop, most));
-    }
-  }
-  for (const std::string& path : options.tokens) {
-    const std::vector<int>* const ids = given(path, &Host::tokens);
-    documents.push_back(ids != nullptr ? make_document(*ids, path) : read_ids(path, options.stop));
-  }
-  return documents;
 }
 
 // Looks up what the ids of the documents stand for. Where the model has no tokenizer, or one that

@@ -1,6 +1,7 @@
 // Ranks by MPI, for the program that is linked with it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -30,6 +31,7 @@ int started_together() {
 #ifdef HEADGAUGE_MPI
 
 enum Tag : int { kPartTag = 1, kEndTag = 2 };
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // bytes of a message
 
 // Of the first rank: which others have ended.
 std::set<int>& ended_ranks() {
@@ -68,6 +70,12 @@ void pause() {
   std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
+[[noreturn]] void fail_by(int rank, const std::string& error) {
+  throw ResourceError(fault(fmt::format("rank {}", rank), "its share of the documents",
+                            error.empty() ? "that it ended before" : error,
+                            "run again: with --out what was finished is found"));
+}
+
 class MpiExchange final : public PartExchange {
  public:
   explicit MpiExchange(std::stop_token stop) : stop_(std::move(stop)) {}
@@ -95,13 +103,13 @@ class MpiExchange final : public PartExchange {
         continue;
       }
       ByteReader message(arrived->bytes);
-      if (arrived->is_end) fail(from, message.take_text());
+      if (arrived->is_end) fail_by(from, message.take_text());
       PartKey key{message.take_text(), message.take<int>(), 0};
       key.document = message.take<Index>();
       const auto part = message.rest();
       return {std::move(key), Bytes(part.begin(), part.end())};
     }
-    fail(from, "");
+    fail_by(from, "");
   }
 
  private:
@@ -110,15 +118,24 @@ class MpiExchange final : public PartExchange {
     MPI_Request request;
   };
 
-  [[noreturn]] static void fail(int rank, const std::string& error) {
-    throw ResourceError(fault(fmt::format("rank {}", rank), "its share of the documents",
-                              error.empty() ? "that it ended before" : error,
-                              "run again: with --out what was finished is found"));
-  }
-
   std::stop_token stop_;
   std::deque<Sent> sent_;
 };
+
+// Waits for what all ranks take part in. Where one of them has ended, the first says so, and the
+// others wait until it ends them.
+void wait_for_all(MPI_Request request, bool is_first) {
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    MPI_Status status;
+    int ended = 0;
+    if (is_first) MPI_Iprobe(MPI_ANY_SOURCE, kEndTag, MPI_COMM_WORLD, &ended, &status);
+    if (ended != 0)
+      fail_by(status.MPI_SOURCE, ByteReader(arrival(status.MPI_SOURCE)->bytes).take_text());
+    pause();
+  }
+}
 
 class MpiRanks final : public Ranks {
  public:
@@ -136,6 +153,27 @@ class MpiRanks final : public Ranks {
   Share share() const override { return share_; }
   std::unique_ptr<PartExchange> exchange(std::stop_token stop) override {
     return std::make_unique<MpiExchange>(std::move(stop));
+  }
+
+  std::vector<Bytes> gather(Bytes own) override {
+    std::vector<std::uint64_t> sizes(static_cast<std::size_t>(share_.count));
+    const std::uint64_t size = own.size();
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD, &request);
+    wait_for_all(request, is_first());
+    std::vector<Bytes> all(sizes.size());
+    for (int rank = 0; rank < share_.count; ++rank) {
+      Bytes& bytes = all[static_cast<std::size_t>(rank)];
+      bytes = rank == share_.index ? std::move(own) : Bytes(sizes[static_cast<std::size_t>(rank)]);
+      // MPI counts in int.
+      for (std::size_t at = 0; at < bytes.size(); at += kMostAtOnce) {
+        const std::size_t some = std::min(kMostAtOnce, bytes.size() - at);
+        MPI_Ibcast(bytes.data() + at, static_cast<int>(some), MPI_BYTE, rank, MPI_COMM_WORLD,
+                   &request);
+        wait_for_all(request, is_first());
+      }
+    }
+    return all;
   }
 
   void end(const std::string& error) noexcept override {

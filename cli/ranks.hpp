@@ -4,7 +4,9 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "headgauge/bytes.hpp"
 #include "headgauge/journal.hpp"
 
 namespace headgauge::cli {
@@ -17,6 +19,9 @@ class Ranks {
   bool is_first() const { return share().index == 0; }
   // What carries their parts; `stop` ends the first one's waiting with an InterruptedError.
   virtual std::unique_ptr<PartExchange> exchange(std::stop_token stop) = 0;
+  // What every rank gave, in their order. All of them ask for it. Throws ResourceError on the first
+  // rank where another one has ended.
+  virtual std::vector<Bytes> gather(Bytes own) = 0;
   // Tells the first rank that this one ends, and why where that is an error; the first waits for
   // all others. Those that go on although the first had an error are ended.
   virtual void end(const std::string& error) noexcept = 0;

@@ -23,8 +23,10 @@ struct ValidateCommand {
 };
 
 // The input of text number `text` alone.
+// One of the texts, which the rank that measures it asks for.
 InputOptions of_text(const InputOptions& input, std::size_t text) {
   InputOptions one = input;
+  one.by_all_ranks = false;
   std::vector<std::string>& files = one.texts.empty() ? one.tokens : one.texts;
   files = {files[text]};
   return one;

@@ -188,6 +188,27 @@ class Ranks(Shards):
         table = "\n\nlayer "  # behind how long it took
         self.assertEqual((code, out.partition(table)[2]), (0, one.partition(table)[2]), err)
 
+    def test_each_reads_its_part_of_the_texts(self) -> None:
+        words = ["scan", str(DEMO), "--text", *self.documents[:4], *QUICK, "--threads", "1", "--out", self.folder / "of2"]
+        self.succeed(*words[:-1], "one", "--quiet")
+        process = []
+        for rank in range(2):
+            folder = self.folder / f"seen by {rank}"
+            folder.mkdir()
+            for document in self.documents[rank:4:2]:
+                shutil.copy(self.folder / document, folder)
+            process += [":"] * rank + ["-n", "1", "--wdir", str(folder), str(BINARY), *map(str, words)]
+        done = subprocess.run(["mpirun", *process], env=mpi_environment(), capture_output=True, text=True,
+                              timeout=SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same("of2", "one")
+        # What none of them can read is told as in one process.
+        (self.folder / "seen by 1" / self.documents[3]).write_bytes(b"\xff")
+        done = subprocess.run(["mpirun", *process], env=mpi_environment(), capture_output=True, text=True,
+                              timeout=SECONDS)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, rf"headgauge: ({self.documents[3]}: expected|rank 1: .*{self.documents[3]} byte 0)")
+
     def test_one_that_is_killed_is_named_and_the_rest_goes_on_later(self) -> None:
         name = "compare each head"
         words = [*self.words(name)[:-4], *self.documents, *("--temperatures", "1")]
@@ -219,7 +240,8 @@ class Ranks(Shards):
 
     def test_ranks_of_different_runs_are_named(self) -> None:
         words = [str(BINARY), "scan", str(DEMO), "--text", *self.documents[:3], *QUICK, "--threads", "1"]
-        for other in (["-x", "HEADGAUGE_SIMD=baseline", *words], [*words, "--seed", "9"]):
+        fewer = [word for word in words if word != self.documents[1]]
+        for other in (["-x", "HEADGAUGE_SIMD=baseline", *words], [*words, "--seed", "9"], fewer):
             done = subprocess.run(["mpirun", "-n", "1", *words, ":", "-n", "1", *other], cwd=self.folder,
                                   env=mpi_environment(), capture_output=True, text=True, timeout=SECONDS)
             self.assertNotEqual(done.returncode, 0)
