@@ -7,6 +7,7 @@ Run it from anywhere; the files it writes are committed.
 
 import json
 import struct
+import zlib
 from pathlib import Path
 
 import made_results
@@ -98,6 +99,21 @@ def monitor_record(step, **rest):
     return json.dumps({**start, **rest}, separators=(",", ":"))
 
 
+
+
+def journal(records):
+    """Of (layer, document, stage, content); docs/formats.md, "Journals"."""
+    header = made_results.text({"schema": "headgauge.journal/1", "share": [0, 2], "identity": {"MODEL": ["tiny"]}})
+    data = b"headgauge.journal/1 %d %08x\n%s\n" % (len(header), zlib.crc32(header), header)
+    for layer, document, stage, content in records:
+        record = struct.pack("<iqQQ", layer, document, len(stage), len(content)) + stage + content
+        data += struct.pack("<I", zlib.crc32(record)) + record
+    return data
+
+
+FILES["journal/none"] = journal([])
+FILES["journal/finished"] = journal([(0, 0, b"scan", b"abc"), (0, 1, b"scan", b""), (-2, 0, b"", b"")])
+FILES["journal/torn"] = FILES["journal/finished"][:-9]
 FILES["monitor/two.jsonl"] = "\n".join([
     monitor_record(10, metrics={"entropy": [[1.5, 2], [0.5, None]]}, warnings=[]),
     monitor_record(20, metrics={"entropy": [[1.25, 2], [0.25, 1]], "own": [[0, 1], [2, 3]]},

@@ -1,5 +1,5 @@
 // What a later run reads of what an earlier one saved: the losses of a plan, the cells of a
-// simulation, the seal of a part of a reproduction.
+// simulation, the seal of a part of a reproduction, the journal of a scan.
 #pragma once
 
 #include <sys/mman.h>
@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "base/journal_file.hpp"
 #include "base/saved_state.hpp"
 #include "base/sha256.hpp"
 #include "base/strict_json.hpp"
@@ -59,6 +60,18 @@ inline void read_state(std::span<const std::byte> bytes) {
   const std::string text = json_text(json);
   json["sha256"] = sha256_hex(std::as_bytes(std::span(text)));
   load_states(json_text(json));
+}
+
+// Records lie within the file, one behind the other, and can be read.
+inline void read_journal(std::span<const std::byte> bytes) {
+  const MemoryFile input(text_of(bytes));
+  JournalFile file(input.path());
+  std::uint64_t end = 0;
+  file.each([&](const PartKey&, JournalFile::Place place) {
+    require(place.offset >= end && place.size <= bytes.size() - place.offset);
+    end = place.offset + place.size;
+    require(file.read(place).size() == place.size);
+  });
 }
 
 }  // namespace headgauge::fuzzing

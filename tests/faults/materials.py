@@ -24,6 +24,8 @@ TOKENS = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480",
           "--threads", "1", "--quiet")
 PLAN = ("plan", "model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
         "--random-plans", "3", "--threads", "1", "--quiet")
+SHARED = ("scan", "model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", "--measures", "weights,coverage",
+          "--examples", "2", "--threads", "1", "--quiet")
 
 
 class Materials:
@@ -101,6 +103,14 @@ class Materials:
         return (self.folder / "unplaced/plan_state.json").read_bytes()
 
     @cached_property
+    def shares(self) -> dict:
+        """The numbers of a run whose two shares lie in part1 and part2."""
+        self.run(*SHARED, "--out", "undivided")
+        for k in (1, 2):
+            self.run(*SHARED, "--shard", f"{k}/2", "--out", f"part{k}")
+        return numbers_of(self.folder / "undivided")
+
+    @cached_property
     def reproduction(self) -> Path:
         self.run(*TOKENS, "--out", "reproduction")
         return self.folder / "reproduction"
@@ -130,6 +140,11 @@ class Materials:
     def page(self) -> Path:
         self.results
         return self.folder / "of-scan"
+
+
+def numbers_of(out: Path) -> dict:
+    results = json.loads((out / "results.json").read_text())
+    return {key: results[key] for key in ("coords", "metrics", "examples")}
 
 
 def pieces(merge) -> list[str]:

@@ -1,0 +1,102 @@
+"""Hostile journals: what a share kept is changed, and merged, or the share goes on from it."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import zlib
+from pathlib import Path
+
+from tests.faults.materials import SHARED, numbers_of
+from tests.faults.mutate import NUMBERS, hostile_bytes, hostile_json
+from tests.faults.readers import AS_MEMORY
+from tests.faults.trial import Fault, Trial
+
+SCHEMA = b"headgauge.journal/1"
+HEAD = struct.Struct("<iqQQ")  # layer, document, bytes of the stage's name, bytes
+
+
+def journal_of(out: Path) -> Path:
+    return next((out / "journal").iterdir())
+
+
+def records_of(data: bytes) -> tuple[bytes, list[tuple[int, int, bytes, bytes]]]:
+    """The JSON of the header, and the records, as docs/formats.md has them."""
+    line, _, rest = data.partition(b"\n")
+    size = int(line.split()[1])
+    header, at, records = rest[:size], size + 1, []
+    while at < len(rest):
+        layer, document, stage_size, size = HEAD.unpack_from(rest, at + 4)
+        at += 4 + HEAD.size
+        records.append((layer, document, rest[at : at + stage_size], rest[at + stage_size : at + stage_size + size]))
+        at += stage_size + size
+    return header, records
+
+
+def sealed(header: bytes, records: list[tuple[int, int, bytes, bytes]]) -> bytes:
+    """Them with checksums that are right."""
+    data = b"%s %d %08x\n%s\n" % (SCHEMA, len(header), zlib.crc32(header), header)
+    for layer, document, stage, content in records:
+        record = HEAD.pack(layer, document, len(stage), len(content)) + stage + content
+        data += struct.pack("<I", zlib.crc32(record)) + record
+    return data
+
+
+def change_sealed(data: bytes, draw: random.Random) -> bytes:
+    header, records = records_of(data)
+    for _ in range(draw.choice((1, 1, 3))):
+        at = draw.randrange(len(records))
+        layer, document, stage, content = records[at]
+        how = draw.randrange(8)
+        if how < 3:
+            content = hostile_bytes(content, draw)
+        elif how == 3:
+            layer = draw.choice((-3, -2, -1, 0, 1, 2**31 - 1, -(2**31)))
+        elif how == 4:
+            document = max(-(2**63), min(2**63 - 1, int(draw.choice((document + 1, -1, *filter(is_whole, NUMBERS))))))
+        elif how == 5:
+            stage = hostile_bytes(stage, draw)
+        elif how == 6:
+            del records[at]
+            records.insert(draw.randrange(len(records) + 1), (layer, document, stage, content))
+            continue
+        else:
+            header = hostile_json(json.loads(header), draw)
+        records[at] = (layer, document, stage, content)
+    return sealed(header, records)
+
+
+def is_whole(number) -> bool:
+    return isinstance(number, int)
+
+
+def journals(trial: Trial) -> None:
+    """Without the right checksums nothing of it may reach the results."""
+    draw = trial.draw
+    whole = trial.materials.shares
+    for name in ("model", "a.txt", "b.txt", "c.txt", "part1", "part2"):
+        trial.materials.take(name, trial.folder)
+    path = journal_of(trial.folder / "part1")
+    honest = draw.random() < 0.5
+    path.write_bytes((hostile_bytes if honest else change_sealed)(path.read_bytes(), draw))
+    first = (*SHARED, "--shard", "1/2", "--out", "part1")
+
+    def merge(codes: set[int]) -> int:
+        done = trial.run("merge", "part1", "part2", "--out", "merged", "--quiet", codes=codes, changes=True, shell=AS_MEMORY)
+        if done.code == 0 and honest and numbers_of(trial.folder / "merged") != whole:
+            raise Fault("a damaged journal gave other numbers")
+        return done.code
+
+    if draw.random() < 0.5 and merge({0, 2, 3, 5}) == 0:
+        return
+    done = trial.run(*first, codes={0, 3}, changes=True, shell=AS_MEMORY)
+    if done.code == 3:  # whoever is told to delete it does
+        path.unlink()
+        honest = True
+        trial.run(*first, codes={0}, changes=True)
+    merge({0} if honest else {0, 2, 3, 5})
+
+
+KINDS = {"journals": journals}
+SHARE = {"journals": 0.5}
