@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/temporary.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/files.hpp"
@@ -74,12 +76,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (const int error = write_all(descriptor_, std::as_bytes(std::span(bytes)))) fail(error);
 }
 
 // Without fsync a crash soon after the rename may leave the new name with no bytes in it. Special

@@ -23,18 +23,6 @@ namespace {
 constexpr int kGlance = 100;                             // ms between looks at a stop
 constexpr std::size_t kUnasked = std::size_t{64} << 20;  // bytes that are read without a question
 
-class Descriptor {
- public:
-  Descriptor(const std::string& path, bool pipes) : descriptor_(open_to_read(path, pipes)) {}
-  ~Descriptor() { ::close(descriptor_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int operator*() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -60,7 +48,7 @@ void wait_to_read(int descriptor, const std::stop_token& stop) {
 class Input {
  public:
   Input(const std::string& path, bool pipes, std::size_t most)
-      : descriptor_(path, pipes), path_(path), most_(most) {
+      : descriptor_(open_to_read(path, pipes)), path_(path), most_(most) {
     struct stat status {};
     if (::fstat(*descriptor_, &status) != 0) fail_to_read(path, errno);
     regular_ = S_ISREG(status.st_mode);
@@ -146,19 +134,18 @@ void fail_to_read(const std::string& path, int error, std::size_t size) {
                             error == ENOENT ? "check the path" : "check what the path names"));
 }
 
-int open_to_read(const std::string& path, bool pipes) {
+Descriptor open_to_read(const std::string& path, bool pipes) {
   // O_NONBLOCK: a pipe is refused or polled, not waited for.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  int error = descriptor < 0 ? errno : 0;
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  int error = descriptor.is_open() ? 0 : errno;
   struct stat status {};
   if (error == ENXIO) {  // a socket, which no path opens, or a device that is not there
     error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
   } else if (error == 0) {
-    error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
+    error = ::fstat(*descriptor, &status) == 0 ? 0 : errno;
   }
   const bool taken = S_ISREG(status.st_mode) || (pipes && S_ISFIFO(status.st_mode));
-  if (error == 0 && descriptor >= 0 && taken) return descriptor;
-  if (descriptor >= 0) ::close(descriptor);
+  if (error == 0 && descriptor.is_open() && taken) return descriptor;
   if (error != 0) fail_to_read(path, error);
   throw BadInputError(fault(path, pipes ? "a file or a pipe" : "a file", kind_of(status.st_mode),
                             "check what the path names"));

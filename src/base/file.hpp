@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.hpp"
 #include "headgauge/files.hpp"
 
 namespace headgauge {
@@ -26,7 +27,7 @@ inline constexpr std::size_t kLargestResults = std::size_t{4} << 30;  // and sav
 
 // Opens a file for reading without waiting for anybody. BadInputError where the path names no
 // regular file: a folder, a device, or a pipe unless `pipes` are allowed.
-int open_to_read(const std::string& path, bool pipes = false);
+Descriptor open_to_read(const std::string& path, bool pipes = false);
 
 // The bytes of a regular file of at most `most` bytes.
 std::string read_file(const std::string& path, std::size_t most = kLargestConfig);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
@@ -56,8 +57,7 @@ std::string header_text(const JournalFile::Header& header) {
 
 }  // namespace
 
-JournalFile::JournalFile(const std::string& path) : path_(path) {
-  descriptor_ = open_to_read(path_);
+JournalFile::JournalFile(const std::string& path) : path_(path), descriptor_(open_to_read(path)) {
   read_header();
 }
 
@@ -68,8 +68,8 @@ JournalFile::JournalFile(const std::string& path, const Header& header)
   std::filesystem::create_directories(parent_folder(path_), error);
   remove_strays(path_);
   std::string name;
-  descriptor_ = open_temporary(path_, name);
-  if (descriptor_ < 0) fail_to_write(errno);
+  descriptor_ = Descriptor(open_temporary(path_, name));
+  if (!descriptor_.is_open()) fail_to_write(errno);
   try {
     const std::string text = header_text(header);
     write(std::as_bytes(std::span(text)));
@@ -86,33 +86,21 @@ JournalFile::JournalFile(const std::string& path, const Header& header)
     return;
   }
   if (failed != EEXIST) fail_to_write(failed);
-  ::close(std::exchange(descriptor_, -1));
+  descriptor_ = Descriptor();
 }
 
 bool JournalFile::is_being_written(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) return false;
-  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(descriptor);
-  return locked;
-}
-
-JournalFile::~JournalFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return file.is_open() && ::flock(*file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void JournalFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
-  while (!into.empty()) {
-    const ssize_t n = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_to_read(path_, errno);
-    if (n == 0) {
-      throw BadInputError(fault(path_, "a journal as it was opened", "one that was cut since",
-                                "run again, and leave it alone meanwhile"));
-    }
-    into = into.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
+  const int error = read_all_at(*descriptor_, offset, into);
+  if (error == ENODATA) {
+    throw BadInputError(fault(path_, "a journal as it was opened", "one that was cut since",
+                              "run again, and leave it alone meanwhile"));
   }
+  if (error != 0) fail_to_read(path_, error);
 }
 
 void JournalFile::read_header() {
@@ -121,7 +109,7 @@ void JournalFile::read_header() {
                               "something else", "delete it to start again"));
   };
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) fail_to_read(path_, errno);
+  if (::fstat(*descriptor_, &status) != 0) fail_to_read(path_, errno);
   const auto size = static_cast<std::size_t>(status.st_size);
   std::string line(std::min<std::size_t>(size, 64), '\0');
   read_at(0, std::as_writable_bytes(std::span(line)));
@@ -148,7 +136,7 @@ void JournalFile::read_header() {
 
 void JournalFile::each(const std::function<void(const PartKey&, Place)>& visit) {
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) fail_to_read(path_, errno);
+  if (::fstat(*descriptor_, &status) != 0) fail_to_read(path_, errno);
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::vector<std::byte> piece;
   while (size - end_ >= sizeof(RecordHead)) {
@@ -190,12 +178,12 @@ void JournalFile::read(Place place, std::span<std::byte> into) const {
 }
 
 void JournalFile::begin_adding() {
-  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) fail_to_write(errno);
-  ::close(std::exchange(descriptor_, descriptor));
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse_to_share();
-  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail_to_write(errno);
-  if (::lseek(descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) fail_to_write(errno);
+  Descriptor opened(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!opened.is_open()) fail_to_write(errno);
+  descriptor_ = std::move(opened);
+  if (::flock(*descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse_to_share();
+  if (::ftruncate(*descriptor_, static_cast<off_t>(end_)) != 0) fail_to_write(errno);
+  if (::lseek(*descriptor_, static_cast<off_t>(end_), SEEK_SET) < 0) fail_to_write(errno);
 }
 
 void JournalFile::refuse_to_share() const {
@@ -224,17 +212,12 @@ void JournalFile::finish() {
 }
 
 void JournalFile::sync() {
-  if (::fdatasync(descriptor_) != 0) fail_to_write(errno);
+  if (::fdatasync(*descriptor_) != 0) fail_to_write(errno);
 }
 
 void JournalFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_to_write(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    end_ += static_cast<std::uint64_t>(n);
-  }
+  if (const int error = write_all(*descriptor_, bytes)) fail_to_write(error);
+  end_ += bytes.size();
 }
 
 void JournalFile::fail_to_write(int error) const {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "headgauge/journal.hpp"
 
 namespace headgauge {
@@ -28,13 +29,10 @@ class JournalFile {
   // Makes one, with its folder, to which records are added at once; is_new(): unless another
   // process made one meanwhile, which stays.
   JournalFile(const std::string& path, const Header& header);
-  bool is_new() const { return descriptor_ >= 0; }
+  bool is_new() const { return descriptor_.is_open(); }
   // Whether another process adds to it.
   static bool is_being_written(const std::string& path);
   [[noreturn]] void refuse_to_share() const;
-  ~JournalFile();
-  JournalFile(const JournalFile&) = delete;
-  JournalFile& operator=(const JournalFile&) = delete;
 
   const std::string& path() const { return path_; }
   const Header& header() const { return header_; }
@@ -61,7 +59,7 @@ class JournalFile {
 
   std::string path_;
   Header header_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::uint64_t end_ = 0;  // of the last whole record
   bool finished_ = false;
 };

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/file.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/faults.hpp"
@@ -85,19 +86,15 @@ MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   };
 
   // O_NONBLOCK: a named pipe must be refused, not waited for.
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail_to_read(path_, errno);
-  struct Closer {
-    int descriptor;
-    ~Closer() { ::close(descriptor); }
-  } closer{descriptor};
+  const Descriptor descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.is_open()) fail_to_read(path_, errno);
 
-  if (::fstat(descriptor, &opened_) != 0) fail_to_read(path_, errno);
+  if (::fstat(*descriptor, &opened_) != 0) fail_to_read(path_, errno);
   if (S_ISDIR(opened_.st_mode)) throw fail("a folder");
   if (!S_ISREG(opened_.st_mode)) throw fail("a pipe or a device");
   size_ = static_cast<std::size_t>(opened_.st_size);
   if (size_ == 0) return;  // an empty file cannot be mapped
-  void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, *descriptor, 0);
   if (map == MAP_FAILED) fail_to_read(path_, errno, size_);
   data_ = static_cast<const std::byte*>(map);
   lost_bytes_ =

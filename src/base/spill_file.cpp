@@ -17,13 +17,9 @@ SpillFile::SpillFile() {
   std::error_code none;  // what is wrong with it is said when it is opened
   folder_ = std::filesystem::temp_directory_path(none).string();
   std::string name = folder_ + "/headgauge-XXXXXX";
-  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail(errno);
+  descriptor_ = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (!descriptor_.is_open()) fail(errno);
   ::unlink(name.c_str());
-}
-
-SpillFile::~SpillFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::uint64_t SpillFile::add(std::size_t bytes) {
@@ -31,23 +27,11 @@ std::uint64_t SpillFile::add(std::size_t bytes) {
 }
 
 void SpillFile::write(std::uint64_t place, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail(n < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    place += static_cast<std::uint64_t>(n);
-  }
+  if (const int error = write_all_at(*descriptor_, place, bytes)) fail(error);
 }
 
 void SpillFile::read(std::uint64_t place, std::span<std::byte> into) const {
-  while (!into.empty()) {
-    const ssize_t n = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(place));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail(n < 0 ? errno : EIO);
-    into = into.subspan(static_cast<std::size_t>(n));
-    place += static_cast<std::uint64_t>(n);
-  }
+  if (const int error = read_all_at(*descriptor_, place, into)) fail(error);
 }
 
 void SpillFile::fail(int error) const {

@@ -6,15 +6,14 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.hpp"
+
 namespace headgauge {
 
 // In the system's folder for temporary files (TMPDIR). Throws ResourceError where there is no room.
 class SpillFile {
  public:
   SpillFile();
-  ~SpillFile();
-  SpillFile(const SpillFile&) = delete;
-  SpillFile& operator=(const SpillFile&) = delete;
 
   // A place for that many bytes.
   std::uint64_t add(std::size_t bytes);
@@ -25,7 +24,7 @@ class SpillFile {
   [[noreturn]] void fail(int error) const;
 
   std::string folder_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::uint64_t end_ = 0;
 };
 

@@ -115,24 +115,18 @@ void remove_strays(const std::string& path) {
 }
 
 void sync_folder(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.is_open()) ::fsync(*opened);
 }
 
 FolderLock::FolderLock(const std::string& folder, std::chrono::milliseconds patience)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  while (::flock(*descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     held_ = std::chrono::steady_clock::now() <= end;
     if (!held_) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-}
-
-FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::string kept_name(const std::string& temporary) {

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <string>
 
+#include "base/descriptor.hpp"
+
 namespace headgauge {
 
 // Makes a temporary file for `path`, locked and open for writing, and says its name. -1 and errno
@@ -33,15 +35,12 @@ class FolderLock {
  public:
   // Waits for another that holds it, but no longer than that: is_held() tells.
   FolderLock(const std::string& folder, std::chrono::milliseconds patience);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
 
   // False where another process still holds the lock.
   bool is_held() const { return held_; }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
   bool held_ = true;
 };
 

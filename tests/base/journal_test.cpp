@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/file.hpp"
+#include "base/journal_file.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -180,6 +181,19 @@ TEST(Journal, OfAnotherRunIsRefused) {
   auto more = kRun;
   more["--x"] = {"value"};
   EXPECT_NE(open(more).find("--x"), std::string::npos);
+}
+
+TEST(Journal, OneThatIsNoneIsClosedAgain) {
+  const TemporaryFolder folder("journal-torn");
+  const std::string path = folder.path() + "/torn";
+  std::ofstream(path) << "headgauge.journal/1 12 00000000\n{\"share\":[0,";
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_files();
+  for (int k = 0; k < 3; ++k) EXPECT_THROW(JournalFile{path}, BadInputError);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(Journal, KeepsTheLastStateOfADocument) {
