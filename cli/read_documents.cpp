@@ -17,8 +17,8 @@
 namespace headgauge::cli {
 namespace {
 
-// The tokenizer takes up to 160 times the memory of a text: of longer ones, one at a time.
-constexpr std::uintmax_t kShortText = std::uintmax_t{1} << 20;
+// The tokenizer takes up to 160 times the memory of a text: longer ones are read one at a time.
+constexpr std::uintmax_t kShortText = std::uintmax_t{256} << 10;
 
 // A file of --text or --tokens.
 struct Input {
@@ -72,33 +72,37 @@ std::vector<Input> inputs_of(const InputOptions& options, const Tokenizer* token
   return inputs;
 }
 
-// Whether it can be read a second time, and beside others.
-bool is_short_file(const Input& input) {
+// Whether it can be read a second time.
+bool is_file(const Input& input) {
   std::error_code none;
-  return input.is_given || (std::filesystem::is_regular_file(input.path, none) &&
-                            std::filesystem::file_size(input.path, none) <= kShortText);
+  return input.is_given || std::filesystem::is_regular_file(input.path, none);
+}
+
+bool is_short(const Input& input) {
+  std::error_code none;
+  return input.is_given || std::filesystem::file_size(input.path, none) <= kShortText;
 }
 
 using Read = std::vector<std::optional<Document>>;
 
-// Reads short files among those of the share, several at a time. What cannot be read is left out:
-// who reads it by itself learns why.
+// Reads the files of the share, several short ones at a time. What cannot be read is left out: who
+// reads it by itself learns why.
 void read_share(const std::vector<Input>& inputs, const Share& share, int threads, Read& read) {
-  std::vector<std::size_t> own;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (i % static_cast<std::size_t>(share.count) == static_cast<std::size_t>(share.index) &&
-        is_short_file(inputs[i])) {
-      own.push_back(i);
-    }
-  }
-  ThreadPool pool(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
-  pool.for_each(std::ssize(own), [&](Index k) {
-    const std::size_t i = own[static_cast<std::size_t>(k)];
+  const auto try_to_read = [&](std::size_t i) {
     try {
       read[i] = inputs[i].read();
     } catch (const Error&) {
     }
-  });
+  };
+  const auto step = static_cast<std::size_t>(share.count);
+  std::vector<std::size_t> together, alone;
+  for (auto i = static_cast<std::size_t>(share.index); i < inputs.size(); i += step) {
+    if (is_file(inputs[i])) (is_short(inputs[i]) ? together : alone).push_back(i);
+  }
+  ThreadPool pool(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()));
+  pool.for_each(std::ssize(together),
+                [&](Index k) { try_to_read(together[static_cast<std::size_t>(k)]); });
+  for (const std::size_t i : alone) try_to_read(i);
 }
 
 void put_document(const Document& document, ByteWriter& to) {

@@ -321,6 +321,13 @@ class Texts(BadInputTest):
         self.refuse_text("Milling".encode("utf-16"), "text.txt byte 0", "UTF-16")
         self.refuse_text(b"Milling \xc3", "text.txt byte 8")
 
+    def test_the_first_of_several_that_cannot_be_read_is_named(self) -> None:
+        names = [f"{k}.txt" for k in range(8)]
+        for k, name in enumerate(names):
+            self.write(name, b"Milling \xff" if k in (3, 5, 7) else b"Milling " * (2000 if k == 0 else 20))
+        for threads in ("1", "4"):
+            self.refuse(BAD_INPUT, "scan", CAPP, "--text", *names, "--threads", threads, says="3.txt byte 8")
+
     def test_empty(self) -> None:
         self.refuse_text(b"", "text.txt", "an empty file")
 
