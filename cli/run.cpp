@@ -99,8 +99,9 @@ Results measured_in(RunOptions& options, const RunSteps& steps, HeadSource* sour
     return measured(options, steps, source, journal, progress, stop);
   } catch (const Error& error) {
     if (journal != nullptr) {
-      const bool may_go_away =
-          error.kind() == ErrorKind::resource || error.kind() == ErrorKind::interrupted;
+      const bool may_go_away = error.kind() == ErrorKind::resource ||
+                               error.kind() == ErrorKind::interrupted ||
+                               dynamic_cast<const DamagedPartError*>(&error) != nullptr;
       may_go_away ? journal->keep() : journal->discard();
     }
     throw;

@@ -16,6 +16,12 @@ namespace headgauge {
 
 using Bytes = std::vector<std::byte>;
 
+// A part of a journal is not what was kept there. The journal stays.
+struct DamagedPartError : BadInputError {
+  DamagedPartError(const std::string& expected, const std::string& found)
+      : BadInputError(fault("journal", expected, found, "delete the journal to start again")) {}
+};
+
 class ByteWriter {
  public:
   template <class T>
@@ -45,7 +51,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// Throws BadInputError where there are fewer bytes than are asked for.
+// Throws DamagedPartError where there are fewer bytes than are asked for.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -80,21 +86,22 @@ class ByteReader {
     return {letters.begin(), letters.end()};
   }
   bool at_end() const { return bytes_.empty(); }
+  void require_end() const {
+    if (!at_end()) throw DamagedPartError("a part as it was kept", "one that is too long");
+  }
   std::span<const std::byte> rest() const { return bytes_; }
 
  private:
   bool take_truth() {
     const auto byte = take<std::uint8_t>();
     if (byte > 1) {
-      throw BadInputError(fault("journal", "a part as it was kept", "another",
-                                "delete the journal to start again"));
+      throw DamagedPartError("a part as it was kept", "another");
     }
     return byte == 1;
   }
   void require(std::size_t bytes) const {
     if (bytes > bytes_.size()) {
-      throw BadInputError(fault("journal", "a part as it was kept", "one that is too short",
-                                "delete the journal to start again"));
+      throw DamagedPartError("a part as it was kept", "one that is too short");
     }
   }
 

@@ -232,7 +232,8 @@ struct SourceInfo {
 };
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
-// document d in turn; the views it returns stay valid until the next call.
+// document d in turn: the heads of the layer, ascending by `head`. The views it returns stay valid
+// until the next call.
 class HeadSource {
  public:
   virtual ~HeadSource() = default;

@@ -12,6 +12,7 @@ namespace headgauge {
 // error where there are too few documents.
 inline constexpr Index kBlockRows = 64;
 inline constexpr Index kFewestBatches = 4;
+inline constexpr Index kMostRows = Index{1} << 40;  // of a batch that is read again
 
 // Of means over rows of this many documents: whether the rows of a document are one batch, or its
 // blocks are one each.
@@ -43,7 +44,8 @@ class BatchMeans {
  private:
   RowSum all_;
   Index batches_ = 0;
-  // Of s_b - w_b p, where p is the mean of the first batch: nothing of their digits is lost.
+  // Of s_b - w_b p, where p is the mean of the first batch: few digits are lost, unless that lies
+  // far from the others (docs/mathematics.md 10).
   double pilot_ = 0;
   double squares_ = 0;   // of it
   double products_ = 0;  // of it with w_b

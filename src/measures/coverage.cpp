@@ -86,8 +86,7 @@ Index count_chunks(Index rows) {
 }
 
 [[noreturn]] void refuse_heads() {
-  throw BadInputError(fault("journal", "unions of the heads that are measured", "those of others",
-                            "delete the journal to start again"));
+  throw DamagedPartError("unions of the heads that are measured", "those of others");
 }
 
 // For every head the largest of its means over pairs, and the other head of that pair. `sums` has
@@ -192,8 +191,12 @@ void Coverage::read_part(ByteReader& part) {
     sums_.independent = sums_.coverage;
   }
   for (Index i = 0; i < lengths() * sizes(); ++i) {
-    for (const RowSum& batch : part.take_list<RowSum>()) sums_.coverage[i].add(batch);
-    for (const RowSum& batch : part.take_list<RowSum>()) sums_.independent[i].add(batch);
+    for (BatchMeans* means : {&sums_.coverage[i], &sums_.independent[i]}) {
+      for (const RowSum& batch : part.take_list<RowSum>()) {
+        if (batch.rows < 0 || batch.rows > kMostRows) refuse_heads();
+        means->add(batch);
+      }
+    }
   }
   const auto weight = part.take<double>();
   const auto overlap = part.take_list<double>();

@@ -203,10 +203,10 @@ class ExamplesMeasure final : public Measure {
       const auto criterion = part.take<std::size_t>();
       Example row = read(document, part);
       const auto is_position = [&](Index at) { return at >= 0 && at < longest_; };
-      if (criterion >= kExampleCriteria.size() || !is_position(row.query) ||
-          !std::ranges::all_of(row.keys, is_position)) {
-        throw BadInputError(fault("journal", "examples of the text", "positions beyond it",
-                                  "delete the journal to start again"));
+      if (head < 0 || criterion >= kExampleCriteria.size() || !is_position(row.query) ||
+          !std::ranges::all_of(row.keys, is_position) || row.weights.size() != row.keys.size() ||
+          (!row.originals.empty() && row.originals.size() != row.keys.size())) {
+        throw DamagedPartError("examples of the text", "positions beyond it");
       }
       of_layer_.try_emplace(head, empty()).first->second[criterion].add(std::move(row));
     }

@@ -68,7 +68,9 @@ class Comparison {
     const Journal::Stage stage(journal(), "predictions");
     Predictions all;
     for (int d = 0; d < documents(); ++d) {
-      all.push_back(recorded_next_tokens(journal(), d, [&] { return model_->next_tokens(d); }));
+      all.push_back(recorded_next_tokens(journal(), d,
+                                         source_.info().documents[static_cast<std::size_t>(d)],
+                                         [&] { return model_->next_tokens(d); }));
     }
     return all;
   }

@@ -145,7 +145,11 @@ void LayerScan::hand_over(int layer, Index document, Bytes part) {
 
 void LayerScan::add_part(int layer, Index document, std::span<const std::byte> bytes) {
   ByteReader part(bytes);
-  rows_without_keys_ += part.take<Index>();
+  const auto rows_without_keys = part.take<Index>();
+  if (rows_without_keys < 0 || rows_without_keys > kMostRows) {
+    throw DamagedPartError("rows of the document", "more than it has");
+  }
+  rows_without_keys_ += rows_without_keys;
   const bool has_heads = part.take<bool>();
   for (int head = 0; has_heads && head < info_.heads; ++head) {
     if (!plan_.selection.contains(layer, head)) continue;
@@ -159,10 +163,7 @@ void LayerScan::add_kept(Index document, ByteReader& part) {
   for (const auto& measure : tables_.measures) {
     measure->read_part(static_cast<int>(document), part);
   }
-  if (!part.at_end()) {
-    throw BadInputError(fault("journal", "a part as it was kept", "one that is too long",
-                              "delete the journal to start again"));
-  }
+  part.require_end();
   ++next_;
 }
 

@@ -1,5 +1,6 @@
 #include "scan/next_token_metrics.hpp"
 
+#include "headgauge/bytes.hpp"
 #include "results/declared.hpp"
 #include "scan/statistics.hpp"
 
@@ -23,6 +24,9 @@ Series divergences(const Predictions& predictions) {
 Series differences(const Series& of, const Series& from) {
   Series series = of;
   for (std::size_t d = 0; d < series.size(); ++d) {
+    if (from[d].size() != series[d].size()) {
+      throw DamagedPartError("as many losses as the model itself has", "another number");
+    }
     for (std::size_t t = 0; t < series[d].size(); ++t) series[d][t] -= from[d][t];
   }
   return series;

@@ -77,8 +77,9 @@ bool OneByOne::find(int layer, int document, std::size_t intervention,
   const Journal::Stage in(journal_, stage(intervention));
   const auto found = journal_->find(layer, document);
   if (!found && journal_->computes(document)) return false;
-  std::vector<NextTokens> next = found ? read_next_tokens(*found) : std::vector<NextTokens>();
-  next.resize(variants.size());
+  const Index tokens = model_.info().documents[static_cast<std::size_t>(document)];
+  std::vector<NextTokens> next = found ? read_next_tokens(*found, variants.size(), tokens)
+                                       : std::vector<NextTokens>(variants.size());
   for (std::size_t v = 0; v < variants.size(); ++v) {
     variants[v]->predictions.push_back(std::move(next[v]));
   }

@@ -29,15 +29,26 @@ Bytes write_next_tokens(std::span<const NextTokens> list) {
   return part.take();
 }
 
-std::vector<NextTokens> read_next_tokens(const Bytes& bytes) {
+void require_values(std::span<const double> values, Index count) {
+  if (values.empty() || std::ssize(values) == count) return;
+  throw DamagedPartError("a value of each token of the text", "another number");
+}
+
+std::vector<NextTokens> read_next_tokens(const Bytes& bytes, std::size_t variants, Index tokens) {
   ByteReader part(bytes);
-  std::vector<NextTokens> list;
-  for (auto left = part.take<std::uint64_t>(); left > 0; --left) {
-    NextTokens& next = list.emplace_back();
+  if (part.take<std::uint64_t>() != variants) {
+    throw DamagedPartError("next tokens of the models that are compared", "those of others");
+  }
+  std::vector<NextTokens> list(variants);
+  for (NextTokens& next : list) {
     next.losses = part.take_list<double>();
     next.divergence = part.take_list<double>();
     next.output_change = part.take_list<double>();
+    require_values(next.losses, tokens - 1);
+    require_values(next.divergence, tokens);
+    require_values(next.output_change, tokens);
   }
+  part.require_end();
   return list;
 }
 

@@ -17,8 +17,11 @@ namespace headgauge {
 std::optional<Bytes> recorded(Journal& journal, Index document,
                               const std::function<Bytes()>& compute);
 
-// The same of values.
-inline std::vector<double> recorded_values(Journal* journal, Index document,
+// Throws DamagedPartError unless there are that many values, or none.
+void require_values(std::span<const double> values, Index count);
+
+// The same of values: `count` of them, or none.
+inline std::vector<double> recorded_values(Journal* journal, Index document, Index count,
                                            const std::function<std::vector<double>()>& compute) {
   if (journal == nullptr) return compute();
   const auto part = recorded(*journal, document, [&] {
@@ -26,22 +29,27 @@ inline std::vector<double> recorded_values(Journal* journal, Index document,
     values.put_list(compute());
     return values.take();
   });
-  return part ? ByteReader(*part).take_list<double>() : std::vector<double>();
+  if (!part) return {};
+  ByteReader reader(*part);
+  std::vector<double> values = reader.take_list<double>();
+  reader.require_end();
+  require_values(values, count);
+  return values;
 }
 
-// What a model says of next tokens, of several variants of it.
+// What `variants` of a model say of the next tokens of a document of that many.
 Bytes write_next_tokens(std::span<const NextTokens> list);
-std::vector<NextTokens> read_next_tokens(const Bytes& part);
+std::vector<NextTokens> read_next_tokens(const Bytes& part, std::size_t variants, Index tokens);
 
 // The same of next tokens, of one model.
-inline NextTokens recorded_next_tokens(Journal* journal, Index document,
+inline NextTokens recorded_next_tokens(Journal* journal, Index document, Index tokens,
                                        const std::function<NextTokens()>& compute) {
   if (journal == nullptr) return compute();
   const auto part = recorded(*journal, document, [&] {
     const NextTokens next = compute();
     return write_next_tokens({&next, 1});
   });
-  return part ? read_next_tokens(*part).at(0) : NextTokens();
+  return part ? read_next_tokens(*part, 1, tokens).front() : NextTokens();
 }
 
 }  // namespace headgauge

@@ -154,8 +154,9 @@ class Scan {
     const Stopwatch loss;
     const Journal::Stage stage(journal(), kLossStage);
     for (Index d = 0; d < std::ssize(rows().documents()); ++d) {
-      losses.push_back(
-          recorded_values(journal(), d, [&] { return source_.token_losses(static_cast<int>(d)); }));
+      losses.push_back(recorded_values(journal(), d,
+                                       info_.documents[static_cast<std::size_t>(d)] - 1,
+                                       [&] { return source_.token_losses(static_cast<int>(d)); }));
     }
     forward_seconds_ += loss.seconds();
     return losses;

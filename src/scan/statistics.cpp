@@ -172,8 +172,7 @@ void HeadSums::read(Index document, ByteReader& part) {
   const auto counts = part.take_list<std::uint32_t>();
   const auto numbers = part.take_list<double>();
   const auto refuse = [] {
-    throw BadInputError(fault("journal", "sums of as many rows and metrics as are measured",
-                              "another number", "delete the journal to start again"));
+    throw DamagedPartError("sums of as many rows and metrics as are measured", "another number");
   };
   if (counts.size() != kinds.size()) refuse();
   auto number = numbers.begin();
@@ -183,7 +182,7 @@ void HeadSums::read(Index document, ByteReader& part) {
   };
   const auto take_rows = [&] {
     const double rows = take();
-    if (!(rows >= 0 && rows <= 0x1p53)) refuse();
+    if (!(rows >= 0 && rows <= static_cast<double>(kMostRows))) refuse();
     return static_cast<std::int64_t>(rows);
   };
   std::size_t place = 0;

@@ -12,18 +12,14 @@
 #include "base/file.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/faults.hpp"
+#include "test_data.hpp"
 
 namespace headgauge {
 namespace {
 
 class MappedFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path_ = (std::filesystem::temp_directory_path() / ("headgauge-" + std::to_string(::getpid())))
-                .string();
-    std::ofstream(path_) << std::string(3 * kPage, 'a');
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
+  void SetUp() override { std::ofstream(path_) << std::string(3 * kPage, 'a'); }
 
   std::string change(const MappedFile& file) const {
     try {
@@ -35,7 +31,8 @@ class MappedFileTest : public ::testing::Test {
   }
 
   static constexpr std::size_t kPage = 65536;
-  std::string path_;
+  testing::TemporaryFolder folder_{"mapped-file"};
+  const std::string path_ = folder_ / "file";
 };
 
 [[noreturn]] void say_what_is_lost(int, siginfo_t* info, void*) {

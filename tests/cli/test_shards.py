@@ -111,6 +111,18 @@ class Shards(SharesTest):
         (self.folder / self.documents[1]).write_text("quite another text, long enough to be measured " * 20)
         self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("merge", "the same run", "texts: sha256"))
 
+    def test_a_tokenizer_that_changed_between_them_is_named(self) -> None:
+        model = copy_golden("bert/plain", self.folder / "words")
+        words = ("the", "The", "a", "cat", "Cat", "sat", "Sat", "on", "On", "mat", "Mat")
+        (model / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words)))
+        for k in range(2):
+            self.write(f"said{k}.txt", "The cat sat On the Mat " * (2 + k))
+        command = ["scan", "words", "--text", "said0.txt", "said1.txt", "--measures", "weights", "--lengths", "8"]
+        for k, lower in ((1, "true"), (2, "false")):
+            (model / "tokenizer_config.json").write_text('{"do_lower_case": %s}' % lower)
+            self.shard(f"{k}/2", f"part{k}", *command)
+        self.refuse(BAD_INPUT, "merge", "part1", "part2", says=("the same run", "tokenizer_config.json"))
+
     def breaking(self) -> list[str]:
         """Under one normalizer the scores of a layer that is not measured are not finite."""
         copy_golden("gpt2/plain", self.folder / "model")
@@ -153,6 +165,7 @@ class Ranks(Shards):
     test_all_in_one_folder_and_more_of_them_than_documents = None
     test_a_fit_and_a_confirmation_are_made_of_all = None
     test_what_does_not_fit_together_is_named = None
+    test_a_tokenizer_that_changed_between_them_is_named = None
     test_what_breaks_beyond_the_rows_that_are_measured_is_left_out = None
     test_usage = None
     test_a_shard_goes_on_and_is_not_merged_before_it_is_finished = None

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "headgauge/synthetic.hpp"
+#include "test_data.hpp"
 
 namespace headgauge {
 namespace {
@@ -94,17 +95,8 @@ class StopAfter : public Progress {
 
 class Resumed : public ::testing::Test {
  protected:
-  void SetUp() override {
-    // Tests run side by side.
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) / test->name();
-    std::filesystem::create_directories(folder_);
-    state_ = (folder_ / "state.json").string();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_;
-  std::string state_;
+  testing::TemporaryFolder folder_{"simulate"};
+  const std::string state_ = folder_ / "state.json";
 };
 
 TEST_F(Resumed, GivesTheBitsOfARunThatWasNotInterrupted) {

@@ -74,13 +74,16 @@ def is_whole(number) -> bool:
 def journals(trial: Trial) -> None:
     """Without the right checksums nothing of it may reach the results."""
     draw = trial.draw
-    whole = trial.materials.shares
-    for name in ("model", "a.txt", "b.txt", "c.txt", "part1", "part2"):
+    command = draw.choice(sorted(SHARED))
+    whole = trial.materials.shares[command]
+    for name in ("model", "a.txt", "b.txt", "c.txt"):
         trial.materials.take(name, trial.folder)
+    for k in (1, 2):
+        trial.materials.take(f"{command}-{k}", trial.folder, f"part{k}")
     path = journal_of(trial.folder / "part1")
     honest = draw.random() < 0.5
     path.write_bytes((hostile_bytes if honest else change_sealed)(path.read_bytes(), draw))
-    first = (*SHARED, "--shard", "1/2", "--out", "part1")
+    first = (*SHARED[command], "--shard", "1/2", "--out", "part1")
 
     def merge(codes: set[int]) -> int:
         done = trial.run("merge", "part1", "part2", "--out", "merged", "--quiet", codes=codes, changes=True, shell=AS_MEMORY)

@@ -24,8 +24,10 @@ TOKENS = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480",
           "--threads", "1", "--quiet")
 PLAN = ("plan", "model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
         "--random-plans", "3", "--threads", "1", "--quiet")
-SHARED = ("scan", "model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", "--measures", "weights,coverage",
-          "--examples", "2", "--threads", "1", "--quiet")
+OF_TEXTS = ("model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", *SMALL)
+SHARED = {"scan": ("scan", *OF_TEXTS, "--measures", "weights,coverage,model", "--examples", "2"),
+          "compare": ("compare", *OF_TEXTS, "--normalizers", "ssmax", "--measures", "weights,model"),
+          "compare-each": ("compare", *OF_TEXTS, "--normalizers", "ssmax", "--each", "head", "--measures", "weights")}
 
 
 class Materials:
@@ -103,12 +105,13 @@ class Materials:
         return (self.folder / "unplaced/plan_state.json").read_bytes()
 
     @cached_property
-    def shares(self) -> dict:
-        """The numbers of a run whose two shares lie in part1 and part2."""
-        self.run(*SHARED, "--out", "undivided")
-        for k in (1, 2):
-            self.run(*SHARED, "--shard", f"{k}/2", "--out", f"part{k}")
-        return numbers_of(self.folder / "undivided")
+    def shares(self) -> dict[str, dict]:
+        """The numbers of runs whose two shares lie in folders of theirs."""
+        for name, command in SHARED.items():
+            self.run(*command, "--out", f"{name}-whole")
+            for k in (1, 2):
+                self.run(*command, "--shard", f"{k}/2", "--out", f"{name}-{k}")
+        return {name: numbers_of(self.folder / f"{name}-whole") for name in SHARED}
 
     @cached_property
     def reproduction(self) -> Path:
@@ -144,7 +147,7 @@ class Materials:
 
 def numbers_of(out: Path) -> dict:
     results = json.loads((out / "results.json").read_text())
-    return {key: results[key] for key in ("coords", "metrics", "examples")}
+    return {key: results.get(key) for key in ("coords", "metrics", "examples")}
 
 
 def pieces(merge) -> list[str]:

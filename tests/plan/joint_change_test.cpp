@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 #include "headgauge/compare.hpp"
@@ -90,9 +89,8 @@ TEST(JointChange, IsThatOfTheOutputWhereThereIsNoLoss) {
 }
 
 TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "headgauge_evaluations.json").string();
-  std::filesystem::remove(path);
+  const testing::TemporaryFolder folder("evaluations");
+  const std::string path = folder / "evaluations.json";
   const nlohmann::ordered_json identity = {{"weights_sha256", "a"}, {"search", {1, 2}}};
   const std::vector<double> losses = {0.1, 1.0 / 3.0};
   {
@@ -122,7 +120,6 @@ TEST(Evaluations, AreReadAgainAndOnlyForTheSameIdentity) {
   EXPECT_THROW(Evaluations(path, identity), BadInputError);
   std::ofstream(path) << "not json";
   EXPECT_THROW(Evaluations(path, identity), BadInputError);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

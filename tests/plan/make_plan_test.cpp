@@ -111,9 +111,8 @@ class StopAfter final : public Progress {
 };
 
 TEST(MakePlan, GoesOnWhereItWasStopped) {
-  const std::string state =
-      (std::filesystem::temp_directory_path() / "headgauge_plan_state.json").string();
-  std::filesystem::remove(state);
+  const testing::TemporaryFolder folder("plan");
+  const std::string state = folder / "state.json";
   const Sources sources;
   const Results whole = make_plan(sources.texts(), small_options()).results;
   PlanOptions options = small_options();
@@ -136,7 +135,6 @@ TEST(MakePlan, GoesOnWhereItWasStopped) {
   // Of another text.
   const auto other = tiny_source(3, 9);
   EXPECT_THROW(make_plan({*other, *sources.check, *sources.confirm}, options), BadInputError);
-  std::filesystem::remove(state);
 }
 
 TEST(MakePlan, LowersTheLossOrKeepsTheModel) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 
 #include "headgauge/results.hpp"
 #include "results/made_results.hpp"
+#include "test_data.hpp"
 
 namespace headgauge {
 namespace {
@@ -353,37 +353,28 @@ TEST(ResultsJson, NamesThatAreNotUtf8AreWrittenAllTheSame) {
 
 class ResultsFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              ("headgauge-" + std::string(info->name()) + "-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  testing::TemporaryFolder folder_{"results"};
 };
 
 TEST_F(ResultsFile, WrittenAndReadBack) {
   const std::string path = folder_ / "results.json";
   write_results(made_results(), path);
   expect_same(read_results(path), made_results());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
 }
 
 TEST_F(ResultsFile, FailureLeavesTheOldFileAndNothingElse) {
   const std::string path = folder_ / "results.json";
   write_results(made_results(), path);
-  EXPECT_THROW(write_results(made_results(), folder_ / "results.json" / "below.json"),
-               ResourceError);
+  EXPECT_THROW(write_results(made_results(), folder_ / "results.json/below.json"), ResourceError);
   expect_same(read_results(path), made_results());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
 }
 
 TEST_F(ResultsFile, MissingFileAndFolderAreToldApart) {
   expect_thrown(any_fault([&] { read_results(folder_ / "none.json"); }), "bad input");
-  expect_thrown(any_fault([&] { read_results(folder_); }), "bad input");
-  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no" / "r.json"); }),
-                "resource");
+  expect_thrown(any_fault([&] { read_results(folder_.path()); }), "bad input");
+  expect_thrown(any_fault([&] { write_results(Results{}, folder_ / "no/r.json"); }), "resource");
 }
 
 TEST(ResultsJson, SizesOfALargeModelAreNoTrouble) {
