@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 tools/setup.sh python3-venv
 folder=build/python-all
 [ -x $folder/bin/python ] || "$(tools/python.sh)" -m venv $folder
-pip=($folder/bin/pip install --quiet --disable-pip-version-check)
+pip=($folder/bin/pip install --upgrade --quiet --disable-pip-version-check)
 "${pip[@]}" '.[all]' pytest nbclient ipykernel mypy pyright lightning netCDF4 zarr "dask[distributed]" ray "${TRANSFORMERS:-transformers}"
 $folder/bin/pip list 2>/dev/null | grep -E '^(torch|transformers|numpy) '
 $folder/bin/mypy

@@ -1,8 +1,8 @@
 """Attention that does not go through the interface of transformers, in modules that are recognised.
 
-GPT-2's way (GPT-Neo, GPT-J, CodeGen): a method `_attn` gets queries, keys and values, and gives back
-what the attention function of the interface would. Bloom and MPT compute all in one method: their queries
-and keys are computed once more before it is called.
+GPT-2's way (GPT-Neo; GPT-J and CodeGen before transformers 5.24): a method `_attn` gets queries, keys and
+values, and gives back what the attention function of the interface would. Bloom and MPT compute all in one
+method: their queries and keys are computed once more before it is called.
 """
 
 from __future__ import annotations
@@ -121,10 +121,16 @@ def _watch_module(module: Any, made: Callable[[Any, dict[str, Any]], Seen]) -> C
     return handle.remove  # type: ignore[no-any-return]
 
 
+def _is_recognised(module: Any) -> bool:
+    """Not a module of GPT-J or CodeGen that asks the interface, which has no method of its own."""
+    name = type(module).__name__
+    return name in COMPUTED or (name in METHODS and hasattr(module, "_attn"))
+
+
 def watch(model: Any) -> Callable[[], None] | None:
     """Has the recognised modules of a model show their attention; what is returned takes that back. None:
     the model has none of them."""
-    modules = [module for module in model.modules() if type(module).__name__ in (*METHODS, *COMPUTED)]
+    modules = [module for module in model.modules() if _is_recognised(module)]
     if not modules:
         return None
     with _lock:

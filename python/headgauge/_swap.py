@@ -26,6 +26,9 @@ from headgauge._sight import Seen
 from headgauge._under import alike, in_order
 from headgauge.errors import UnsupportedError, UsageError
 
+cache_names = ("cache", "past_key_values")
+"""The argument of a model's forward pass that is its key-value cache: since transformers 5.24, and before."""
+
 
 class CacheBytes(NamedTuple):
     """Bytes of a key-value cache."""
@@ -79,6 +82,8 @@ class use:
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._model = model
+        self._parameters = [*inspect.signature(model.forward).parameters]
+        self._cache_name = next((name for name in cache_names if name in self._parameters), cache_names[-1])
         self._take_back = [install(model), *filter(None, [watch(model)])]
         add_swap(model, self)
         self._hooks: list[Any] = [
@@ -131,10 +136,10 @@ class use:
         if not self._counts(module):
             return None
         pending.layer = None  # of a forward pass that failed
-        names = [*inspect.signature(module.forward).parameters] if len(args) > 1 else []
-        if "past_key_values" in names[: len(args)]:
-            args, given = (), {**dict(zip(names, args, strict=False)), **given}
-        past = given.get("past_key_values")
+        name = next((name for name in cache_names if name in given), self._cache_name)
+        if name in self._parameters[: len(args)]:
+            args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}
+        past = given.get(name)
         wanted = given.get("use_cache")
         if wanted is None:
             wanted = getattr(module.config, "use_cache", False) and not module.training
@@ -152,7 +157,7 @@ class use:
         if past is not None and getattr(module, "_cache", None) is past:
             del module._cache  # which transformers 4 would take for the next generation, too
         past, self._layers = kept_in(past, self, self._changes.layers)
-        return args, {**given, "past_key_values": past}
+        return args, {**given, name: past}
 
     def _end(self, module: Any) -> None:
         if not self._counts(module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import unittest
 from typing import Any
 from unittest import mock
@@ -19,6 +20,7 @@ if not MISSING:
     import transformers
 
     from headgauge._kept import can_keep
+    from headgauge._swap import cache_names
 
 PLACES = [{"rule": "logn-qwen:train=8"}, {"pattern": "bigbird:window=6,random=4,global=2"},
           {"pattern": "fixed:stride=8"}, {"pattern": "topk:k=6"}, {"pattern": "sinks:sinks=2,window=6"},
@@ -85,8 +87,9 @@ class Caches(unittest.TestCase):
                 whole, past = model(tokens).logits, transformers.DynamicCache()
                 model(tokens[:, :20], None, None, past)
                 again = copy.deepcopy(past)
-                for cache in (past, again):
-                    found = model(tokens[:, 20:], past_key_values=cache).logits
+                names = [name for name in cache_names if name in inspect.signature(model.forward).parameters]
+                for name, cache in [("past_key_values", past), (names[0], again)]:
+                    found = model(tokens[:, 20:], **{name: cache}).logits
                     torch.testing.assert_close(found, whole[:, 20:], atol=1e-4, rtol=1e-4)
                     self.assertEqual(cache.get_seq_length(), 25)
 
