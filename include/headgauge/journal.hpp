@@ -107,6 +107,13 @@ class Journal {
     std::size_t length_ = 0;
   };
 
+  // Which process has which document.
+  struct Dealt {
+    static constexpr int kEach = -1;  // every process for itself
+    std::vector<int> owners;          // of the documents
+    int sole = kEach;                 // where `owners` are none
+    bool by_deal = false;             // false: nobody dealt yet
+  };
   // Deals out the documents of what follows, as long as this object lives, unless an object around
   // it did. What is not dealt out every process computes for itself.
   class Deal {
@@ -122,17 +129,15 @@ class Journal {
 
    private:
     Journal* journal_ = nullptr;
-    std::vector<int> before_;
-    int sole_before_ = 0;
-    bool dealt_before_ = false;
+    Dealt before_;
   };
 
   // Whether this process computes what it does not find of a document.
   bool computes(Index document) const;
   // Whether the results of the run are made in this process.
   bool has_results() const { return role_ == Role::first || role_ == Role::merge; }
-  // The same of the present stage: each process makes those of what is not dealt out.
-  bool has_all() const;
+  // Whether the documents of the present stage are dealt out.
+  bool is_dealt() const { return !dealt_.owners.empty() || dealt_.sole != Dealt::kEach; }
   Role role() const { return role_; }
   const Share& share() const { return share_; }
 
@@ -165,7 +170,6 @@ class Journal {
   void remove();
 
  private:
-  static constexpr int kEach = -1;  // every process for itself
   int owner(Index document) const;
   void put(int layer, Index document, const Bytes& framed);
 
@@ -174,11 +178,13 @@ class Journal {
   std::unique_ptr<PartExchange> exchange_;
   std::unique_ptr<JournalFolder> folder_;
   std::string stage_;
-  std::vector<int> owners_;  // of the documents
-  int sole_ = kEach;         // where `owners_` are none
-  bool dealt_ = false;
+  Dealt dealt_;
   std::map<PartKey, Bytes> received_;      // before they were asked for
   std::map<PartKey, std::string> failed_;  // by this process
 };
+
+// Whether this process has all parts of the present stage: of what is dealt out the one that makes
+// the results has them, of the rest each, and so has a run without a journal.
+bool has_all(const Journal* journal);
 
 }  // namespace headgauge

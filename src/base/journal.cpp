@@ -107,14 +107,8 @@ Journal::Stage::~Stage() {
 }
 
 Journal::Deal::Deal(Journal* journal)
-    : journal_(journal != nullptr && !journal->dealt_ ? journal : nullptr) {
-  if (journal_ == nullptr) return;
-  before_ = journal_->owners_;
-  sole_before_ = journal_->sole_;
-  dealt_before_ = journal_->dealt_;
-  journal_->owners_.clear();
-  journal_->sole_ = kEach;
-  journal_->dealt_ = true;
+    : journal_(journal != nullptr && !journal->dealt_.by_deal ? journal : nullptr) {
+  if (journal_ != nullptr) before_ = std::exchange(journal_->dealt_, {.by_deal = true});
 }
 
 Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
@@ -123,32 +117,28 @@ Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(jour
   constexpr double kJoining = 0.01;
   const bool joins = journal_->role_ == Role::first || journal_->role_ == Role::other;
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
-  journal_->owners_ = deal_documents(costs, journal_->share_.count, joins ? kJoining * all : 0.0);
+  journal_->dealt_.owners =
+      deal_documents(costs, journal_->share_.count, joins ? kJoining * all : 0.0);
 }
 
 Journal::Deal::Deal(Journal* journal, Index of) : journal_(journal) {
   if (journal_ == nullptr) return;
-  before_ = journal_->owners_;
-  sole_before_ = journal_->sole_;
-  dealt_before_ = journal_->dealt_;
-  journal_->sole_ = journal_->owner(of);
-  journal_->owners_.clear();
+  const int sole = journal_->owner(of);
+  before_ = std::exchange(journal_->dealt_, {.sole = sole, .by_deal = journal_->dealt_.by_deal});
 }
 
 Journal::Deal::~Deal() {
-  if (journal_ == nullptr) return;
-  journal_->owners_ = std::move(before_);
-  journal_->sole_ = sole_before_;
-  journal_->dealt_ = dealt_before_;
+  if (journal_ != nullptr) journal_->dealt_ = std::move(before_);
 }
 
 int Journal::owner(Index document) const {
-  return owners_.empty() ? sole_ : owners_[static_cast<std::size_t>(document)];
+  const auto& [owners, sole, _] = dealt_;
+  return owners.empty() ? sole : owners[static_cast<std::size_t>(document)];
 }
 
 bool Journal::computes(Index document) const {
   const int process = owner(document);
-  return process == kEach || (process == share_.index && role_ != Role::merge);
+  return process == Dealt::kEach || (process == share_.index && role_ != Role::merge);
 }
 
 std::optional<Bytes> Journal::find(int layer, Index document) {
@@ -185,14 +175,14 @@ bool Journal::computed(int layer, Index document) const {
   return folder_ != nullptr && folder_->has({stage_, layer, document});
 }
 
-bool Journal::has_all() const {
-  return has_results() || (owners_.empty() && sole_ == kEach);
+bool has_all(const Journal* journal) {
+  return journal == nullptr || journal->has_results() || !journal->is_dealt();
 }
 
 void Journal::put(int layer, Index document, const Bytes& framed) {
   const PartKey key{stage_, layer, document};
   if (folder_ != nullptr && role_ != Role::merge) folder_->keep(key, framed);
-  if (role_ == Role::other && owner(document) != kEach) exchange_->send(key, framed);
+  if (role_ == Role::other && owner(document) != Dealt::kEach) exchange_->send(key, framed);
 }
 
 void Journal::keep(int layer, Index document, const Bytes& part) {

@@ -49,7 +49,7 @@ class Comparison {
       options_.each == Each::none ? intervene_everywhere() : intervene_one_by_one();
     }
     note_done();
-    if (!has_all()) {
+    if (!has_all(journal())) {
       Results nothing;
       nothing.partial = stopped();
       return nothing;
@@ -61,7 +61,6 @@ class Comparison {
   bool stopped() const { return stop_.stop_requested() || runs_.front().partial; }
   int documents() const { return static_cast<int>(source_.info().documents.size()); }
   Journal* journal() const { return plan_.options.journal; }
-  bool has_all() const { return journal() == nullptr || journal()->has_all(); }
 
   // Of the pass that was just finished.
   Predictions predictions() {
@@ -168,7 +167,7 @@ class Comparison {
             fmt::format("{} is left out: {}", interventions_[k].label, error.what()));
       }
     }
-    if (finished_.empty() && has_all()) throw AttentionError(left_out_.front());
+    if (finished_.empty() && has_all(journal())) throw AttentionError(left_out_.front());
   }
 
   // Where a pass under interventions begins. The source knows, unless it was not run, because all
@@ -397,7 +396,7 @@ Results compare(HeadSource& source, const CompareOptions& options,
   };
   Results results = source.info().causal ? pass(whole, progress)
                                          : pass_over_lengths(source, whole, pass, progress);
-  if (journal == nullptr || journal->has_all()) results.changes = list_changes(results);
+  if (has_all(journal)) results.changes = list_changes(results);
   return results;
 }
 

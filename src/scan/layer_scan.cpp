@@ -114,7 +114,7 @@ Index LayerScan::measure_documents(int layer) {
 }
 
 void LayerScan::collect_documents(int layer, Index end) {
-  while (next_ < end && !stopped_ && has_all()) {
+  while (next_ < end && !stopped_ && has_all(journal())) {
     const auto here = waiting_.find(next_);
     if (here != waiting_.end()) {
       hand_over(layer, next_, std::move(here->second));
@@ -135,7 +135,7 @@ bool LayerScan::find_document(int layer, Index document) {
 }
 
 void LayerScan::hand_over(int layer, Index document, Bytes part) {
-  if (!has_all()) return;
+  if (!has_all(journal())) return;
   if (document != next_) {
     waiting_.emplace(document, std::move(part));
     return;
@@ -174,7 +174,7 @@ void LayerScan::measure_document(int layer, Index document) {
   const Stopwatch measuring;
   // Sums are added head by head, so that those of long documents are not held together, unless
   // they wait or are kept.
-  const bool adds = has_all() && document == next_;
+  const bool adds = has_all(journal()) && document == next_;
   const bool writes = journal() != nullptr;
   const Index left_out_before = scanner_.rows_without_keys();
   ByteWriter sums;
@@ -243,7 +243,7 @@ HeadInput LayerScan::original(const HeadInput& head, const HeadInput& under) con
 }
 
 void LayerScan::finish_layer(int layer) {
-  if (!has_all()) return;
+  if (!has_all(journal())) return;
   const Stopwatch measuring;
   table_->finish();
   for (const auto& measure : tables_.measures) measure->end_layer(layer, *table_, pool_);

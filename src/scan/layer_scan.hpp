@@ -40,7 +40,6 @@ class LayerScan {
   Journal* journal() const { return plan_.options.journal; }
   Index documents() const { return std::ssize(tables_.plan->documents()); }
   // Whether the results of the layer are made in this process.
-  bool has_all() const { return journal() == nullptr || journal()->has_all(); }
   std::vector<std::vector<Index>> queries_looked_at() const;
   HeadInput changed(HeadInput head) const;
   HeadInput original(const HeadInput& head, const HeadInput& under) const;

@@ -109,7 +109,7 @@ Results pass_over_lengths(HeadSource& source, const ScanPlan& plan, const Pass& 
     stopped = results.partial;
     if (!stopped || passes.empty()) passes.push_back(std::move(results));
   }
-  if (plan.options.journal != nullptr && !plan.options.journal->has_all()) {
+  if (!has_all(plan.options.journal)) {
     Results nothing;
     nothing.partial = stopped;
     return nothing;

@@ -98,7 +98,7 @@ class Scan {
     measure();
     const std::vector<std::vector<double>> losses = token_losses();
     Results results;
-    if (journal() == nullptr || journal()->has_all()) {
+    if (has_all(journal())) {
       write(losses, results);
     } else {
       results.partial = stopped_;

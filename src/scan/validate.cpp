@@ -64,15 +64,14 @@ class Validation {
     const Journal::Stage stage(journal, "validate");
     const std::vector<double> alike(texts_.size(), 1.0);
     const Journal::Deal deal(journal, options_.text_costs.empty() ? alike : options_.text_costs);
-    const bool has_all = journal == nullptr || journal->has_all();
     for (std::size_t text = 0; text < texts_.size() && !stop.stop_requested(); ++text) {
-      if (!has_all && !journal->computes(static_cast<Index>(text))) continue;
+      if (!has_all(journal) && !journal->computes(static_cast<Index>(text))) continue;
       const Journal::Stage of_text(journal, fmt::format("text {}", text));
       const Journal::Deal to_one(journal, static_cast<Index>(text));
       const auto source = open(text);
       measure(*source, text, stop);
     }
-    if (!has_all) {
+    if (!has_all(journal)) {
       results_.partial = stop.stop_requested();
       return std::move(results_);
     }
@@ -109,9 +108,7 @@ class Validation {
     progress_.begin(text, texts_[text], 0, 0.3);
     Results metrics = converge(source, converge_options, &progress_, stop);
     if (metrics.partial || stop.stop_requested()) return;
-    Journal* const journal = options_.scan.journal;
-    const bool has_all = journal == nullptr || journal->has_all();
-    if (has_all) metrics.flags = find_flags(metrics);
+    if (has_all(options_.scan.journal)) metrics.flags = find_flags(metrics);
 
     const std::vector<Intervention> all = interventions(source.info());
     CompareOptions one_by_one;
@@ -121,7 +118,7 @@ class Validation {
     one_by_one.scan.lengths = {plan_scan(options_.scan, source.info()).options.lengths.back()};
     progress_.begin(text, texts_[text], 0.3, 0.7);
     const Results changed = compare(source, one_by_one, all, &progress_, stop);
-    if (changed.partial || stop.stop_requested() || !has_all) return;
+    if (changed.partial || stop.stop_requested() || !has_all(options_.scan.journal)) return;
     take(std::move(metrics), changed, all);
   }
 
