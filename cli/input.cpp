@@ -54,11 +54,12 @@ void cut_documents(const InputOptions& options, const ModelSummary& summary,
 }
 
 // The texts as far as they are asked for, and no further than the model goes.
-std::vector<Document> read_beginnings(const InputOptions& options, const NamedModel& model) {
+std::vector<Document> read_beginnings(const InputOptions& options, const NamedModel& model,
+                                      Hold hold) {
   const ModelSummary& summary = model.summary();
   std::size_t most = longest_asked(options, summary);
   if (summary.positions > 0) most = std::min(most, static_cast<std::size_t>(summary.positions));
-  return read_documents(options, model, most);
+  return read_documents(options, model, most, hold);
 }
 
 // Each piece has what the tokenizer puts around a text.
@@ -135,8 +136,9 @@ std::unique_ptr<HeadSource> open(const InputOptions& options, CutText* cut) {
   }
   // An unknown family or a config that makes no sense is reported before a long text is tokenised.
   const ModelSummary& summary = model.summary();
-  std::vector<Document> documents =
-      cut == nullptr ? read_beginnings(options, model) : read_documents(options, model, kAllTokens);
+  std::vector<Document> documents = cut == nullptr
+                                        ? read_beginnings(options, model, Hold::own)
+                                        : read_documents(options, model, kAllTokens, Hold::all);
   if (cut != nullptr) *cut = cutter(model, documents, source);
   cut_documents(options, summary, documents);
   require_length(documents, options, summary);
@@ -194,12 +196,12 @@ Index longest_auto(const ModelSummary& model) {
 }
 
 std::vector<Document> load_whole_documents(const InputOptions& options) {
-  return read_documents(options, NamedModel(options.model), kAllTokens);
+  return read_documents(options, NamedModel(options.model), kAllTokens, Hold::all);
 }
 
 std::vector<Document> load_documents(const InputOptions& options) {
   const NamedModel model(options.model);
-  std::vector<Document> documents = read_beginnings(options, model);
+  std::vector<Document> documents = read_beginnings(options, model, Hold::all);
   cut_documents(options, model.summary(), documents);
   return documents;
 }

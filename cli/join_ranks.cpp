@@ -155,16 +155,15 @@ class MpiRanks final : public Ranks {
     return std::make_unique<MpiExchange>(std::move(stop));
   }
 
-  std::vector<Bytes> gather(Bytes own) override {
+  void gather(Bytes own, const Visit& visit) override {
     std::vector<std::uint64_t> sizes(static_cast<std::size_t>(share_.count));
     const std::uint64_t size = own.size();
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD, &request);
     wait_for_all(request, is_first());
-    std::vector<Bytes> all(sizes.size());
     for (int rank = 0; rank < share_.count; ++rank) {
-      Bytes& bytes = all[static_cast<std::size_t>(rank)];
-      bytes = rank == share_.index ? std::move(own) : Bytes(sizes[static_cast<std::size_t>(rank)]);
+      Bytes bytes =
+          rank == share_.index ? std::move(own) : Bytes(sizes[static_cast<std::size_t>(rank)]);
       // MPI counts in int.
       for (std::size_t at = 0; at < bytes.size(); at += kMostAtOnce) {
         const std::size_t some = std::min(kMostAtOnce, bytes.size() - at);
@@ -172,8 +171,8 @@ class MpiRanks final : public Ranks {
                    &request);
         wait_for_all(request, is_first());
       }
+      visit(rank, bytes);
     }
-    return all;
   }
 
   void end(const std::string& error) noexcept override {

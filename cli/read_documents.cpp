@@ -3,14 +3,15 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "cli/exchange_documents.hpp"
 #include "cli/host.hpp"
 #include "cli/ranks.hpp"
-#include "headgauge/bytes.hpp"
 #include "headgauge/parallel.hpp"
 #include "headgauge/tokenize.hpp"
 
@@ -49,24 +50,23 @@ const T* given(const std::string& name, std::map<std::string, T> Host::*kind) {
   return found == (program->*kind).end() ? nullptr : &found->second;
 }
 
-std::vector<Input> inputs_of(const InputOptions& options, const Tokenizer* tokenizer, bool causal,
+std::vector<Input> inputs_of(const InputOptions& options,
+                             const std::shared_ptr<const Tokenizer>& tokenizer, bool causal,
                              std::size_t most) {
   std::vector<Input> inputs;
   for (const std::string& path : options.texts) {
     const std::string* const text = given(path, &Host::texts);
-    inputs.push_back({path, text != nullptr, [=, &options] {
-                        return text != nullptr
-                                   ? parse_document(*text, path, *tokenizer, causal,
-                                                    options.with_texts, most)
-                                   : read_document(path, *tokenizer, causal, options.with_texts,
-                                                   options.stop, most);
-                      }});
+    inputs.push_back(
+        {path, text != nullptr, [=, with_texts = options.with_texts, stop = options.stop] {
+           return text != nullptr
+                      ? parse_document(*text, path, *tokenizer, causal, with_texts, most)
+                      : read_document(path, *tokenizer, causal, with_texts, stop, most);
+         }});
   }
   for (const std::string& path : options.tokens) {
     const std::vector<int>* const ids = given(path, &Host::tokens);
-    inputs.push_back({path, ids != nullptr, [=, &options] {
-                        return ids != nullptr ? make_document(*ids, path)
-                                              : read_ids(path, options.stop);
+    inputs.push_back({path, ids != nullptr, [=, stop = options.stop] {
+                        return ids != nullptr ? make_document(*ids, path) : read_ids(path, stop);
                       }});
   }
   return inputs;
@@ -105,80 +105,31 @@ void read_share(const std::vector<Input>& inputs, const Share& share, int thread
   for (const std::size_t i : alone) try_to_read(i);
 }
 
-void put_document(const Document& document, ByteWriter& to) {
-  to.put_text(document.name);
-  to.put_list(document.tokens);
-  to.put_text(document.sha256);
-  to.put(document.total);
-  to.put(document.goes_on);
-  to.put_list(document.before);
-  to.put_list(document.after);
-  to.put(document.first);
-  to.put(document.texts.size());
-  for (const std::string& text : document.texts) to.put_text(text);
-}
-
-Document take_document(ByteReader& from) {
-  Document document;
-  document.name = from.take_text();
-  document.tokens = from.take_list<int>();
-  document.sha256 = from.take_text();
-  document.total = from.take<std::size_t>();
-  document.goes_on = from.take<bool>();
-  document.before = from.take_list<int>();
-  document.after = from.take_list<int>();
-  document.first = from.take<std::size_t>();
-  for (auto left = from.take<std::size_t>(); left > 0; --left) {
-    document.texts.push_back(from.take_text());
-  }
-  return document;
-}
-
-// Which files a rank was asked for.
-std::uint64_t sum_of(const std::vector<Input>& inputs) {
-  std::string paths;
-  for (const Input& input : inputs) paths += input.path + '\n';
-  return std::hash<std::string>()(paths);
-}
-
-// Every rank gets what any of them has read of the same files. Ranks of other files are named when
-// their journals meet.
-void exchange(Ranks& ranks, const std::vector<Input>& inputs, Read& read) {
-  const std::uint64_t sum = sum_of(inputs);
-  ByteWriter own;
-  own.put(sum);
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!read[i]) continue;
-    own.put(i);
-    put_document(*read[i], own);
-  }
-  for (const Bytes& bytes : ranks.gather(own.take())) {
-    ByteReader from(bytes);
-    if (from.take<std::uint64_t>() != sum) continue;
-    while (!from.at_end()) {
-      const auto i = from.take<std::size_t>();
-      read.at(i) = take_document(from);
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<Document> read_documents(const InputOptions& options, const NamedModel& model,
-                                     std::size_t most) {
+                                     std::size_t most, Hold hold) {
   refuse_pipes(options);
-  std::optional<Tokenizer> tokenizer;
-  if (!options.texts.empty()) tokenizer.emplace(model.tokenizer());
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (!options.texts.empty()) tokenizer = std::make_shared<Tokenizer>(model.tokenizer());
   const bool causal = options.texts.empty() || model.summary().causal;
-  const std::vector<Input> inputs =
-      inputs_of(options, tokenizer ? &*tokenizer : nullptr, causal, most);
-  Read read(inputs.size());
+  const auto inputs =
+      std::make_shared<const std::vector<Input>>(inputs_of(options, tokenizer, causal, most));
+  Read read(inputs->size());
   Ranks* const together = options.by_all_ranks ? ranks() : nullptr;
-  read_share(inputs, together != nullptr ? together->share() : Share{}, options.threads, read);
-  if (together != nullptr) exchange(*together, inputs, read);
+  read_share(*inputs, together != nullptr ? together->share() : Share{}, options.threads, read);
+  if (together != nullptr) {
+    DocumentExchange exchange;
+    for (const Input& input : *inputs) exchange.paths.push_back(input.path);
+    exchange.read = [inputs](std::size_t i) { return (*inputs)[i].read(); };
+    exchange.holds_own_alone = hold == Hold::own && !options.with_texts;
+    exchange.most = most;
+    exchange.vocabulary = model.summary().vocabulary;
+    exchange_documents(exchange, *together, read);
+  }
   std::vector<Document> documents;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    documents.push_back(read[i] ? std::move(*read[i]) : inputs[i].read());
+  for (std::size_t i = 0; i < inputs->size(); ++i) {
+    documents.push_back(read[i] ? std::move(*read[i]) : (*inputs)[i].read());
   }
   return documents;
 }

@@ -44,6 +44,9 @@ struct Share {
 // Gives the process of each document.
 std::vector<int> deal_documents(std::span<const double> costs, int count, double first_has = 0);
 
+// The same for the ranks of a run, of which the first joins what the others measure, too.
+std::vector<int> deal_to_ranks(std::span<const double> costs, int count);
+
 // The cost of documents of these lengths in tokens, in units of their own.
 std::vector<double> document_costs(std::span<const Index> lengths);
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/journal_folder.hpp"
+#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
 
 namespace headgauge {
@@ -20,6 +21,18 @@ Bytes framed(std::byte kind, std::span<const std::byte> bytes) {
   framed.front() = kind;
   std::ranges::copy(bytes, framed.begin() + 1);
   return framed;
+}
+
+// With the sums of long entries, which are lists of all texts: the first process reads what each
+// of the others is about to run.
+Journal::Identity brief(Journal::Identity identity) {
+  constexpr std::size_t kLong = 4096;
+  for (auto& [key, value] : identity.items()) {
+    const std::string text = json_text(value);
+    if (text.size() <= kLong) continue;
+    value = {{"entries", value.size()}, {"sha256", sha256_hex(std::as_bytes(std::span(text)))}};
+  }
+  return identity;
 }
 
 }  // namespace
@@ -51,6 +64,12 @@ std::vector<int> deal_documents(std::span<const double> costs, int count, double
   return owners;
 }
 
+std::vector<int> deal_to_ranks(std::span<const double> costs, int count) {
+  // While the first rank joins what others measured, they go on (docs/scale.md).
+  constexpr double kJoining = 0.01;
+  return deal_documents(costs, count, kJoining * std::accumulate(costs.begin(), costs.end(), 0.0));
+}
+
 Journal::Journal(Role role, Share share, std::unique_ptr<PartExchange> exchange)
     : role_(role), share_(share), exchange_(std::move(exchange)) {}
 
@@ -80,7 +99,7 @@ void Journal::require_identity(const Identity& identity) const {
 
 void Journal::meet(const Identity& identity) {
   if (exchange_ == nullptr) return;
-  const std::string text = json_text(identity);
+  const std::string text = json_text(brief(identity));
   if (role_ == Role::other) {
     ByteWriter message;
     message.put_text(text);
@@ -108,23 +127,23 @@ Journal::Stage::~Stage() {
 
 Journal::Deal::Deal(Journal* journal)
     : journal_(journal != nullptr && !journal->dealt_.by_deal ? journal : nullptr) {
-  if (journal_ != nullptr) before_ = std::exchange(journal_->dealt_, {.by_deal = true});
+  if (journal_ != nullptr)
+    before_ =
+        std::exchange(journal_->dealt_, {.owners = {}, .sole = Dealt::kEach, .by_deal = true});
 }
 
 Journal::Deal::Deal(Journal* journal, std::span<const double> costs) : Deal(journal) {
   if (journal_ == nullptr || journal_->share_.count == 1) return;
-  // While the first process joins what others measured, they go on (docs/scale.md).
-  constexpr double kJoining = 0.01;
-  const bool joins = journal_->role_ == Role::first || journal_->role_ == Role::other;
-  const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
-  journal_->dealt_.owners =
-      deal_documents(costs, journal_->share_.count, joins ? kJoining * all : 0.0);
+  const bool of_ranks = journal_->role_ == Role::first || journal_->role_ == Role::other;
+  const int count = journal_->share_.count;
+  journal_->dealt_.owners = of_ranks ? deal_to_ranks(costs, count) : deal_documents(costs, count);
 }
 
 Journal::Deal::Deal(Journal* journal, Index of) : journal_(journal) {
   if (journal_ == nullptr) return;
   const int sole = journal_->owner(of);
-  before_ = std::exchange(journal_->dealt_, {.sole = sole, .by_deal = journal_->dealt_.by_deal});
+  before_ = std::exchange(journal_->dealt_,
+                          {.owners = {}, .sole = sole, .by_deal = journal_->dealt_.by_deal});
 }
 
 Journal::Deal::~Deal() {

@@ -98,7 +98,19 @@ Document read_ids(const std::string& path, const std::stop_token& stop) {
   return document;
 }
 
-std::vector<int> Document::context(Index length) const {
+void Document::release(std::function<std::vector<int>()> read) {
+  released = tokens.size();
+  tokens = {};
+  read_again = std::move(read);
+}
+
+void Document::hold(std::vector<int> ids) {
+  tokens = std::move(ids);
+  read_again = nullptr;
+  released = 0;
+}
+
+void Document::require_room(Index length) const {
   const auto around = static_cast<Index>(before.size() + after.size());
   if (length < around) {
     throw BadInputError(
@@ -106,9 +118,16 @@ std::vector<int> Document::context(Index length) const {
               fmt::format("at least {}, for {} special tokens stand around a text", around, around),
               std::to_string(length), "ask for longer ones, or give token ids"));
   }
+}
+
+std::vector<int> Document::context(Index length) const {
+  require_room(length);
+  const std::vector<int> again = holds_tokens() ? std::vector<int>() : read_again();
+  const std::vector<int>& inner = holds_tokens() ? tokens : again;
+  const std::size_t around = before.size() + after.size();
+  const std::size_t count = std::min(static_cast<std::size_t>(length), size()) - around;
   std::vector<int> ids = before;
-  const auto inner = std::min<Index>(length - around, std::ssize(tokens));
-  ids.insert(ids.end(), tokens.begin(), tokens.begin() + inner);
+  ids.insert(ids.end(), inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(count));
   ids.insert(ids.end(), after.begin(), after.end());
   return ids;
 }
@@ -141,12 +160,17 @@ void describe_documents(std::span<const Document> documents, Results& results) {
 
 void Document::cut(std::size_t length) {
   const std::size_t around = before.size() + after.size();
-  const std::size_t kept = std::min(tokens.size(), length > around ? length - around : 0);
+  const std::size_t kept = std::min(size() - around, length > around ? length - around : 0);
   if (!texts.empty()) {
     const auto dropped = texts.begin() + std::ssize(before) + static_cast<std::ptrdiff_t>(kept);
     texts.erase(dropped, texts.end() - std::ssize(after));
   }
+  if (!holds_tokens()) {
+    released = kept;
+    return;
+  }
   tokens.resize(kept);
+  tokens.shrink_to_fit();
 }
 
 }  // namespace headgauge

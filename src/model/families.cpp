@@ -103,7 +103,7 @@ std::unique_ptr<ModelSource> make_model_source(const ResolvedModel& model,
   Checkpoint checkpoint(model);
   const Family& family = find_family(checkpoint);
   const ModelSummary summary = summarize(family, checkpoint);
-  for (const Document& document : documents) {
+  for (const Document& document : documents) {  // whose ids are not held: who read them did this
     for (const std::vector<int>* ids : {&document.before, &document.tokens, &document.after}) {
       check_ids(*ids, summary.vocabulary, document.name);
     }

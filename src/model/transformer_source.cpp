@@ -87,7 +87,7 @@ class TransformerSource final : public ModelSource {
 
   void set_context(Index length) override {
     for (const Document& document : documents_) {
-      if (std::ssize(document) >= length) document.context(length);  // throws
+      if (std::ssize(document) >= length) document.require_room(length);
     }
     context_ = length;
     ++contexts_;
@@ -208,7 +208,8 @@ class TransformerSource final : public ModelSource {
       const auto length = std::ssize(document);
       info_.documents.push_back(length);
       longest = std::max(longest, length);
-      total += length;
+      // Another process runs those of which it holds the ids.
+      if (document.holds_tokens()) total += length;
     }
     const std::string notice = model_->notice(longest);
     if (!notice.empty()) info_.notices.push_back(notice);

@@ -231,7 +231,7 @@ TEST(Journal, JoinsShards) {
     Journal journal(Role::shard, {shard, 2});
     journal.open(folders.back(), kRun, "--out");
     EXPECT_FALSE(journal.has_results());
-    EXPECT_TRUE(journal.has_all()) << "of what is not dealt out";
+    EXPECT_TRUE(has_all(&journal)) << "of what is not dealt out";
     keep_share(journal);
     EXPECT_NE(refusal([&] { Journal::merge(folders); }), "accepted") << "not finished";
     journal.flush(true);
@@ -306,7 +306,7 @@ TEST(Journal, DealsOnceAndToOne) {
   {
     const Journal::Deal to_one(&journal, Index{1});
     EXPECT_TRUE(journal.computes(0)) << "all of text 1";
-    EXPECT_FALSE(journal.has_all());
+    EXPECT_FALSE(has_all(&journal));
   }
   EXPECT_FALSE(journal.computes(0));
 }
