@@ -65,9 +65,7 @@ class Exchange {
  private:
   // Ids that are none of the model's go to all: each tells of them as a process by itself does.
   bool sends_to_owner(const Document& document) const {
-    return given_.holds_own_alone && !document.tokens.empty() &&
-           std::ranges::all_of(document.tokens,
-                               [&](int id) { return id >= 0 && id < given_.vocabulary; });
+    return given_.holds_own_alone && document.has_ids_below(given_.vocabulary);
   }
 
   // What is known of the documents, and the ids of those that all hold.
@@ -113,15 +111,8 @@ class Exchange {
     return deal_to_ranks(document_costs(lengths), ranks_.share().count);
   }
 
-  std::function<std::vector<int>()> reader(std::size_t i) const {
-    return [read = given_.read, i, name = documents_[i]->name, sum = documents_[i]->sha256] {
-      Document again = read(i);
-      if (again.sha256 != sum) {
-        throw BadInputError(fault(name, "the text that it was when the ranks began", "another one",
-                                  "leave texts as they are while they are measured"));
-      }
-      return std::move(again.tokens);
-    };
+  std::function<Document()> reader(std::size_t i) const {
+    return [read = given_.read, i] { return read(i); };
   }
 
   // Visits what other ranks of the same files say of each document that they have read.

@@ -31,6 +31,7 @@ struct InputOptions {
   std::string auto_advice = "use --lengths auto";
 
   bool read_again = false;   // the command reads its texts more than once
+  bool in_part = false;      // the process measures some of the documents
   bool by_all_ranks = true;  // all ranks ask for the same texts in the same order
   std::stop_token stop;      // ends the waiting for a text that is a pipe
 

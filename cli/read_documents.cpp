@@ -1,5 +1,6 @@
 #include "cli/read_documents.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -20,6 +21,10 @@ namespace {
 
 // The tokenizer takes up to 160 times the memory of a text: longer ones are read one at a time.
 constexpr std::uintmax_t kShortText = std::uintmax_t{256} << 10;
+
+// Bytes of ids that are held of documents that other processes may measure; the ids of further ones
+// are read again where they are needed.
+constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 
 // A file of --text or --tokens.
 struct Input {
@@ -85,12 +90,14 @@ bool is_short(const Input& input) {
 
 using Read = std::vector<std::optional<Document>>;
 
-// Reads the files of the share, several short ones at a time. What cannot be read is left out: who
-// reads it by itself learns why.
-void read_share(const std::vector<Input>& inputs, const Share& share, int threads, Read& read) {
+// Reads the files of the share, several short ones at a time, and calls `done` with the number of
+// each that was read. What cannot be read is left out: who reads it by itself learns why.
+void read_share(const std::vector<Input>& inputs, const Share& share, int threads, Read& read,
+                const std::function<void(std::size_t)>& done) {
   const auto try_to_read = [&](std::size_t i) {
     try {
       read[i] = inputs[i].read();
+      done(i);
     } catch (const Error&) {
     }
   };
@@ -117,14 +124,26 @@ std::vector<Document> read_documents(const InputOptions& options, const NamedMod
       std::make_shared<const std::vector<Input>>(inputs_of(options, tokenizer, causal, most));
   Read read(inputs->size());
   Ranks* const together = options.by_all_ranks ? ranks() : nullptr;
-  read_share(*inputs, together != nullptr ? together->share() : Share{}, options.threads, read);
+  const bool holds_own_alone = hold == Hold::own && !options.with_texts;
+  const Index vocabulary = holds_own_alone ? model.summary().vocabulary : 0;
+  std::atomic<std::size_t> held = 0;
+  const auto read_again = [inputs](std::size_t i) { return (*inputs)[i].read(); };
+  const auto release_further = [&](std::size_t i) {
+    if (!options.in_part || !holds_own_alone) return;
+    const std::size_t bytes = read[i]->tokens.size() * sizeof(int);
+    if ((held += bytes) <= kMostHeld) return;
+    held -= bytes;
+    if (read[i]->has_ids_below(vocabulary)) read[i]->release([=] { return read_again(i); });
+  };
+  read_share(*inputs, together != nullptr ? together->share() : Share{}, options.threads, read,
+             release_further);
   if (together != nullptr) {
     DocumentExchange exchange;
     for (const Input& input : *inputs) exchange.paths.push_back(input.path);
-    exchange.read = [inputs](std::size_t i) { return (*inputs)[i].read(); };
-    exchange.holds_own_alone = hold == Hold::own && !options.with_texts;
+    exchange.read = read_again;
+    exchange.holds_own_alone = holds_own_alone;
     exchange.most = most;
-    exchange.vocabulary = model.summary().vocabulary;
+    exchange.vocabulary = vocabulary;
     exchange_documents(exchange, *together, read);
   }
   std::vector<Document> documents;

@@ -9,10 +9,11 @@
 
 namespace headgauge::cli {
 
-// Of several ranks, the ids of which documents each holds.
+// The ids of which documents a process holds, where others measure some of them.
 enum class Hold {
   all,
-  own,  // that it measures; of others they are read again where they are asked for
+  own,  // Of ranks those that it measures, of shards the first 64 MiB; others are read again where
+        // they are asked for.
 };
 
 // All documents, of no more than `most` tokens each where that suffices (0: all tokens). Where one

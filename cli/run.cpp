@@ -136,6 +136,7 @@ int run_in(Host& host, RunOptions& options, const RunSteps& steps) {
   std::optional<OutFolder> folder;
   if (!options.output.out.empty()) folder.emplace(options.output.out);
   options.input.stop = host.stop;
+  options.input.in_part = is_in_part(options.shard);
   if (steps.load) steps.load();
   std::unique_ptr<HeadSource> source;
   if (!steps.simulate) source = steps.open(options.input);
@@ -208,6 +209,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !quiet);
   if (!options.output.out.empty() && speaks) folder.emplace(options.output.out);
   options.input.stop = signal->token();
+  options.input.in_part = is_in_part(options.shard);
   std::unique_ptr<HeadSource> source;
   signal->loading([&] { folder.reset(); });
   if (steps.load) steps.load();

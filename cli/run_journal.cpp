@@ -97,6 +97,10 @@ Share parse_shard(const std::string& text) {
   return share;
 }
 
+bool is_in_part(const std::string& shard) {
+  return the_merged != nullptr || !shard.empty();
+}
+
 RunJournal::RunJournal(const std::string& out, const std::string& shard, const Results& described,
                        std::stop_token stop) {
   const Journal::Identity identity = identity_of(described);

@@ -16,6 +16,9 @@ Option shard_option(std::string& shard);
 // Throws UsageError for anything but I/N with 1 <= I <= N.
 Share parse_shard(const std::string& text);
 
+// Whether this process measures some of the documents alone, or merges what others measured.
+bool is_in_part(const std::string& shard);
+
 class RunJournal {
  public:
   // `described`: the model and the texts. `out`: --out. Without one, and without others that share

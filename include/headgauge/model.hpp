@@ -31,24 +31,27 @@ struct Document {
   // What each token stands for, of before, tokens and after; empty: not known.
   std::vector<std::string> texts = {};
 
-  // What reads the ids again where they are not held: `tokens` is empty then, and stands for
-  // `released` ids. Empty: they are held.
-  std::function<std::vector<int>()> read_again = {};
+  // What reads the document again where its ids are not held: `tokens` is empty then, and stands
+  // for `released` ids. Empty: they are held.
+  std::function<Document()> read_again = {};
   std::size_t released = 0;
 
+  // Whether all ids that are held are those of a model of so many.
+  bool has_ids_below(Index vocabulary) const;
   bool holds_tokens() const { return read_again == nullptr; }
   std::size_t size() const {
     return before.size() + (holds_tokens() ? tokens.size() : released) + after.size();
   }
   // Holds the ids no longer; holds them again.
-  void release(std::function<std::vector<int>()> read);
+  void release(std::function<Document()> read);
   void hold(std::vector<int> ids);
   // The ids of a context of `length`, at most size(): before, the first tokens, after.
-  // BadInputError where it has no room for what stands around the text, and what `read_again`
-  // throws.
+  // BadInputError where it has no room for what stands around the text, or the text that is read
+  // again is another one.
   std::vector<int> context(Index length) const;
   // Throws where context() has no room.
   void require_room(Index length) const;
+  std::vector<int> tokens_read_again() const;
   // What each token of such a context stands for: its text or, where that is not known, its id.
   std::vector<std::string> context_texts(Index length) const;
   // Drops tokens at the end until no more than `length` are left with what stands around them.

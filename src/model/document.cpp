@@ -98,9 +98,13 @@ Document read_ids(const std::string& path, const std::stop_token& stop) {
   return document;
 }
 
-void Document::release(std::function<std::vector<int>()> read) {
+bool Document::has_ids_below(Index vocabulary) const {
+  return std::ranges::all_of(tokens, [&](int id) { return id >= 0 && id < vocabulary; });
+}
+
+void Document::release(std::function<Document()> read) {
   released = tokens.size();
-  tokens = {};
+  tokens = std::vector<int>();  // which gives the memory back, as = {} does not
   read_again = std::move(read);
 }
 
@@ -120,9 +124,18 @@ void Document::require_room(Index length) const {
   }
 }
 
+std::vector<int> Document::tokens_read_again() const {
+  Document again = read_again();
+  if (again.sha256 != sha256 || again.tokens.size() < released) {
+    throw BadInputError(fault(name, "the text that it was when the run began", "another one",
+                              "leave texts as they are while they are measured"));
+  }
+  return std::move(again.tokens);
+}
+
 std::vector<int> Document::context(Index length) const {
   require_room(length);
-  const std::vector<int> again = holds_tokens() ? std::vector<int>() : read_again();
+  const std::vector<int> again = holds_tokens() ? std::vector<int>() : tokens_read_again();
   const std::vector<int>& inner = holds_tokens() ? tokens : again;
   const std::size_t around = before.size() + after.size();
   const std::size_t count = std::min(static_cast<std::size_t>(length), size()) - around;

@@ -148,9 +148,9 @@ TEST(ExchangeDocuments, ATextThatChangedIsNamed) {
         document->context(20);
         ADD_FAILURE() << document->name;
       } catch (const BadInputError& error) {
-        EXPECT_NE(
-            std::string(error.what()).find(document->name + ": expected the text that it was"),
-            std::string::npos)
+        EXPECT_NE(std::string(error.what())
+                      .find(document->name + ": expected the text that it was when the run began"),
+                  std::string::npos)
             << error.what();
         ++refused;
       }
