@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -231,6 +232,9 @@ struct SourceInfo {
   std::vector<std::string> notices;      // what a reader of the numbers must know
 };
 
+// Some queries of a document, ascending.
+using QueriesOfDocument = std::function<std::vector<Index>(int document)>;
+
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
 // document d in turn: the heads of the layer, ascending by `head`. The views it returns stay valid
 // until the next call.
@@ -251,11 +255,9 @@ class HeadSource {
   // default UnsupportedError where there are interventions. A source that knows them throws
   // UsageError unless they are those of all its heads (require_all_heads()).
   virtual void intervene(const HeadInterventions& interventions);
-  // Of each document, the queries that will be looked at from now on, ascending; no documents: all
-  // of them. A source may leave the others unset. By default nothing changes.
-  virtual void look_at(const std::vector<std::vector<Index>>& queries) {
-    static_cast<void>(queries);
-  }
+  // The queries that will be looked at from now on, until the next call; null: all of them. A
+  // source may leave the others unset. By default nothing changes.
+  virtual void look_at(const QueriesOfDocument& queries) { static_cast<void>(queries); }
   // Every document is cut to a context of that length from now on, and layer() begins again at
   // layer 0; of shorter documents it gives no heads. What the vectors x are keyed by begins anew,
   // info() stays as it is. For sources that are not causal, where every length is a pass of its

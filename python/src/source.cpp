@@ -221,9 +221,14 @@ class PythonSource final : public ModelSource {
     has_reference_ = false;
   }
 
-  void look_at(const std::vector<std::vector<Index>>& queries) override {
+  void look_at(const QueriesOfDocument& queries) override {
+    std::vector<std::vector<Index>> of_documents;
+    for (int document = 0; queries && document < static_cast<int>(info_.documents.size());
+         ++document) {
+      of_documents.push_back(queries(document));
+    }
     const nb::gil_scoped_acquire acquired;
-    object_.attr("look_at")(nb::cast(queries));
+    object_.attr("look_at")(nb::cast(of_documents));
   }
 
   void intervene(const HeadInterventions& interventions) override {

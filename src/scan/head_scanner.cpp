@@ -171,7 +171,7 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
   const std::array<int, 3> of{head.layer, head.document, head.kv_head};
   PackedKeys& packed = packed_[unit];
   if (!head.scores.empty() || packed.of == of) return;
-  const Index count = head.key_count(plan_.documents()[head.document].length);
+  const Index count = head.key_count(plan_.used_lengths()[head.document]);
   pack_keys(head.keys.block(0, count, 0, head.keys.cols()), head.scale, unit, packed.keys);
   packed.of = of;
 }
@@ -179,7 +179,7 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
 void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums) {
   Workspace& work = workspaces_[slot];
   const Index rows = std::ssize(tile.queries);
-  const Index count = head.key_count(plan_.documents()[head.document].length);
+  const Index count = head.key_count(plan_.used_lengths()[head.document]);
   const Index keys = head.visibility.range(tile.queries.back(), count).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
@@ -248,7 +248,7 @@ void HeadScanner::scan_rows(const HeadInput& head, const HeadInput& original, He
   }
   pack(head, traits.unit_norms);
   if (present_.rescored()) pack(head, present_.original_traits.unit_norms);
-  const auto& tiles = plan_.documents()[head.document].tiles;
+  const auto& tiles = sums.document().tiles;
   const Index count = std::ssize(tiles);
   // The longest rows first, so that no thread is left with the largest tile at the end.
   pool_.for_each_slot(count, [&](Index i, int slot) {

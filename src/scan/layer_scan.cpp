@@ -49,7 +49,7 @@ void LayerScan::run() {
     measure_layer(layer);
     if (!stopped_ && plan_.selection.layer(layer)) finish_layer(layer);
   }
-  source_.look_at({});
+  source_.look_at(nullptr);
   for (Index document = 0; document < documents() && !stopped_ && part_.reaches_end; ++document) {
     if (part_.reaches_end(document)) reach_end(document);
   }
@@ -67,17 +67,17 @@ void LayerScan::reach_end(Index document) {
   }
 }
 
-// The queries of each document that are measured; empty: all may be looked at.
-std::vector<std::vector<Index>> LayerScan::queries_looked_at() const {
-  std::vector<std::vector<Index>> queries;
-  if (!part_.only_rows || *plan_.options.queries == 0) return queries;
-  for (const DocumentPlan& document : tables_.plan->documents()) {
-    std::vector<Index>& of_document = queries.emplace_back();
-    for (const Tile& tile : document.tiles) {
-      of_document.insert(of_document.end(), tile.queries.begin(), tile.queries.end());
+// The queries of a document that are measured; none where all may be looked at.
+QueriesOfDocument LayerScan::queries_looked_at() const {
+  if (!part_.only_rows || *plan_.options.queries == 0) return nullptr;
+  return [plan = tables_.plan.get()](int number) {
+    std::vector<Index> queries;
+    const auto document = plan->document(number);
+    for (const Tile& tile : document->tiles) {
+      queries.insert(queries.end(), tile.queries.begin(), tile.queries.end());
     }
-  }
-  return queries;
+    return queries;
+  };
 }
 
 void LayerScan::measure_layer(int layer) {

@@ -38,9 +38,9 @@ class LayerScan {
 
  private:
   Journal* journal() const { return plan_.options.journal; }
-  Index documents() const { return std::ssize(tables_.plan->documents()); }
+  Index documents() const { return std::ssize(tables_.plan->used_lengths()); }
   // Whether the results of the layer are made in this process.
-  std::vector<std::vector<Index>> queries_looked_at() const;
+  QueriesOfDocument queries_looked_at() const;
   HeadInput changed(HeadInput head) const;
   HeadInput original(const HeadInput& head, const HeadInput& under) const;
   void measure_layer(int layer);

@@ -58,7 +58,7 @@ void add_row(DocumentPlan& plan, Index query, const RowGroup& group, double weig
 
 RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_lengths, int queries,
                  std::uint64_t seed)
-    : lengths_(lengths.begin(), lengths.end()) {
+    : lengths_(lengths.begin(), lengths.end()), queries_(queries), seed_(seed) {
   std::set<int> edges(lengths_.begin(), lengths_.end());
   for (int edge = 1; edge < lengths_.back(); edge *= 2) edges.insert(edge);
   edges_.assign(edges.begin(), edges.end());
@@ -66,36 +66,74 @@ RowPlan::RowPlan(std::span<const int> lengths, std::span<const Index> document_l
     const auto at = std::find(edges_.begin(), edges_.end(), length);
     bins_of_length_.push_back(at - edges_.begin() + 1);
   }
-  for (std::size_t d = 0; d < document_lengths.size(); ++d) {
-    DocumentPlan plan;
-    for (int length : lengths_) {
-      if (length <= document_lengths[d]) plan.length = length;
+  for (const Index document : document_lengths) {
+    Index& used = used_lengths_.emplace_back(0);
+    for (const int length : lengths_) {
+      if (length <= document) used = length;
     }
-    Index begin = 0;
-    for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= plan.length; ++bin) {
-      const Index end = edges_[bin];
-      std::vector<Index> rows(end - begin);
-      std::iota(rows.begin(), rows.end(), begin);
-      if (queries > 0 && std::ssize(rows) > queries) {
-        const RandomStream random(seed, RandomDomain::query_sampling, static_cast<std::uint32_t>(d),
-                                  static_cast<std::uint32_t>(bin));
-        rows = sample_rows(begin, end, queries, random);
-      }
-      const double weight = static_cast<double>(end - begin) / static_cast<double>(rows.size());
-      for (Index i = 0; i < std::ssize(rows); ++i) {
-        const Index place = i % kGroupRows, first = i - place;
-        const RowGroup group{rows[first], std::min(kGroupRows, std::ssize(rows) - first), place};
-        add_row(plan, rows[i], group, weight, static_cast<Index>(bin));
-      }
-      begin = end;
-    }
-    documents_.push_back(std::move(plan));
   }
   for (const int edge : edges_) {
-    documents_to_.push_back(std::ranges::count_if(
-        documents_, [&](const DocumentPlan& document) { return document.length >= edge; }));
+    documents_to_.push_back(
+        std::ranges::count_if(used_lengths_, [&](Index length) { return length >= edge; }));
   }
-  for (DocumentPlan& document : documents_) divide(document);
+}
+
+// Rows are drawn of bins that have more of them.
+bool RowPlan::draws_rows(Index length) const {
+  Index begin = 0;
+  for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= length; ++bin) {
+    if (queries_ > 0 && edges_[bin] - begin > queries_) return true;
+    begin = edges_[bin];
+  }
+  return false;
+}
+
+DocumentPlan RowPlan::make(Index number) const {
+  DocumentPlan plan;
+  plan.length = used_lengths_[static_cast<std::size_t>(number)];
+  Index begin = 0;
+  for (std::size_t bin = 0; bin < edges_.size() && edges_[bin] <= plan.length; ++bin) {
+    const Index end = edges_[bin];
+    std::vector<Index> rows(end - begin);
+    std::iota(rows.begin(), rows.end(), begin);
+    if (queries_ > 0 && std::ssize(rows) > queries_) {
+      const RandomStream random(seed_, RandomDomain::query_sampling,
+                                static_cast<std::uint32_t>(number),
+                                static_cast<std::uint32_t>(bin));
+      rows = sample_rows(begin, end, queries_, random);
+    }
+    const double weight = static_cast<double>(end - begin) / static_cast<double>(rows.size());
+    for (Index i = 0; i < std::ssize(rows); ++i) {
+      const Index place = i % kGroupRows, first = i - place;
+      const RowGroup group{rows[first], std::min(kGroupRows, std::ssize(rows) - first), place};
+      add_row(plan, rows[i], group, weight, static_cast<Index>(bin));
+    }
+    begin = end;
+  }
+  divide(plan);
+  return plan;
+}
+
+std::shared_ptr<const DocumentPlan> RowPlan::document(Index number) const {
+  const Index length = used_lengths_[static_cast<std::size_t>(number)];
+  const std::lock_guard lock(making_);
+  const bool draws = draws_rows(length);
+  std::shared_ptr<const DocumentPlan>& kept = draws ? drawn_.second : of_length_[length];
+  if (kept == nullptr || (draws && drawn_.first != number)) {
+    kept = std::make_shared<const DocumentPlan>(make(number));
+    if (draws) drawn_.first = number;
+  }
+  return kept;
+}
+
+std::vector<Index> RowPlan::one_of_each_length() const {
+  std::map<Index, Index> first;
+  for (Index d = 0; d < std::ssize(used_lengths_); ++d) {
+    first.emplace(used_lengths_[static_cast<std::size_t>(d)], d);
+  }
+  std::vector<Index> documents;
+  for (const auto& [length, document] : first) documents.push_back(document);
+  return documents;
 }
 
 bool RowPlan::documents_are_batches_to(Index bin) const {

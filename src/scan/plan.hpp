@@ -3,8 +3,11 @@
 // bins of position, of which every length is a prefix.
 #pragma once
 
-#include <optional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "headgauge/base.hpp"
@@ -58,12 +61,20 @@ class RowPlan {
   const std::vector<int>& edges() const { return edges_; }
   // The number of bins that make up length `l`.
   Index bins_of_length(Index l) const { return bins_of_length_[l]; }
-  const std::vector<DocumentPlan>& documents() const { return documents_; }
+  // Of a document. Documents of one length share theirs where all rows are measured; where rows are
+  // drawn it is made when it is asked for, and the last one is kept. Several threads may ask.
+  std::shared_ptr<const DocumentPlan> document(Index number) const;
+  // Tokens that are used of each document: the longest length that fits.
+  const std::vector<Index>& used_lengths() const { return used_lengths_; }
+  // A document of each used length.
+  std::vector<Index> one_of_each_length() const;
   // Whether documents are the batches of means over rows that end with this bin; else blocks are.
   bool documents_are_batches_to(Index bin) const;
   Index longest() const { return lengths_.back(); }
 
  private:
+  bool draws_rows(Index length) const;
+  DocumentPlan make(Index number) const;
   void divide(DocumentPlan& document) const;
   Piece next_piece(std::span<const Piece> before, const Segment& segment, bool by_block) const;
 
@@ -71,7 +82,13 @@ class RowPlan {
   std::vector<int> edges_;
   std::vector<Index> bins_of_length_;
   std::vector<Index> documents_to_;  // by bin: how many hold it
-  std::vector<DocumentPlan> documents_;
+  std::vector<Index> used_lengths_;
+  int queries_;
+  std::uint64_t seed_;
+
+  mutable std::mutex making_;
+  mutable std::map<Index, std::shared_ptr<const DocumentPlan>> of_length_;
+  mutable std::pair<Index, std::shared_ptr<const DocumentPlan>> drawn_;  // last
 };
 
 }  // namespace headgauge

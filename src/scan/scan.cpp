@@ -153,7 +153,7 @@ class Scan {
     if (!wants_loss() || !part_.loss || stopped_) return losses;
     const Stopwatch loss;
     const Journal::Stage stage(journal(), kLossStage);
-    for (Index d = 0; d < std::ssize(rows().documents()); ++d) {
+    for (Index d = 0; d < std::ssize(rows().used_lengths()); ++d) {
       losses.push_back(recorded_values(journal(), d,
                                        info_.documents[static_cast<std::size_t>(d)] - 1,
                                        [&] { return source_.token_losses(static_cast<int>(d)); }));

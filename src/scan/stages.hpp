@@ -47,9 +47,7 @@ class HeadsUnder final : public HeadSource {
     for (HeadInput& head : heads_) interventions_(layer, head.head).apply(head);
     return heads_;
   }
-  void look_at(const std::vector<std::vector<Index>>& queries) override {
-    source_.look_at(queries);
-  }
+  void look_at(const QueriesOfDocument& queries) override { source_.look_at(queries); }
   void set_context(Index length) override { source_.set_context(length); }
   std::vector<double> token_losses(int document) override { return source_.token_losses(document); }
 

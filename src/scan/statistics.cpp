@@ -63,15 +63,16 @@ HeadSums::HeadSums(const RowPlan& plan, const CellLayout& layout) : plan_(plan),
 
 std::size_t HeadSums::bytes(const RowPlan& plan, const CellLayout& layout) {
   std::size_t sums = 0;
-  for (const DocumentPlan& document : plan.documents()) {
-    sums = std::max(sums, static_cast<std::size_t>(document.segments) + document.pieces.size());
+  for (const Index number : plan.one_of_each_length()) {
+    const auto document = plan.document(number);
+    sums = std::max(sums, static_cast<std::size_t>(document->segments) + document->pieces.size());
   }
   return sums * static_cast<std::size_t>(layout.cells()) * sizeof(RowSum);
 }
 
 void HeadSums::begin(Index document) {
-  document_ = document;
-  segments_.assign(plan_of_document().segments * layout_.cells(), RowSum{});
+  document_ = plan_.document(document);
+  segments_.assign(document_->segments * layout_.cells(), RowSum{});
 }
 
 void HeadSums::add(const Tile& tile, MatrixView<const double> values,
@@ -94,11 +95,11 @@ void HeadSums::add(const Tile& tile, MatrixView<const double> values,
 
 void HeadSums::finish() {
   const Index cells = layout_.cells();
-  pieces_.assign(plan_of_document().pieces.size() * cells, RowSum{});
+  pieces_.assign(document_->pieces.size() * cells, RowSum{});
   const RowSum* sums = segments_.data();
-  for (const Tile& tile : plan_of_document().tiles) {
+  for (const Tile& tile : document_->tiles) {
     for (const Segment& segment : tile.segments) {
-      const Piece& piece = plan_of_document().pieces[segment.piece];
+      const Piece& piece = document_->pieces[segment.piece];
       for (const CellRange& range : layout_.ranges()) {
         const Index into = range.metric.by_position ? segment.piece
                            : range.by_length        ? piece.of_length
@@ -118,7 +119,7 @@ std::span<const RowSum> HeadSums::piece(Index piece) const {
 }
 
 double HeadSums::at(MetricHandle metric, Index length, Index inner) const {
-  const DocumentPlan& document = plan_of_document();
+  const DocumentPlan& document = *document_;
   if (!metric || plan_.lengths()[length] > document.length) return kUndefined;
   RowSum sum;
   for (Index p = 0; p < std::ssize(document.pieces); ++p) {
@@ -166,8 +167,8 @@ void HeadSums::write(ByteWriter& part) const {
 }
 
 void HeadSums::read(Index document, ByteReader& part) {
-  document_ = document;
-  pieces_.assign(plan_of_document().pieces.size() * layout_.cells(), RowSum{});
+  document_ = plan_.document(document);
+  pieces_.assign(document_->pieces.size() * layout_.cells(), RowSum{});
   const auto kinds = part.take_list<Kept>();
   const auto counts = part.take_list<std::uint32_t>();
   const auto numbers = part.take_list<double>();
@@ -264,7 +265,7 @@ void LayerTable::add(Index head, const HeadSums& sums) {
 
 void LayerTable::add_copy(const Copy& copy, MetricHandle cells, const HeadSums& sums,
                           BatchMeans* means) {
-  const DocumentPlan& document = plan_.documents()[sums.document()];
+  const DocumentPlan& document = sums.document();
   if (document.length < plan_.edges()[copy.last_bin - 1]) return;
   const bool whole = plan_.documents_are_batches_to(copy.last_bin - 1);
   const auto begin = std::ranges::lower_bound(document.pieces, copy.first_bin, {}, &Piece::bin);

@@ -56,7 +56,7 @@ class HeadSums final : public HeadMeans {
   void add(const Tile& tile, MatrixView<const double> values, MatrixView<const double> stand_for);
   // All tiles were added.
   void finish();
-  Index document() const { return document_; }
+  const DocumentPlan& document() const { return *document_; }
   // The sums of a piece of the document, by cell.
   std::span<const RowSum> piece(Index piece) const;
   double at(MetricHandle metric, Index length, Index inner) const override;
@@ -66,11 +66,9 @@ class HeadSums final : public HeadMeans {
   void read(Index document, ByteReader& part);
 
  private:
-  const DocumentPlan& plan_of_document() const { return plan_.documents()[document_]; }
-
   const RowPlan& plan_;
   const CellLayout& layout_;
-  Index document_ = 0;
+  std::shared_ptr<const DocumentPlan> document_;
   std::vector<RowSum> segments_;  // segments x cells
   std::vector<RowSum> pieces_;    // pieces x cells
 };

@@ -47,7 +47,7 @@ class DrawnRows : public ::testing::Test {
   LayerTable scanned(const std::vector<double>& values, std::optional<std::uint64_t> seed) const {
     HeadSums sums(plan_, layout_);
     sums.begin(0);
-    for (const Tile& tile : plan_.documents()[0].tiles) {
+    for (const Tile& tile : sums.document().tiles) {
       Matrix<double> cells(std::ssize(tile.queries), 1), stand_for(std::ssize(tile.queries), 1);
       RowSink sink(cells, stand_for);
       for (Index r = 0; r < cells.rows(); ++r) {

@@ -31,11 +31,12 @@ TEST(RowPlan, EveryRowOnceAndEverySegmentInOneBlockAndBin) {
   const std::vector<int> lengths = {32, 100, 300};
   const std::vector<Index> documents = {300, 150, 20};
   const RowPlan plan(lengths, documents, 0, 0);
-  ASSERT_EQ(plan.documents().size(), 3u);
-  EXPECT_EQ(plan.documents()[0].length, 300);
-  EXPECT_EQ(plan.documents()[1].length, 100);  // the longest length that fits
-  EXPECT_EQ(plan.documents()[2].length, 0);
-  for (const DocumentPlan& document : plan.documents()) {
+  ASSERT_EQ(plan.used_lengths().size(), 3u);
+  EXPECT_EQ(plan.document(0)->length, 300);
+  EXPECT_EQ(plan.document(1)->length, 100);  // the longest length that fits
+  EXPECT_EQ(plan.document(2)->length, 0);
+  for (Index number = 0; number < 3; ++number) {
+    const DocumentPlan& document = *plan.document(number);
     std::vector<Index> expected(static_cast<std::size_t>(document.length));
     std::iota(expected.begin(), expected.end(), 0);
     EXPECT_EQ(all_queries(document), expected);
@@ -71,7 +72,8 @@ TEST(RowPlan, SampledRowsStandForTheirBin) {
   std::vector<double> weight(plan.edges().size(), 0.0);
   std::vector<int> rows(plan.edges().size(), 0);
   std::set<Index> seen;
-  for (const Tile& tile : plan.documents()[0].tiles) {
+  const auto drawn = plan.document(0);
+  for (const Tile& tile : drawn->tiles) {
     for (const Segment& segment : tile.segments) {
       for (Index r = segment.first; r < segment.first + segment.rows; ++r) {
         weight[static_cast<std::size_t>(segment.bin)] += tile.weights[static_cast<std::size_t>(r)];
@@ -86,9 +88,35 @@ TEST(RowPlan, SampledRowsStandForTheirBin) {
     EXPECT_EQ(rows[b], std::min(size, 10));
   }
   const RowPlan again(lengths, documents, 10, 3);
-  EXPECT_EQ(all_queries(plan.documents()[0]), all_queries(again.documents()[0]));
+  EXPECT_EQ(all_queries(*plan.document(0)), all_queries(*again.document(0)));
   const RowPlan other(lengths, documents, 10, 4);
-  EXPECT_NE(all_queries(plan.documents()[0]), all_queries(other.documents()[0]));
+  EXPECT_NE(all_queries(*plan.document(0)), all_queries(*other.document(0)));
+}
+
+TEST(RowPlan, DocumentsOfOneLengthShareTheirPlanWhereAllRowsAreMeasured) {
+  const std::vector<int> lengths = {64, 1000};
+  const std::vector<Index> documents = {1000, 70, 1200, 64};
+  const RowPlan plan(lengths, documents, 0, 0);
+  EXPECT_EQ(plan.document(0), plan.document(2));
+  EXPECT_EQ(plan.document(1), plan.document(3));
+  EXPECT_NE(plan.document(0), plan.document(1));
+  EXPECT_EQ(plan.one_of_each_length(), (std::vector<Index>{1, 0}));
+}
+
+TEST(RowPlan, RowsThatAreDrawnAreThoseOfTheDocumentInWhateverOrderItIsAskedFor) {
+  const std::vector<int> lengths = {64, 1000};
+  const std::vector<Index> documents = {1000, 64, 1000, 1000};
+  const RowPlan plan(lengths, documents, 10, 3), backwards(lengths, documents, 10, 3);
+  std::vector<std::vector<Index>> rows(4);
+  for (const Index d : {0, 1, 2, 3})
+    rows[static_cast<std::size_t>(d)] = all_queries(*plan.document(d));
+  for (const Index d : {3, 1, 0, 2, 0}) {
+    EXPECT_EQ(all_queries(*backwards.document(d)), rows[static_cast<std::size_t>(d)]) << d;
+  }
+  EXPECT_NE(rows[0], rows[2]);
+  const auto held = plan.document(0);
+  EXPECT_NE(plan.document(3), held);
+  EXPECT_EQ(all_queries(*held), rows[0]) << "what is held stays as it is";
 }
 
 }  // namespace

@@ -233,8 +233,9 @@ class MadeSource : public HeadSource {
   std::span<const HeadInput> layer(int, int) override { return heads_; }
   std::vector<double> token_losses(int) override { return {}; }
   const HeadInput& head() const { return heads_.front(); }
-  void look_at(const std::vector<std::vector<Index>>& queries) override {
-    looked_at.push_back(queries);
+  void look_at(const QueriesOfDocument& queries) override {
+    auto& of_documents = looked_at.emplace_back();
+    if (queries) of_documents.push_back(queries(0));
   }
   std::vector<std::vector<std::vector<Index>>> looked_at;  // what scans said, in order
   // The first keys are those of another text, which every query sees.

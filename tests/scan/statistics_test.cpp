@@ -138,7 +138,7 @@ HeadSums sums_of(const RowPlan& plan, const Cells& cells, Index d, const std::ve
                  bool write) {
   HeadSums sums(plan, cells.layout);
   sums.begin(d);
-  for (const Tile& tile : plan.documents()[static_cast<std::size_t>(d)].tiles) {
+  for (const Tile& tile : sums.document().tiles) {
     Matrix<double> values(static_cast<Index>(tile.queries.size()), 4);
     for (Index r = 0; r < values.rows(); ++r) {
       values(r, 0) = kUndefined;
@@ -343,7 +343,7 @@ TEST(Layout, ATableGivesEveryMetricByItsHandle) {
   const RowPlan plan(lengths, documents, 0, 0);
   HeadSums sums(plan, layout);
   sums.begin(0);
-  for (const Tile& tile : plan.documents()[0].tiles) {
+  for (const Tile& tile : sums.document().tiles) {
     Matrix<double> values(std::ssize(tile.queries), layout.cells());
     for (Index r = 0; r < values.rows(); ++r) {
       for (Index c = 0; c < values.cols(); ++c) {
