@@ -156,7 +156,8 @@ std::vector<Option> options_of(InputOptions& o) {
        .group = option_group::input,
        .help = "UTF-8 texts; each file is a document",
        .details = "A text goes through the model's own tokenizer, with the tokens that it puts "
-                  "around a text. A file or a pipe of at most 1.1 GB",
+                  "around a text. A file or a pipe of at most 1.1 GB. `@LIST` stands for the "
+                  "lines of a file: more names than a command line takes",
        .expects = "a file",
        .named = "text"},
       {.member = "InputOptions::tokens",

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/argument_lists.hpp"
 #include "cli/host.hpp"
 #include "cli/last_words.hpp"
 #include "cli/messages.hpp"
@@ -44,7 +45,7 @@ void share_one_heap_under_a_limit() {
 int run(const std::vector<std::string>& arguments) {
   using headgauge::ErrorKind;
   try {
-    const int code = headgauge::cli::run_command(arguments);
+    const int code = headgauge::cli::run_command(headgauge::cli::with_lists(arguments));
     headgauge::cli::flush_text();
     return code;
   } catch (const headgauge::Error& error) {

@@ -275,6 +275,26 @@ class WithoutMpi(SharesTest):
 
 
 class Memory(SharesTest):
+    def test_a_shard_does_not_hold_the_ids_of_all_documents(self) -> None:
+        make_gpt2(self.folder / "model", layers=1, heads=1, width=8, positions=64)
+        self.ids(200000)
+        self.write("list.txt", "ids.txt\n" * 200)  # 160 MB of ids
+        words = ["scan", "model", "--tokens", "@list.txt", "--measures", "weights", "--lengths", "64", "--quiet"]
+        one = self.peak(*words, "--out", "one")
+        for part in (1, 2):
+            self.assertLess(self.peak(*words, "--shard", f"{part}/2", "--out", f"part{part}"), 0.7 * one)
+        self.assertLess(self.peak("merge", "part1", "part2", "--out", "merged", "--quiet"), 0.7 * one)
+        self.assert_same("merged", "one")
+
+    def peak(self, *arguments: str) -> int:
+        """The memory that it held at most, KiB."""
+        process = subprocess.Popen([str(BINARY), *arguments], cwd=self.folder, env=environment(),
+                                   stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss
+
     def test_a_document_that_is_too_long_for_a_share_is_told_before(self) -> None:
         make_gpt2(self.folder / "model", layers=1, heads=4, width=64, positions=120000, sparse=True)
         self.ids(120000)

@@ -64,6 +64,25 @@ class Commands(UsageTest):
         self.refuse_usage("inspect", "model", "other", says='"other"')
         self.refuse_scan("--top", "1", "--top", "2", says="--top")
 
+    def test_words_in_a_file(self) -> None:
+        self.write("words.txt", "--tokens\r\nids.txt\n\na b.txt\n--lengths\n32")
+        shutil.copy(self.folder / "ids.txt", self.folder / "a b.txt")
+        shutil.copy(self.folder / "ids.txt", self.folder / "@ids.txt")
+        table = "\n\nlayer "  # behind how long it took
+        expected = self.succeed("scan", "model", "--tokens", "ids.txt", "a b.txt", "--lengths", "32").out
+        found = self.succeed("scan", "model", "@words.txt").out
+        self.assertEqual(found.partition(table)[2], expected.partition(table)[2])
+        self.assertIn("a b.txt (32 tokens)", found)
+        self.write("options.txt", "--quiet\n@words.txt\n")
+        for word, says in (("@none.txt", "none.txt: expected"), ("@empty.txt", "found none; list them, or write ./@"),
+                           ("@options.txt", "@words.txt")):
+            self.write("empty.txt", "\n\n")
+            with self.subTest(word):
+                done = run("scan", "model", "--tokens", "ids.txt", word, cwd=self.folder)
+                self.assertNotEqual(done.code, 0)
+                self.assertIn(says, done.err)
+        self.succeed("scan", "model", "--tokens", "./@ids.txt", "--lengths", "32")
+
     def test_text(self) -> None:
         self.refuse_usage("scan", "model", says=("--text", "--tokens"))
         self.refuse_scan("--text", "ids.txt", says=("--text", "--tokens"))

@@ -1,0 +1,40 @@
+#include "cli/argument_lists.hpp"
+
+#include <string_view>
+
+#include "headgauge/base.hpp"
+#include "headgauge/tokenize.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+void add_lines(std::string_view text, std::vector<std::string>& words) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) words.emplace_back(line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> with_lists(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (const std::string& argument : arguments) {
+    if (argument.size() < 2 || argument.front() != '@') {
+      words.push_back(argument);
+      continue;
+    }
+    const std::size_t before = words.size();
+    add_lines(read_text_file(argument.substr(1)), words);
+    if (words.size() == before) {
+      throw BadInputError(fault(argument, "a word on each line, such as the name of a file", "none",
+                                "list them, or write ./" + argument + " for a file of that name"));
+    }
+  }
+  return words;
+}
+
+}  // namespace headgauge::cli
