@@ -208,8 +208,7 @@ class TransformerSource final : public ModelSource {
       const auto length = std::ssize(document);
       info_.documents.push_back(length);
       longest = std::max(longest, length);
-      // Another process runs those of which it holds the ids.
-      if (document.holds_tokens()) total += length;
+      total += length;
     }
     const std::string notice = model_->notice(longest);
     if (!notice.empty()) info_.notices.push_back(notice);
