@@ -66,7 +66,7 @@ std::vector<Exchanged> exchanged(std::size_t count, DocumentExchange exchange,
       for (auto i = static_cast<std::size_t>(rank); i < count; i += kRanks) {
         own.documents[i] = original(i);
       }
-      of_rank.read = [&original, read = own.read, given = exchange.read](std::size_t i) {
+      of_rank.read = [original, read = own.read, given = exchange.read](std::size_t i) {
         ++*read;
         return given ? given(i) : original(i);
       };
