@@ -8,7 +8,12 @@
 namespace headgauge::cli {
 namespace {
 
-void add_lines(std::string_view text, std::vector<std::string>& words) {
+void add_lines(const std::string& list, std::string_view text, std::vector<std::string>& words) {
+  // A NUL would end the word for the system, which would open a file of another name.
+  if (text.find('\0') != std::string_view::npos) {
+    throw BadInputError(fault(list, "a word on each line", "a line with a NUL byte in it",
+                              "list the words as text, one on each line"));
+  }
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
@@ -28,7 +33,7 @@ std::vector<std::string> with_lists(const std::vector<std::string>& arguments) {
       continue;
     }
     const std::size_t before = words.size();
-    add_lines(read_text_file(argument.substr(1)), words);
+    add_lines(argument, read_text_file(argument.substr(1)), words);
     if (words.size() == before) {
       throw BadInputError(fault(argument, "a word on each line, such as the name of a file", "none",
                                 "list them, or write ./" + argument + " for a file of that name"));

@@ -17,6 +17,7 @@
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
+#include "cli/stop.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/kernels.hpp"
@@ -77,6 +78,7 @@ void complete(DiffCommand& command, Results& results) {
 int run(DiffCommand& command) {
   const OutputOptions& output = command.output;
   const auto limits = command.limits.empty() ? std::vector<Limit>() : read_limits(command.limits);
+  const auto signal = end_on_signal();
   DiffOptions options = command.options;
   options.old_file = results_file(command.before);
   options.new_file = results_file(command.after);
@@ -86,6 +88,7 @@ int run(DiffCommand& command) {
   const ChangeList& changes = *results.changes;
   results.summary = summarize_changes(results, changes);
   complete(command, results);
+  if (signal) signal->loaded();
   if (!output.out.empty()) OutFolder(output.out).save(results);
   const bool exceeded = std::ranges::any_of(checks, [](const auto& c) { return c.exceeded > 0; });
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "cli/terminal.hpp"
 #include "headgauge/faults.hpp"
 #include "headgauge/memory.hpp"
 
@@ -77,7 +78,7 @@ void end_at_once(ErrorKind kind, const char* message) noexcept {
 }
 
 void say_last_words() {
-  error_is_terminal = ::isatty(STDERR_FILENO) != 0;
+  error_is_terminal = takes_escapes(STDERR_FILENO);
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO;

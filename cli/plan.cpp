@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/host.hpp"
 #include "cli/named_model.hpp"
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
@@ -139,10 +140,14 @@ Pieces cut_texts(const PlanCommand& command) {
 
 void require_texts(const PlanCommand& command) {
   require_checkpoint(command.run.input, "plan");
-  if (!command.select.empty() && !command.confirm.empty()) return;
-  throw UsageError(fault("plan", "texts to search on and others to confirm on",
-                         command.select.empty() ? "no --select" : "no --confirm",
-                         "add --select a.txt --confirm b.txt c.txt"));
+  if (command.select.empty() || command.confirm.empty()) {
+    throw UsageError(fault("plan", "texts to search on and others to confirm on",
+                           command.select.empty() ? "no --select" : "no --confirm",
+                           "add --select a.txt --confirm b.txt c.txt"));
+  }
+  if (command.run.output.out.empty()) {
+    throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
+  }
 }
 
 int run(PlanCommand& command) {
@@ -150,9 +155,6 @@ int run(PlanCommand& command) {
   input.threads = command.plan.threads;
   input.asked_by = "plan";
   const std::string& out = command.run.output.out;
-  if (!out.empty()) {
-    command.plan.state = (std::filesystem::path(out) / "plan_state.json").string();
-  }
   if (!command.exported.plan.empty()) {
     if (command.select.empty() && command.confirm.empty()) {
       return export_existing(command.exported, command.run);
@@ -161,8 +163,10 @@ int run(PlanCommand& command) {
                            "leave them out, or --plan to search for another plan"));
   }
   require_texts(command);
+  command.plan.state = (std::filesystem::path(out) / "plan_state.json").string();
   const auto formats = export_formats(command.exported, out);
   std::vector<std::string> notices;  // of the exports
+  PlanExport done;
   SourceInfo info;
   std::vector<MadePlan> plans;
   Pieces pieces;
@@ -177,8 +181,7 @@ int run(PlanCommand& command) {
     PlanResults made = make_plan({*search, *check, *confirm}, command.plan, progress, stop);
     if (made.results.partial) {
       throw InterruptedError(
-          out.empty() ? "interrupted; nothing was saved, there being no --out"
-          : !std::filesystem::exists(command.plan.state)
+          !std::filesystem::exists(command.plan.state)
               ? "interrupted before anything was finished; nothing was saved"
               : fmt::format("interrupted; the losses measured are in {}: the same command "
                             "goes on from there",
@@ -205,13 +208,14 @@ int run(PlanCommand& command) {
     }
     std::error_code none;  // a state that stays is that of a run which is done, and harmless
     std::filesystem::remove(command.plan.state, none);
-    const PlanExport done = export_plan(plans.front().plan, formats, info, out);
+    done = export_plan(plans.front().plan, formats, info, out);
     written.insert(written.end(), done.files.begin(), done.files.end());
     notices.insert(notices.end(), done.notices.begin(), done.notices.end());
     for (std::string& notice : older_plans(out, written)) notices.push_back(std::move(notice));
     return written;
   };
   const int code = run_measurement(command.run, steps);
+  if (!command.run.output.json && host() == nullptr) print_shares(done);
   if (!command.run.output.quiet) print_notices(notices);
   return code;
 }

@@ -46,9 +46,14 @@ PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>&
   for (const PlanFormat format : formats) {
     const PlanExport one = headgauge::export_plan(plan, format, source, out);
     all.files.insert(all.files.end(), one.files.begin(), one.files.end());
+    all.shares.insert(all.shares.end(), one.shares.begin(), one.shares.end());
     all.notices.insert(all.notices.end(), one.notices.begin(), one.notices.end());
   }
   return all;
+}
+
+void print_shares(const PlanExport& exported) {
+  for (const std::string& share : exported.shares) print_text(share + "\n");
 }
 
 int export_existing(const PlanExportOptions& options, const RunOptions& run) {
@@ -67,6 +72,7 @@ int export_existing(const PlanExportOptions& options, const RunOptions& run) {
   make_interventions(plan, *source, options.plan);
   const PlanExport done = export_plan(plan, formats, source->info(), out);
   print_text(fmt::format("Written: {}\n", legible(fmt::format("{}", fmt::join(done.files, ", ")))));
+  print_shares(done);
   flush_text();
   if (!run.output.quiet) print_notices(done.notices);
   return 0;

@@ -23,6 +23,9 @@ std::vector<PlanFormat> export_formats(const PlanExportOptions& options, const s
 PlanExport export_plan(const AttentionPlan& plan, const std::vector<PlanFormat>& formats,
                        const SourceInfo& source, const std::string& out);
 
+// Says what the tools keep of the cache where that is more than the plan does.
+void print_shares(const PlanExport& exported);
+
 // Exports the plan of options.plan, which is for the model of `run`, and prints what was written.
 // Returns the exit code.
 int export_existing(const PlanExportOptions& options, const RunOptions& run);

@@ -14,6 +14,7 @@
 #include "cli/options.hpp"
 #include "cli/out_folder.hpp"
 #include "cli/print.hpp"
+#include "cli/stop.hpp"
 #include "cli/usage.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/text.hpp"
@@ -63,11 +64,25 @@ fs::path beside(const std::string& results, const char* name) {
   return (is_folder(path) ? path : path.parent_path()) / name;
 }
 
+// Everything that takes time; a signal meanwhile ends the program with a line.
+struct Drawn {
+  Results results;
+  std::vector<Drawing> pictures;
+};
+
+Drawn read_and_draw(const ReportCommand& options, const std::string& input) {
+  const auto signal = end_on_signal();
+  Drawn drawn{read_results(input), {}};
+  if (options.format == "svg") drawn.pictures = draw_figures(drawn.results);
+  if (signal) signal->loaded();
+  return drawn;
+}
+
 std::vector<std::string> write_page(const ReportCommand& options, const std::string& input,
                                     const Results& results) {
   fs::path path =
-      options.out.empty() ? beside(options.results, "report.html") : fs::path(options.out);
-  if (!path.has_filename() || is_folder(path)) path /= "report.html";
+      options.out.empty() ? beside(options.results, kReportFile) : fs::path(options.out);
+  if (!path.has_filename() || is_folder(path)) path /= kReportFile;
   std::error_code none;  // a page that is not there yet
   if (fs::equivalent(path, input, none)) {
     throw UsageError(fault("--out", "another file than the results", path.string(),
@@ -79,18 +94,19 @@ std::vector<std::string> write_page(const ReportCommand& options, const std::str
   return {path.string()};
 }
 
-std::vector<std::string> write_pictures(const ReportCommand& options, const Results& results) {
+std::vector<std::string> write_pictures(const ReportCommand& options,
+                                        const std::vector<Drawing>& pictures) {
   const std::string path =
-      options.out.empty() ? beside(options.results, "figures").string() : options.out;
+      options.out.empty() ? beside(options.results, kFiguresFolder).string() : options.out;
   const MadeFolder folder(path, kOutAdvice);
-  return write_figures(results, path);
+  return write_drawings(pictures, path);
 }
 
 int run(const ReportCommand& options) {
   const std::string input = results_file(options.results);
-  const Results results = read_results(input);
-  const auto paths = options.format == "html" ? write_page(options, input, results)
-                                              : write_pictures(options, results);
+  const Drawn drawn = read_and_draw(options, input);
+  const auto paths = options.format == "html" ? write_page(options, input, drawn.results)
+                                              : write_pictures(options, drawn.pictures);
   if (options.quiet) return 0;
   if (paths.empty()) print("No figure: {} holds too little for any\n", legible(options.results));
   for (const std::string& path : paths) print("Written: {}\n", legible(path));

@@ -25,22 +25,12 @@ namespace {
 // The page and the figures, beside the results in `folder`.
 std::vector<std::string> draw(const Results& results, const std::string& folder) {
   if (!has_report()) return {};
-  const auto page = (std::filesystem::path(folder) / "report.html").string();
+  const auto page = (std::filesystem::path(folder) / kReportFile).string();
   write_report(results, page);
-  const auto figures = (std::filesystem::path(folder) / "figures").string();
+  const auto figures = (std::filesystem::path(folder) / kFiguresFolder).string();
   const MadeFolder made(figures, kOutAdvice);
   const auto drawn = write_figures(results, figures);
   return {page, fmt::format("{} ({} SVG files)", figures, drawn.size())};
-}
-
-// What draw() left there before would pass for that of the results that now take its place.
-void remove_drawn(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::error_code none;  // what is not there need not go
-  fs::remove(fs::path(folder) / "report.html", none);
-  for (const auto& entry : fs::directory_iterator(fs::path(folder) / "figures", none)) {
-    if (entry.path().extension() == ".svg") fs::remove(entry.path(), none);
-  }
 }
 
 // What draw() will leave out.
@@ -72,7 +62,7 @@ int run_limits(LimitsCommand& options) {
     return reproduce_limits(source, options.limits, progress, std::move(stop));
   };
   steps.complete = note_undrawn;
-  steps.replaced = [&] { remove_drawn(out); };
+  steps.replaced = [&] { remove_drawings(out); };
   steps.table = render_claims;
   steps.finished = finished_layers;
   steps.saved = [&](const Results& results) { return draw(results, out); };
@@ -140,7 +130,7 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
     write_settings(options_of(input), results.settings);
     note_undrawn(results);
   };
-  steps.replaced = [&] { remove_drawn(tokens.folder); };
+  steps.replaced = [&] { remove_drawings(tokens.folder); };
   steps.table = render_claims;
   steps.finished = finished_experiments;
   steps.saved = [&](const Results& results) { return draw(results, tokens.folder); };

@@ -206,7 +206,8 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   const auto width = speaks ? terminal_width(STDERR_FILENO) : std::nullopt;
   const bool quiet = options.output.quiet || !speaks;
   std::optional<OutFolder> folder;
-  std::optional<StopOnSignal> signal(std::in_place, width.has_value() && !quiet);
+  const bool draws = speaks && takes_escapes(STDERR_FILENO);
+  std::optional<StopOnSignal> signal(std::in_place, draws && !quiet);
   if (!options.output.out.empty() && speaks) folder.emplace(options.output.out);
   options.input.stop = signal->token();
   options.input.in_part = is_in_part(options.shard);
@@ -216,7 +217,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (!steps.simulate) source = steps.open(options.input);
   const auto journal = open_journal(options, steps, source.get(), signal->token());
   signal->loaded();
-  ProgressBar bar(stderr, width.has_value(), static_cast<int>(width.value_or(80)));
+  ProgressBar bar(stderr, draws, static_cast<int>(width.value_or(80)));
   Progress* const progress = quiet ? nullptr : &bar;
   const Results results =
       measured_in(options, steps, source.get(), journal.get(), progress, signal->token());

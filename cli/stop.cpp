@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/host.hpp"
 #include "cli/last_words.hpp"
 #include "headgauge/base.hpp"
 
@@ -83,6 +84,13 @@ void StopOnSignal::loading(std::function<void()> clean_up) {
 void StopOnSignal::loaded() {
   loading({});
   if (source_.stop_requested()) throw InterruptedError(kNothingDone);
+}
+
+std::unique_ptr<StopOnSignal> end_on_signal() {
+  if (host() != nullptr) return nullptr;
+  auto signal = std::make_unique<StopOnSignal>();
+  signal->loading([] {});
+  return signal;
 }
 
 void StopOnSignal::end_loading(const char* message) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -36,5 +37,9 @@ class StopOnSignal {
   std::function<void()> clean_up_;  // empty: nothing is loading
   std::jthread watcher_;
 };
+
+// For a command that reads and works out, and saves nothing before loaded(): a signal until then
+// ends the process with a line. Null in another program's process, which has signals of its own.
+std::unique_ptr<StopOnSignal> end_on_signal();
 
 }  // namespace headgauge::cli

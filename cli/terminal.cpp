@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "cli/print.hpp"
 #include "cli/ranks.hpp"
 #include "cli/table_style.hpp"
 #include "headgauge/text.hpp"
+
+using namespace std::string_view_literals;
 
 namespace headgauge::cli {
 
@@ -34,11 +37,16 @@ std::optional<std::size_t> terminal_width(int descriptor) {
   return known ? size.ws_col : std::size_t{80};
 }
 
+bool takes_escapes(int descriptor) {
+  const char* const kind = std::getenv("TERM");
+  return terminal_width(descriptor).has_value() && (kind == nullptr || kind != "dumb"sv);
+}
+
 TableOptions table_on_output() {
   const auto width = terminal_width(STDOUT_FILENO);
   TableOptions table;
   const char* no_color = std::getenv("NO_COLOR");
-  table.color = width.has_value() && (no_color == nullptr || *no_color == '\0');
+  table.color = takes_escapes(STDOUT_FILENO) && (no_color == nullptr || *no_color == '\0');
   if (width) table.width = std::min(*width, kTableWidth);
   return table;
 }

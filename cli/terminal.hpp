@@ -17,6 +17,9 @@ void hold_streams();
 // The width of the terminal that a stream is, if it is one.
 std::optional<std::size_t> terminal_width(int descriptor);
 
+// Whether a stream is a terminal that moves the cursor and knows colours: not where TERM is "dumb".
+bool takes_escapes(int descriptor);
+
 // How a table fits standard output: in colour on a terminal (unless NO_COLOR is set), and no wider.
 TableOptions table_on_output();
 

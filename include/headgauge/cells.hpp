@@ -1,6 +1,7 @@
 // Reads Results the way a person does: one head at the longest length, in rounded numbers.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ std::vector<HeadName> measured_heads(const Results& results);
 
 // Gives the longest length; nothing if the results have no lengths.
 std::optional<int> longest_length(const Results& results);
+
+// Gives the most rows that some head's mean at the longest length is of; nothing if no metric
+// counts rows.
+std::optional<std::int64_t> rows_at_longest(const Results& results);
 
 // Gives the largest N searched for critical N at the longest length: a set leaves a key out.
 std::optional<int> critical_range(const Results& results);

@@ -131,6 +131,8 @@ class ConfigReader {
   // An integer in [least, most].
   Index get_size(std::string_view key, Index least = 1,
                  Index most = std::numeric_limits<std::int32_t>::max()) const;
+  // A number in [least, most]; the default where the field is missing or null.
+  double get_number(std::string_view key, double otherwise, double least, double most) const;
   // A nested object, such as rope_scaling.
   ConfigReader child(std::string_view key) const;
   // "FILE: field KEY", for messages.

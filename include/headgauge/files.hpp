@@ -61,9 +61,10 @@ class AtomicFiles {
   // A file that is no part of the new ones, and goes with the old ones.
   void remove(const std::string& name);
   void commit();
+  // Where the file of this name is.
+  std::string path(const std::string& name) const;
 
  private:
-  std::string path(const std::string& name) const;
   [[noreturn]] void keep();
 
   std::string folder_;

@@ -22,8 +22,12 @@ struct FlagInfo {
 
 const std::vector<FlagInfo>& flag_infos();
 
+// Whether heads were measured on enough rows for flags and findings.
+bool has_rows_to_judge(const Results& results);
+
 // Finds all flags of all heads at the longest length, by layer, head and then in the order of
-// flag_infos(). A flag whose metrics are not in the results is not raised.
+// flag_infos(). A flag whose metrics are not in the results is not raised; there are none where
+// has_rows_to_judge() is false.
 std::vector<Flag> find_flags(const Results& results);
 
 }  // namespace headgauge

@@ -49,8 +49,13 @@ struct Row {
   // some measure needs them.
   KeyRange original_keys;
   std::span<const float> original;
-  // All of its scores are -Inf: what a measure sets of it is left out.
-  bool sees_nothing = false;
+  // Why what a measure sets of it is left out.
+  enum class LeftOut {
+    no,
+    sees_no_key,     // all of its scores are -Inf
+    beyond_float32,  // its weights, or their squares, are
+  };
+  LeftOut left_out = LeftOut::no;
   Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }
   // The position of key number `i` of the n.
   Index key(Index i) const { return positions.empty() ? keys.begin + i : positions[i]; }

@@ -108,12 +108,14 @@ std::vector<std::string> keep_exportable(PlanOptions& options,
 
 struct PlanExport {
   std::vector<std::string> files;    // their paths
+  std::vector<std::string> shares;   // what of the cache the tool keeps, where the plan keeps less
   std::vector<std::string> notices;  // what the format says otherwise than the plan
 };
 
 // Writes a plan for another tool: into `folder` (duo, kvpress: a folder of that name in it), which
 // is made if need be. Throws UnsupportedError, which names the first head, for what the format
-// cannot say, BadInputError where it needs a context and the plan has none, ResourceError for files
+// cannot say, and where the tool would keep more of the cache than the plan was allowed or all of
+// it, BadInputError where it needs a context and the plan has none, ResourceError for files
 // that cannot be written; nothing is written then but what came before the file that failed.
 PlanExport export_plan(const AttentionPlan& plan, PlanFormat format, const SourceInfo& source,
                        const std::string& folder);

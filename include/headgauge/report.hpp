@@ -28,8 +28,18 @@ struct Drawing {
 // results, same bytes.
 std::vector<Drawing> draw_figures(const Results& results);
 
-// draw_figures() as NAME.svg in a folder that exists; returns the paths. ResourceError if one
-// cannot be written.
+inline constexpr const char* kReportFile = "report.html";
+inline constexpr const char* kFiguresFolder = "figures";
+
+// Drawings as NAME.svg in a folder that exists; returns the paths. ResourceError if one cannot be
+// written.
+std::vector<std::string> write_drawings(const std::vector<Drawing>& drawings,
+                                        const std::string& folder);
+// The same for draw_figures().
 std::vector<std::string> write_figures(const Results& results, const std::string& folder);
+
+// Removes report.html and the figures that write_report() and write_figures() left in a folder of
+// results. Files that headgauge did not write stay, and so does everything behind a link.
+void remove_drawings(const std::string& folder);
 
 }  // namespace headgauge

@@ -155,6 +155,16 @@ std::string read_file(const std::string& path, std::size_t most) {
   return read_all(Input(path, false, most), path, {});
 }
 
+std::string beginning_of(const std::string& path, std::size_t most) {
+  struct stat status {};
+  const Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  if (!file.is_open() || ::fstat(*file, &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  std::string bytes(std::min(most, static_cast<std::size_t>(status.st_size)), '\0');
+  if (read_all_at(*file, 0, std::as_writable_bytes(std::span(bytes))) != 0) return "";
+  return bytes;
+}
+
 std::string read_stream(const std::string& path, const std::stop_token& stop) {
   return read_all(Input(path, true, kLargestText), path, stop);
 }

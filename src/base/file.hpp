@@ -32,6 +32,10 @@ Descriptor open_to_read(const std::string& path, bool pipes = false);
 // The bytes of a regular file of at most `most` bytes.
 std::string read_file(const std::string& path, std::size_t most = kLargestConfig);
 
+// The first bytes of a file, `most` of them where it has as many. Empty where the path names no
+// regular file, also where it is a link to one, or where it cannot be read.
+std::string beginning_of(const std::string& path, std::size_t most);
+
 // The bytes of a file or a pipe, of at most kLargestText. A pipe is read until it ends; a stop that
 // is asked for meanwhile is an InterruptedError.
 std::string read_stream(const std::string& path, const std::stop_token& stop = {});

@@ -21,7 +21,10 @@ namespace headgauge {
 namespace {
 
 constexpr const char* kSchema = "headgauge.journal/1";
+constexpr const char* kFamily = "headgauge.journal/";  // all versions
+constexpr const char* kStartAgain = "delete it to start again";
 constexpr std::size_t kLongestHeader = std::size_t{256} << 20;  // names and sums of all texts
+constexpr std::uint64_t kLongestStage = std::uint64_t{1} << 20;
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
 constexpr int kNoLayer = -2;  // of the record that ends a share
 
@@ -104,32 +107,39 @@ void JournalFile::read_at(std::uint64_t offset, std::span<std::byte> into) const
 }
 
 void JournalFile::read_header() {
-  const auto refuse = [&] {
-    throw BadInputError(fault(path_, "a journal of this version, " + std::string(kSchema),
-                              "something else", "delete it to start again"));
+  const std::string expected = "a journal of this version, " + std::string(kSchema);
+  const auto refuse = [&](const std::string& found, const char* advice) {
+    throw BadInputError(fault(path_, expected, found, advice));
   };
   struct stat status {};
   if (::fstat(*descriptor_, &status) != 0) fail_to_read(path_, errno);
   const auto size = static_cast<std::size_t>(status.st_size);
   std::string line(std::min<std::size_t>(size, 64), '\0');
   read_at(0, std::as_writable_bytes(std::span(line)));
+  if (!line.starts_with(kFamily)) {
+    refuse("a file that headgauge did not write", "move it to another folder");
+  }
   const std::size_t newline = line.find('\n');
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
+  if (!line.starts_with(std::string(kSchema) + " ")) {
+    refuse("one of another version, " + line.substr(0, line.find(' ')), kStartAgain);
+  }
+  const auto refuse_damaged = [&] { refuse("one whose header is damaged", kStartAgain); };
   if (newline == line.npos ||
       std::sscanf(line.c_str(), "headgauge.journal/1 %20lu %8x", &length, &crc) != 2 ||
       length > kLongestHeader || newline + 1 + length >= size) {
-    refuse();
+    refuse_damaged();
   }
   std::string text(length, '\0');
   read_at(newline + 1, std::as_writable_bytes(std::span(text)));
-  if (crc_of(0, std::as_bytes(std::span(text))) != crc) refuse();
-  const auto json = parse_json_object<Journal::Identity>(text, path_, "delete it to start again");
+  if (crc_of(0, std::as_bytes(std::span(text))) != crc) refuse_damaged();
+  const auto json = parse_json_object<Journal::Identity>(text, path_, kStartAgain);
   try {
     header_.identity = json.at("identity");
     header_.share = {json.at("share").at(0).get<int>(), json.at("share").at(1).get<int>()};
   } catch (const nlohmann::json::exception&) {
-    refuse();
+    refuse_damaged();
   }
   end_ = newline + 1 + length + 1;
 }
@@ -143,7 +153,9 @@ void JournalFile::each(const std::function<void(const PartKey&, Place)>& visit) 
     RecordHead head;
     read_at(end_, std::as_writable_bytes(std::span(&head, 1)));
     const std::uint64_t left = size - end_ - sizeof(head);
-    if (head.stage_size > left || head.size > left - head.stage_size) return;
+    // The checksum covers the name of the stage, so its size is limited before it is read.
+    if (head.stage_size > std::min(left, kLongestStage)) return;
+    if (head.size > left - head.stage_size) return;
     std::string stage(head.stage_size, '\0');
     const std::uint64_t stage_at = end_ + sizeof(head), bytes_at = stage_at + head.stage_size;
     read_at(stage_at, std::as_writable_bytes(std::span(stage)));
@@ -172,7 +184,7 @@ Bytes JournalFile::read(Place place) const {
 void JournalFile::read(Place place, std::span<std::byte> into) const {
   if (place.size != into.size()) {
     throw BadInputError(fault(path_, "a state of as many tokens as the document has",
-                              "another number", "delete it to start again"));
+                              "another number", kStartAgain));
   }
   read_at(place.offset, into);
 }

@@ -8,13 +8,15 @@
 #include <system_error>
 
 #include "base/strict_json.hpp"
+#include "base/temporary.hpp"
 
 namespace headgauge {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSuffix = ".journal";
+constexpr std::string_view kSuffix = ".journal";
+constexpr std::string_view kStateMark = ".state-";
 // What is put on the disk at once takes no more than a hundredth of the time in between.
 constexpr int kWorkPerCost = 100;
 // Nor is it done more often than this, of which the variable says the seconds: runs that are
@@ -37,17 +39,43 @@ std::chrono::steady_clock::duration shortest_pause() {
 }
 
 bool is_state(const std::string& path) {
-  return fs::path(path).stem().extension().string().starts_with(".state-");
+  return fs::path(path).stem().extension().string().starts_with(kStateMark);
 }
 
+// Whether a run gives its journals such names: part-1-of-2.journal, part-1-of-2.state-0-3.journal.
+bool is_journal_name(std::string_view name) {
+  const auto drop = [&name](std::string_view word) {
+    const bool there = name.starts_with(word);
+    if (there) name.remove_prefix(word.size());
+    return there;
+  };
+  const auto drop_number = [&name] {
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    name.remove_prefix(digits);
+    return digits > 0;
+  };
+  if (!drop("part-") || !drop_number() || !drop("-of-") || !drop_number()) return false;
+  if (drop(kStateMark) && (!drop_number() || !drop("-") || !drop_number())) return false;
+  return name == kSuffix;
+}
+
+// The journals in a folder, sorted; other files are none of a run's business.
 std::vector<std::string> journals_in(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code none;  // a folder that is not there holds none
   for (const auto& entry : fs::directory_iterator(folder, none)) {
-    if (entry.path().extension() == kSuffix) paths.push_back(entry.path().string());
+    if (is_journal_name(entry.path().filename().string())) paths.push_back(entry.path().string());
   }
   std::ranges::sort(paths);
   return paths;
+}
+
+// Journals are never kept behind a link, where they could lie among files of somebody else.
+void require_no_link(const std::string& folder, const std::string& option) {
+  std::error_code none;
+  if (!fs::is_symlink(fs::symlink_status(folder, none))) return;
+  throw BadInputError(fault(folder, "a folder for journals", "a link",
+                            "remove the link, or choose another " + option));
 }
 
 }  // namespace
@@ -72,6 +100,7 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
 JournalFolder::JournalFolder(std::string folder, const Journal::Identity& identity,
                              const Share& share, bool all, const std::string& option)
     : folder_(std::move(folder)), header_{identity, share}, due_(Clock::now() + shortest_pause()) {
+  require_no_link(folder_, option);
   const std::string own = path();
   // Of two runs by themselves that write to one folder the second keeps nothing.
   if (share.count == 1 && all && JournalFile::is_being_written(own)) {
@@ -142,7 +171,7 @@ void JournalFolder::keep_state(const PartKey& key, std::span<const std::byte> st
   flush();  // what was measured before it is on the disk before it
   const auto begin = Clock::now();
   const std::string path =
-      path_with(fmt::format(".state-{}-{}{}", key.document, key.layer, kSuffix));
+      path_with(fmt::format("{}{}-{}{}", kStateMark, key.document, key.layer, kSuffix));
   std::error_code none;  // of a state that a run before this one kept
   fs::remove(path, none);
   JournalFile file(path, header_);
@@ -197,19 +226,34 @@ void JournalFolder::remove() {
   if (yields_) return;
   pending_.clear();
   states_.clear();
-  std::error_code none;       // a journal that stays is refused or taken up, as what it is
-  std::vector<fs::path> all;  // and what a run left that was killed as it made one
-  for (const auto& entry : fs::directory_iterator(folder_, none)) {
-    if (entry.path().filename().string().find(kSuffix) != std::string::npos) {
-      all.push_back(entry.path());
-    }
+  bool removed = false;
+  for (const std::string& journal : journals_in(folder_)) {
+    remove_strays(journal);
+    if (!is_of_this_run(journal)) continue;
+    std::error_code none;  // a journal that stays is refused or taken up, as what it is
+    removed = fs::remove(journal, none) || removed;
   }
-  for (const fs::path& journal : all) fs::remove(journal, none);
-  fs::remove(folder_, none);  // unless something else is in it
+  remove_strays(path());  // a run that was killed as it made its first journal left one
+  std::error_code none;
+  if (removed) fs::remove(folder_, none);  // unless something else is in it
 }
 
-std::string JournalFolder::path_with(const std::string& suffix) const {
-  return (fs::path(folder_) / (part_name(header_.share) + suffix)).string();
+bool JournalFolder::is_of_this_run(const std::string& path) const {
+  std::error_code none;
+  if (!fs::is_regular_file(fs::symlink_status(path, none))) return false;
+  // Another run by itself may keep its journal here, which it will remove.
+  const bool alone = header_.share.count == 1;
+  const bool own = own_ != nullptr && path == own_->path();
+  if (alone && !own && JournalFile::is_being_written(path)) return false;
+  try {
+    return JournalFile(path).header().identity == header_.identity;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string JournalFolder::path_with(std::string_view suffix) const {
+  return (fs::path(folder_) / part_name(header_.share)).string().append(suffix);
 }
 
 bool JournalFolder::is_own(const std::string& path) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ class JournalFolder {
   // Unless the run was so short that a journal would only be in the way of the next.
   void flush_if_worth_it();
   void finish();
+  // Removes the journals of this run, and the folder where nothing else is in it.
   void remove();
 
  private:
@@ -56,8 +58,10 @@ class JournalFolder {
     const JournalFile* file;
     JournalFile::Place place;
   };
-  std::string path_with(const std::string& suffix) const;
+  std::string path_with(std::string_view suffix) const;
   bool is_own(const std::string& path) const;
+  // Whether a file is a journal of this run, by its header, and nobody else's to remove.
+  bool is_of_this_run(const std::string& path) const;
   void make();
   void read(const std::string& path);
   void join(const std::string& path, std::map<int, std::string>& there);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <type_traits>
 #include <utility>
 
@@ -130,6 +132,14 @@ Index ConfigReader::get_size(std::string_view key, Index least, Index most) cons
     throw BadInputError(fault(where(key), expected, describe(json), kConfigAdvice));
   }
   return json.get<Index>();
+}
+
+double ConfigReader::get_number(std::string_view key, double otherwise, double least,
+                                double most) const {
+  const double value = get_or(key, otherwise);
+  if (!has(key) || (value >= least && value <= most)) return value;
+  throw BadInputError(fault(where(key), fmt::format("a number from {} to {}", least, most),
+                            fmt::format("{}", value), kConfigAdvice));
 }
 
 ConfigReader ConfigReader::child(std::string_view key) const {

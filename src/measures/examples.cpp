@@ -171,7 +171,8 @@ class ExamplesMeasure final : public Measure {
     auto& of_head = found_[slot].try_emplace(block.head->head, empty()).first->second;
     std::vector<RowValues> rows;
     for (const Row& row : block.rows) {
-      if (row.query < first_ || row.sees_nothing || !(row.sums.abs_mass > 0)) continue;
+      if (row.query < first_ || row.left_out != Row::LeftOut::no || !(row.sums.abs_mass > 0))
+        continue;
       rows.push_back({&row, values_of(row)});
     }
     for (std::size_t c = 0; c < of_head.size(); ++c) {

@@ -34,17 +34,13 @@ struct BertConfig {
         vocabulary(config.get_size("vocab_size")),
         positions(config.get_size("max_position_embeddings")),
         token_types(config.has("type_vocab_size") ? config.get_size("type_vocab_size") : 2),
-        epsilon(config.get_or("layer_norm_eps", 1e-12)),
+        epsilon(config.get_number("layer_norm_eps", 1e-12, kLeastEpsilon, 1)),
         activation_name(config.get_or<std::string>("hidden_act", "gelu")),
         activation(find_activation(activation_name, config.where("hidden_act"))) {
     if (width % heads != 0) {
       throw BadInputError(fault(config.where("hidden_size"),
                                 fmt::format("a multiple of num_attention_heads = {}", heads),
                                 std::to_string(width), "correct the config"));
-    }
-    if (!(epsilon > 0)) {
-      throw BadInputError(fault(config.where("layer_norm_eps"), "a positive number",
-                                fmt::format("{}", epsilon), "correct the config"));
     }
     for (const char* switched_on : {"is_decoder", "add_cross_attention"}) {
       if (!config.get_or(switched_on, false)) continue;

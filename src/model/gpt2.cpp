@@ -35,7 +35,7 @@ struct Gpt2Config {
         inner(config.has("n_inner") ? config.get_size("n_inner") : 4 * width),
         vocabulary(config.get_size("vocab_size")),
         positions(config.get_size(config.has("n_positions") ? "n_positions" : "n_ctx")),
-        epsilon(config.get_or("layer_norm_epsilon", 1e-5)),
+        epsilon(config.get_number("layer_norm_epsilon", 1e-5, kLeastEpsilon, 1)),
         scale_weights(config.get_or("scale_attn_weights", true)),
         scale_by_layer(config.get_or("scale_attn_by_inverse_layer_idx", false)),
         tied(config.get_or("tie_word_embeddings", true)),
@@ -45,10 +45,6 @@ struct Gpt2Config {
       throw BadInputError(fault(config.where("n_embd"),
                                 fmt::format("a multiple of n_head = {}", heads),
                                 std::to_string(width), "correct the config"));
-    }
-    if (!(epsilon > 0)) {
-      throw BadInputError(fault(config.where("layer_norm_epsilon"), "a positive number",
-                                fmt::format("{}", epsilon), "correct the config"));
     }
     if (config.get_or("add_cross_attention", false)) {
       throw UnsupportedError(fault(config.where("add_cross_attention"), "false", "true",

@@ -55,6 +55,9 @@ struct Linear {
   }
 };
 
+// The smallest number that a config may add to a variance; the largest is 1.
+inline constexpr double kLeastEpsilon = 1e-30;
+
 struct LayerNorm {
   AlignedVector<float> weight;
   AlignedVector<float> bias;

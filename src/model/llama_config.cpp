@@ -203,7 +203,7 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
       head_dim(read_head_dim(config, *family)),
       vocabulary(config.get_size("vocab_size")),
       positions(size_or(config, "max_position_embeddings", family->positions)),
-      epsilon(config.get_or("rms_norm_eps", 1e-6)),
+      epsilon(config.get_number("rms_norm_eps", 1e-6, kLeastEpsilon, 1)),
       tied(config.get_or("tie_word_embeddings", family->tied)),
       qkv_bias(family->qkv_bias ||
                (family->reads_bias && config.get_or("attention_bias", family->bias))),
@@ -219,10 +219,6 @@ LlamaConfig::LlamaConfig(const ConfigReader& config)
           config.where(config.has("hidden_activation") ? "hidden_activation" : "hidden_act"))),
       rope(config, head_dim, positions) {
   refuse_unknown(config);
-  if (!(epsilon > 0)) {
-    throw BadInputError(fault(config.where("rms_norm_eps"), "a positive number",
-                              fmt::format("{}", epsilon), "correct the config"));
-  }
 }
 
 bool LlamaConfig::any_window() const {

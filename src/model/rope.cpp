@@ -12,16 +12,16 @@
 namespace headgauge {
 namespace {
 
-double get_positive(const ConfigReader& config, std::string_view key) {
-  const double value = config.get<double>(key);
-  if (!(value > 0)) {
-    throw BadInputError(fault(config.where(key), "a positive number", fmt::format("{}", value),
-                              "use the config.json that the model came with"));
-  }
-  return value;
+// Far beyond what any model has, and within what gives distinct, finite rotations.
+constexpr double kLeastFactor = 1e-3, kLargestFactor = 1e6;
+constexpr double kLargestTheta = 1e30;
+
+double factor_or(const ConfigReader& config, std::string_view key, double otherwise) {
+  return config.get_number(key, otherwise, kLeastFactor, kLargestFactor);
 }
-double positive_or(const ConfigReader& config, std::string_view key, double otherwise) {
-  return config.has(key) ? get_positive(config, key) : otherwise;
+double get_factor(const ConfigReader& config, std::string_view key) {
+  static_cast<void>(config.get<double>(key));  // which throws where the field is missing
+  return factor_or(config, key, 1);
 }
 
 // YaRN's mscale (Peng et al. 2023, eq. 22): what the logits' root grows by with the context.
@@ -43,7 +43,7 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   const bool given = config.has(key);
   const ConfigReader scaling = given ? config.child(key) : config;
   const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
-  theta_ = positive_or(theta, "rope_theta", 10000.0);
+  theta_ = theta.get_number("rope_theta", 10000.0, 1, kLargestTheta);
   if (given) read_kind(scaling, nested);
   // The families here turn whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
@@ -83,11 +83,11 @@ void Rope::read_scaling(const ConfigReader& config, const ConfigReader& scaling,
     case Kind::standard:
       break;
     case Kind::linear:
-      factor_ = get_positive(scaling, "factor");
+      factor_ = get_factor(scaling, "factor");
       for (double& f : short_) f /= factor_;
       break;
     case Kind::dynamic:
-      factor_ = get_positive(scaling, "factor");
+      factor_ = get_factor(scaling, "factor");
       if (dimension_ == 2) {
         throw UnsupportedError(fault(config.where("head_dim"),
                                      "more than 2 with dynamic RoPE scaling, whose base is raised "
@@ -140,22 +140,22 @@ void Rope::read_yarn(const ConfigReader& scaling) {
   if (scaling.has("original_max_position_embeddings")) {
     original_ = scaling.get_size("original_max_position_embeddings");
   }
-  factor_ = positive_or(scaling, "factor",
-                        static_cast<double>(trained_) / static_cast<double>(original_));
+  factor_ =
+      factor_or(scaling, "factor", static_cast<double>(trained_) / static_cast<double>(original_));
   const double mscale = scaling.get_or("mscale", 0.0);
   const double mscale_all = scaling.get_or("mscale_all_dim", 0.0);
   attention_factor_ = mscale != 0 && mscale_all != 0
                           ? magnitude(factor_, mscale) / magnitude(factor_, mscale_all)
                           : magnitude(factor_, 1.0);
-  attention_factor_ = scaling.get_or("attention_factor", attention_factor_);
+  attention_factor_ = factor_or(scaling, "attention_factor", attention_factor_);
   const auto dimension = static_cast<double>(dimension_);
   // The pair that turns `times` times in the original context.
   const auto pair_of = [&](double times) {
     return dimension * std::log(static_cast<double>(original_) / (times * 2 * std::numbers::pi)) /
            (2 * std::log(theta_));
   };
-  double low = pair_of(positive_or(scaling, "beta_fast", 32.0));
-  double high = pair_of(positive_or(scaling, "beta_slow", 1.0));
+  double low = pair_of(factor_or(scaling, "beta_fast", 32.0));
+  double high = pair_of(factor_or(scaling, "beta_slow", 1.0));
   if (scaling.get_or("truncate", true)) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -173,7 +173,7 @@ void Rope::read_yarn(const ConfigReader& scaling) {
 void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling, bool nested) {
   constexpr const char* kOriginal = "original_max_position_embeddings";
   factor_ = 0;
-  if (scaling.has("factor")) factor_ = get_positive(scaling, "factor");
+  if (scaling.has("factor")) factor_ = get_factor(scaling, "factor");
   if (config.has(kOriginal)) {
     original_ = config.get_size(kOriginal);
     factor_ = 0;  // transformers 4 takes the ratio, whatever the factor says
@@ -184,7 +184,7 @@ void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling
   attention_factor_ =
       factor_ <= 1 ? 1.0
                    : std::sqrt(1 + std::log(factor_) / std::log(static_cast<double>(original_)));
-  attention_factor_ = scaling.get_or("attention_factor", attention_factor_);
+  attention_factor_ = factor_or(scaling, "attention_factor", attention_factor_);
   const auto divided = [&](const char* key) {
     std::vector<double> frequencies = plain(theta_);
     const auto factors = scaling.get<std::vector<double>>(key);
@@ -194,9 +194,11 @@ void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling
                                 std::to_string(factors.size()), "correct the config"));
     }
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      if (!(factors[i] > 0)) {
-        throw BadInputError(fault(scaling.where(key), "positive numbers",
-                                  fmt::format("{}", factors[i]), "correct the config"));
+      if (!(factors[i] >= kLeastFactor && factors[i] <= kLargestFactor)) {
+        throw BadInputError(
+            fault(scaling.where(key),
+                  fmt::format("positive numbers from {} to {}", kLeastFactor, kLargestFactor),
+                  fmt::format("{}", factors[i]), "correct the config"));
       }
       frequencies[i] /= factors[i];
     }
@@ -209,9 +211,9 @@ void Rope::read_longrope(const ConfigReader& config, const ConfigReader& scaling
 // Llama 3.1: as YaRN, but by the wavelength against the original context, and linear in
 // 1/wavelength.
 void Rope::read_llama3(const ConfigReader& scaling) {
-  factor_ = get_positive(scaling, "factor");
-  const double low = get_positive(scaling, "low_freq_factor");
-  const double high = get_positive(scaling, "high_freq_factor");
+  factor_ = get_factor(scaling, "factor");
+  const double low = get_factor(scaling, "low_freq_factor");
+  const double high = get_factor(scaling, "high_freq_factor");
   original_ = scaling.get_size("original_max_position_embeddings");
   if (!(high > low)) {
     throw BadInputError(fault(scaling.where("high_freq_factor"),

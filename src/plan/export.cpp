@@ -15,6 +15,7 @@
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
 #include "plan/press_text.hpp"
+#include "results/value_or.hpp"
 #include "scan/specs.hpp"
 
 namespace headgauge {
@@ -103,6 +104,7 @@ class Exporter {
       ++streaming_heads;
     });
     if (streaming_heads == 0) most = {kDuoSinks, kDuoRecent};
+    if (sizes.size() > 1) say_share(most, sizes.size());
     const auto heads = static_cast<double>(plan_.heads.layers() * plan_.heads.heads());
     const Json config = {{"model_name", plan_.model.value("name", std::string())},
                          {"sink_size", most.sinks},
@@ -179,6 +181,31 @@ class Exporter {
   }
 
  private:
+  // What DuoAttention keeps of the cache with one size, `most`, for all streaming heads.
+  void say_share(const Streaming& most, std::size_t sizes) {
+    if (plan_.context == 0) return;
+    PerHead<HeadPlan> heads = plan_.heads;
+    heads.each([&](int, int, HeadPlan& head) {
+      if (!head.changes()) return;
+      head.pattern = fmt::format("sinks:sinks={},window={}", most.sinks, most.recent);
+    });
+    const double share = cache_share(heads, source_, plan_.context);
+    const double own = cache_share(plan_.heads, source_, plan_.context);
+    const auto measured = plan_.measured.find("measured");
+    const double allowed =
+        measured != plan_.measured.end() ? value_or(*measured, "allowed_share", 1.0) : 1.0;
+    if (share > allowed || share >= 1) {
+      throw UnsupportedError(
+          fault("duo", fmt::format("at most {:.3g} % of the cache", 100 * allowed),
+                fmt::format(
+                    "{:.3g} %: DuoAttention has one size for all streaming heads, the plan has {}",
+                    100 * share, sizes),
+                "export it as kvpress, which has a size for each head"));
+    }
+    done_.shares.push_back(
+        fmt::format("duo keeps {:.3g} % of the cache, the plan {:.3g} %", 100 * share, 100 * own));
+  }
+
   static Json values_of(const Parameters& parameters) {
     Json values = Json::object();
     for (const Parameter& parameter : parameters.declared()) {

@@ -33,10 +33,11 @@ struct BudgetResult {
   std::string label;  // "50 %"
   PerHead<HeadPlan> plan;
   double share = 1;
-  double allowed = 1;        // the share that rivals of the plan may keep, at least its own
-  std::string start;         // of the search: what the plan was found from
-  double search_change = 0;  // on the texts of the search
-  double check_change = 0;   // and on those of the check
+  double allowed = 1;           // the share that rivals of the plan may keep, at least its own
+  std::optional<double> asked;  // the share that the plan was asked to stay within
+  std::string start;            // of the search: what the plan was found from
+  double search_change = 0;     // on the texts of the search
+  double check_change = 0;      // and on those of the check
   std::vector<MethodResult> methods;  // by Method
   std::vector<ByDocument> draws;      // by dealt plan
 };

@@ -245,6 +245,7 @@ class PlanMaker {
     found_.insert(found_.end(), found.begin(), found.end());
     BudgetResult result = made(share_label(share), best.plan, best.start);
     result.allowed = share;
+    result.asked = share;
     return result;
   }
 

@@ -234,6 +234,7 @@ class PlanWriter {
     const auto place = static_cast<Index>(b);
     made.plan.measured["measured"] = measured_json(
         info_, budget.share, results_.require_metric("planned_change").at({0, place}), documents_);
+    if (budget.asked) made.plan.measured["measured"]["allowed_share"] = *budget.asked;
     made.plan.measured["select"] = results_.settings["select_text"];
     made.plan.measured["check"] = results_.settings["check_text"];
     made.plan.measured["confirm"] = results_.text;

@@ -97,6 +97,18 @@ std::optional<int> longest_length(const Results& results) {
   return static_cast<int>(lengths.back());
 }
 
+std::optional<std::int64_t> rows_at_longest(const Results& results) {
+  std::optional<std::int64_t> most;
+  const Index last = results.coord_size("length") - 1;
+  for (const auto& [name, metric] : results.metrics) {
+    if (!metric.of_heads() || !metric.has_dim("length") || metric.rows.empty()) continue;
+    for (const std::int64_t rows : metric.isel("length", last).rows) {
+      most = std::max(most.value_or(0), rows);
+    }
+  }
+  return most;
+}
+
 std::optional<int> critical_range(const Results& results) {
   const auto longest = longest_length(results);
   const int most = value_or(results.settings, "critical_max", -1);

@@ -13,8 +13,10 @@ inline constexpr double kSlow = 0.1;           // rate of convergence
 inline constexpr double kNoExcess = 0.02;      // of separability
 
 // A head has a role where its share on the keys of that kind has come this far from what even
-// weights put there (0) to all of its weight (1), in the mean of at least so many rows.
+// weights put there (0) to all of its weight (1).
 inline constexpr double kRole = 0.4;
-inline constexpr long long kRoleRows = 32;
+
+// Heads are judged (flags, roles, findings) by means of at least so many rows (docs/roles.md).
+inline constexpr long long kJudgedRows = 32;
 
 }  // namespace headgauge

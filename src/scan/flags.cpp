@@ -164,10 +164,14 @@ const std::vector<FlagInfo>& flag_infos() {
   return infos;
 }
 
+bool has_rows_to_judge(const Results& results) {
+  return rows_at_longest(results).value_or(kJudgedRows) >= kJudgedRows;
+}
+
 std::vector<Flag> find_flags(const Results& results) {
   std::vector<Flag> flags;
   const auto length = longest_length(results);
-  if (!length) return flags;
+  if (!length || !has_rows_to_judge(results)) return flags;
   for (const HeadName& head : measured_heads(results)) {
     for (const Entry& entry : entries()) {
       const auto finding = entry.rule(results, head);

@@ -24,6 +24,21 @@ MatrixView<float> tile_view(AlignedVector<float>& memory, Index rows, Index keys
 // Rows that are scored and weighed together: their logits stay in the L2 cache between the two.
 constexpr Index kScoredRows = 16;
 
+// Whether float32, which holds weights and sums of their squares, is too narrow for a row.
+bool is_beyond_float32(const Row& row, const Normalizer& normalizer) {
+  constexpr double kSmallest = 1e-18, kLargest = 1e18;  // whose squares are normal numbers
+  const WeightSums& sums = row.sums;
+  if (!std::isfinite(sums.abs_mass) || !std::isfinite(sums.square)) return true;
+  const double largest = std::max(sums.max, -sums.min);
+  if (largest > 0) return largest < kSmallest || largest > kLargest;
+  // Weights of 0 are so exactly, or only in float32.
+  thread_local std::vector<double> logits, weights;
+  logits.assign(row.logits.begin(), row.logits.end());
+  weights.resize(logits.size());
+  normalizer.weigh(logits, {row.n(), row.query}, weights);
+  return std::ranges::any_of(weights, [](double w) { return w != 0; });
+}
+
 }  // namespace
 
 HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
@@ -111,8 +126,7 @@ void HeadScanner::select(const HeadInput& head, Index r, Workspace& work) {
   if (!head.scores.empty() && sees_nothing(row.logits)) {
     // Measured as some row or other, and then left out.
     std::ranges::fill(of(row.keys), 0.0f);
-    row.sees_nothing = true;
-    ++rows_without_keys_;
+    row.left_out = Row::LeftOut::sees_no_key;
     return;
   }
   if (head.visibility.mask() == nullptr) return;
@@ -137,6 +151,9 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   if (present_.original != nullptr && !present_.adds_mask) weigh_original(r, work);
   if (!std::isfinite(row.sums.log_sum_exp) || !std::isfinite(row.sums.min_logit)) {
     require_finite(head, row.query, row.keys, row.logits);
+  }
+  if (row.left_out == Row::LeftOut::no && is_beyond_float32(row, *present_.normalizer)) {
+    row.left_out = Row::LeftOut::beyond_float32;
   }
   if (needs_.top > 0) {
     const auto out = std::span(work.top).subspan(r * needs_.top, needs_.top);
@@ -212,7 +229,10 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, H
   RowSink sink(values, stand_for);
   for (const auto& measure : measures_) measure->observe(block, slot, sink);
   for (Index r = 0; r < rows; ++r) {
-    if (work.rows[r].sees_nothing) std::ranges::fill(values.row(r), kUndefined);
+    const Row::LeftOut why = work.rows[r].left_out;
+    if (why == Row::LeftOut::no) continue;
+    std::ranges::fill(values.row(r), kUndefined);
+    ++(why == Row::LeftOut::sees_no_key ? without_keys_ : beyond_float32_);
   }
   sums.add(tile, values, stand_for);
 }

@@ -17,6 +17,20 @@
 
 namespace headgauge {
 
+// How many rows were left out of all metrics, and why.
+struct LeftOutRows {
+  Index without_keys = 0;
+  Index beyond_float32 = 0;
+  LeftOutRows operator-(const LeftOutRows& other) const {
+    return {without_keys - other.without_keys, beyond_float32 - other.beyond_float32};
+  }
+  LeftOutRows& operator+=(const LeftOutRows& other) {
+    without_keys += other.without_keys;
+    beyond_float32 += other.beyond_float32;
+    return *this;
+  }
+};
+
 class HeadScanner {
  public:
   HeadScanner(std::span<const std::unique_ptr<Measure>> measures, const CellLayout& layout,
@@ -31,7 +45,7 @@ class HeadScanner {
   void scan(const HeadInput& head, const HeadInput& original, HeadSums& sums);
 
   // Rows left out so far.
-  Index rows_without_keys() const { return rows_without_keys_; }
+  LeftOutRows left_out() const { return {without_keys_, beyond_float32_}; }
 
   // Memory for tiles and packed keys at this length.
   static std::size_t bytes(Index longest, Index head_dim, int threads, bool changed = false);
@@ -102,7 +116,7 @@ class HeadScanner {
   MeasureNeeds needs_;
   Present present_;
   std::array<PackedKeys, 2> packed_;  // as they are, and at length 1
-  std::atomic<Index> rows_without_keys_ = 0;
+  std::atomic<Index> without_keys_ = 0, beyond_float32_ = 0;
   std::vector<Workspace> workspaces_;
 };
 

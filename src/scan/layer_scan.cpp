@@ -145,11 +145,13 @@ void LayerScan::hand_over(int layer, Index document, Bytes part) {
 
 void LayerScan::add_part(int layer, Index document, std::span<const std::byte> bytes) {
   ByteReader part(bytes);
-  const auto rows_without_keys = part.take<Index>();
-  if (rows_without_keys < 0 || rows_without_keys > kMostRows) {
-    throw DamagedPartError("rows of the document", "more than it has");
+  const auto left_out = part.take<LeftOutRows>();
+  for (const Index rows : {left_out.without_keys, left_out.beyond_float32}) {
+    if (rows < 0 || rows > kMostRows) {
+      throw DamagedPartError("rows of the document", "more than it has");
+    }
   }
-  rows_without_keys_ += rows_without_keys;
+  left_out_ += left_out;
   const bool has_heads = part.take<bool>();
   for (int head = 0; has_heads && head < info_.heads; ++head) {
     if (!plan_.selection.contains(layer, head)) continue;
@@ -176,7 +178,7 @@ void LayerScan::measure_document(int layer, Index document) {
   // they wait or are kept.
   const bool adds = has_all(journal()) && document == next_;
   const bool writes = journal() != nullptr;
-  const Index left_out_before = scanner_.rows_without_keys();
+  const LeftOutRows left_out_before = scanner_.left_out();
   ByteWriter sums;
   for (const HeadInput& head : heads) {
     stopped_ = stop_.stop_requested();
@@ -200,7 +202,7 @@ void LayerScan::measure_document(int layer, Index document) {
       measure->write_part(static_cast<int>(document), pool_, kept);
     }
     const Bytes of_measures = kept.take();
-    const Index left_out = scanner_.rows_without_keys() - left_out_before;
+    const LeftOutRows left_out = scanner_.left_out() - left_out_before;
     if (writes) {
       ByteWriter part;
       part.put(left_out);
@@ -214,7 +216,7 @@ void LayerScan::measure_document(int layer, Index document) {
       if (!adds) hand_over(layer, document, std::move(bytes));
     }
     if (adds) {
-      rows_without_keys_ += left_out;
+      left_out_ += left_out;
       ByteReader reader(of_measures);
       add_kept(document, reader);
     }

@@ -29,7 +29,7 @@ class LayerScan {
   // has of them is taken from there.
   void run();
   bool stopped() const { return stopped_; }
-  Index rows_without_keys() const { return rows_without_keys_; }
+  const LeftOutRows& left_out() const { return left_out_; }
   double forward_seconds() const { return forward_seconds_; }
   double measure_seconds() const { return measure_seconds_; }
 
@@ -76,7 +76,7 @@ class LayerScan {
   std::exception_ptr failure_;
 
   bool stopped_ = false;
-  Index rows_without_keys_ = 0;
+  LeftOutRows left_out_;
   double forward_seconds_ = 0, measure_seconds_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -68,7 +69,9 @@ void write_row_metrics(const Measured& measured, const CellLayout& layout,
       if (!selection.contains(measured.layers[cell[0]], head)) return;
       const Index copy = outer.size() > 2 ? cell[2] : 0;
       const Index inner = own.offset(cell.subspan(outer.size()));
-      metric.set(cell, of(*tables[cell[0]], head, copy, inner));
+      const Estimate mean = of(*tables[cell[0]], head, copy, inner);
+      // The mean of rows of which one is infinite is a mean of none.
+      metric.set(cell, std::isfinite(mean.value) ? mean : Estimate{});
     });
   };
   for (const CellRange& range : layout.ranges()) {

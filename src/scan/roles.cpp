@@ -21,7 +21,8 @@ std::optional<FoundRole> judge(const Results& results, const HeadName& head, std
       results, "role_chance",
       {{"layer", head.layer_index}, {"head", head.head_index}, {"role", static_cast<Index>(role)}});
   if (!share || !chance || chance->value >= 1) return std::nullopt;
-  if (results.require_metric(share->metric).at(share->index).rows < kRoleRows) return std::nullopt;
+  if (results.require_metric(share->metric).at(share->index).rows < kJudgedRows)
+    return std::nullopt;
   const double room = 1 - chance->value;
   const FoundRole found{role, share->value, chance->value + kRole * room,
                         (share->value - chance->value) / room};

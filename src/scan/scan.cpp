@@ -135,7 +135,7 @@ class Scan {
     LayerScan layers(source_, plan_, part, tables_, pool_, progress_, stop_);
     layers.run();
     stopped_ = layers.stopped();
-    rows_without_keys_ = layers.rows_without_keys();
+    left_out_ = layers.left_out();
     forward_seconds_ = layers.forward_seconds();
     measure_seconds_ = layers.measure_seconds();
   }
@@ -176,6 +176,7 @@ class Scan {
     if (stopped_) leave_out(layers_missing, results);
     if (!losses.empty()) write_loss(losses, results);
     results.flags = find_flags(results);
+    note_few_rows(results);
     note_few_heads(results);
     results.timings = {{"forward_s", forward_seconds_},
                        {"measure_s", measure_seconds_},
@@ -216,10 +217,16 @@ class Scan {
                       "are undefined",
                       longest, fmt::join(beyond, ", ")));
     }
-    if (rows_without_keys_ > 0) {
+    if (left_out_.without_keys > 0) {
       say(fmt::format(
           "{} rows of heads see no key, for all of their scores are -Inf: they are left out",
-          rows_without_keys_));
+          left_out_.without_keys));
+    }
+    if (left_out_.beyond_float32 > 0) {
+      say(fmt::format(
+          "{} rows of heads have weights beyond float32 (the largest is above 1e18 or below "
+          "1e-18): they are left out of all metrics",
+          left_out_.beyond_float32));
     }
     for (std::string& notice : plan_.intervention.notices(info_, longest)) say(std::move(notice));
   }
@@ -263,6 +270,14 @@ class Scan {
                     info_.name));
   }
 
+  void note_few_rows(Results& results) const {
+    if (has_rows_to_judge(results)) return;
+    results.notices.push_back(
+        fmt::format("no findings and no flags: a head's means are of {} rows at most, and fewer "
+                    "than {} are too few to judge a head by; give a longer text",
+                    *rows_at_longest(results), kJudgedRows));
+  }
+
   void note_few_heads(Results& results) const {
     const std::size_t heads = measured_.layers.size() * measured_.heads.size();
     if (results.metric("critical_n") == nullptr || critical_n_can_be_shown(results, heads)) return;
@@ -286,7 +301,7 @@ class Scan {
   int last_layer_ = 0;
   std::size_t bytes_ = 0;  // memory that it takes, known before the work begins
   bool stopped_ = false;
-  Index rows_without_keys_ = 0;
+  LeftOutRows left_out_;
   double forward_seconds_ = 0, measure_seconds_ = 0;
 };
 

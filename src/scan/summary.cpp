@@ -4,6 +4,7 @@
 
 #include "headgauge/compare.hpp"
 #include "headgauge/converge.hpp"
+#include "headgauge/flags.hpp"
 #include "headgauge/scan.hpp"
 #include "headgauge/synthetic.hpp"
 #include "headgauge/validate.hpp"
@@ -282,7 +283,7 @@ bool critical_n_can_be_shown(const Results& results, std::size_t heads) {
 std::vector<SummaryLine> summarize_scan(const Results& results) {
   constexpr std::size_t kLines = 4;  // to be filled up with spare ones
   const summary::Summary summary(results);
-  if (!summary.possible()) return {};
+  if (!summary.possible() || !has_rows_to_judge(results)) return {};
   // In the order of the text; `spare` lines stand in for those that the results cannot support.
   struct Statement {
     std::optional<SummaryLine> line;

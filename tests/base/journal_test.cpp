@@ -1,6 +1,7 @@
 #include "headgauge/journal.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <deque>
 #include <filesystem>
@@ -38,6 +39,13 @@ std::string refusal(const Call& call) {
     return error.what();
   }
   return "accepted";
+}
+
+// The most memory that this process has had, in KiB.
+long peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
 }
 
 // A run of three documents and two layers, of which this process keeps its share.
@@ -194,6 +202,101 @@ TEST(Journal, OneThatIsNoneIsClosedAgain) {
   const auto before = open_files();
   for (int k = 0; k < 3; ++k) EXPECT_THROW(JournalFile{path}, BadInputError);
   EXPECT_EQ(open_files(), before);
+}
+
+// A run removes its own journals alone, whatever else lies in their folder.
+TEST(Journal, LeavesTheFilesOfOthersAlone) {
+  const TemporaryFolder folder("journal-foreign");
+  const std::string inside = folder / kJournalFolder;
+  const auto keep = [](Journal& journal) {
+    journal.keep(0, 0, bytes("x"));
+    journal.keep_state(1, 0, bytes("state"));
+    journal.flush();
+  };
+  std::filesystem::create_directories(inside);
+  std::vector<std::string> foreign{"2026.journal.md", "notes.journal", "part-1-of-1.journal.bak",
+                                   "part-1-of-1.journals", "part-x-of-1.journal"};
+  for (const std::string& name : foreign) std::ofstream(inside + "/" + name) << "mine\n";
+  std::ofstream(folder / "elsewhere") << "mine\n";
+  Journal journal;
+  journal.open(folder.path(), kRun, "--out");
+  keep(journal);
+  // What came while the run was going on: a journal of another run, a link, and no journal at all.
+  const TemporaryFolder other("journal-of-another");
+  Journal another(Role::shard, {1, 3});
+  another.open(other.path(), {{"command", "compare"}}, "--out");
+  keep(another);
+  const std::vector<std::string> late{"part-2-of-3.journal", "part-3-of-3.journal",
+                                      "part-1-of-3.journal"};
+  std::filesystem::copy_file(another.path(), inside + "/" + late[0]);
+  std::filesystem::create_symlink(folder / "elsewhere", inside + "/" + late[1]);
+  std::ofstream(inside + "/" + late[2]) << "mine\n";
+  journal.remove();
+  foreign.insert(foreign.end(), late.begin(), late.end());
+  std::ranges::sort(foreign);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(inside)) {
+    left.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(left);
+  EXPECT_EQ(left, foreign);
+  EXPECT_TRUE(std::filesystem::exists(folder / "elsewhere"));
+}
+
+TEST(Journal, AFolderThatIsALinkIsRefused) {
+  const TemporaryFolder folder("journal-link"), elsewhere("journal-elsewhere");
+  std::filesystem::create_directory_symlink(elsewhere.path(), folder / kJournalFolder);
+  Journal journal;
+  const std::string said = refusal([&] { journal.open(folder.path(), kRun, "--out"); });
+  EXPECT_NE(said.find("found a link"), said.npos) << said;
+}
+
+TEST(Journal, ARunWithoutAJournalRemovesNothing) {
+  const TemporaryFolder folder("journal-none");
+  std::filesystem::create_directories(folder / kJournalFolder);
+  Journal journal;
+  journal.open(folder.path(), kRun, "--out");
+  journal.remove();
+  EXPECT_TRUE(std::filesystem::exists(folder / kJournalFolder));
+}
+
+TEST(Journal, SaysWhatAFileIsInstead) {
+  const TemporaryFolder folder("journal-what");
+  const std::string path = folder / "part-1-of-1.journal";
+  for (const auto& [content, says] :
+       {std::pair("mine\n", "found a file that headgauge did not write; move it"),
+        std::pair("headgauge.journal/7 12 0\n{}",
+                  "another version, headgauge.journal/7; delete it"),
+        std::pair("headgauge.journal/1 2 0\n{}\n", "one whose header is damaged; delete it")}) {
+    write_atomically(path, content);
+    const std::string said = refusal([&] { JournalFile{path}; });
+    EXPECT_NE(said.find(says), said.npos) << said;
+  }
+}
+
+// The sizes in front of a record are believed no further than the file and its checksum bear out.
+TEST(Journal, ASparseRecordTakesNoMemory) {
+  const TemporaryFolder folder("journal-sparse");
+  std::string path;
+  {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    journal.keep(0, 0, bytes("x"));
+    journal.flush();
+    path = journal.path();
+  }
+  const std::uint64_t name = std::uint64_t{3} << 30, none = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file.write("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);  // checksum, layer, document
+  file.write(reinterpret_cast<const char*>(&name), sizeof name);
+  file.write(reinterpret_cast<const char*>(&none), sizeof none);
+  file.close();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) + name);
+  const long before = peak_memory();
+  Journal journal;
+  journal.open(folder.path(), kRun, "--out");
+  EXPECT_EQ(text(journal.find(0, 0)), "x");
+  EXPECT_LT(peak_memory() - before, 64 << 10) << "KiB";
 }
 
 TEST(Journal, KeepsTheLastStateOfADocument) {

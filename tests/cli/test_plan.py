@@ -190,34 +190,37 @@ class Plan(CommandTest):
                                 "--out", "table")
             self.assertNotIn("of another run", done.err)
 
+    def test_without_a_folder_nothing_is_searched(self) -> None:
+        self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
+
     def test_refuses_texts_that_show_nothing(self) -> None:
         self.refuse(USAGE, "plan", "model", "--select", "a.txt", says=("no --confirm",))
         self.refuse(USAGE, "plan", "model", "--confirm", "a.txt", says=("no --select",))
         same = ("model", "--select", "a.txt", "--confirm", "a.txt")
-        self.refuse(USAGE, "plan", *same, *FEW, says=("--confirm", "in common"))
+        self.refuse(USAGE, "plan", *same, *FEW, "--out", "out", says=("--confirm", "in common"))
         twice = ("model", "--select", "a.txt", "a.txt", "--confirm", "c.txt")
-        self.refuse(USAGE, "plan", *twice, *FEW, says=("--select", "nothing in common"))
+        self.refuse(USAGE, "plan", *twice, *FEW, "--out", "out", says=("--select", "nothing in common"))
         self.write("short.txt", "1 2 3")
         short = ("model", "--select", "a.txt", "--confirm", "short.txt")
-        self.refuse(BAD_INPUT, "plan", *short, *FEW, says=("short.txt", "a longer text"))
+        self.refuse(BAD_INPUT, "plan", *short, *FEW, "--out", "out", says=("short.txt", "a longer text"))
         self.write("empty.txt", "")
         empty = ("model", "--select", "empty.txt", "--confirm", "a.txt")
-        self.refuse(BAD_INPUT, "plan", *empty, *FEW, says=("empty.txt",))
-        self.refuse(BAD_INPUT, "plan", *self.texts, "--ids", "--length", 4096,
+        self.refuse(BAD_INPUT, "plan", *empty, *FEW, "--out", "out", says=("empty.txt",))
+        self.refuse(BAD_INPUT, "plan", *self.texts, "--ids", "--length", 4096, "--out", "out",
                     says=("--length", "at most 128"))
         one = ("model", "--select", "a.txt", "--confirm", "c.txt")
-        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1,
+        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1, "--out", "out",
                     says=("--select", "at least 2 pieces"))
 
     def test_refuses_what_has_no_loss(self) -> None:
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
-        self.refuse(UNSUPPORTED, "plan", "d.safetensors", *self.texts[1:], *FEW,
+        self.refuse(UNSUPPORTED, "plan", "d.safetensors", *self.texts[1:], *FEW, "--out", "out",
                     says=("a dump, which has no loss",))
         copy_golden("bert/plain", self.folder / "bert")
         self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
-                    "--objective", "loss", says=("--objective", "a model with a loss"))
+                    "--objective", "loss", "--out", "out", says=("--objective", "a model with a loss"))
         self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
-                    "--allow", 0.1, says=("--allow", "a model with a loss"))
+                    "--allow", 0.1, "--out", "out", says=("--allow", "a model with a loss"))
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")
@@ -234,17 +237,17 @@ class Plan(CommandTest):
         self.assertGreater(changes[0][0], 0)
 
     def test_refuses_shares_and_patterns_that_do_not_fit(self) -> None:
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, says=("--memory",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--allow", 0.1,
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--memory", 2, "--out", "out", says=("--memory",))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--allow", 0.1, "--out", "out",
                     says=("--objective",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", says=("nonsense",))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "window:size=4096",
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "nonsense", "--out", "out", says=("nonsense",))
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--pattern", "window:size=4096", "--out", "out",
                     says=("--pattern", "fewer than 96 keys"))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--curve", "0.3",
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--objective", "loss", "--curve", "0.3", "--out", "out",
                     says=("--curve", "the objective memory"))
-        self.refuse(BAD_INPUT, "plan", *self.texts, *FEW, "--allow", 0.5, "--pieces", 1,
+        self.refuse(BAD_INPUT, "plan", *self.texts, *FEW, "--allow", 0.5, "--pieces", 1, "--out", "out",
                     says=("--allow", "at least 2 pieces of text"))
-        self.refuse(USAGE, "plan", *self.texts, *FEW, "--curve", "0.001",
+        self.refuse(USAGE, "plan", *self.texts, *FEW, "--curve", "0.001", "--out", "out",
                     says=("--curve", "one key for each head"))
 
     def test_goes_on_after_an_interruption(self) -> None:

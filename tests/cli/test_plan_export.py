@@ -9,7 +9,7 @@ import unittest
 import numpy
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest
+from tests.cli.command import BAD_INPUT, UNSUPPORTED, USAGE, CommandTest, run
 
 EXISTING = ("plan", "model", "--plan", "plan.json", "--export")
 
@@ -46,7 +46,8 @@ class PlanExport(CommandTest):
             "plan_heads.json",
             "bytes.tsv",
         ]
-        self.assertEqual(done.out, f"Written: {', '.join(f'out/{name}' for name in written)}\n")
+        self.assertEqual(done.out, f"Written: {', '.join(f'out/{name}' for name in written)}\n"
+                                   "duo keeps 71.9 % of the cache, the plan 65.6 %\n")
         for name in written:
             self.assertTrue((self.folder / "out" / name).is_file(), name)
         self.assertIn("note: duo: streaming heads have 2 sizes", done.err)
@@ -96,7 +97,14 @@ class PlanExport(CommandTest):
         search = ("plan", "model", "--select", "a.txt", "--confirm", "b.txt", "--ids", "--length",
                   "64", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
         self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
-        done = self.succeed(*search, "duo,bytes", "--pattern", "sinks:sinks=1,window=7")
+        # Half of the cache was allowed: the plan stays within it, and what duo makes of it does not.
+        few = ("--pattern", "sinks:sinks=1,window=7")
+        refused = run(*search, "duo", *few, cwd=self.folder)
+        self.assertEqual(refused.code, UNSUPPORTED)
+        self.assertIn("duo: expected at most 50 % of the cache, found 65.6 %", refused.err)
+        self.assertTrue((self.folder / "out/plan.json").exists())
+        done = self.succeed(*search, "duo,bytes", *few, "--memory", "0.9")
+        self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
         self.assertIn("no normalizer is tried", done.err)
         for name in ("out/plan.json", "out/duo/config.json", "out/bytes.tsv"):
             self.assertIn(name, done.out)

@@ -38,10 +38,13 @@ def verdicts(results: dict) -> dict[str, str]:
 class Limits(CommandTest):
     def test_the_demo_model(self) -> None:
         folder = self.folder / "reproduce-limits"
-        self.write("reproduce-limits/figures/of-another-model.svg", "<svg/>")
+        ours = self.write("reproduce-limits/figures/of-another-model.svg", '<svg data-by="headgauge"/>')
+        others = self.write("reproduce-limits/figures/mine.svg", "<svg/>")
         done = self.succeed("reproduce", "limits", *DEMO)
         self.assertEqual(sorted(p.name for p in folder.iterdir()),
                          ["figures", "heads.csv", "report.html", "results.json"])
+        self.assertFalse(ours.exists())
+        others.unlink()
         drawn = {p.stem for p in (folder / "figures").iterdir()}
         self.assertLessEqual({"paper-2a", "paper-2b", "paper-2c", "paper-corollary-2",
                               "paper-corollary-2-separability", "paper-3", "paper-4", "costs"}, drawn)
@@ -187,7 +190,8 @@ class Limits(CommandTest):
         make_gpt2(self.folder / "model", layers=1, heads=2, width=16, positions=64)
         self.ids(64)
         (self.folder / "out/figures").mkdir(parents=True)
-        drawn = [self.write("out/report.html", "a page"), self.write("out/figures/a.svg", "<svg/>")]
+        drawn = [self.write("out/report.html", "a page"),
+                 self.write("out/figures/a.svg", '<svg data-by="headgauge"/>')]
         command = ("reproduce", "limits", "model", "--tokens", "ids.txt", "--out", "out")
         self.refuse(RESOURCE, *command, says=("results.json",), limits={resource.RLIMIT_FSIZE: 512})
         self.assertTrue(all(path.exists() for path in drawn))

@@ -287,6 +287,17 @@ class Choices(ScanTest):
         self.refuse(3, "scan", "model", "--tokens", *texts, "--lengths", "10,64", says=says)
         self.succeed("scan", "model", "--tokens", *texts, "--lengths", "10,40")
 
+    def test_a_text_of_few_rows_has_no_findings(self) -> None:
+        for rows, judged in ((3, False), (31, False), (32, True)):
+            self.write("few.txt", " ".join(str(7 * i % 41) for i in range(rows)))
+            done = self.succeed("scan", "model", "--tokens", "few.txt", "--out", "few")
+            results = validate(self.folder / "few/results.json")
+            self.assertEqual(bool(results["summary"]), judged, rows)
+            self.assertEqual("no findings and no flags" in done.err, not judged, rows)
+            if not judged:
+                self.assertEqual(results["flags"], [])
+                self.assertIn(f"of {rows} rows at most, and fewer than 32", done.err)
+
     def test_sizes_that_no_row_has(self) -> None:
         self.assertEqual(self.sizes_notice("--top-n", "5,500,5000"), ["500, 5000"])
         self.assertEqual(self.sizes_notice("--top-n", "5,32", "--lengths", "32"), ["32"])

@@ -75,6 +75,16 @@ class Signals(CommandTest):
                 self.assertEqual(self.heeded(process), NOTHING + "\n")
                 self.assertFalse((self.folder / "made").exists(), "what was made goes again")
 
+    def test_results_that_take_long_to_read(self) -> None:
+        self.write("long/results.json", b'{"schema": "headgauge.results/2", "coords": {"x": ['
+                   + b"1234567," * 20_000_000 + b"1]}}")
+        for command in (("report", "long", "--format", "svg", "--out", "made"), ("diff", "long", "long")):
+            with self.subTest(command[0]):
+                process = self.start(*command)
+                self.until(lambda: process.poll() is not None or self.rss(process.pid) > 250 << 20)
+                self.assertEqual(self.heeded(process), NOTHING + "\n")
+                self.assertFalse((self.folder / "made").exists())
+
     def test_many_draws(self) -> None:
         # The first head alone takes longer than a minute.
         terminal = self.scan("--draws", "300000", "--lengths", "320", command="converge")

@@ -44,6 +44,11 @@ class TerminalTest(CommandTest):
         env = environment(NO_COLOR="")
         self.assertIn(ESCAPE, self.show("--quiet", stdout=True, env=env).shown)
 
+    def test_a_dumb_terminal_gets_no_escapes(self) -> None:
+        env = environment(TERM="dumb")
+        self.assertNotIn(ESCAPE, self.show(stdout=True, env=env).shown)
+        self.assertIn(ESCAPE, self.show(stdout=True, env=environment(TERM="xterm")).shown)
+
     def test_lines_fit(self) -> None:
         for columns, widest in ((200, 100), (120, 100)):
             shown = without_codes(self.show("--quiet", stdout=True, columns=columns).shown)

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from tests.cli.checkpoints import copy_golden
-from tests.cli.command import USAGE, CommandTest, Finished, environment, run
+from tests.cli.command import BAD_INPUT, USAGE, CommandTest, Finished, environment, run
 from tests.places import ROOT
 
 COMMANDS = ("scan", "compare", "converge", "reproduce", "diff", "report", "measures", "normalizers",
@@ -82,6 +82,10 @@ class Commands(UsageTest):
                 self.assertNotEqual(done.code, 0)
                 self.assertIn(says, done.err)
         self.succeed("scan", "model", "--tokens", "./@ids.txt", "--lengths", "32")
+
+    def test_a_word_in_a_file_has_no_nul(self) -> None:
+        self.write("nul.txt", b"ids.txt\0.bak\n")
+        self.refuse(BAD_INPUT, "scan", "model", "--tokens", "@nul.txt", says=("@nul.txt", "a NUL byte"))
 
     def test_text(self) -> None:
         self.refuse_usage("scan", "model", says=("--text", "--tokens"))

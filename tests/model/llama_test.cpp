@@ -231,7 +231,9 @@ TEST(Llama, RefusesWhatDoesNotFit) {
   refused(bad, "llama-plain", {{"tie_word_embeddings", nullptr}, {"vocab_size", 30}},
           {"model.embed_tokens.weight", "shape [30, 24]"});
   refused(bad, "llama-tied", {{"tie_word_embeddings", false}}, {"lm_head.weight"});
-  refused(bad, "llama-plain", {{"rms_norm_eps", 0}}, {"rms_norm_eps", "a positive number"});
+  for (const double epsilon : {0.0, -1e-6, 1e-300, 1e39}) {
+    refused(bad, "llama-plain", {{"rms_norm_eps", epsilon}}, {"rms_norm_eps", "from 1e-30 to 1"});
+  }
   // Tensors that the config does not know change the result.
   refused(bad, "llama-biases", {{"mlp_bias", false}},
           {"model.layers.0.mlp.down_proj.bias", "no such tensor in a llama"});

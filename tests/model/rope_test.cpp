@@ -94,7 +94,15 @@ TEST(Rope, RefusesWhatItCannotRunByName) {
           {"rope_scaling.type", "\"yarn\"", "\"linear\""});
   refused(bad, R"("rope_scaling": {"factor": 2})", {"rope_scaling.type", "no such field"});
   refused(bad, R"("rope_scaling": "linear")", {"rope_scaling", "an object"});
-  refused(bad, R"("rope_theta": 0)", {"rope_theta", "a positive number"});
+  for (const char* theta : {"0", "1e-300", "0.5", "1e39"}) {
+    refused(bad, std::string(R"("rope_theta": )") + theta, {"rope_theta", "a number from 1 to"});
+  }
+  for (const char* factor : {"0", "-1", "1e30"}) {
+    refused(bad,
+            std::string(R"("rope_scaling": {"type": "yarn", "factor": 2, "attention_factor": )") +
+                factor + "}",
+            {"rope_scaling.attention_factor", "a number from 0.001 to"});
+  }
   refused(bad, R"("rope_scaling": {"type": "linear"})", {"rope_scaling.factor"});
   refused(bad, R"("rope_scaling": {"type": "linear", "factor": -1})",
           {"rope_scaling.factor", "found -1"});

@@ -95,6 +95,33 @@ TEST_F(ExportTest, DuoOfSeveralSizes) {
   EXPECT_NE(done.notices[0].find("3 sizes"), std::string::npos) << done.notices[0];
 }
 
+TEST_F(ExportTest, DuoSaysWhatItReallyKeeps) {
+  plan_.heads(0, 0) = {"sinks:sinks=2,window=6", ""};
+  plan_.heads(0, 1) = {"sinks:sinks=5,window=45", ""};
+  const PlanExport done = write(PlanFormat::duo);
+  ASSERT_EQ(done.shares.size(), 1u);
+  // Heads of layer 0 keep 50 of 100 keys each, those of layer 1 their window of 32.
+  EXPECT_EQ(done.shares[0], "duo keeps 62.1 % of the cache, the plan 46.2 %");
+  plan_.measured = {{"measured", {{"cache_share", 0.462}, {"allowed_share", 0.5}}}};
+  std::filesystem::remove_all(folder_ / "out");
+  try {
+    write(PlanFormat::duo);
+    FAIL() << "nothing was thrown";
+  } catch (const UnsupportedError& error) {
+    const std::string said = error.what();
+    EXPECT_NE(said.find("expected at most 50 % of the cache, found 62.1 %"), said.npos) << said;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  plan_.measured["measured"]["allowed_share"] = 0.63;
+  EXPECT_EQ(write(PlanFormat::duo).shares.size(), 1u);
+  plan_.measured = {{"measured", "a lot"}};  // written by somebody else
+  EXPECT_EQ(write(PlanFormat::duo).shares.size(), 1u);
+  // The largest sizes together leave out no key.
+  plan_.heads(0, 0) = {"sinks:sinks=60,window=6", ""};
+  plan_.heads(0, 1) = {"sinks:sinks=2,window=45", ""};
+  EXPECT_THROW(write(PlanFormat::duo), UnsupportedError);
+}
+
 TEST_F(ExportTest, DuoOfNoStreamingHeads) {
   write(PlanFormat::duo);
   EXPECT_EQ(table("duo/full_attention_heads.tsv"), (Table{{"1", "1"}, {"1", "1"}}));

@@ -1,6 +1,7 @@
 // Scans under another normalizer than the model's, and of heads with one of their own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "scan/pair_of_heads.hpp"
@@ -73,6 +74,44 @@ TEST(ScanNormalizer, SaysHowFarItMovesTheOutput) {
           << name;
     }
   }
+}
+
+// Whatever the logits are, a metric has a finite value and rows, or neither; and the rows that
+// weights beyond float32 leave out are left out of every metric, and counted.
+TEST(ScanNormalizer, WeightsBeyondFloat32AreLeftOutAndCounted) {
+  std::vector<std::string> specs{"relu:power=60,alpha=0", "poly:p=16", "poly:p=15"};
+  for (const NormalizerInfo& info : normalizers()) specs.push_back(info.name);
+  const auto rows_left = [](const Results& results) {
+    std::int64_t rows = 0;
+    for (Index h = 0; h < 2; ++h) rows += results.require_metric("mass").at({0, h, 0}).rows;
+    return rows;
+  };
+  std::size_t said = 0;
+  for (const std::string& spec : specs) {
+    for (const float scale : {1e-12f, 0.7f, 1e3f, 1e12f}) {
+      SCOPED_TRACE(spec + " at scale " + std::to_string(scale));
+      PairOfHeads source;
+      for (HeadInput& head : source.heads()) head.scale = scale;
+      Results results;
+      try {
+        results = scan(source, options_with("none", spec));
+      } catch (const AttentionError&) {
+        continue;  // refused, by a normalizer that says what it cannot do
+      }
+      for (const auto& [name, metric] : results.metrics) {
+        for (std::size_t k = 0; k < metric.rows.size(); ++k) {
+          EXPECT_EQ(std::isfinite(metric.values[k]), metric.rows[k] > 0) << name << " " << k;
+        }
+      }
+      const std::int64_t left_out = 2 * kLength - rows_left(results);
+      const std::string notice =
+          std::to_string(left_out) + " rows of heads have weights beyond float32";
+      const auto is_there = [&](const std::string& one) { return one.starts_with(notice); };
+      EXPECT_EQ(std::ranges::any_of(results.notices, is_there), left_out > 0) << left_out;
+      said += left_out > 0;
+    }
+  }
+  EXPECT_GE(said, 6u) << "nothing was beyond float32";
 }
 
 TEST(ScanNormalizer, TheModelsOwnMovesNothing) {
