@@ -20,13 +20,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults import journals, payloads, readers, running, storage
+from tests.faults import foreign, journals, payloads, readers, running, storage
 from tests.faults.suite import Suite
 from tests.places import BINARY
 
-KINDS = {**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS}
+KINDS = {**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS, **foreign.KINDS}
 # Of --trials; those that take seconds each are fewer.
-SHARE = {**readers.SHARE, **journals.SHARE, **running.SHARE, **storage.SHARE, **payloads.SHARE}
+SHARE = {**readers.SHARE, **journals.SHARE, **running.SHARE, **storage.SHARE, **payloads.SHARE, **foreign.SHARE}
 TRIALS = 100
 
 

@@ -67,6 +67,15 @@ def change_sealed(data: bytes, draw: random.Random) -> bytes:
     return sealed(header, records)
 
 
+def make_sparse(path: Path, draw: random.Random) -> None:
+    """A record whose name or content has gigabytes, of which nothing is on the disk."""
+    size = draw.choice((1 << 21, 3 << 30, 1 << 40))
+    sizes = (size, 0) if draw.random() < 0.5 else (4, size)
+    with path.open("ab") as file:
+        file.write(struct.pack("<I", 0) + HEAD.pack(0, 0, *sizes))
+        file.truncate(file.tell() + size)
+
+
 def is_whole(number) -> bool:
     return isinstance(number, int)
 
@@ -82,7 +91,10 @@ def journals(trial: Trial) -> None:
         trial.materials.take(f"{command}-{k}", trial.folder, f"part{k}")
     path = journal_of(trial.folder / "part1")
     honest = draw.random() < 0.5
-    path.write_bytes((hostile_bytes if honest else change_sealed)(path.read_bytes(), draw))
+    if draw.random() < 0.2:
+        make_sparse(path, draw)
+    else:
+        path.write_bytes((hostile_bytes if honest else change_sealed)(path.read_bytes(), draw))
     first = (*SHARED[command], "--shard", "1/2", "--out", "part1")
 
     def merge(codes: set[int]) -> int:

@@ -217,8 +217,11 @@ def terminal(trial: Trial) -> None:
         trial.write("good.json", (ROOT / "tests/results/data/made.json").read_bytes())
         command = ["diff", "good.json", "good.json", "--limits", "limits.json"]
     trial.run(*command, quiet=False)
-    shown = Terminal(*command, cwd=trial.folder, stdout=True)
+    dumb = draw.random() < 0.3
+    shown = Terminal(*command, cwd=trial.folder, stdout=True, env=environment(TERM="dumb" if dumb else "xterm"))
     code = shown.finish()
+    if dumb and "\x1b" in shown.shown:
+        raise Fault(f"an escape on a terminal that knows none: {shown.shown[:600]!r}")
     # Colours, and the bar that is drawn and wiped, are headgauge's own.
     left = re.sub(r"\x1b\[(?:\d+(?:;\d+)*)?m|\r\x1b\[K|\r\n|\r(?=\x1b)|\x1b\[K|\r[^\r\n]*(?=\r)", "\n", shown.shown)
     plain(left.encode("utf-8", "replace"), Done(tuple(map(str, command)), code, b"", left.encode("utf-8", "replace"), 0, 0))

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.faults import journals, payloads, readers, running, storage
+from tests.faults import foreign, journals, payloads, readers, running, storage
 from tests.faults.payloads import CODE, SCRIPT_FAULTS, scripts
 from tests.faults.running import pair_of_one_run, whole_files
 from tests.faults.suite import Suite
@@ -21,6 +21,7 @@ TRIALS = {
     "token-ids": 12, "texts": 10, "configs": 20, "headers": 20, "indices": 12, "options": 20, "journals": 6, "kills": 2, "kills-of-long-runs": 1,
     "signals": 2, "changed-files": 3, "two-runs": 2, "same-process-id": 1, "disks": 4, "quotas": 2, "file-sizes": 4, "read-only": 2,
     "failing-calls": 8, "streams": 8, "memory": 8, "page": 1, "spreadsheet": 8, "terminal": 8,
+    "foreign-files": 8, "scores-beyond-float32": 15, "lists": 2,
 }
 
 
@@ -30,7 +31,7 @@ class Quick(unittest.TestCase):
         if not BINARY.exists():
             raise AssertionError(f"no {BINARY}: build it, or set HEADGAUGE_BINARY")
         folder = Path(tempfile.mkdtemp(prefix="headgauge-faults-")).resolve()
-        cls.suite = Suite({**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS}, SEED, folder)
+        cls.suite = Suite({**readers.KINDS, **journals.KINDS, **running.KINDS, **storage.KINDS, **payloads.KINDS, **foreign.KINDS}, SEED, folder)
 
     @classmethod
     def tearDownClass(cls) -> None:
