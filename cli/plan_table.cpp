@@ -115,7 +115,8 @@ class PlanTable {
     }
     text += "\n";
     for (Index l = 0; l < layers; ++l) {
-      text += paint_.left(Style::plain, fmt::format("layer {}", l), kLabelWidth);
+      text += paint_.left(Style::plain, fmt::format("layer {}", head_label(results_, "layer", l)),
+                          kLabelWidth);
       for (Index h = 0; h < shown; ++h) {
         text += paint_.right(Style::plain, fmt::format("{:g}", kept({l, h, 0})), kColumn);
       }

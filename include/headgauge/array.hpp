@@ -48,7 +48,7 @@ class Dimension {
 };
 
 // Writes all labels of a dim in few words: "0-5, 7", "32, 64, 128 and 3 more".
-std::string labels_text(const Coordinate& labels);
+std::string labels_text(const Coordinate& labels, std::size_t shown = 6);
 
 // The places of one label in two dims.
 struct SharedPlace {

@@ -229,7 +229,11 @@ class DumpFile {
   static bool recognises(const Safetensors& file);
 
   const Safetensors& file() const { return file_; }
+  // Of the model; those without attention hold nothing.
   std::span<const Layer> layers() const { return layers_; }
+  const std::vector<int>& without_attention() const { return without_attention_; }
+  // What all that attend have the like of.
+  const Layer& first_layer() const { return layers_[first_]; }
   Index heads() const { return heads_; }
   Index kv_heads() const { return kv_heads_; }
   Index length() const { return length_; }
@@ -237,13 +241,15 @@ class DumpFile {
   Index value_dim() const { return value_dim_; }  // 0 without v
   Index x_dim() const { return x_dim_; }          // 0 without x
   bool shares_x() const { return shares_x_; }     // one x for all layers
-  bool has_scores() const { return layers_.front().scores != nullptr; }
+  bool has_scores() const { return first_layer().scores != nullptr; }
   bool causal() const { return causal_; }
   float scale() const { return scale_; }  // of <q, k>; 1 for scores, which are scaled already
 
  private:
   Safetensors file_;
   std::vector<Layer> layers_;
+  std::vector<int> without_attention_;
+  std::size_t first_ = 0;  // that attends
   Index heads_ = 0;
   Index kv_heads_ = 0;
   Index length_ = 0;

@@ -208,7 +208,7 @@ void require_all_heads(const HeadInterventions& interventions, const SourceInfo&
 struct SourceInfo {
   std::string name;    // as the user named it
   std::string family;  // "gpt2", "dump", ...
-  int layers = 0;
+  int layers = 0;      // of the model, those without attention included
   int heads = 0;
   int kv_heads = 0;
   Index head_dim = 0;
@@ -222,6 +222,8 @@ struct SourceInfo {
   bool has_loss = true;
   bool has_tokens = false;               // HeadInput::tokens is there
   std::vector<Index> documents;          // length of each document in tokens
+  // Layers that have no heads (of hybrid models), ascending: layer() gives none there.
+  std::vector<int> without_attention = {};
   std::vector<std::string> layer_types;  // per layer
   std::vector<Index> windows;            // per layer; 0 = none
   Index value_dim = 0;                   // of the values; 0: as head_dim
@@ -230,14 +232,22 @@ struct SourceInfo {
   int element_bytes = 4;                 // of a number as it is stored: of a KV cache too
   std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
   std::vector<std::string> notices;      // what a reader of the numbers must know
+  bool has_attention(int layer) const;
+  // The layers that have heads: those of which results speak where all are measured.
+  std::vector<int> attention_layers() const;
+  // How many of these come before `layer`: its place along the dim "layer" of such results.
+  Index attention_layers_before(int layer) const;
 };
+
+// What a reader is told of the layers without attention; empty: there are none.
+std::string without_attention_notice(const SourceInfo& source);
 
 // Some queries of a document, ascending.
 using QueriesOfDocument = std::function<std::vector<Index>(int document)>;
 
 // Yields layers of heads. layer(l, d) is called for l = 0, 1, ... and, within a layer, for every
-// document d in turn: the heads of the layer, ascending by `head`. The views it returns stay valid
-// until the next call.
+// document d in turn: the heads of the layer, ascending by `head`; none of a layer without
+// attention. The views it returns stay valid until the next call.
 class HeadSource {
  public:
   virtual ~HeadSource() = default;

@@ -195,9 +195,9 @@ class HeadSelection {
  public:
   HeadSelection() = default;
   // Throws UsageError for a malformed pattern or one that names nothing in the model; it calls the
-  // patterns the layers and heads of `options`.
+  // patterns the layers and heads of `options`. Layers `without` heads are in no selection.
   HeadSelection(std::string_view layers, std::string_view heads, int layer_count, int head_count,
-                const std::string& options = "ScanOptions");
+                const std::string& options = "ScanOptions", std::span<const int> without = {});
   bool layer(int layer) const;
   bool contains(int layer, int head) const;
 

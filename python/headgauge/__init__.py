@@ -30,6 +30,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_OF_TORCH[name]), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 __all__ = [
     "HeadgaugeCallback",
     "Monitor",

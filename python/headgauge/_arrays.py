@@ -154,6 +154,7 @@ class ArraySource:
             "has_loss": False,
             "has_tokens": False,
             "documents": [length] * batch,
+            "without_attention": [],
             "layer_types": ["sliding_attention" if self.window else "full_attention"],
             "windows": [self.window],
             "notices": [],

@@ -91,6 +91,15 @@ class Changes:
         selector = self._everywhere.selector
         return selector is not None and selector.name in ("bigbird", "lsh")
 
+    def require_in(self, layers: set[int | None]) -> None:
+        """Raises UsageError for a head whose layer is none of those that attend."""
+        for layer, head in sorted(self._by_head):
+            if layer not in layers:
+                those = ", ".join(map(str, sorted(k for k in layers if k is not None)))
+                raise UsageError(
+                    f"heads: expected heads of layers with attention ({those}), found ({layer}, {head})"
+                )
+
     def of(self, layer: int | None, heads: int) -> list[Change | None]:
         """The change of each query head of a layer."""
         if self._everywhere is not None:

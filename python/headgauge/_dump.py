@@ -13,7 +13,7 @@ def dump(
     model: Any, ids: TextOrIds, path: str | os.PathLike[str], *, lengths: list[int] | None = None
 ) -> None:
     """Runs a transformers model on the ids of one text, and writes a dump file (docs/formats.md,
-    "Dump files"): queries, keys and values of every layer as float32, and the embeddings as x. A file
+    "Dump files"): queries, keys and values of every layer that attends as float32, and the embeddings as x. A file
     in the way is replaced once all is written. `lengths`: the text is cut to the longest of them.
 
     Raises what scan() raises of such a model, BadInputError for more than one text, UnsupportedError
@@ -34,7 +34,7 @@ def dump(
         source = live.open([text[: live.positions or None]], "embedding")
         info = source.info()
         scale = None
-        for layer in range(info["layers"]):
+        for layer in live.numbers:
             fields = source.layer(layer, 0)
             held = {name: fields[name] for name in ("window", "reach", "softcap", "sinks") if fields[name]}
             if fields["position_bias"] is not None:
@@ -52,6 +52,8 @@ def dump(
                 tensors[f"layers.{layer}.{letter}"] = fields[name]
             tensors["x"] = fields["x"]
     metadata = {"format": "headgauge.dump/1", "causal": str(info["causal"]).lower(), "scale": repr(scale)}
+    if info["without_attention"]:
+        metadata["without_attention"] = ",".join(map(str, info["without_attention"]))
     partial = f"{os.fspath(path)}.{os.getpid()}.tmp"
     try:
         save_file(tensors, partial, metadata=metadata)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -51,7 +52,11 @@ class LiveModel:
         self.embedding = (whole if inputs is None else whole.get_decoder()).get_input_embeddings()
         self.sdpa = False
         self.layers: list[dict[str, Any]] = []
-        """What each is made of, once a text was opened."""
+        """What each that attends is made of, once a text was opened."""
+        self.numbers: tuple[int, ...] = ()
+        """Of these layers, in the model."""
+        self.count = 0
+        """Of all layers of the model, those without attention included."""
         self.has_position_bias = self.has_loss = False
         self.cross = cross
         self._inputs, self._command = inputs, command
@@ -103,6 +108,7 @@ class LiveModel:
         inputs = _inputs_of(self._inputs, len(documents))
         if not self.layers:
             self.layers = self._probe(documents[0][:PROBED], inputs[0])
+            self.numbers, self.count = _numbered(self.layers)
         if self._command == "converge" and self.has_position_bias:
             raise UnsupportedError(
                 "converge: expected scores of queries and keys alone, found biases by position; scan() measures them"
@@ -122,7 +128,14 @@ class LiveModel:
 
     def _run(self, ids: list[int], inputs: Mapping[str, Any] | None, **more: Any) -> Run:
         return Run(
-            self.model, ids, sdpa=self.sdpa, inputs=inputs, whole=self._whole, cross=self.cross, **more
+            self.model,
+            ids,
+            sdpa=self.sdpa,
+            inputs=inputs,
+            whole=self._whole,
+            cross=self.cross,
+            numbers=self.numbers,
+            **more,
         )
 
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -156,7 +169,8 @@ class LiveModel:
             while (seen := probe.next()) is not None:
                 shape = _shape(seen, self.cross)
                 entered = 0 if probe.entered is None else probe.entered.shape[-1]
-                layers.append({"shape": shape, "window": seen.window, "entered": entered})
+                own = {"number": seen.layer, "place": probe.place}
+                layers.append({"shape": shape, "window": seen.window, "entered": entered, **own})
                 self.has_position_bias |= seen.position_bias is not None
             # Of the tokens that follow, not of classes.
             head = getattr(self.model, "get_output_embeddings", lambda: None)()
@@ -200,12 +214,14 @@ class LiveSource:
     def info(self) -> dict[str, Any]:
         live = self._live
         first, config = live.layers[0]["shape"], live.model.config.get_text_config()
-        windows = [layer["window"] for layer in live.layers]
+        of_layer = dict(zip(live.numbers, live.layers, strict=True))
+        windows = [of_layer[k]["window"] if k in of_layer else 0 for k in range(live.count)]
         return {
             **first,
             "name": getattr(config, "name_or_path", "") or live.name,
             "family": str(config.model_type),
-            "layers": len(live.layers),
+            "layers": live.count,
+            "without_attention": [k for k in range(live.count) if k not in of_layer],
             "x_dim": self._x_dim(),
             "max_length": live.positions,
             "bytes": 0,
@@ -242,28 +258,29 @@ class LiveSource:
             self._check(seen, self._depth[document])
         return seen
 
-    def _check(self, seen: Seen, layer: int) -> None:
+    def _check(self, seen: Seen, depth: int) -> None:
         """What is handed to the core is what it was told of."""
         layers = self._live.layers
-        if layer < len(layers) and _shape(seen, self._live.cross) == layers[layer]["shape"]:
+        if depth < len(layers) and _shape(seen, self._live.cross) == layers[depth]["shape"]:
             return
         raise UnsupportedError(
             f"{seen.name}: expected {len(layers)} layers as a text of {PROBED} tokens has them, found "
-            f"another layer {layer}; measure such layers by headgauge.analyze()"
+            f"another layer {self._whole[0].number(depth)}; measure such layers by headgauge.analyze()"
         )
 
     def layer(self, layer: int, document: int) -> dict[str, Any]:
-        if document in self._passes and self._depth.get(document, -1) >= layer:
+        depth = self._live.numbers.index(layer)
+        if document in self._passes and self._depth.get(document, -1) >= depth:
             self._passes.pop(document).close()
             del self._depth[document]
         if document not in self._passes:
             self._passes[document] = Pass(self._runs[document], self._changes)
         seen = None
-        while self._depth.get(document, -1) < layer:
+        while self._depth.get(document, -1) < depth:
             seen = self._next(document)
         if seen is None:
             raise UnsupportedError(
-                f"{self._live.name}: expected {len(self._live.layers)} layers, found {layer}; the number "
+                f"{self._live.name}: expected {len(self._live.layers)} layers, found {depth}; the number "
                 "depends on the text"
             )
         cross, by_value = self._live.cross, self._x == "value"
@@ -289,7 +306,7 @@ class LiveSource:
             "causal": sight.causal,
             "cross": cross,
             "sinks": seen.sinks,
-            "type": "sliding_attention" if self._live.layers[layer]["window"] else "full_attention",
+            "type": "sliding_attention" if self._live.layers[depth]["window"] else "full_attention",
         }
 
     def _vectors(self, document: int) -> Any:
@@ -359,6 +376,20 @@ class LiveSource:
         made = [Change(*change) for change in changes]
         by_layer = {layer: _by_head(made, of_layer) for layer, of_layer in enumerate(places)}
         self._changes = {layer: of_layer for layer, of_layer in by_layer.items() if any(of_layer)}
+
+
+def _numbered(layers: list[dict[str, Any]]) -> tuple[tuple[int, ...], int]:
+    """The numbers of layers in the model, and how many it has: as their modules know them, else their places in
+    the model's list of layers; where neither tells them apart (modules that are used again), their order."""
+    places = [layer["place"] for layer in layers]
+    in_list = [None if place is None else place.number for place in places]
+    for numbers in ([layer["number"] for layer in layers], in_list, [*range(len(layers))]):
+        known = [number for number in numbers if number is not None and number >= 0]
+        if len(known) == len(numbers) and all(a < b for a, b in itertools.pairwise(known)):
+            # The list counts where it is that of these numbers.
+            listed = places[0].of if numbers == in_list else 0
+            return tuple(known), max(listed, known[-1] + 1)
+    raise AssertionError  # their order tells them apart
 
 
 def _width(embedding: Any) -> int:

@@ -31,7 +31,8 @@ class Source(Protocol):
     def info(self) -> dict[str, Any]:
         """name, family, layers, heads, kv_heads, head_dim, value_dim, x_dim, max_length (0: any),
         bytes, element_bytes, causal, has_x, has_unrotated, has_values, has_loss, has_tokens, documents (their lengths),
-        layer_types and windows (of each layer, 0: none), notices."""
+        without_attention (layers of which layer() is not asked), layer_types and windows (of each layer, 0: none),
+        notices."""
         ...
 
     def describe(self) -> dict[str, Any]:

@@ -55,7 +55,8 @@ class use:
     the scores on a GPU, and the weights of a layer are in memory at once, so this is for measuring, tuning
     and trying, not for speed.
 
-    Raises UsageError for a rule, a pattern or heads that there are not; BadInputError for a plan of another
+    Raises UsageError for a rule, a pattern or heads that there are not, from the model's first forward pass in
+    evaluation mode for heads of layers without attention (hybrid models); BadInputError for a plan of another
     model; UnsupportedError for sinks, and, from the model's first forward pass, for a model that computes
     its own attention.
     """
@@ -77,6 +78,7 @@ class use:
             )
         self._changes = Changes(model, rule, heads, pattern)
         self._called = False
+        self._attended: set[int | None] = set()
         self._keeps = can_keep(model)
         self._layers: list[KeptLayer] = []
         self._cache_bytes: CacheBytes | None = None
@@ -168,6 +170,8 @@ class use:
                 f"{type(self._model).__name__}: expected attention through transformers' AttentionInterface, "
                 "found a model that computes its own, which use() cannot change"
             )
+        if not module.training:  # which may leave layers out
+            self._changes.require_in(self._attended)
 
     def attention(self, seen: Seen, own: Callable[[], Any]) -> Any:
         """Called by the attention function of a module of the model."""
@@ -184,6 +188,7 @@ class use:
             )
         count = seen.query.shape[1]
         layer = self._layer_of(seen)
+        self._attended.add(layer)
         changes = self._changes.of(layer, count)
         if kept is None and not any(changes):
             return own()

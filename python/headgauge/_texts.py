@@ -47,6 +47,11 @@ class Given:
             if isinstance(item, str):
                 if any("\ud800" <= letter <= "\udfff" for letter in item):
                     raise BadInputError(f"{name}: expected Unicode text, found half of a surrogate pair")
+                if os.path.isfile(item):
+                    raise BadInputError(
+                        f"{name}: expected a text, found the name of a file, {item!r}; write pathlib.Path({item!r}) "
+                        "for what it holds, or give ids for the name itself"
+                    )
                 self.texts[name] = item
             else:
                 self.tokens[name] = as_ids(item, option)

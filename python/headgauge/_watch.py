@@ -76,6 +76,12 @@ class Run:
     """No pass ends before its end."""
     ends_in_hidden: bool = False
     """The last hidden states are wanted, there being no logits of tokens that follow."""
+    numbers: tuple[int, ...] = ()
+    """Of the layers that attend, in the model; none: not known yet."""
+
+    def number(self, depth: int) -> int:
+        """Of the layer whose attention comes after that of `depth` others."""
+        return self.numbers[depth] if depth < len(self.numbers) else depth
 
     def cut(self, length: int) -> Run:
         return replace(self, ids=self.ids[:length])
@@ -109,6 +115,23 @@ def _layers_of(model: Any) -> list[Any]:
     return [each for held in model.modules() if isinstance(held, torch.nn.ModuleList) for each in held]
 
 
+@dataclass(frozen=True)
+class Place:
+    """Of a layer in the list of layers."""
+
+    number: int
+    of: int
+
+
+def _places_of(model: Any) -> dict[Any, Place]:
+    """Of the modules in the outermost lists."""
+    lists = {name: held for name, held in model.named_modules() if isinstance(held, torch.nn.ModuleList)}
+    outermost = [
+        held for name, held in lists.items() if not any(name.startswith(f"{other}.") for other in lists)
+    ]
+    return {each: Place(k, len(held)) for held in outermost for k, each in enumerate(held)}
+
+
 class _Taking:
     """Counts the layers of a pass, and says how their heads attend."""
 
@@ -121,6 +144,9 @@ class _Taking:
         """(L, width): the rows of the embedding, while its weights are there."""
         self.entered: torch.Tensor | None = None
         """(L, width): what entered the layer that the pass is in; None: not known."""
+        self.place: Place | None = None
+        """Of the layer that the pass is in; None: not known."""
+        self._places = _places_of(run.model) if run.enters and not run.numbers else {}
         self.logits: torch.Tensor | None = None
         """(L, vocabulary), when the pass has ended."""
         self.hidden: torch.Tensor | None = None
@@ -133,8 +159,9 @@ class _Taking:
         if not wanted:
             return None
         self._depth += 1
-        changes = self._changes.get(self._depth)
-        return UnderChanges(changes, self._depth, self._run.document) if changes else None
+        layer = self._run.number(self._depth)
+        changes = self._changes.get(layer)
+        return UnderChanges(changes, layer, self._run.document) if changes else None
 
     def _embed(self, module: Any, args: tuple[Any, ...]) -> None:
         """Called before the embedding, when the weights of a model in shards are there."""
@@ -144,7 +171,9 @@ class _Taking:
         if not weight.is_meta and not hasattr(weight, "full_tensor"):
             self.vectors = weight.detach()[torch.tensor(self._run.ids, device=weight.device)]
 
-    def _enter_layer(self, _: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+    def _enter_layer(self, layer: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
+        if here.running is self:
+            self.place = self._places.get(layer, self.place)
         stream = given.get("hidden_states", args[0] if args else None)
         if here.running is not self or not isinstance(stream, torch.Tensor):
             return

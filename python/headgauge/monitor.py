@@ -19,6 +19,7 @@ from torch import distributed
 from headgauge._attention import unwrapped
 from headgauge._commands import scan
 from headgauge.errors import UsageError
+from headgauge.results import Results
 
 MEASURES = ("weights", "separability", "sensitivity")
 KEPT = (
@@ -177,7 +178,7 @@ class Monitor:
             self.skipped += 1
             return None
         results = scan(self._model, ids, lengths=[len(ids)], queries=self.queries, measures=self.measures)
-        metrics = {name: _of_heads(results[name]) for name in KEPT if name in results.metrics}
+        metrics = {name: _of_heads(results, name) for name in KEPT if name in results.metrics}
         if distributed.is_initialized():
             metrics = {name: _mean_of_processes(values) for name, values in metrics.items()}
         said = [
@@ -253,14 +254,18 @@ class HeadgaugeCallback(transformers.TrainerCallback):  # type: ignore[misc,unus
             self.monitor.close()
 
 
-def _of_heads(metric: Any) -> Values:
-    """(layers, heads) at the one length, and at the middle of further dims."""
+def _of_heads(results: Results, name: str) -> Values:
+    """(layers of the model, heads) at the one length, and at the middle of further dims; NaN where a layer has no
+    attention."""
+    metric = results[name]
     values: Values = metric.values
     if "length" in metric.dims:
         values = np.asarray(np.take(values, -1, axis=metric.dims.index("length")))
     while values.ndim > 2:
         values = values[..., values.shape[-1] // 2]
-    return values
+    of_layers = np.full((results.document["model"]["layers"], values.shape[1]), np.nan)
+    of_layers[np.asarray(results.coords["layer"], dtype=int)] = values
+    return of_layers
 
 
 def _mean_of_processes(values: Values) -> Values:

@@ -17,20 +17,34 @@ if TYPE_CHECKING:
 
 
 class Plot:
+    """Of the dims that a figure has no room for one label counts, by default the last: the longest length, the
+    largest set. Another is named by its dim, as in map("coverage", top_n=20); what names no dim goes to
+    matplotlib."""
+
     def __init__(self, results: Results) -> None:
         self._results = results
 
     def map(self, name: str, *, length: float | None = None, ax: Axes | None = None, **options: Any) -> Axes:
-        """A metric of heads as an image, layers down and heads across, at one length (by default the
-        longest). `options` go to Axes.imshow."""
-        metric = self._of_heads(name)
+        """A metric as an image: layers down and heads across; of a metric that lacks one of these, its first dims
+        that are not named. `options`: labels of further dims, and what goes to Axes.imshow."""
+        metric = self._results[name]
+        picked = self._named([metric], length, options)
+        free = [dim for dim in metric.dims if dim not in picked]
+        down, across = [*free, None, None][:2]
+        values, where = self._pick(metric, free[:2], picked)
+        if down is not None and across is None and down != "layer":
+            down, across = None, down  # one row
         ax = _axes(ax)
-        image = ax.imshow(self._at(metric, length), aspect="auto", **options)
-        for axis, dim in ((ax.xaxis, "head"), (ax.yaxis, "layer")):
-            labels = [f"{label:.15g}" for label in self._results.coords[dim]]
+        image = ax.imshow(
+            values.reshape([1 if dim is None else len(self._results.coords[dim]) for dim in (down, across)]),
+            aspect="auto",
+            **options,
+        )
+        for axis, dim in ((ax.xaxis, across), (ax.yaxis, down)):
+            labels = [] if dim is None else [_text(label) for label in self._results.coords[dim]]
             axis.set_ticks(range(len(labels)), labels)
-            axis.set_label_text(dim)
-        ax.set_title(metric.title + self._length_text(metric, length))
+            axis.set_label_text(dim or "")
+        ax.set_title(metric.title + where)
         colors = ax.figure.colorbar(image, ax=ax)
         colors.set_label(metric.unit)
         return ax
@@ -44,16 +58,19 @@ class Plot:
         **options: Any,
     ) -> Axes:
         """A metric against the context length, a line for each (layer, head); by default the mean
-        over all heads. Bands are one standard error, of a mean over heads that of their spread."""
-        metric = self._of_heads(name)
-        if metric.dims != ("layer", "head", "length"):
+        over all heads. Bands are one standard error, of a mean over heads that of their spread. `options`: labels of
+        further dims, and what goes to Axes.plot."""
+        metric = self._results[name]
+        if not {"layer", "head", "length"} <= set(metric.dims):
             raise UsageError(
-                f"{name}: expected a metric of layer, head and length, found {', '.join(metric.dims)}"
+                f"{name}: expected a metric of layer, head and length, found {', '.join(metric.dims) or 'no dims'}"
             )
+        picked = self._named([metric], None, options)
+        values, where = self._pick(metric, ["layer", "head", "length"], picked)
         ax = _axes(ax)
         lengths = np.asarray(self._results.coords["length"], dtype=float)
         if heads is None:
-            of_heads = metric.values.reshape(-1, len(lengths))
+            of_heads = values.reshape(-1, len(lengths))
             count = np.maximum(1, np.isfinite(of_heads).sum(axis=0))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # a length at which no head has a value
@@ -61,8 +78,12 @@ class Plot:
             _line(ax, lengths, mean, spread / np.sqrt(count), "all heads", options)
         for layer, head in heads or ():
             cell = (self._place("layer", layer), self._place("head", head))
-            stderr = None if metric.stderr is None else metric.stderr[cell]
-            _line(ax, lengths, metric.values[cell], stderr, f"head {layer}.{head}", options)
+            errors = None
+            if metric.stderr is not None:
+                errors = self._pick(metric, ["layer", "head", "length"], picked, metric.stderr)[0][cell]
+            _line(ax, lengths, values[cell], errors, f"head {layer}.{head}", options)
+        if where:
+            ax.set_title(metric.title + where)
         ax.set_xscale("log", base=2)
         ax.set_xticks(lengths, [f"{length:g}" for length in lengths])
         ax.set_xlabel("context length (tokens)")
@@ -73,39 +94,63 @@ class Plot:
     def scatter(
         self, x: str, y: str, *, length: float | None = None, ax: Axes | None = None, **options: Any
     ) -> Axes:
-        """Two metrics against each other, a point for each head, at one length."""
+        """Two metrics against each other, a point for each head, at one length. `options`: labels of further dims,
+        and what goes to Axes.scatter."""
         metrics = (self._of_heads(x), self._of_heads(y))
+        picked = self._named(metrics, length, options)
+        points = [self._pick(metric, ["layer", "head"], picked) for metric in metrics]
         ax = _axes(ax)
-        ax.scatter(*(self._at(metric, length).ravel() for metric in metrics), **options)
-        ax.set_xlabel(f"{metrics[0].title} ({metrics[0].unit})")
-        ax.set_ylabel(f"{metrics[1].title} ({metrics[1].unit})")
+        ax.scatter(*(values.ravel() for values, _ in points), **options)
+        for put, metric, (_, where) in zip((ax.set_xlabel, ax.set_ylabel), metrics, points, strict=True):
+            put(f"{metric.title}{where} ({metric.unit})")
         return ax
 
     def _of_heads(self, name: str) -> Metric:
         metric = self._results[name]
-        if metric.dims not in (("layer", "head"), ("layer", "head", "length")):
+        if not metric.of_heads:
             raise UsageError(
                 f"{name}: expected a metric of heads, found one of {', '.join(metric.dims) or 'no dims'}"
             )
         return metric
 
-    def _place(self, dim: str, label: float) -> int:
+    def _named(
+        self, metrics: Sequence[Metric], length: float | None, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The labels of dims that `options` name, which are taken out of them."""
+        picked = {} if length is None else {"length": length}
+        known = dict.fromkeys(dim for metric in metrics for dim in metric.dims)
+        for dim in [name for name in options if name in known or name in self._results.coords]:
+            if dim not in known:
+                names = " and ".join(metric.name for metric in metrics)
+                raise UsageError(f"{names}: expected labels of {', '.join(known)}, found one of {dim}")
+            picked[dim] = options.pop(dim)
+        return picked
+
+    def _place(self, dim: str, label: Any) -> int:
         labels = list(self._results.coords[dim])
         if label not in labels:
-            raise UsageError(
-                f"{dim}: expected one of {', '.join(f'{v:.15g}' for v in labels)}, found {label}"
-            )
+            raise UsageError(f"{dim}: expected one of {', '.join(map(_text, labels))}, found {label}")
         return labels.index(label)
 
-    def _at(self, metric: Metric, length: float | None) -> Any:
-        if "length" not in metric.dims:
-            return metric.values
-        return metric.values[..., -1 if length is None else self._place("length", length)]
+    def _pick(
+        self, metric: Metric, kept: list[str], picked: dict[str, Any], values: Any = None
+    ) -> tuple[Any, str]:
+        """Values over the dims `kept`, and at which labels of the others: those that are picked, else the last."""
+        index: list[Any] = []
+        texts = []
+        for dim in metric.dims:
+            if dim in kept:
+                index.append(slice(None))
+                continue
+            place = self._place(dim, picked[dim]) if dim in picked else -1
+            index.append(place)
+            texts.append(f"{dim} {_text(self._results.coords[dim][place])}")
+        where = f" at {', '.join(texts)}" if texts else ""
+        return (metric.values if values is None else values)[tuple(index)], where
 
-    def _length_text(self, metric: Metric, length: float | None) -> str:
-        if "length" not in metric.dims:
-            return ""
-        return f" at length {self._results.coords['length'][-1] if length is None else length:.15g}"
+
+def _text(label: float | str) -> str:
+    return label if isinstance(label, str) else f"{label:.15g}"
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -6,6 +6,7 @@ import difflib
 import functools
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,10 @@ class Metric:
     @property
     def meaning(self) -> str:
         return str(catalogue().get(self.name, {}).get("meaning", ""))
+
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """The values: numpy.asarray(metric)."""
+        return np.array(self.values, dtype=dtype, copy=copy)  # type: ignore[arg-type,unused-ignore]
 
     @property
     def of_heads(self) -> bool:
@@ -221,24 +226,61 @@ class Results:
         """to_xarray().to_zarr(). Needs xarray and zarr."""
         self.to_xarray().to_zarr(store, **options)
 
-    def to_dataframe(self) -> pandas.DataFrame:
+    def to_dataframe(self, *, long: bool | None = None) -> pandas.DataFrame:
         """What heads.csv has (docs/formats.md), and standard errors as NAME_stderr: a row for each
         layer, head and length, and each run, normalizer, pattern or plan where there are any. A metric
-        without the dim length stands at the longest. Needs pandas."""
+        without the dim length stands at the longest. Metrics of other dims have no column there: a warning
+        counts them, unless long=False says that they are not wanted.
+
+        long=True: every value of every metric is a row: columns metric, a column for each dim (empty where the
+        metric lacks it), value, stderr, rows. Needs pandas."""
+        if long:
+            return self._long()
         import pandas
 
         if not all(dim in self.coords for dim in ("layer", "head")):
-            raise UnsupportedError(f"results of {self.command} have no heads; use to_xarray()")
+            raise UnsupportedError(
+                f"results of {self.command} have no heads; use to_dataframe(long=True) or to_xarray()"
+            )
         dims = tuple(dim for dim in OF_ROWS if dim in self.coords)
         index = pandas.MultiIndex.from_product([_labels(self.coords[dim]) for dim in dims], names=dims)
         columns: dict[str, Any] = {}
+        left_out = []
         for name, metric in self.metrics.items():
             if metric.dims != tuple(d for d in dims if d in metric.dims or d not in IN_LAST_ROW):
+                left_out.append(name)
                 continue
             columns[name] = self._in_rows(metric.values, metric.dims, dims)
             if metric.stderr is not None:
                 columns[f"{name}_stderr"] = self._in_rows(metric.stderr, metric.dims, dims)
+        if left_out and long is None:
+            warnings.warn(
+                f"{len(left_out)} of {len(self.metrics)} metrics have other dims and are not in this table "
+                f"({', '.join(left_out[:3])}, ...); to_dataframe(long=True) has them, long=False says nothing",
+                stacklevel=2,
+            )
         return pandas.DataFrame(columns, index=index)
+
+    def _long(self) -> pandas.DataFrame:
+        import pandas
+
+        dims = list(dict.fromkeys(dim for metric in self.metrics.values() for dim in metric.dims))
+        tables = []
+        for name, metric in self.metrics.items():
+            size = metric.values.size
+            places = np.indices(metric.values.shape).reshape(len(metric.dims), size)
+            columns: dict[str, Any] = {"metric": [name] * size}
+            for dim in dims:
+                labels = _labels(self.coords[dim])
+                known = labels[places[metric.dims.index(dim)]] if dim in metric.dims else None
+                kind = {"i": "Int64", "f": "float64"}.get(labels.dtype.kind, "object")
+                columns[dim] = pandas.Series(known, index=range(size), dtype=kind)
+            for column, numbers in (("value", metric.values), ("stderr", metric.stderr), ("rows", metric.rows)):
+                kind = "Int64" if column == "rows" else "float64"
+                flat = None if numbers is None else numbers.ravel()
+                columns[column] = pandas.Series(flat, index=range(size), dtype=kind)
+            tables.append(pandas.DataFrame(columns))
+        return pandas.concat(tables, ignore_index=True)
 
     def _in_rows(self, values: Doubles, own: tuple[str, ...], dims: tuple[str, ...]) -> Doubles:
         """Values over the dims `own` as a column of rows over `dims`: in the last row along others."""

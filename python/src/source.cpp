@@ -114,7 +114,11 @@ SourceInfo info_of(const nb::dict& fields) {
   info.documents = nb::cast<std::vector<Index>>(fields["documents"]);
   info.layer_types = nb::cast<std::vector<std::string>>(fields["layer_types"]);
   info.windows = nb::cast<std::vector<Index>>(fields["windows"]);
+  info.without_attention = nb::cast<std::vector<int>>(fields["without_attention"]);
   info.notices = nb::cast<std::vector<std::string>>(fields["notices"]);
+  if (std::string notice = without_attention_notice(info); !notice.empty()) {
+    info.notices.push_back(std::move(notice));
+  }
   return info;
 }
 
@@ -195,6 +199,7 @@ class PythonSource final : public ModelSource {
 
   std::span<const HeadInput> layer(int layer, int document) override {
     heads_.clear();
+    if (!info_.has_attention(layer)) return heads_;
     const Index length = context_ == 0 ? info_.documents[document] : context_;
     if (length > info_.documents[document]) return heads_;
     {

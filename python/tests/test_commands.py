@@ -51,6 +51,24 @@ class ScanTest(CommandTest):
         given = quick([WORDS[:2000], Path("text 1"), Path("-dash.txt")])
         self.assert_same(given, quick([WORDS[:2000], WORDS[2000:4000], WORDS[4000:6000]]))
 
+    def test_the_name_of_a_file_is_not_measured_as_a_text(self):
+        file = self.write("book.txt", WORDS)
+        for call in (
+            lambda: quick(str(file)),
+            lambda: quick([WORDS, str(file)]),
+            lambda: quick(None, text=str(file)),
+            lambda: headgauge.compare(MODEL, str(file), normalizers="ssmax", **QUICK),
+            lambda: headgauge.compare(MODEL, WORDS, normalizers="ssmax", fit=str(file), **QUICK),
+            lambda: headgauge.converge(MODEL, str(file), lengths=[32]),
+            lambda: headgauge.validate(MODEL, [str(file), WORDS], lengths=[32]),
+            lambda: headgauge.plan(MODEL, select=str(file), confirm=WORDS),
+            lambda: headgauge.reproduce("tokens", MODEL, str(file)),
+        ):
+            with self.assertRaisesRegex(errors.BadInputError, r"name of a file.*write pathlib\.Path\('"):
+                call()
+        quick(str(self.folder))  # a folder holds no text
+        self.assert_same(quick(file), quick(WORDS))
+
     def test_what_is_no_text_is_refused(self):
         wrong = [
             b"bytes",

@@ -53,6 +53,42 @@ class PlotTest(ResultsTest):
         points = plot.scatter("entropy", "max_weight", length=32).collections[0].get_offsets()
         np.testing.assert_array_equal(points[:, 1], self.results["max_weight"].values[..., 0].ravel())
 
+    def test_every_metric_is_drawn(self):
+        """At the last label of the dims that have no room, or at those that are named."""
+        for results in (self.results, self.compared):
+            for name, metric in results.metrics.items():
+                with self.subTest(name):
+                    drawn = results.plot.map(name)
+                    last = metric.values[(..., *(-1,) * max(0, len(metric.dims) - 2))]
+                    image = np.ma.filled(drawn.images[0].get_array().astype(float), np.nan)
+                    np.testing.assert_array_equal(image.ravel(), last.ravel())
+                    for dim in metric.dims[2:]:
+                        label = results.coords[dim][-1]
+                        label = label if isinstance(label, str) else f"{label:.15g}"
+                        self.assertIn(f"{dim} {label}", drawn.get_title())
+                    self.pyplot.close("all")
+
+    def test_a_label_of_any_dim_can_be_named(self):
+        plot, compared = self.results.plot, self.compared
+        name = next(n for n, m in self.results.metrics.items() if m.dims == ("layer", "head", "length", "top_n"))
+        metric = self.results[name]
+        place = self.results.coords["top_n"].index(5)
+        drawn = plot.map(name, length=32, top_n=5, cmap="gray")
+        np.testing.assert_array_equal(drawn.images[0].get_array(), metric.values[..., 0, place])
+        self.assertEqual(drawn.get_title(), f"{metric.title} at length 32, top_n 5")
+        self.assertEqual(drawn.images[0].get_cmap().name, "gray")
+        by_length = plot.map(name, head=1)
+        np.testing.assert_array_equal(by_length.images[0].get_array(), metric.values[:, 1, :, -1])
+        self.assertEqual((by_length.get_ylabel(), by_length.get_xlabel()), ("layer", "length"))
+        by_name = compared.plot.map("entropy", normalizer="ssmax")
+        np.testing.assert_array_equal(
+            by_name.images[0].get_array(), compared["entropy"].values[:, :, 1, 0]
+        )
+        (line,) = plot.curve(name, [(2, 3)], top_n=5).lines
+        np.testing.assert_array_equal(line.get_ydata(), metric.values[2, 3, :, place])
+        points = plot.scatter("entropy", name, length=32, top_n=5).collections[0].get_offsets()
+        np.testing.assert_array_equal(points[:, 1], metric.values[..., 0, place].ravel())
+
     def test_long_lengths_are_written_out(self):
         results = self.crafted(lambda document: document["coords"].update(length=[32, 1048576]))
         self.assertEqual(results.plot.map("entropy").get_title(), "entropy at length 1048576")
@@ -72,7 +108,13 @@ class PlotTest(ResultsTest):
     def test_what_cannot_be_drawn_is_refused(self):
         plot = self.results.plot
         with self.assertRaisesRegex(errors.UsageError, "^critical_n: expected a metric of heads"):
-            plot.map("critical_n")
+            plot.scatter("critical_n", "entropy")
+        with self.assertRaisesRegex(errors.UsageError, "^loss: expected a metric of layer, head and length"):
+            plot.curve("loss")
+        with self.assertRaisesRegex(errors.UsageError, "^top_n: expected one of 1, .*found 19"):
+            plot.map("distance", top_n=19)
+        with self.assertRaisesRegex(errors.UsageError, "^entropy: expected labels of layer, head, length"):
+            plot.map("entropy", top_n=20)
         with self.assertRaisesRegex(errors.UsageError, "^length: expected one of 32, 64, found 33"):
             plot.map("entropy", length=33)
         with self.assertRaisesRegex(errors.UsageError, "^head: expected one of"):

@@ -7,6 +7,7 @@ import json
 import pickle
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,20 @@ class MetricsTest(ResultsTest):
         # Metrics are told apart as objects; arrays could not be compared.
         self.assertEqual(len({metric, self.results["entropy"]}), 2)
 
+    def test_a_metric_is_an_array(self):
+        metric = self.results["entropy"]
+        self.assertTrue(np.shares_memory(np.asarray(metric), metric.values))
+        np.testing.assert_array_equal(np.asarray(metric), metric.values)
+        self.assertEqual(np.asarray(metric, dtype=np.float32).dtype, np.float32)
+        copied = np.array(metric)
+        self.assertFalse(np.shares_memory(copied, metric.values))
+        copied[:] = 0  # the copy may be written
+        self.assertEqual(np.mean(metric), metric.values.mean())
+        if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+            self.assertTrue(np.shares_memory(np.array(metric, copy=False), metric.values))
+            with self.assertRaises(ValueError):
+                np.array(metric, dtype=np.float32, copy=False)
+
     def test_views_are_read_only_and_keep_the_results_alive(self):
         results = scan()
         metric = results["entropy"]
@@ -167,7 +182,7 @@ class TablesTest(ResultsTest):
         results.save(self.folder)
         with open(self.folder / "heads.csv", newline="", encoding="utf-8") as file:
             header, *rows = list(csv.reader(file))
-        table = results.to_dataframe()
+        table = results.to_dataframe(long=False)
         dims = len(table.index.names)
         self.assertEqual(header[:dims], list(table.index.names))
         self.assertEqual([row[:dims] for row in rows], [[str(label) for label in row] for row in table.index])
@@ -186,7 +201,7 @@ class TablesTest(ResultsTest):
 
     @needs("pandas")
     def test_a_metric_without_length_stands_at_the_longest(self):
-        table = self.results.to_dataframe()
+        table = self.results.to_dataframe(long=False)
         alone = [
             name
             for name in table
@@ -198,6 +213,38 @@ class TablesTest(ResultsTest):
             np.testing.assert_array_equal(found, self.results[name].values.ravel())
         stderr = table["entropy_stderr"].to_numpy()
         np.testing.assert_array_equal(stderr, self.results["entropy"].stderr.ravel())
+
+    @needs("pandas")
+    def test_what_the_table_lacks_is_said(self):
+        with self.assertWarnsRegex(UserWarning, r"^\d+ of \d+ metrics have other dims.*long=True"):
+            table = self.results.to_dataframe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(list(self.results.to_dataframe(long=False)), list(table))
+
+    @needs("pandas")
+    def test_the_long_table_has_every_value(self):
+        for results in (self.results, self.compared):
+            table = results.to_dataframe(long=True)
+            self.assertEqual(len(table), sum(metric.values.size for metric in results.metrics.values()))
+            for name, metric in results.metrics.items():
+                of_metric = table[table["metric"] == name]
+                np.testing.assert_array_equal(of_metric["value"].to_numpy(), metric.values.ravel())
+                for field in ("stderr", "rows"):
+                    known = getattr(metric, field)
+                    if known is None:
+                        self.assertTrue(of_metric[field].isna().all())
+                    else:
+                        np.testing.assert_array_equal(
+                            of_metric[field].to_numpy(dtype=known.dtype), known.ravel()
+                        )
+                for dim in [dim for dim in results.coords if dim in table]:
+                    self.assertEqual(bool(of_metric[dim].notna().all()), dim in metric.dims, (name, dim))
+                if metric.dims:
+                    places = of_metric.set_index(list(metric.dims))["value"]
+                    labels = tuple(results.coords[dim][-1] for dim in metric.dims)
+                    found = places[labels if len(labels) > 1 else labels[0]]
+                    np.testing.assert_array_equal(found, metric.values[(-1,) * len(metric.dims)])
 
     @needs("pandas")
     def test_results_without_heads_have_no_table(self):

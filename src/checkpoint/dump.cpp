@@ -1,4 +1,5 @@
 // Dump files: names and shapes of the tensors in docs/formats.md.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr const char* kDumpAdvice = "see docs/formats.md for what a dump holds";
 constexpr Index kMostHeads = 65535;
+constexpr int kMostLayers = 65535;
 
 std::string of_layer(std::size_t layer, const char* part) {
   return "layers." + std::to_string(layer) + "." + part;
@@ -39,8 +41,31 @@ const TensorView** slot(DumpFile::Layer& layer, std::string_view part) {
   return nullptr;
 }
 
+// The layers of the model that have no attention: "0,1,3", ascending.
+std::vector<int> read_without_attention(const Safetensors& file) {
+  std::vector<int> layers;
+  const auto it = file.metadata().find("without_attention");
+  if (it == file.metadata().end()) return layers;
+  const std::string& text = it->second;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    int layer = -1;
+    const auto [end, error] = std::from_chars(text.data() + begin, text.data() + comma, layer);
+    if (error != std::errc{} || end != text.data() + comma || layer > kMostLayers ||
+        layer <= (layers.empty() ? -1 : layers.back())) {
+      throw BadInputError(fault(file.path() + ": metadata without_attention",
+                                "numbers of layers, ascending, such as 0,1,3", in_quotes(text),
+                                kDumpAdvice));
+    }
+    layers.push_back(layer);
+    begin = comma + 1;
+  }
+  return layers;
+}
+
 // Every tensor in its place; names that mean nothing are refused, for they are misspellings.
-std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
+std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file,
+                                              const std::vector<int>& without) {
   std::vector<DumpFile::Layer> layers;
   const TensorView* shared_x = nullptr;
   for (const TensorView& tensor : file.tensors()) {
@@ -50,7 +75,7 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
     }
     const auto name = split_name(tensor.name);
     // There can be no more layers than tensors, and a layer beyond means that one is missing.
-    const std::size_t most = file.tensors().size();
+    const std::size_t most = file.tensors().size() + without.size();
     DumpFile::Layer unplaced;
     const TensorView** place = nullptr;
     if (name && name->first < most) {
@@ -69,6 +94,9 @@ std::vector<DumpFile::Layer> sort_into_layers(const Safetensors& file) {
   if (layers.empty()) {
     throw BadInputError(fault(file.path(), "tensors layers.0.q and layers.0.k, or layers.0.scores",
                               "no layer", kDumpAdvice));
+  }
+  if (!without.empty()) {
+    layers.resize(std::max(layers.size(), static_cast<std::size_t>(without.back()) + 1));
   }
   if (shared_x != nullptr) {
     for (DumpFile::Layer& layer : layers) {
@@ -147,12 +175,26 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
                                  "use the headgauge that goes with this format"));
   }
   causal_ = read_causal(file_);
-  layers_ = sort_into_layers(file_);
+  without_attention_ = read_without_attention(file_);
+  layers_ = sort_into_layers(file_, without_attention_);
   shares_x_ = file_.find("x") != nullptr;
 
-  const Layer& first = layers_.front();
+  const auto attends = [&](std::size_t i) {
+    return !std::ranges::binary_search(without_attention_, static_cast<int>(i));
+  };
+  while (first_ + 1 < layers_.size() && !attends(first_)) ++first_;
+  const Layer& first = first_layer();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
+    if (!attends(i)) {
+      for (const char* part : {"q", "k", "v", "x", "scores"}) {
+        if (const TensorView* held = file_.find(of_layer(i, part))) {
+          throw BadInputError(fault(held->where(), "nothing of a layer without attention",
+                                    "this tensor", kDumpAdvice));
+        }
+      }
+      continue;
+    }
     if (layer.scores != nullptr) {
       if (layer.q != nullptr || layer.k != nullptr) {
         throw BadInputError(
@@ -164,7 +206,7 @@ DumpFile::DumpFile(Safetensors file) : file_(std::move(file)) {
     }
     const auto same = [&](const TensorView* here, const TensorView* there, const char* part) {
       if ((here == nullptr) == (there == nullptr)) return;
-      const std::size_t lacking = here == nullptr ? i : 0;
+      const std::size_t lacking = here == nullptr ? i : first_;
       throw BadInputError(fault(file_.path(), std::string(part) + " in every layer or in none",
                                 "no " + of_layer(lacking, part), kDumpAdvice));
     };

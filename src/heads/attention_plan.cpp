@@ -170,7 +170,14 @@ void write_plan(const AttentionPlan& plan, const std::string& path) {
 HeadInterventions make_interventions(const AttentionPlan& plan, const HeadSource& source,
                                      const std::string& name) {
   require_model(plan, source, name);
-  return make_interventions(plan.heads, source.info());
+  const SourceInfo& info = source.info();
+  plan.heads.each([&](int layer, int head, const HeadPlan& of_head) {
+    if (!of_head.changes() || info.has_attention(layer)) return;
+    throw BadInputError(fault(fmt::format("{}: key-value head {}.{}", name, layer, head),
+                              "a head of a layer with attention", "one of a layer without",
+                              "correct or remove it"));
+  });
+  return make_interventions(plan.heads, info);
 }
 
 HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const SourceInfo& source) {
@@ -188,6 +195,7 @@ HeadInterventions make_interventions(const PerHead<HeadPlan>& heads, const Sourc
 }
 
 Index cached_keys(const HeadPlan& head, int layer, const SourceInfo& source, Index context) {
+  if (!source.has_attention(layer)) return 0;
   const Index window = source.windows.empty() ? 0 : source.windows[static_cast<std::size_t>(layer)];
   const Index visible = window > 0 ? std::min(window, context) : context;
   if (!head.pattern.empty()) {

@@ -74,8 +74,9 @@ class DumpSource final : public HeadSource {
   }
 
   std::span<const HeadInput> layer(int layer, int document) override {
-    load(layer);
     heads_.clear();
+    if (!info_.has_attention(layer)) return heads_;
+    load(layer);
     for (int h = 0; h < info_.heads; ++h) heads_.push_back(make_head(layer, document, h));
     return heads_;
   }
@@ -110,13 +111,17 @@ class DumpSource final : public HeadSource {
     info_.causal = dump_.causal();
     info_.has_values = dump_.value_dim() > 0;
     info_.value_dim = dump_.value_dim();
-    if (info_.has_values) info_.element_bytes = dtype_bits(dump_.layers().front().v->dtype) / 8;
+    if (info_.has_values) info_.element_bytes = dtype_bits(dump_.first_layer().v->dtype) / 8;
     info_.has_x = by_value_ ? info_.has_values : dump_.x_dim() > 0;
     info_.x_dim = by_value_ ? dump_.value_dim() : dump_.x_dim();
     info_.has_loss = false;
     info_.documents = {dump_.length()};
     info_.layer_types.assign(dump_.layers().size(), "full_attention");
     info_.windows.assign(dump_.layers().size(), 0);
+    info_.without_attention = dump_.without_attention();
+    if (std::string notice = without_attention_notice(info_); !notice.empty()) {
+      info_.notices.push_back(std::move(notice));
+    }
     info_.bytes = layer_bytes();
     if (!info_.has_x) {
       info_.notices.push_back(
@@ -127,7 +132,7 @@ class DumpSource final : public HeadSource {
 
   // One layer, mapped or widened, is in memory at a time.
   std::size_t layer_bytes() const {
-    const DumpFile::Layer& layer = dump_.layers().front();
+    const DumpFile::Layer& layer = dump_.first_layer();
     std::size_t bytes = 0;
     for (const TensorView* tensor : {layer.q, layer.k, layer.v, layer.x, layer.scores}) {
       if (tensor == nullptr) continue;

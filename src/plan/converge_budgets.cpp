@@ -41,11 +41,13 @@ ConvergeBudgets::ConvergeBudgets(HeadSource& source, Index context, std::uint64_
     tolerances_.push_back(tolerance);
     PerHead<Index> keys(source.info().layers, source.info().kv_heads, context);
     keys.each([&](int layer, int head, Index& here) {
+      if (!source.info().has_attention(layer)) return;
+      const Index place = source.info().attention_layers_before(layer);
       Index most = 0;
       for (int query_head = head * shared; query_head < (head + 1) * shared; ++query_head) {
         const auto cell = find_cell(
             found, "tokens_for_error",
-            {{"layer", layer}, {"head", query_head}, {"tolerance", t}, {"sampler", recent}});
+            {{"layer", place}, {"head", query_head}, {"tolerance", t}, {"sampler", recent}});
         most = std::max(most, cell && cell->value > 0 ? static_cast<Index>(cell->value) : context);
       }
       here = std::min(most, context);

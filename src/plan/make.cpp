@@ -169,26 +169,28 @@ class PlanMaker {
       found[g].erase(found[g].begin());
       screening_.changes(groups[g].layer, groups[g].heads.front()) = std::move(found[g]);
     }
-    if (!outputs.empty()) expect_by_output(outputs);
+    if (!outputs.empty()) expect_by_output(groups, outputs);
   }
 
   // Of what was not measured the loss is taken to rise with the change of the output, as it does in
   // the mean of what was; until a move is measured.
-  void expect_by_output(const PerHead<std::vector<double>>& outputs) {
+  void expect_by_output(const std::vector<HeadGroup>& groups,
+                        const PerHead<std::vector<double>>& outputs) {
     double loss = 0, output = 0;
-    auto of_head = outputs.begin();
+    const auto of_head = [&](std::size_t g) {
+      return std::span(outputs(groups[g].layer, groups[g].heads.front()));
+    };
     for (std::size_t g = 0; g < effects_.size(); ++g) {
       for (std::size_t c = 1; c < effects_[g].size(); ++c) {
         if (std::isnan(effects_[g][c])) continue;
         loss += std::abs(effects_[g][c]);
-        output += of_head[static_cast<std::ptrdiff_t>(g)][c];
+        output += of_head(g)[c];
       }
     }
     for (std::size_t g = 0; g < effects_.size(); ++g) {
       for (std::size_t c = 1; c < effects_[g].size(); ++c) {
         if (!std::isnan(effects_[g][c])) continue;
-        effects_[g][c] =
-            output > 0 ? of_head[static_cast<std::ptrdiff_t>(g)][c] * loss / output : 0;
+        effects_[g][c] = output > 0 ? of_head(g)[c] * loss / output : 0;
       }
     }
   }

@@ -33,6 +33,7 @@ class PlanWriter {
   explicit PlanWriter(const PlanRun& run)
       : run_(run),
         info_(run.texts.search.info()),
+        layers_(info_.attention_layers()),
         shared_(info_.heads / info_.kv_heads),
         documents_(std::ssize(run.texts.confirm.info().documents)) {}
 
@@ -64,12 +65,12 @@ class PlanWriter {
     results_.settings["judged_by"] = info_.has_loss ? "loss" : "output";
     results_.settings["select_text"] = text_of(run_.texts.search);
     results_.settings["check_text"] = text_of(run_.texts.check);
-    results_.layers_done = info_.layers;
+    results_.layers_done = static_cast<int>(layers_.size());
     results_.timings = {{"total_s", run_.seconds}, {"losses", run_.computed}};
   }
 
   void set_coords() {
-    results_.set_coord("layer", counted(info_.layers));
+    results_.set_coord("layer", std::vector<double>(layers_.begin(), layers_.end()));
     results_.set_coord("head", counted(info_.heads));
     results_.set_coord("length", std::vector<double>{static_cast<double>(run_.space.context())});
     std::vector<std::string> candidates, budgets, methods;
@@ -111,8 +112,9 @@ class PlanWriter {
             if (changes.empty()) continue;
             each_query_head([&](int head, int its_kv_head) {
               if (its_kv_head != kv_head) return;
-              change.set({layer, head, c}, estimate_of(changes));
-              adjusted({layer, head, c}) = p[next];
+              const Index place = info_.attention_layers_before(layer);
+              change.set({place, head, c}, estimate_of(changes));
+              adjusted({place, head, c}) = p[next];
             });
           }
         });
@@ -128,15 +130,16 @@ class PlanWriter {
       const BudgetResult& budget = run_.budgets[static_cast<std::size_t>(b)];
       searched({b}) = budget.search_change;
       checked({b}) = budget.check_change;
-      for (int layer = 0; layer < info_.layers; ++layer) {
+      for (Index place = 0; place < std::ssize(layers_); ++place) {
+        const int layer = layers_[place];
         double in_layer = 0;
         each_query_head([&](int head, int kv_head) {
           const auto keys = static_cast<double>(
               cached_keys(budget.plan(layer, kv_head), layer, info_, run_.space.context()));
-          kept({layer, head, b}) = keys;
+          kept({place, head, b}) = keys;
           if (head % shared_ == 0) in_layer += keys * key_bytes;
         });
-        bytes({layer, b}) = in_layer;
+        bytes({place, b}) = in_layer;
       }
       results_.settings["starts"][budget.label] = budget.start;
     }
@@ -243,6 +246,7 @@ class PlanWriter {
 
   const PlanRun& run_;
   const SourceInfo& info_;
+  std::vector<int> layers_;  // along "layer"
   int shared_;
   Index documents_;
   Results results_;

@@ -15,8 +15,8 @@ namespace {
 // The keys of a head at a share of what the layer's heads see.
 Index keys_of(const PlanSpace& space, int layer, double share) {
   const auto all = static_cast<double>(space.keys(layer, 0));
-  return std::clamp(static_cast<Index>(std::floor(share * all + 1e-9)), Index{1},
-                    space.keys(layer, 0));
+  return std::min(std::max(static_cast<Index>(std::floor(share * all + 1e-9)), Index{1}),
+                  space.keys(layer, 0));
 }
 
 }  // namespace

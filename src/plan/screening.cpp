@@ -41,11 +41,13 @@ PerHead<std::vector<double>> output_changes(HeadSource& source, const PlanSpace&
   PerHead<std::vector<double>> changes(info.layers, info.kv_heads);
   const int shared = info.heads / info.kv_heads;
   changes.each([&](int layer, int head, std::vector<double>& of_head) {
+    if (!info.has_attention(layer)) return;
+    const Index place = info.attention_layers_before(layer);
     of_head.assign(labels.size(), 0.0);
     for (int query_head = head * shared; query_head < (head + 1) * shared; ++query_head) {
       for (Index c = 1; c < std::ssize(labels); ++c) {
         const auto cell = find_cell(found, "output_change",
-                                    {{"layer", layer}, {"head", query_head}, {"candidate", c}});
+                                    {{"layer", place}, {"head", query_head}, {"candidate", c}});
         double& change = of_head[static_cast<std::size_t>(c)];
         if (cell) change = std::max(change, cell->value);
       }
@@ -63,6 +65,7 @@ std::vector<std::vector<bool>> least_changed(const PerHead<std::vector<double>>&
   std::vector<Place> places;
   std::vector<std::vector<bool>> chosen;
   for (const std::vector<double>& of_head : changes) {
+    if (of_head.empty()) continue;  // of a layer without attention
     for (std::size_t c = 1; c < of_head.size(); ++c) {
       places.push_back({chosen.size(), c, of_head[c]});
     }

@@ -93,6 +93,14 @@ PlanSpace::PlanSpace(const SourceInfo& source, Index context, const std::vector<
   }
 }
 
+Choices PlanSpace::same(int choice) const {
+  Choices choices(layers(), heads());
+  choices.each([&](int layer, int, int& here) {
+    if (source_.has_attention(layer)) here = choice;
+  });
+  return choices;
+}
+
 Choices PlanSpace::smallest() const {
   Choices choices(layers(), heads());
   choices.each([&](int layer, int, int& choice) {
@@ -124,7 +132,7 @@ double PlanSpace::share_change(const Choices& from, const HeadGroup& group, int 
 
 std::vector<HeadGroup> PlanSpace::single_heads() const {
   std::vector<HeadGroup> groups;
-  for (int layer = 0; layer < layers(); ++layer) {
+  for (const int layer : source_.attention_layers()) {
     for (int head = 0; head < heads(); ++head) groups.push_back({layer, {head}});
   }
   return groups;
@@ -134,7 +142,7 @@ std::vector<HeadGroup> PlanSpace::whole_layers() const {
   std::vector<int> all(static_cast<std::size_t>(heads()));
   std::iota(all.begin(), all.end(), 0);
   std::vector<HeadGroup> groups;
-  for (int layer = 0; layer < layers(); ++layer) groups.push_back({layer, all});
+  for (const int layer : source_.attention_layers()) groups.push_back({layer, all});
   return groups;
 }
 

@@ -30,7 +30,8 @@ class PlanSpace {
   // The keys that a head of the layer keeps by a choice.
   Index keys(int layer, int choice) const { return keys_[layer][choice]; }
 
-  Choices same(int choice) const { return {layers(), heads(), choice}; }
+  // One choice for all heads.
+  Choices same(int choice) const;
   // The choices of the fewest keys in each layer.
   Choices smallest() const;
   PerHead<HeadPlan> plan(const Choices& choices) const;

@@ -118,14 +118,13 @@ bool operator==(const Dimension& a, const Dimension& b) {
   return a.name_ == b.name_ && (a.labels_ == b.labels_ || *a.labels_ == *b.labels_);
 }
 
-std::string labels_text(const Coordinate& labels) {
-  constexpr std::size_t kShown = 6;
+std::string labels_text(const Coordinate& labels, std::size_t shown) {
   const auto* numbers = std::get_if<std::vector<double>>(&labels);
   const auto parts =
       numbers != nullptr ? number_runs(*numbers) : std::get<std::vector<std::string>>(labels);
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i == kShown && parts.size() > kShown + 1) {
+    if (i == shown && parts.size() > shown + 1) {
       return legible(text) + fmt::format(" and {} more", parts.size() - i);
     }
     text += (i == 0 ? "" : ", ") + parts[i];

@@ -1,6 +1,8 @@
 // HeadSelection: the patterns of --layers and --heads.
+#include <algorithm>
 #include <charconv>
 
+#include "headgauge/array.hpp"
 #include "headgauge/results.hpp"
 
 namespace headgauge {
@@ -47,17 +49,47 @@ Range parse_range(std::string_view text, int count, std::string_view option,
   return {first, last};
 }
 
+// The layers that have heads.
+class Layers {
+ public:
+  Layers(int count, std::span<const int> without) : has_heads_(static_cast<std::size_t>(count)) {
+    for (std::size_t l = 0; l < has_heads_.size(); ++l) {
+      has_heads_[l] = std::ranges::find(without, static_cast<int>(l)) == without.end();
+    }
+  }
+  bool has_heads(std::size_t layer) const { return has_heads_[layer]; }
+  // A part of the list `pattern`, which names one that has.
+  Range range(std::string_view part, std::string_view option, std::string_view pattern) const {
+    const Range range =
+        parse_range(part, static_cast<int>(has_heads_.size()), option, pattern);
+    const auto first = has_heads_.begin() + range.first;
+    const auto end = has_heads_.begin() + range.last + 1;
+    if (std::find(first, end, true) != end) return range;
+    std::vector<double> with;
+    for (std::size_t l = 0; l < has_heads_.size(); ++l) {
+      if (has_heads_[l]) with.push_back(static_cast<double>(l));
+    }
+    throw UsageError(fault(option, "layers with attention (" + labels_text(with, with.size()) + ")",
+                           "\"" + std::string(part) + "\", which has none", "name one of these"));
+  }
+
+ private:
+  std::vector<bool> has_heads_;
+};
+
 }  // namespace
 
 HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, int layer_count,
-                             int head_count, const std::string& options) {
-  if (layers.empty() && heads.empty()) return;
+                             int head_count, const std::string& options,
+                             std::span<const int> without) {
+  if (layers.empty() && heads.empty() && without.empty()) return;
+  const Layers known(layer_count, without);
   const auto l_count = static_cast<std::size_t>(layer_count);
   const auto h_count = static_cast<std::size_t>(head_count);
   const std::string of_layers = options + "::layers", of_heads = options + "::heads";
   std::vector<bool> layer_chosen(l_count, layers.empty());
   for (std::string_view part : split(layers, ',')) {
-    const Range range = parse_range(part, layer_count, of_layers, layers);
+    const Range range = known.range(part, of_layers, layers);
     for (int l = range.first; l <= range.last; ++l)
       layer_chosen[static_cast<std::size_t>(l)] = true;
   }
@@ -68,7 +100,7 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
       throw UsageError(fault(of_heads, "layer.head such as 3.5 or 7.*",
                              "\"" + std::string(part) + "\"", "write layer and head"));
     }
-    const Range l_range = parse_range(part.substr(0, dot), layer_count, of_heads, heads);
+    const Range l_range = known.range(part.substr(0, dot), of_heads, heads);
     const Range h_range = parse_range(part.substr(dot + 1), head_count, of_heads, heads);
     for (int l = l_range.first; l <= l_range.last; ++l) {
       for (int h = h_range.first; h <= h_range.last; ++h) {
@@ -79,7 +111,7 @@ HeadSelection::HeadSelection(std::string_view layers, std::string_view heads, in
   bool any = false;
   for (std::size_t l = 0; l < l_count; ++l) {
     for (std::size_t h = 0; h < h_count; ++h) {
-      chosen_[l][h] = chosen_[l][h] && layer_chosen[l];
+      chosen_[l][h] = chosen_[l][h] && layer_chosen[l] && known.has_heads(l);
       any = any || chosen_[l][h];
     }
   }

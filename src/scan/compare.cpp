@@ -141,7 +141,7 @@ class Comparison {
   }
 
   // What is of single layers, for those that `run` took over from the original.
-  void take_over(Results& run, int layers) const {
+  void take_over(Results& run, Index layers) const {
     for (auto& [name, metric] : run.metrics) {
       const LabelledArray* original = runs_.front().metric(name);
       if (original == nullptr || metric.dims().empty() || metric.dims()[0].name() != "layer") {
@@ -187,7 +187,7 @@ class Comparison {
       part.reaches_end = [&](Index document) { return predicts_next(document); };
       Results run = run_scan(source_, plan_, part, &progress_, stop_);
       if (run.partial || stop_.stop_requested()) return false;
-      take_over(run, part.first_layer);
+      take_over(run, source_.info().attention_layers_before(part.first_layer));
       if (predicts_) predicted_.push_back(predictions());
       runs_.push_back(std::move(run));
       return true;
@@ -290,8 +290,9 @@ class Comparison {
     dims.push_back(dim);
     NextTokenMetrics metrics(dims, results);
     for (std::size_t layer = 0; layer < tried_.size(); ++layer) {
+      const Index place = source_.info().attention_layers_before(static_cast<int>(layer));
       const auto put = [&](int head, Index intervention, const Predictions& predictions) {
-        std::vector<Index> cell = {static_cast<Index>(layer)};
+        std::vector<Index> cell = {place};
         if (by_head) cell.push_back(head);
         cell.push_back(intervention);
         metrics.put(cell, predicted_[0], predictions);
@@ -328,7 +329,9 @@ class Comparison {
       }
       results.settings["fitted_keys"][intervention.label] = intervention.fitted_key;
       intervention.fitted.each([&](int layer, int head, double value) {
-        (*fitted)({layer, head, static_cast<Index>(place)}) = value;
+        if (std::isnan(value)) return;
+        const Index of_layer = source_.info().attention_layers_before(layer);
+        (*fitted)({of_layer, head, static_cast<Index>(place)}) = value;
       });
     }
   }

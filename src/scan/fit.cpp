@@ -145,8 +145,9 @@ class Fit {
     const LabelledArray changes = results.require_metric("output_change").isel("length", -1);
     PerHead<std::vector<double>> found(candidates.layers(), candidates.heads());
     found.each([&](int layer, int head, std::vector<double>& of_head) {
+      const Index place = source_.info().attention_layers_before(layer);
       for (Index c = 0; c < std::ssize(candidates(layer, head)); ++c) {
-        of_head.push_back(changes({layer, head, c + 1}));
+        of_head.push_back(changes({place, head, c + 1}));
       }
     });
     return found;

@@ -52,7 +52,7 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
         fault(kPatterns, "patterns or normalizers", "both", "leave one of the two out"));
   }
   const HeadSelection selection(options.scan.layers, options.scan.heads, source.layers,
-                                source.heads);
+                                source.heads, "ScanOptions", source.without_attention);
   std::vector<Intervention> interventions;
   for (const auto& [label, of_head] :
        patterns ? patterns_of(options) : normalizers_of(options, source)) {
@@ -73,8 +73,9 @@ std::vector<Intervention> make_interventions(const CompareOptions& options,
 
 Intervention make_intervention(const AttentionPlan& plan, const CompareOptions& options,
                                const HeadSource& source, const std::string& label) {
-  const HeadSelection selection(options.scan.layers, options.scan.heads, source.info().layers,
-                                source.info().heads);
+  const SourceInfo& info = source.info();
+  const HeadSelection selection(options.scan.layers, options.scan.heads, info.layers, info.heads,
+                                "ScanOptions", info.without_attention);
   Intervention intervention;
   intervention.label = label;
   intervention.heads = make_interventions(plan, source, label);

@@ -113,6 +113,10 @@ class Scan {
   const RowPlan& rows() const { return *tables_.plan; }
   bool wants_loss() const { return info_.has_loss && asks_loss_; }
   Journal* journal() const { return plan_.options.journal; }
+  // How many of the layers that are measured were so before this scan's first one.
+  std::size_t taken_over() const {
+    return static_cast<std::size_t>(info_.attention_layers_before(part_.first_layer));
+  }
 
   std::size_t estimate_bytes() const {
     // A table of statistics for each layer, then the same once more as results.
@@ -163,7 +167,7 @@ class Scan {
   }
 
   void write(const std::vector<std::vector<double>>& losses, Results& results) {
-    const std::size_t done = static_cast<std::size_t>(part_.first_layer) + tables_.layers.size();
+    const std::size_t done = taken_over() + tables_.layers.size();
     const bool layers_missing = done < measured_.layers.size();
     measured_.layers.resize(done);
     results.partial = stopped_;
@@ -235,8 +239,8 @@ class Scan {
     write_coords(measured_, rows(), plan_.options.measure, info_, results);
     for (const auto& [name, labels] : layout().written_coords()) results.set_coord(name, labels);
     std::vector<const LayerTable*> layers;
-    for (int layer = 0; layer < part_.first_layer; ++layer) {
-      layers.push_back(part_.before->layers[layer].get());
+    for (std::size_t l = 0; l < taken_over(); ++l) {
+      layers.push_back(part_.before->layers[l].get());
     }
     for (const auto& table : tables_.layers) layers.push_back(table.get());
     write_row_metrics(measured_, layout(), layers, plan_.selection, results);

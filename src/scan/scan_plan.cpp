@@ -153,7 +153,8 @@ ScanPlan plan_scan(const ScanOptions& given, const SourceInfo& source) {
   if (!options.queries) {
     options.queries = options.lengths.back() > kLongestWithAllRows ? kSampledQueries : 0;
   }
-  plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads);
+  plan.selection = HeadSelection(options.layers, options.heads, source.layers, source.heads,
+                                 "ScanOptions", source.without_attention);
   plan.intervention = {options.own_normalizer, options.own_pattern};
   if (options.own_normalizer == nullptr && weighs) {
     plan.intervention.normalizer = make_normalizer(options.normalizer);

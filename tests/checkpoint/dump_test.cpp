@@ -168,6 +168,41 @@ TEST(DumpFile, RefusesWhatDoesNotFitTogether) {
   refused("no format", {"format"}, [](MadeDump& d) { d.metadata.erase("format"); });
 }
 
+// The two layers of made_dump() as layers 2 and 5 of 7.
+MadeDump made_hybrid() {
+  MadeDump dump;
+  for (const auto& [name, shape] : made_dump().shapes) {
+    const bool of_layer = name.starts_with("layers.");
+    dump.shapes[of_layer ? (name[7] == '0' ? "layers.2" : "layers.5") + name.substr(8) : name] =
+        shape;
+  }
+  dump.metadata["without_attention"] = "0,1,3,4,6";
+  return dump;
+}
+
+TEST(DumpFile, LayersWithoutAttentionKeepTheirNumbers) {
+  const DumpFile dump = made_hybrid().read();
+  ASSERT_EQ(dump.layers().size(), 7u);
+  EXPECT_EQ(dump.without_attention(), (std::vector<int>{0, 1, 3, 4, 6}));
+  EXPECT_EQ(dump.first_layer().q->name, "layers.2.q");
+  EXPECT_EQ(dump.layers()[5].k->name, "layers.5.k");
+  EXPECT_EQ(dump.heads(), 4);
+  for (const char* wrong : {"", "0,,1", "1,0", "0,0", "-1", "0, 1", "0,1,", "99999999999", "70000"}) {
+    MadeDump made = made_hybrid();
+    made.metadata["without_attention"] = wrong;
+    expect_error(ErrorKind::bad_input, {"without_attention", "ascending"}, [&] { made.read(); });
+  }
+  MadeDump gap = made_hybrid();
+  gap.metadata["without_attention"] = "0,1,3,6";
+  expect_error(ErrorKind::bad_input, {"\"layers.4.q\""}, [&] { gap.read(); });
+  for (const char* part : {"q", "k", "v", "x", "scores"}) {
+    MadeDump both = made_hybrid();
+    both.shapes.erase("x");
+    both.shapes[std::string("layers.3.") + part] = {4, 5, 3};
+    expect_error(ErrorKind::bad_input, {"layers.3", "without attention"}, [&] { both.read(); });
+  }
+}
+
 TEST(DumpFile, RefusesScoresThatAreNotSquare) {
   MadeDump made;
   made.shapes = {{"layers.0.scores", {3, 4, 5}}};

@@ -1,12 +1,15 @@
 // Heads from dump files: every view shows the numbers that were written, in the right head.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
 
+#include "headgauge/compare.hpp"
 #include "headgauge/model.hpp"
+#include "headgauge/scan.hpp"
 #include "test_data.hpp"
 
 namespace headgauge {
@@ -71,6 +74,55 @@ void add_layers(MadeDump& dump) {
     dump.add(layer + "q", {4, 3, 2});
     dump.add(layer + "k", {2, 3, 2});
     dump.add(layer + "v", {2, 3, 5});
+  }
+}
+
+// The same tensors as layers 0 and 1, and as layers 1 and 4 of 6.
+TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
+  MadeDump dense("dense"), hybrid("hybrid");
+  add_layers(dense);
+  for (const auto& [layer, as] : {std::pair("0", "1"), std::pair("1", "4")}) {
+    for (const char* part : {"q", "k", "v"}) {
+      const std::string from = std::string("layers.") + layer + "." + part;
+      const std::string to = std::string("layers.") + as + "." + part;
+      const bool of_queries = part[0] == 'q';
+      hybrid.add(to, {of_queries ? 4 : 2, 3, part[0] == 'v' ? 5 : 2});
+      hybrid.values(to) = dense.values(from);
+    }
+  }
+  hybrid.metadata["without_attention"] = "0,2,3,5";
+  const auto source = hybrid.open(), plain = dense.open();
+  const SourceInfo& info = source->info();
+  EXPECT_EQ(info.layers, 6);
+  EXPECT_EQ(info.attention_layers(), (std::vector<int>{1, 4}));
+  EXPECT_EQ(info.attention_layers_before(4), 1);
+  EXPECT_EQ(info.attention_layers_before(6), 2);
+  const std::string notice = "layers 0, 2, 3, 5 of 6 have no attention and are left out";
+  EXPECT_EQ(std::ranges::count(info.notices, notice), 1);
+  for (const int layer : {0, 2, 3, 5}) EXPECT_TRUE(source->layer(layer, 0).empty());
+  EXPECT_EQ(source->layer(4, 0)[3].layer, 4);
+  ScanOptions options;
+  options.lengths = {3};
+  options.measures = {"weights"};
+  const Results found = scan(*source, options), expected = scan(*plain, options);
+  EXPECT_EQ(found.coord_numbers("layer"), (std::vector<double>{1, 4}));
+  EXPECT_EQ(found.layers_done, 2);
+  for (const char* name : {"entropy", "max_weight", "sink_weight"}) {
+    EXPECT_EQ(found.require_metric(name).values, expected.require_metric(name).values) << name;
+  }
+  CompareOptions compared;
+  compared.scan = options;
+  compared.normalizers = {"ssmax"};
+  for (const Each each : {Each::none, Each::layer, Each::head}) {
+    compared.each = each;
+    const auto run = [&](HeadSource& of) {
+      return compare(of, compared, make_interventions(compared, of.info()));
+    };
+    const Results of_hybrid = run(*source), of_dense = run(*plain);
+    EXPECT_EQ(of_hybrid.coord_numbers("layer"), (std::vector<double>{1, 4}));
+    for (const char* name : {"entropy", "output_change"}) {
+      EXPECT_EQ(of_hybrid.require_metric(name).values, of_dense.require_metric(name).values) << name;
+    }
   }
 }
 

@@ -1,6 +1,8 @@
+#include "plan/space.hpp"
+
 #include <gtest/gtest.h>
 
-#include "plan/space.hpp"
+#include "plan/rivals.hpp"
 
 namespace headgauge {
 namespace {
@@ -27,6 +29,33 @@ TEST(PlanSpace, CountsTheKeysOfEveryLayer) {
   EXPECT_EQ(space.share(space.same(0)), 1);
   EXPECT_EQ(space.share(moved(space.same(0), {0, {1}}, 1)), (64 + 128 + 64) / 320.0);
   EXPECT_EQ(space.smallest()(0, 0), 3);
+}
+
+TEST(PlanSpace, LayersWithoutAttentionKeepNothingAndHaveNoChoice) {
+  SourceInfo source = small_source();
+  source.layers = 4;
+  source.windows = {0, 0, 0, 32};
+  source.without_attention = {0, 2};
+  const std::vector<HeadPlan> choices{{"sinks:sinks=4,window=60", ""}, {"", "uniform"}};
+  const PlanSpace space(source, 128, choices), dense(small_source(), 128, choices);
+  EXPECT_EQ(space.keys(0, 0), 0);
+  EXPECT_EQ(space.keys(3, 0), 32);
+  EXPECT_EQ(space.share(space.same(1)), dense.share(dense.same(1)));
+  std::vector<int> layers;
+  for (const HeadGroup& group : space.whole_layers()) layers.push_back(group.layer);
+  EXPECT_EQ(layers, (std::vector<int>{1, 3}));
+  EXPECT_EQ(space.single_heads().size(), 4U);
+  for (const Choices& choice : {space.same(2), space.smallest()}) {
+    const PerHead<HeadPlan> plan = space.plan(choice);
+    EXPECT_FALSE(plan(0, 0).changes() || plan(2, 1).changes());
+    EXPECT_TRUE(plan(1, 0).changes() && plan(3, 1).changes());
+  }
+  const auto unchanged = [](const PerHead<HeadPlan>& plan) {
+    return !plan(0, 0).changes() && !plan(2, 1).changes() && plan(1, 1).changes();
+  };
+  EXPECT_TRUE(unchanged(equal_windows(space, 0.5, true)));
+  EXPECT_TRUE(unchanged(pyramid(space, 0.5, 0.5)));
+  EXPECT_TRUE(unchanged(heaviest_keys(space, 0.5)));
 }
 
 TEST(PlanSpace, DefaultCandidatesFitTheSharesAndTheContext) {

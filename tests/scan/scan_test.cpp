@@ -209,6 +209,28 @@ TEST(HeadSelection, PatternsNameLayersAndHeads) {
   EXPECT_THROW(HeadSelection("0", "1.1", 4, 3), UsageError);
 }
 
+TEST(HeadSelection, LayersWithoutHeadsAreInNone) {
+  const std::vector<int> without{0, 3};
+  const HeadSelection all("", "", 5, 3, "ScanOptions", without);
+  const HeadSelection range("2-4", "*.1", 5, 3, "ScanOptions", without);
+  for (int layer = 0; layer < 5; ++layer) {
+    const bool has_heads = layer != 0 && layer != 3;
+    EXPECT_EQ(all.layer(layer), has_heads) << layer;
+    EXPECT_EQ(all.contains(layer, 2), has_heads) << layer;
+    EXPECT_EQ(range.layer(layer), has_heads && layer >= 2) << layer;
+  }
+  for (const auto& [layers, heads] :
+       {std::pair("0", ""), std::pair("1,3", ""), std::pair("", "3.1"), std::pair("", "0.*")}) {
+    try {
+      HeadSelection(layers, heads, 5, 3, "ScanOptions", without);
+      ADD_FAILURE() << layers << heads;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("layers with attention (1, 2, 4)"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 // Heads of random vectors under any visibility.
 class MadeSource : public HeadSource {
  public:

@@ -1,0 +1,181 @@
+"""Models of which some layers have no attention: layers keep their numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from test_live import MISSING, SMALL
+from test_live import ids as any_ids
+
+import headgauge
+from headgauge import errors
+
+if not MISSING:
+    import torch
+    import transformers
+
+ATTEND, LAYERS, HEADS, LENGTH = [2, 6], 8, 4, 64
+NOTICE = "layers 0, 1, 3-5, 7 of 8 have no attention and are left out"
+TEXTS = [any_ids(LENGTH), [5 * k % 90 + 3 for k in range(LENGTH)]]
+WEIGHTS: dict[str, Any] = {"lengths": [LENGTH], "measures": ["weights"]}
+
+
+def jamba() -> Any:
+    torch.manual_seed(0)
+    config = transformers.JambaConfig(
+        **{**SMALL, "num_hidden_layers": LAYERS}, num_key_value_heads=2, attn_layer_period=4, attn_layer_offset=2,
+        num_experts=2, num_experts_per_tok=1, mamba_d_state=4, mamba_dt_rank=4, initializer_range=0.3,
+    )  # fmt: skip
+    return transformers.JambaForCausalLM(config).eval()
+
+
+def logits(model: Any, tokens: list[int]) -> Any:
+    with torch.no_grad():
+        return model(torch.tensor([tokens]), use_cache=False).logits
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Hybrids(unittest.TestCase):
+    model: Any
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = jamba()
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def entropy_of_eager(self) -> np.ndarray:
+        eager = copy.deepcopy(self.model)
+        eager.set_attn_implementation("eager")
+        with torch.no_grad():
+            given = eager(torch.tensor(TEXTS[:1]), output_attentions=True, use_cache=False).attentions
+        of_layers = [weights[0] for weights in given if weights is not None]
+        self.assertEqual(len(of_layers), len(ATTEND))
+        return np.stack([-(w * w.clamp(min=1e-30).log()).sum(-1).mean(-1).numpy() for w in of_layers])
+
+    def test_results_speak_of_the_layers_of_the_model(self) -> None:
+        results = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
+        self.assertEqual(results.coords["layer"], ATTEND)
+        self.assertEqual(results.document["model"]["layers"], LAYERS)
+        self.assertIn(NOTICE, results.notices)
+        np.testing.assert_allclose(results["entropy"].values[..., 0], self.entropy_of_eager(), atol=1e-5)
+        self.assertEqual({flag["layer"] for flag in results.flags} - set(ATTEND), set())
+        results.save(self.folder)
+        rows = (self.folder / "heads.csv").read_text("utf-8").splitlines()[1:]
+        self.assertEqual([row.split(",")[0] for row in rows], ["2"] * HEADS + ["6"] * HEADS)
+
+    def test_heads_are_chosen_by_their_layer(self) -> None:
+        chosen = headgauge.scan(self.model, TEXTS[0], heads="6.1", **WEIGHTS)
+        self.assertEqual(chosen.coords["layer"], [6])
+        whole = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
+        self.assertEqual(chosen["entropy"].values[0, 0, 0], whole["entropy"].values[1, 1, 0])
+        self.assertEqual(headgauge.scan(self.model, TEXTS[0], layers="3-7", **WEIGHTS).coords["layer"], [6])
+        for option in ({"heads": "0.1"}, {"heads": "7.*"}, {"layers": "3-5"}):
+            with self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\)"):
+                headgauge.scan(self.model, TEXTS[0], **option, **WEIGHTS)
+
+    def test_other_commands_speak_of_the_same_layers(self) -> None:
+        for each in (None, "layer", "head"):
+            compared = headgauge.compare(
+                self.model, TEXTS, normalizers=["ssmax", "softmax:t=2"], each=each, **WEIGHTS
+            )
+            with self.subTest(each=each):
+                self.assertEqual(compared.coords["layer"], ATTEND)
+                for name in ("output_change", "entropy", *(["loss_change"] if each else [])):
+                    self.assertTrue(np.isfinite(compared[name].values[:, :, 1:]).all(), name)
+        fitted = headgauge.compare(
+            self.model, TEXTS[:1], fit=TEXTS[1:], normalizers=["softmax"], lengths=[LENGTH]
+        )
+        self.assertEqual(fitted["fitted_parameter"].values.shape[:2], (2, HEADS))
+        self.assertTrue(np.isfinite(fitted["fitted_parameter"].values[..., 1]).all())
+        converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
+        self.assertEqual(converged.coords["layer"], ATTEND)
+        self.assertIn("cache_bytes", converged)
+
+    def test_use_changes_the_layer_that_is_named(self) -> None:
+        base = logits(self.model, TEXTS[0])
+        with headgauge.use(self.model, "uniform", heads=[(6, 1)]):
+            changed = logits(self.model, TEXTS[0])
+        self.assertGreater(float((changed - base).abs().max()), 1e-5)
+        compared = headgauge.compare(
+            self.model, TEXTS[0], normalizers=["uniform"], heads="6.1", lengths=[LENGTH], measures=["model"]
+        )
+        losses = torch.nn.functional.cross_entropy(changed[0, :-1], torch.tensor(TEXTS[0][1:]))
+        self.assertAlmostEqual(compared["loss"].values[1, 0], float(losses), delta=1e-4)
+
+    def test_use_of_a_head_that_does_not_exist_is_refused(self) -> None:
+        with (
+            headgauge.use(self.model, "ssmax", heads=[(0, 1), (2, 1)]),
+            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\), found \(0, 1\)"),
+        ):
+            logits(self.model, TEXTS[0])
+
+    def test_drawn_keys_are_those_of_use(self) -> None:
+        """A pattern that draws does so by the number of the layer."""
+        pattern = "bigbird:window=4,random=2,global=1"
+        compared = headgauge.compare(
+            self.model, TEXTS[0], pattern=pattern, lengths=[LENGTH], measures=["model"]
+        )
+        with headgauge.use(self.model, pattern=pattern):
+            found = logits(self.model, TEXTS[0])
+        loss = torch.nn.functional.cross_entropy(found[0, :-1], torch.tensor(TEXTS[0][1:]))
+        self.assertAlmostEqual(compared["loss"].values[1, 0], float(loss), delta=1e-5)
+
+    def test_a_plan_names_the_layers_of_the_model(self) -> None:
+        texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
+        for screen in (None, 2):
+            with self.subTest(screen=screen):
+                planned = headgauge.plan(
+                    self.model, select=texts[:2], confirm=texts[2:], length=32, pieces=1, random_plans=2, screen=screen
+                )
+                self.assertEqual(planned.coords["layer"], ATTEND)
+                self.assertIn(NOTICE, planned.notices)
+                self.assertTrue(np.isfinite(planned["kept_keys"].values).all())
+                found = planned.plan
+                assert found is not None
+                self.assertEqual(found["model"]["layers"], LAYERS)
+                self.assertTrue(found["heads"])
+                self.assertLessEqual({entry["layer"] for entry in found["heads"]}, set(ATTEND))
+                self.assertLessEqual(found["measured"]["cache_share"], 0.5)
+        base = logits(self.model, TEXTS[0])
+        with headgauge.use(self.model, planned):
+            self.assertGreater(float((logits(self.model, TEXTS[0]) - base).abs().max()), 1e-6)
+        wrong = {**found, "heads": [{**found["heads"][0], "layer": 0}]}
+        wrong_file = self.folder / "wrong.json"
+        wrong_file.write_text(json.dumps(wrong), "utf-8")
+        with self.assertRaisesRegex(errors.BadInputError, r"0\.\d: expected a head of a layer with attention"):
+            headgauge.compare(self.model, TEXTS[0], plan=wrong_file, **WEIGHTS)
+
+    def test_a_dump_keeps_the_numbers(self) -> None:
+        headgauge.dump(self.model, TEXTS[0], self.folder / "d.safetensors")
+        dumped = headgauge.scan(self.folder / "d.safetensors", lengths=[LENGTH], measures=["weights"])
+        self.assertEqual(dumped.coords["layer"], ATTEND)
+        self.assertIn(NOTICE, dumped.notices)
+        measured = headgauge.scan(self.model, TEXTS[0], **WEIGHTS)
+        np.testing.assert_array_equal(dumped["entropy"].values, measured["entropy"].values)
+
+    def test_a_monitor_keeps_the_numbers(self) -> None:
+        model = jamba()
+        path = self.folder / "run.jsonl"
+        with headgauge.Monitor(model, every=1, path=path) as monitor:
+            model.train()
+            model(torch.tensor(TEXTS[:1]), use_cache=False).logits.sum().backward()
+            record = monitor.step()
+        assert record is not None
+        known = [k for k, row in enumerate(record["metrics"]["entropy"]) if row[0] is not None]
+        self.assertEqual((known, len(record["metrics"]["entropy"])), (ATTEND, LAYERS))
+        entropy = headgauge.Results.load(path)["entropy"].values
+        self.assertEqual(np.flatnonzero(np.isfinite(entropy).all((1, 2))).tolist(), ATTEND)
+
+
+if __name__ == "__main__":
+    unittest.main()
