@@ -220,8 +220,8 @@ struct SourceInfo {
   bool has_x = true;  // x as asked for is there
   bool has_values = true;
   bool has_loss = true;
-  bool has_tokens = false;               // HeadInput::tokens is there
-  std::vector<Index> documents;          // length of each document in tokens
+  bool has_tokens = false;       // HeadInput::tokens is there
+  std::vector<Index> documents;  // length of each document in tokens
   // Layers that have no heads (of hybrid models), ascending: layer() gives none there.
   std::vector<int> without_attention = {};
   std::vector<std::string> layer_types;  // per layer
@@ -229,9 +229,9 @@ struct SourceInfo {
   Index value_dim = 0;                   // of the values; 0: as head_dim
   // Of rotated queries and keys the source has the ones before the rotation, too.
   bool has_unrotated = true;
-  int element_bytes = 4;                 // of a number as it is stored: of a KV cache too
-  std::size_t bytes = 0;                 // memory that it will hold at its peak, estimated
-  std::vector<std::string> notices;      // what a reader of the numbers must know
+  int element_bytes = 4;             // of a number as it is stored: of a KV cache too
+  std::size_t bytes = 0;             // memory that it will hold at its peak, estimated
+  std::vector<std::string> notices;  // what a reader of the numbers must know
   bool has_attention(int layer) const;
   // The layers that have heads: those of which results speak where all are measured.
   std::vector<int> attention_layers() const;

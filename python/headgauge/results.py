@@ -275,7 +275,11 @@ class Results:
                 known = labels[places[metric.dims.index(dim)]] if dim in metric.dims else None
                 kind = {"i": "Int64", "f": "float64"}.get(labels.dtype.kind, "object")
                 columns[dim] = pandas.Series(known, index=range(size), dtype=kind)
-            for column, numbers in (("value", metric.values), ("stderr", metric.stderr), ("rows", metric.rows)):
+            for column, numbers in (
+                ("value", metric.values),
+                ("stderr", metric.stderr),
+                ("rows", metric.rows),
+            ):
                 kind = "Int64" if column == "rows" else "float64"
                 flat = None if numbers is None else numbers.ravel()
                 columns[column] = pandas.Series(flat, index=range(size), dtype=kind)

@@ -56,7 +56,7 @@ class ScanTest(CommandTest):
         for call in (
             lambda: quick(str(file)),
             lambda: quick([WORDS, str(file)]),
-            lambda: quick(None, text=str(file)),
+            lambda: headgauge.scan(MODEL, text=str(file), **QUICK),
             lambda: headgauge.compare(MODEL, str(file), normalizers="ssmax", **QUICK),
             lambda: headgauge.compare(MODEL, WORDS, normalizers="ssmax", fit=str(file), **QUICK),
             lambda: headgauge.converge(MODEL, str(file), lengths=[32]),

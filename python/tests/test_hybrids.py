@@ -100,6 +100,9 @@ class Hybrids(unittest.TestCase):
         converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
         self.assertEqual(converged.coords["layer"], ATTEND)
         self.assertIn("cache_bytes", converged)
+        validated = headgauge.validate(self.model, TEXTS, lengths=[LENGTH], normalizers=["ssmax"])
+        for results in (compared, fitted, converged, validated):
+            self.assertEqual((results.coords["layer"], NOTICE in results.notices), (ATTEND, True))
 
     def test_use_changes_the_layer_that_is_named(self) -> None:
         base = logits(self.model, TEXTS[0])
@@ -135,7 +138,13 @@ class Hybrids(unittest.TestCase):
         for screen in (None, 2):
             with self.subTest(screen=screen):
                 planned = headgauge.plan(
-                    self.model, select=texts[:2], confirm=texts[2:], length=32, pieces=1, random_plans=2, screen=screen
+                    self.model,
+                    select=texts[:2],
+                    confirm=texts[2:],
+                    length=32,
+                    pieces=1,
+                    random_plans=2,
+                    screen=screen,
                 )
                 self.assertEqual(planned.coords["layer"], ATTEND)
                 self.assertIn(NOTICE, planned.notices)
@@ -152,7 +161,9 @@ class Hybrids(unittest.TestCase):
         wrong = {**found, "heads": [{**found["heads"][0], "layer": 0}]}
         wrong_file = self.folder / "wrong.json"
         wrong_file.write_text(json.dumps(wrong), "utf-8")
-        with self.assertRaisesRegex(errors.BadInputError, r"0\.\d: expected a head of a layer with attention"):
+        with self.assertRaisesRegex(
+            errors.BadInputError, r"0\.\d: expected a head of a layer with attention"
+        ):
             headgauge.compare(self.model, TEXTS[0], plan=wrong_file, **WEIGHTS)
 
     def test_a_dump_keeps_the_numbers(self) -> None:

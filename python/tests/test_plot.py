@@ -70,7 +70,9 @@ class PlotTest(ResultsTest):
 
     def test_a_label_of_any_dim_can_be_named(self):
         plot, compared = self.results.plot, self.compared
-        name = next(n for n, m in self.results.metrics.items() if m.dims == ("layer", "head", "length", "top_n"))
+        name = next(
+            n for n, m in self.results.metrics.items() if m.dims == ("layer", "head", "length", "top_n")
+        )
         metric = self.results[name]
         place = self.results.coords["top_n"].index(5)
         drawn = plot.map(name, length=32, top_n=5, cmap="gray")
@@ -81,9 +83,7 @@ class PlotTest(ResultsTest):
         np.testing.assert_array_equal(by_length.images[0].get_array(), metric.values[:, 1, :, -1])
         self.assertEqual((by_length.get_ylabel(), by_length.get_xlabel()), ("layer", "length"))
         by_name = compared.plot.map("entropy", normalizer="ssmax")
-        np.testing.assert_array_equal(
-            by_name.images[0].get_array(), compared["entropy"].values[:, :, 1, 0]
-        )
+        np.testing.assert_array_equal(by_name.images[0].get_array(), compared["entropy"].values[:, :, 1, 0])
         (line,) = plot.curve(name, [(2, 3)], top_n=5).lines
         np.testing.assert_array_equal(line.get_ydata(), metric.values[2, 3, :, place])
         points = plot.scatter("entropy", name, length=32, top_n=5).collections[0].get_offsets()

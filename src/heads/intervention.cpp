@@ -62,11 +62,10 @@ Index SourceInfo::attention_layers_before(int layer) const {
 std::string without_attention_notice(const SourceInfo& source) {
   const auto& none = source.without_attention;
   if (none.empty()) return "";
-  return fmt::format("{} {} of {} {} no attention and {} left out",
-                     none.size() == 1 ? "layer" : "layers",
-                     labels_text(std::vector<double>(none.begin(), none.end()), none.size()),
-                     source.layers, none.size() == 1 ? "has" : "have",
-                     none.size() == 1 ? "is" : "are");
+  return fmt::format(
+      "{} {} of {} {} no attention and {} left out", none.size() == 1 ? "layer" : "layers",
+      labels_text(std::vector<double>(none.begin(), none.end()), none.size()), source.layers,
+      none.size() == 1 ? "has" : "have", none.size() == 1 ? "is" : "are");
 }
 
 void require_all_heads(const HeadInterventions& interventions, const SourceInfo& source) {

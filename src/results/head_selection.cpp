@@ -60,8 +60,7 @@ class Layers {
   bool has_heads(std::size_t layer) const { return has_heads_[layer]; }
   // A part of the list `pattern`, which names one that has.
   Range range(std::string_view part, std::string_view option, std::string_view pattern) const {
-    const Range range =
-        parse_range(part, static_cast<int>(has_heads_.size()), option, pattern);
+    const Range range = parse_range(part, static_cast<int>(has_heads_.size()), option, pattern);
     const auto first = has_heads_.begin() + range.first;
     const auto end = has_heads_.begin() + range.last + 1;
     if (std::find(first, end, true) != end) return range;

@@ -350,8 +350,8 @@ void write_convergence(const HeadConvergences& all, const ConvergeOptions& optio
     write_curve("mean", heads, &HeadConvergence::mean, options, results);
     write_curve("covariance", heads, &HeadConvergence::covariance, options, results);
     write_budgets(heads, options, info, results);
-    const bool all_layers = !results.partial && results.coord_size("layer") ==
-                                                     std::ssize(info.attention_layers());
+    const bool all_layers =
+        !results.partial && results.coord_size("layer") == std::ssize(info.attention_layers());
     // Of a dump of scores nobody knows how large its keys were.
     if (info.causal && info.head_dim > 0) write_cache(options, info, all_layers, results);
   }

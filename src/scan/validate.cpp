@@ -106,6 +106,7 @@ class Validation {
     converge_options.scan = options_.scan;
     if (converge_options.scan.measures.empty()) converge_options.scan.measures = measure_groups();
     progress_.begin(text, texts_[text], 0, 0.3);
+    left_out_ = without_attention_notice(source.info());
     Results metrics = converge(source, converge_options, &progress_, stop);
     if (metrics.partial || stop.stop_requested()) return;
     if (has_all(options_.scan.journal)) metrics.flags = find_flags(metrics);
@@ -175,6 +176,7 @@ class Validation {
     write_measured();
     write_shown();
     write_predictions();
+    if (!left_out_.empty()) results_.notices.push_back(left_out_);
     if (of_text_.size() == 1) {
       results_.notices.push_back(
           "one text: metrics and losses are of the same text, so nothing is shown of another");
@@ -300,6 +302,7 @@ class Validation {
   std::vector<OfText> of_text_;
   nlohmann::ordered_json text_;  // of all texts
   Results last_;                 // of the last text
+  std::string left_out_;         // what is said of layers without attention
   Results results_;
 };
 

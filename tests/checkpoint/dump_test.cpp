@@ -187,7 +187,8 @@ TEST(DumpFile, LayersWithoutAttentionKeepTheirNumbers) {
   EXPECT_EQ(dump.first_layer().q->name, "layers.2.q");
   EXPECT_EQ(dump.layers()[5].k->name, "layers.5.k");
   EXPECT_EQ(dump.heads(), 4);
-  for (const char* wrong : {"", "0,,1", "1,0", "0,0", "-1", "0, 1", "0,1,", "99999999999", "70000"}) {
+  for (const char* wrong :
+       {"", "0,,1", "1,0", "0,0", "-1", "0, 1", "0,1,", "99999999999", "70000"}) {
     MadeDump made = made_hybrid();
     made.metadata["without_attention"] = wrong;
     expect_error(ErrorKind::bad_input, {"without_attention", "ascending"}, [&] { made.read(); });

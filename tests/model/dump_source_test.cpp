@@ -121,7 +121,8 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
     const Results of_hybrid = run(*source), of_dense = run(*plain);
     EXPECT_EQ(of_hybrid.coord_numbers("layer"), (std::vector<double>{1, 4}));
     for (const char* name : {"entropy", "output_change"}) {
-      EXPECT_EQ(of_hybrid.require_metric(name).values, of_dense.require_metric(name).values) << name;
+      EXPECT_EQ(of_hybrid.require_metric(name).values, of_dense.require_metric(name).values)
+          << name;
     }
   }
 }

@@ -225,7 +225,8 @@ TEST(HeadSelection, LayersWithoutHeadsAreInNone) {
       HeadSelection(layers, heads, 5, 3, "ScanOptions", without);
       ADD_FAILURE() << layers << heads;
     } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("layers with attention (1, 2, 4)"), std::string::npos)
+      EXPECT_NE(std::string(error.what()).find("layers with attention (1, 2, 4)"),
+                std::string::npos)
           << error.what();
     }
   }
