@@ -20,6 +20,9 @@ if not MISSING:
     import torch
     import transformers
 
+    from headgauge._live import _numbered
+    from headgauge._watch import Place
+
 ATTEND, LAYERS, HEADS, LENGTH = [2, 6], 8, 4, 64
 NOTICE = "layers 0, 1, 3-5, 7 of 8 have no attention and are left out"
 TEXTS = [any_ids(LENGTH), [5 * k % 90 + 3 for k in range(LENGTH)]]
@@ -72,6 +75,18 @@ class Hybrids(unittest.TestCase):
         results.save(self.folder)
         rows = (self.folder / "heads.csv").read_text("utf-8").splitlines()[1:]
         self.assertEqual([row.split(",")[0] for row in rows], ["2"] * HEADS + ["6"] * HEADS)
+
+    def test_numbers_are_those_of_modules_else_of_the_list_else_the_order(self) -> None:
+        place = {k: Place(k, LAYERS) for k in range(LAYERS)}
+        for numbers, places, expected in (
+            ([2, 6], [place[2], place[6]], ((2, 6), LAYERS)),
+            ([0, 1], [None, None], ((0, 1), 2)),
+            ([None, None], [place[1], place[3]], ((1, 3), LAYERS)),
+            ([-1, -1], [place[1], place[3]], ((1, 3), LAYERS)),  # one module that is used again
+            ([0, 0, 0], [Place(0, 1)] * 3, ((0, 1, 2), 3)),
+        ):
+            layers = [{"number": n, "place": p} for n, p in zip(numbers, places, strict=True)]
+            self.assertEqual(_numbered(layers), expected)
 
     def test_heads_are_chosen_by_their_layer(self) -> None:
         chosen = headgauge.scan(self.model, TEXTS[0], heads="6.1", **WEIGHTS)
