@@ -105,7 +105,10 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
   options.lengths = {3};
   options.measures = {"weights"};
   const Results found = scan(*source, options), expected = scan(*plain, options);
-  EXPECT_EQ(found.coord_numbers("layer"), (std::vector<double>{1, 4}));
+  const auto has_true_layers = [](const Results& results) {
+    return std::ranges::equal(results.coord_numbers("layer"), std::vector<double>{1, 4});
+  };
+  EXPECT_TRUE(has_true_layers(found));
   EXPECT_EQ(found.layers_done, 2);
   for (const char* name : {"entropy", "max_weight", "sink_weight"}) {
     EXPECT_EQ(found.require_metric(name).values, expected.require_metric(name).values) << name;
@@ -119,7 +122,7 @@ TEST(DumpSource, LayersWithoutAttentionKeepTheirNumbers) {
       return compare(of, compared, make_interventions(compared, of.info()));
     };
     const Results of_hybrid = run(*source), of_dense = run(*plain);
-    EXPECT_EQ(of_hybrid.coord_numbers("layer"), (std::vector<double>{1, 4}));
+    EXPECT_TRUE(has_true_layers(of_hybrid));
     for (const char* name : {"entropy", "output_change"}) {
       EXPECT_EQ(of_hybrid.require_metric(name).values, of_dense.require_metric(name).values)
           << name;
