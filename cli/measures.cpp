@@ -41,6 +41,7 @@ nlohmann::ordered_json as_json(const std::string& group) {
                     {"command", metric.command},
                     {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
                     {"unit", metric.unit},
+                    {"range", metric.range ? nlohmann::ordered_json(*metric.range) : nullptr},
                     {"formula", metric.formula},
                     {"tex", metric.tex},
                     {"source", metric.source},

@@ -3,6 +3,7 @@
 // sources, from which the program, the report page, the docs and the tests read them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@ struct MetricInfo {
   // neither compared nor a predictor.
   std::string interval_of = {};
   bool bound = false;  // a bound, or what a paper prints: it follows from other metrics
+  // The smallest and the largest value that it can have where the weights of a row are shares;
+  // absent where it has no bounds, or others for each text. The report draws it on a linear scale.
+  std::optional<std::array<double, 2>> range = {};
 
   // The dims in the results of its command: `dims` after those that its kind implies.
   std::vector<std::string> all_dims() const;

@@ -101,6 +101,12 @@ MetricInfo read_metric(nlohmann::json object, const MetricGroup& group, std::siz
   if (keys.has("fraction_of")) info.fraction_of = keys.text("fraction_of");
   if (keys.has("interval_of")) info.interval_of = keys.text("interval_of");
   info.bound = keys.find<bool>("bound").value_or(false);
+  if (const auto ends = keys.find<std::vector<double>>("range")) {
+    if (ends->size() != 2 || !((*ends)[0] < (*ends)[1])) {
+      refuse(info.name, "\"range\" is not a smaller and a larger number");
+    }
+    info.range = {(*ends)[0], (*ends)[1]};
+  }
   keys.done();
   return info;
 }

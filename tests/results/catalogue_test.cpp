@@ -47,7 +47,7 @@ TEST(Catalogue, ReadsEveryField) {
       "[" +
       group_of(metric("a", R"(, "none": -1, "flags": ["p", "q"], "by_position": true)") + "," +
                metric("b", R"(, "command": "compare", "identifier": true, "bound": true,
-                               "fraction_of": "a", "interval_of": "a")")) +
+                               "fraction_of": "a", "interval_of": "a", "range": [-1, 1])")) +
       R"(, {"group": "h", "command": "converge", "needs": "x", "metrics": []}])");
   ASSERT_EQ(found.metrics.size(), 2u);
   const MetricInfo &a = found.metrics[0], &b = found.metrics[1];
@@ -61,6 +61,8 @@ TEST(Catalogue, ReadsEveryField) {
   EXPECT_FALSE(a.identifier || a.bound);
   EXPECT_EQ(a.command, "scan");
   EXPECT_EQ(b.command, "compare");
+  EXPECT_FALSE(a.range);
+  EXPECT_EQ(b.range, (std::array<double, 2>{-1, 1}));
   EXPECT_EQ(b.fraction_of, "a");
   EXPECT_EQ(b.interval_of, "a");
   EXPECT_TRUE(b.identifier && b.bound && !b.none && !b.by_position);
@@ -101,6 +103,8 @@ TEST(Catalogue, RefusesWhatIsNotACompleteDeclaration) {
     EXPECT_TRUE(refuses(text, "is missing")) << key;
   }
   EXPECT_TRUE(refuses(group_of(metric("a", R"(, "bound": 1)")), "wrong type"));
+  EXPECT_TRUE(refuses(group_of(metric("a", R"(, "range": [1, 0])")), "a: \"range\" is"));
+  EXPECT_TRUE(refuses(group_of(metric("a", R"(, "range": [0, 1, 2])")), "a: \"range\" is"));
   for (const char* other : {"fraction_of", "interval_of"}) {
     const std::string field = fmt::format(R"(, "{}": "b")", other);
     EXPECT_TRUE(refuses(group_of(metric("a", field)), "a: there is no metric \"b\"")) << other;

@@ -7,6 +7,7 @@ export interface CatalogueEntry {
   readonly title: string;
   readonly group: string;
   readonly unit: string;
+  readonly range?: readonly [number, number];
   readonly formula: string;
   readonly meaning: string;
   readonly source: string;

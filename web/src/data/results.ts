@@ -188,6 +188,13 @@ export class Results {
     return plain === undefined ? name.replaceAll("_", " ") : `change of ${this.title(plain)}`;
   }
 
+  // Whether a scale of it is linear however far its values lie apart: that of a share or another metric with
+  // bounds, of a change, and of nats, which are logarithms already.
+  isLinear(name: string): boolean {
+    const { unit, change_of } = this.info(name) ?? {};
+    return this.entry(name)?.range !== undefined || change_of !== undefined || unit === "nats";
+  }
+
   info(name: string): MetricInfo | undefined {
     return this.infos.get(name);
   }

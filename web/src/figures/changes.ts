@@ -5,7 +5,7 @@ import { domainOf } from "./axes";
 import type { Figure } from "./figure";
 import { capital, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
-import { isWide, scatterFigure, withScale } from "./scatter";
+import { isLogarithmic, scatterFigure, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
 // The head of a change: "3.5", "3.*" of a layer, "all" of the model.
@@ -23,7 +23,7 @@ export function changesFigure(results: Results): Figure | undefined {
   if (name === undefined || old === undefined || now === undefined) return undefined;
   const changes = ofHeads.filter(({ metric }) => metric === name);
   const values = changes.flatMap(({ before, after }) => [before, after]);
-  const log = isWide(values);
+  const log = isLogarithmic(results, name, values);
   const label = metricLabel(results, name);
   return scatterFigure({
     id: `changes-${name.replace(/_/g, "-")}`,

@@ -7,7 +7,7 @@ import type { Figure } from "./figure";
 import { capital, csvValue, formatNumber, formatWithError, metricLabel, plainName } from "./format";
 import { frame, textWidth } from "./frame";
 import { cellLabel, mapFigure } from "./map";
-import { isWide, withScale } from "./scatter";
+import { isLogarithmic, isWide, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
 // Over layers a map; else a curve along the first coordinate of numbers that has several, or a dot
@@ -32,7 +32,7 @@ export function genericFigure(results: Results, name: string, cell: Cell = {}): 
   const curves = metricCurve(results, dim, cell, {
     name, label: results.title(name), colour: 0, style: "line",
   });
-  const log = isWide(curves.flatMap(({ values }) => values));
+  const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
   const wide = isWide(places);
   return curvesFigure({
     id,

@@ -5,7 +5,7 @@ import type { Figure } from "./figure";
 import { csvValue, formatNumber, formatWithError, metricLabel } from "./format";
 import { frame } from "./frame";
 import { overHeads } from "./heads";
-import { withScale } from "./scatter";
+import { isLogarithmic, SMALL_RATIO, withScale } from "./scatter";
 import { colourScale, themeOf } from "./theme";
 
 // "L = 1024, N = 20": the labels of the dims that are fixed.
@@ -46,7 +46,6 @@ export function mapFigure(
   const values = overHeads(results, name, cell);
   const where = cellLabel(results, metric, cell);
   const title = own.title ?? `Map of ${metricLabel(results, name)}${where ? ` at ${where}` : ""}`;
-  const label = withScale(metricLabel(results, name), own.log === true);
   const stderr = metric?.stderr !== undefined;
   return {
     id: own.id ?? `map-${name.replace(/_/g, "-")}`,
@@ -65,7 +64,12 @@ export function mapFigure(
     draw: (options) => {
       const theme = themeOf(options.dark);
       const shown = values.map(({ value }) => (results.isNone(name, value) ? NaN : value));
-      const scale = colourScale(own.scaled ?? shown, results.changed(name) !== undefined, own.log);
+      const scaled = own.scaled ?? shown;
+      const scale = colourScale(scaled, {
+        diverging: results.changed(name) !== undefined,
+        logarithmic: own.log ?? isLogarithmic(results, name, scaled, SMALL_RATIO),
+      });
+      const label = withScale(metricLabel(results, name), scale.kind === "sequential-log");
       const left = 18 + 7 * Math.max(...layers.map((label) => label.length));
       const inner = byHead ? options.width - left - 10 : Math.min(160, options.width - left - 10);
       const cellWidth = inner / heads.length;

@@ -6,6 +6,7 @@ import type { Figure } from "./figure";
 import { capital, csvValue, formatTick, metricLabel, plainName } from "./format";
 import { frame } from "./frame";
 import { cellLabel } from "./map";
+import { isLogarithmic, isWide, SMALL_RATIO } from "./scatter";
 import { themeOf } from "./theme";
 
 const DIMS = [
@@ -74,13 +75,11 @@ export function multiplesFigure(
         values: panel.values.map((value) => (results.isNone(name, value) ? NaN : value)),
       }));
       const all = shown.flatMap(({ values }) => values).filter(Number.isFinite);
-      const axis = (values: number[], ratio: number): Axis => {
-        const log = values.length > 0 && Math.min(...values) > 0 &&
-          Math.max(...values) / Math.min(...values) > ratio;
-        return { label: "", log, domain: domainOf(values, { log, room: 0 }) ?? [0, 1] };
-      };
-      const x = axis(places, 7);
-      const y = axis(all, 100);
+      const axis = (values: number[], log: boolean): Axis => ({
+        label: "", log, domain: domainOf(values, { log, room: 0 }) ?? [0, 1],
+      });
+      const x = axis(places, isWide(places, 7));
+      const y = axis(all, isLogarithmic(results, name, all, SMALL_RATIO));
       const left = 18 + 7 * Math.max(...layers.map((label) => String(label).length));
       const inner = byHead ? options.width - left - 10 : Math.min(240, options.width - left - 10);
       const panelWidth = inner / heads.length;

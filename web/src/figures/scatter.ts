@@ -1,5 +1,6 @@
 // Points with error bars, one a head, a normalizer or a scale.
 import * as Plot from "@observablehq/plot";
+import type { Results } from "../data/results";
 import { domainOf, type Axis } from "./axes";
 import type { Figure } from "./figure";
 import { formatNumber, formatWithError } from "./format";
@@ -118,11 +119,22 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
 const clamp = (value: number, { log = false, domain }: Axis): number =>
   log && value < domain[0] ? domain[0] : value;
 
-export const isWide = (values: readonly number[]): boolean => {
-  const finite = values.filter(Number.isFinite);
-  return finite.length > 0 && Math.min(...finite) > 0 &&
-    Math.max(...finite) / Math.min(...finite) > 30;
+export const isWide = (values: readonly number[], ratio = 30): boolean => {
+  const { low, high } = values.reduce(
+    ({ low, high }, value) =>
+      Number.isFinite(value) ? { low: Math.min(low, value), high: Math.max(high, value) } : { low, high },
+    { low: Infinity, high: -Infinity },
+  );
+  return low > 0 && high / low > ratio;
 };
+
+// Whether a metric with these values is drawn on a logarithmic scale; whoever draws one says so.
+export const isLogarithmic = (
+  results: Results, name: string, values: readonly number[], ratio?: number,
+): boolean => !results.isLinear(name) && isWide(values, ratio);
+
+// The colours of a map and the height of a small panel show two decades on a linear scale.
+export const SMALL_RATIO = 100;
 
 // A few heads often have values, and change the loss, by far more than all others.
 export function bentAxis(label: string, unit: string, values: readonly number[]): ScatterAxis {

@@ -44,11 +44,10 @@ export interface ColourScale {
 }
 
 // Readable by those who confuse red and green: viridis for sizes, purple to orange for differences.
-// Sizes over more than two decades are on a logarithmic scale, others where that is asked for.
+// Only sizes can be on a logarithmic scale.
 export function colourScale(
   values: readonly number[],
-  diverging: boolean,
-  logarithmic = false,
+  { diverging = false, logarithmic = false } = {},
 ): ColourScale {
   const finite = values.filter(Number.isFinite);
   let low = Math.min(...finite);
@@ -64,7 +63,7 @@ export function colourScale(
       at: (place) => reach * (2 * place - 1),
     };
   }
-  const log = low > 0 && (logarithmic || high / low > 100);
+  const log = logarithmic && low > 0;
   const warp = log ? Math.log : (value: number) => value;
   const scale = Plot.scale({ color: { scheme: "viridis", domain: [0, 1] } });
   const span = warp(high) - warp(low);

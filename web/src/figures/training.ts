@@ -3,7 +3,7 @@ import type { Cell, Results } from "../data/results";
 import { colourOf, curvesFigure, metricCurve, type Curve } from "./curves";
 import type { Figure } from "./figure";
 import { capital, headLabel, metricLabel } from "./format";
-import { isWide, withScale } from "./scatter";
+import { isLogarithmic, withScale } from "./scatter";
 
 const STEP = "step";
 const CAPTION =
@@ -64,7 +64,7 @@ function figureOf(
     ? curveOf(chosen, { label: headLabel(results, chosen.layer, chosen.head), colour: 0, style: "line" })
     : [];
   const curves = [...others, ...own];
-  const log = isWide(curves.flatMap(({ values }) => values));
+  const log = isLogarithmic(results, name, curves.flatMap(({ values }) => values));
   const who = chosen ? `: ${headLabel(results, chosen.layer, chosen.head)}` : "";
   return curvesFigure({
     id: `training-${name.replace(/_/g, "-")}`,

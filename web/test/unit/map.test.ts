@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Figure } from "../../src/figures/figure";
 import { mapFigure } from "../../src/figures/map";
+import { multiplesFigure } from "../../src/figures/multiples";
 import { colourScale } from "../../src/figures/theme";
 import { madeResults, madeScan } from "./made";
 import { drawn, expectWhole } from "./svg";
@@ -56,22 +58,55 @@ describe("the map of a metric", () => {
   });
 });
 
+// Of a dead head, and of others as they are.
+const withOneSmall = (small: number) => {
+  const made = madeScan();
+  for (const [name, large] of [["entropy", 3], ["entropy_normalized", 0.8], ["effective_tokens", 90]] as const) {
+    made.metrics[name]!.value = ({ layer, head }) => (layer === 0 && head === 0 ? small : large - 0.1 * head!);
+  }
+  made.metrics["effective_tokens"]!.unit = "keys";
+  made.metrics["entropy"]!.unit = "nats";
+  return madeResults(made);
+};
+
+describe("a scale that is not linear", () => {
+  const said = (figure: Figure) => drawn(figure).text.includes("log scale)") || drawn(figure).text.includes(", log scale<");
+
+  it("is none of a metric with bounds, or of nats, however small one head is", () => {
+    const results = withOneSmall(0.001);
+    for (const [name, middle] of [["entropy_normalized", />0\.40?1?</], ["entropy", />1\.5</]] as const) {
+      const map = mapFigure(results, name, {});
+      expect(said(map), name).toBe(false);
+      expect(drawn(map).text, name).toMatch(middle);
+      expect(drawn(multiplesFigure(results, name, {})).text, name).toMatch(/in each panel upwards [^<]* to \d[^<,]*</);
+    }
+  });
+
+  it("says so at the legend, in maps and multiples alike", () => {
+    const results = withOneSmall(0.001);
+    expect(drawn(mapFigure(results, "effective_tokens", {})).text).toContain("(keys, log scale)");
+    expect(drawn(multiplesFigure(results, "effective_tokens", {})).text).toMatch(/in each panel upwards effective tokens[^<]*, log scale</);
+    expect(drawn(mapFigure(withOneSmall(50), "effective_tokens", {})).text).not.toContain("log scale");
+  });
+});
+
 describe("colour scales", () => {
-  it("are of logs for sizes over more than two decades", () => {
-    expect(colourScale([1, 50], false).kind).toBe("sequential");
-    const log = colourScale([1, 1000], false);
+  it("are of logs for sizes alone, and where that is asked for", () => {
+    expect(colourScale([1, 1000]).kind).toBe("sequential");
+    expect(colourScale([0, 1000], { logarithmic: true }).kind).toBe("sequential");
+    const log = colourScale([1, 1000], { logarithmic: true });
     expect(log.kind).toBe("sequential-log");
     expect(log.at(0.5)).toBeCloseTo(Math.sqrt(1000), 9);
   });
 
   it("are even about 0 for changes and for both signs", () => {
-    expect(colourScale([0.1, 0.4], true).domain).toEqual([-0.4, 0.4]);
-    expect(colourScale([-1, 3], false).domain).toEqual([-3, 3]);
+    expect(colourScale([0.1, 0.4], { diverging: true }).domain).toEqual([-0.4, 0.4]);
+    expect(colourScale([-1, 3]).domain).toEqual([-3, 3]);
   });
 
   it("give a colour where all values are alike or there is none", () => {
     for (const values of [[], [NaN], [2, 2], [0, 0]]) {
-      const scale = colourScale(values, false);
+      const scale = colourScale(values);
       expect(scale.colour(scale.at(0.5))).toMatch(/^(#|rgb)/);
     }
   });
