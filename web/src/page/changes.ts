@@ -6,7 +6,7 @@ import { dimWords } from "./cells";
 import { element } from "./element";
 import { definition } from "./head";
 import type { Opened, Page, View } from "./page";
-import { filterBox, refill } from "./filter";
+import { filterBox, filtered, parseFilter, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, grouped, headLink, shown } from "./words";
 
@@ -40,30 +40,31 @@ export function changeRows(results: Results): ChangeRow[] {
   });
 }
 
-// All words must stand in the metric's name, the head, the intervention or the cell.
-export function matchingChanges(all: readonly ChangeRow[], filter: string): ChangeRow[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  return all.filter(({ metric, title, head, intervention, at }) => {
-    const text = `${metric} ${title} ${intervention} ${at}`.toLowerCase();
-    return words.every((word) =>
-      /^[\d*]+\.[\d*]*$/.test(word)
-        ? new RegExp(
-            `^${word.replaceAll(".", "\\.").replaceAll("*", "[\\d*]*")}${word.endsWith(".") ? ".+" : ""}$`,
-          ).test(head)
-        : text.includes(word) || head === word,
-    );
-  });
+// Whether the word stands in the metric's name, the head, the intervention or the cell.
+export function hasWord({ metric, title, head, intervention, at }: ChangeRow, word: string): boolean {
+  if (/^[\d*]+\.[\d*]*$/.test(word)) {
+    const pattern = word.replaceAll(".", "\\.").replaceAll("*", "[\\d*]*");
+    return new RegExp(`^${pattern}${word.endsWith(".") ? ".+" : ""}$`).test(head);
+  }
+  return head === word || `${metric} ${title} ${intervention} ${at}`.toLowerCase().includes(word);
 }
 
 async function open(page: Page): Promise<Opened> {
   const all = changeRows(page.results);
   const box = element("div");
-  const filter = filterBox(page, "Filter (metric, head or intervention)", "entropy  or  3.*");
+  const filter = filterBox(page, {
+    label: "Filter",
+    placeholder: "entropy 3.* change < 0",
+    help:
+      "Words of a metric, a head (3.5, 3.*), an intervention or a place, and conditions on a column of numbers, " +
+      "by its title (before > 0.5; also <, <=, >=, =).",
+  });
+  const columns = columnsOf(page.results, all);
   const update = () => {
-    const found = matchingChanges(all, filter.text());
-    refill(box, changeTable(page, found));
-    const more = found.length > ROWS_SHOWN ? `; the first ${ROWS_SHOWN} are shown` : "";
-    filter.status.textContent = `${count(found.length, "change")} of ${count(all.length, "change")}${more}`;
+    const { rows, problem } = filtered(all, parseFilter(filter.text(), columns), columns, hasWord);
+    refill(box, changeTable(page, columns, rows));
+    const more = rows.length > ROWS_SHOWN ? `; the first ${ROWS_SHOWN} are shown` : "";
+    filter.say(`${count(rows.length, "change")} of ${count(all.length, "change")}${more}`, problem);
   };
   const node = element(
     "div",
@@ -105,7 +106,7 @@ export function counted({ header: { changes = [], change_counts: counts } }: Res
   ].filter((sentence) => sentence !== false).join(" ");
 }
 
-function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
+export function columnsOf(results: Results, all: readonly ChangeRow[]): Column<ChangeRow>[] {
   const number = (
     id: string,
     title: string,
@@ -118,12 +119,12 @@ function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
     key: (row) => row[id],
     show: (row) => row[id],
   });
-  const columns: Column<ChangeRow>[] = [
+  return [
     {
       id: "metric",
       title: "Metric",
       key: (row) => row.metric,
-      show: (row) => definition(page.results, row.metric),
+      show: (row) => definition(results, row.metric),
     },
     {
       id: "head",
@@ -131,13 +132,16 @@ function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
       key: ({ labels }) => Number(labels["layer"]) * 1e6 + Number(labels["head"] ?? -1),
       show: ({ labels, head }) => (labels["head"] === undefined ? head : headLink(head)),
     },
-    ...(found.some(({ intervention }) => intervention !== "")
+    ...(all.some(({ intervention }) => intervention !== "")
       ? [text("intervention", "Intervention")]
       : []),
     text("at", "At"),
     number("before", "Before", (row) => row.before),
     number("after", "After", (row) => row.after),
-    number("change", "Change", (row) => Math.abs(row.change), (row) => shown(row.change)),
+    {
+      ...number("change", "Change", (row) => Math.abs(row.change), (row) => shown(row.change)),
+      value: (row) => row.change,
+    },
     number("error", "± standard error", (row) => row.stderr ?? NaN, (row) => shown(row.stderr, 2)),
     number("errors", "In standard errors", errorsOf, (row) =>
       errorsOf(row) === Infinity ? "exact" : shown(row.errors, 3),
@@ -147,6 +151,9 @@ function changeTable(page: Page, found: readonly ChangeRow[]): HTMLElement {
     ),
     number("relative", "Relative", (row) => row.relative, (row) => shown(row.relative, 3)),
   ];
+}
+
+function changeTable(page: Page, columns: readonly Column<ChangeRow>[], found: readonly ChangeRow[]): HTMLElement {
   return table({
     caption: "Largest changes",
     columns,

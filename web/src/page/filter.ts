@@ -1,16 +1,120 @@
-// A box to filter a table by, with its text in the address.
+// A box to filter a table by, with its text in the address: words that a row must have, and conditions
+// on the numbers of its columns.
 import { changed } from "./address";
 import { element, fill } from "./element";
 import type { Page } from "./page";
+import type { Column } from "./table";
+
+export interface Condition {
+  column: string;
+  sign: string;
+  number: number;
+}
+
+export interface Asked {
+  words: string[]; // in lower case
+  conditions: Condition[];
+  problem: string; // what is wrong with a condition, which is left out then; or empty
+}
+
+type Named = Pick<Column<never>, "id" | "title" | "numeric">;
+
+const CONDITION = /^(.*?)(<=|>=|[<>=])([^<>=]*)$/;
+
+const COMPARE: Readonly<Record<string, (value: number, number: number) => boolean>> = {
+  "<": (value, number) => value < number,
+  "<=": (value, number) => value <= number,
+  ">": (value, number) => value > number,
+  ">=": (value, number) => value >= number,
+  // To the digits that are shown.
+  "=": (value, number) => Math.abs(value - number) <= 5e-4 * Math.abs(number),
+};
+
+const plain = (name: string): string => name.toLowerCase().replace(/[\s_,]+/g, " ").trim();
+
+// "induction 3.* normalized entropy < .5": the words before a sign name a column by its id or its title.
+export function parseFilter(text: string, columns: readonly Named[]): Asked {
+  const asked: Asked = { words: [], conditions: [], problem: "" };
+  const named = new Map(
+    columns.filter(({ numeric }) => numeric).flatMap(({ id, title }) => [[plain(title), id], [plain(id), id]]),
+  );
+  const parts = text
+    .replaceAll("≤", "<=")
+    .replaceAll("≥", ">=")
+    .toLowerCase()
+    .replace(/\s*(<=|>=|[<>=])\s*/g, "$1")
+    .split(/[\s,]+/)
+    .filter((part) => part !== "");
+  for (const part of parts) {
+    const [whole, last = "", sign = "", right = ""] = CONDITION.exec(part) ?? [];
+    if (whole === undefined) {
+      asked.words.push(part);
+      continue;
+    }
+    const number = right === "" ? NaN : Number(right);
+    // As many words as name a column; the others stand for themselves.
+    const from = asked.words.findIndex((_, k) => named.has(plain([...asked.words.slice(k), last].join(" "))));
+    const words = from < 0 ? [] : asked.words.slice(from);
+    const column = named.get(plain([...words, last].join(" ")));
+    asked.words.length -= words.length;
+    if (column !== undefined && !Number.isNaN(number)) {
+      asked.conditions.push({ column, sign, number });
+    } else if (column !== undefined) {
+      asked.problem = `"${part}": expected a number after ${sign}`;
+    } else if (sign === "=") {
+      asked.words.push(part); // "softmax:t=2" is a name
+    } else {
+      asked.problem = `"${part}": there is no column "${last}"${nearest(last, [...named.keys()])}`;
+    }
+  }
+  return asked;
+}
+
+function nearest(word: string, names: readonly string[]): string {
+  const start = plain(word).slice(0, 4);
+  const found = names.filter((name) => start.length > 2 && name.includes(start)).slice(0, 3);
+  return found.length === 0 ? "" : `; there is ${found.map((name) => `"${name}"`).join(", ")}`;
+}
+
+export interface Found<Row> {
+  rows: Row[];
+  problem: string;
+}
+
+// The rows that have all words and hold to all conditions. A condition on a value that is undefined, or that
+// says none, does not hold.
+export function filtered<Row>(
+  all: readonly Row[],
+  { words, conditions, problem }: Asked,
+  columns: readonly Column<Row>[],
+  has: (row: Row, word: string) => boolean,
+): Found<Row> {
+  const tests = conditions.map(({ column, sign, number }) => {
+    const { value, key } = columns.find(({ id }) => id === column)!;
+    return (row: Row) => COMPARE[sign]!(Number((value ?? key)(row)), number);
+  });
+  const unknown = words.find((word) => !all.some((row) => has(row, word)));
+  return {
+    rows: all.filter((row) => words.every((word) => has(row, word)) && tests.every((test) => test(row))),
+    problem: problem === "" && unknown !== undefined ? `nothing here is called "${unknown}"` : problem,
+  };
+}
 
 export interface Filter {
   readonly node: HTMLElement;
-  readonly status: HTMLElement; // how many rows there are
   // What the address asks for; the box shows it from then on.
   text(): string;
+  // How many rows there are, or what of the text is wrong.
+  say(found: string, problem: string): void;
 }
 
-export function filterBox(page: Page, label: string, placeholder: string): Filter {
+export interface FilterWords {
+  label: string;
+  placeholder: string;
+  help: string; // what it takes
+}
+
+export function filterBox(page: Page, { label, placeholder, help }: FilterWords): Filter {
   const asked = () => page.address.query["filter"] ?? "";
   const status = element("p", { class: "note", role: "status" });
   const input = element("input", {
@@ -18,15 +122,25 @@ export function filterBox(page: Page, label: string, placeholder: string): Filte
     type: "search",
     placeholder,
     value: asked(),
+    "aria-describedby": "filter-help",
     oninput: () => page.go(changed(page.address, { filter: input.value || undefined }), true),
   });
-  const choice = element("label", { class: "choice", for: "filter" }, element("span", {}, label), input);
+  const choice = element("label", { class: "choice filter", for: "filter" }, element("span", {}, label), input);
   return {
-    node: element("div", { class: "controls" }, choice, status),
-    status,
+    node: element(
+      "div",
+      {},
+      element("div", { class: "controls" }, choice, status),
+      element("p", { class: "note", id: "filter-help" }, `${help} All must hold.`),
+    ),
     text: () => {
       if (input.value !== asked()) input.value = asked();
       return asked();
+    },
+    say: (found, problem) => {
+      status.textContent = problem === "" ? found : `${problem} (${found})`;
+      status.classList.toggle("wrong", problem !== "");
+      input.setAttribute("aria-invalid", String(problem !== ""));
     },
   };
 }

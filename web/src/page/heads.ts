@@ -14,7 +14,7 @@ import { element, fill } from "./element";
 import { badges, flagWords, isRole, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
 import { metricOptions } from "./selection";
-import { filterBox, refill } from "./filter";
+import { filterBox, filtered, parseFilter, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
@@ -53,19 +53,27 @@ export const heads: View = {
 
 async function open(page: Page): Promise<Opened> {
   const box = element("div");
-  const filter = filterBox(page, "Filter (layer.head, a role or a flag)", "3.*  or  induction");
+  const filter = filterBox(page, {
+    label: "Filter",
+    placeholder: "induction 3.* entropy < 0.5",
+    help:
+      "Heads (3.5, 3.*, *.5), roles and flags (induction), and conditions on any metric, by its name or " +
+      "title (weight_induction > 0.1; also <, <=, >=, =).",
+  });
+  const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
+  const known = metrics.map((metric) => metricColumn(page.results, metric));
   const chooser = element("details", { class: "chooser" });
   let drawn = 0;
   const update = async () => {
     const turn = ++drawn;
     const columns = chosenColumns(page);
-    await page.results.need(...columns);
+    const asked = parseFilter(filter.text(), known);
+    await page.results.need(...columns, ...asked.conditions.map(({ column }) => column));
     if (turn !== drawn) return;
-    const rows = matching(headRows(page.results), filter.text());
+    const all = headRows(page.results);
+    const { rows, problem } = filtered(all, asked, known, hasWord);
     refill(box, headTable(page, columns, rows));
-    filter.status.textContent =
-      `${count(rows.length, "head")} of ` +
-      `${page.results.coord("layer").length * page.results.coord("head").length}`;
+    filter.say(`${count(rows.length, "head")} of ${all.length}`, problem);
   };
   fillChooser(page, chooser);
   const node = element(
@@ -84,21 +92,11 @@ export function headRows(results: Results): HeadRow[] {
   return allHeads(results).map((head) => ({ head, flags: flags.get(headName(head)) ?? [] }));
 }
 
-// Every word must fit: "3.*", "*.5" and "3.5" a head's name, anything else the name of a flag; a role
-// is one ("role previous").
-export function matching(rows: readonly HeadRow[], filter: string): HeadRow[] {
-  const words = filter
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((word) => word !== "");
-  return rows.filter(({ head, flags }) =>
-    words.every((word) =>
-      /^[\d*]+(\.[\d*]*)?$/.test(word)
-        ? nameFits(headName(head), word)
-        : flags.some((flag) => flagWords(flag.name).includes(word.replaceAll("_", " "))),
-    ),
-  );
-}
+// "3.*", "*.5" and "3.5" are a head's name, anything else is the name of a flag; a role is one ("role previous").
+export const hasWord = ({ head, flags }: HeadRow, word: string): boolean =>
+  /^[\d*]+(\.[\d*]*)?$/.test(word)
+    ? nameFits(headName(head), word)
+    : flags.some(({ name }) => flagWords(name).includes(word.replaceAll("_", " ")));
 
 function nameFits(name: string, pattern: string): boolean {
   const [layer = "*", head = "*"] = pattern.split(".");
@@ -157,7 +155,7 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
   });
 }
 
-function metricColumn(results: Results, metric: string): Column<HeadRow> {
+export function metricColumn(results: Results, metric: string): Column<HeadRow> {
   const cell = chosenCell(results, metric);
   const unit = results.info(metric)?.unit ?? "1";
   const value = ({ head }: HeadRow) =>
@@ -170,6 +168,7 @@ function metricColumn(results: Results, metric: string): Column<HeadRow> {
       .join(", "),
     numeric: true,
     key: value,
+    value: (row) => (results.isNone(metric, value(row)) ? NaN : value(row)),
     show: (row) => shownOf(results, metric, value(row)),
   };
 }

@@ -8,6 +8,8 @@ export interface Column<Row> {
   numeric?: boolean;
   // What rows are sorted by; NaN and empty come last in either direction.
   key(row: Row): number | string;
+  // What a condition of a filter compares, where that is not the key; NaN where there is no number.
+  value?(row: Row): number;
   show(row: Row): Node | string;
 }
 

@@ -8,7 +8,7 @@ import {
 import { predictionFigure } from "../figures/validity";
 import { changed, formatAddress } from "./address";
 import { choice, element, fill, type Option } from "./element";
-import { filterBox, refill } from "./filter";
+import { filterBox, filtered, parseFilter, refill } from "./filter";
 import type { Opened, Page, View } from "./page";
 import { picture } from "./picture";
 import { formatOrder, parseOrder, table, type Column } from "./table";
@@ -21,14 +21,8 @@ export const validity: View = {
   open,
 };
 
-// All words must stand in the name or the title.
-export function matchingPredictors(rows: readonly PredictorRow[], filter: string): PredictorRow[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  return rows.filter(({ name, title }) => {
-    const text = `${name} ${title}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
-}
+export const hasWord = ({ name, title }: PredictorRow, word: string): boolean =>
+  `${name} ${title}`.toLowerCase().includes(word);
 
 // What the address names; a name that the file lacks counts as not named.
 export function chosenPair(results: Results, query: Readonly<Record<string, string>>): Pair {
@@ -47,8 +41,15 @@ async function open(page: Page): Promise<Opened> {
   const { results } = page;
   await results.need(...VALIDITY_NEEDS);
   const rows = predictorRows(results);
-  const all = rows.metrics.length + rows.flags.length;
-  const filter = filterBox(page, "Filter (metric or flag)", "entropy  or  flag");
+  const all = [...rows.metrics, ...rows.flags];
+  const columns = predictionColumns(results);
+  const filter = filterBox(page, {
+    label: "Filter",
+    placeholder: "entropy",
+    help:
+      "Words of a metric or a flag, and conditions on the correlations under an intervention " +
+      `(${interventionsOf(results)[0] ?? ""} > 0.3; also <, <=, >=, =).`,
+  });
   const box = element("div", { class: "predictions" });
   const controls = element("div", { class: "controls" });
   const place = element("div");
@@ -74,12 +75,10 @@ async function open(page: Page): Promise<Opened> {
     const { query } = page.address;
     const list = JSON.stringify([filter.text(), query["sort"]]);
     if (list !== listed) {
-      const [metrics, flags] = [rows.metrics, rows.flags].map((some) =>
-        matchingPredictors(some, filter.text()),
-      );
-      refill(box, predictionTable(page, metrics!, flags!));
-      filter.status.textContent =
-        `${metrics!.length + flags!.length} of ${count(all, "metric or flag", "metrics and flags")}`;
+      const { rows: found, problem } = filtered(all, parseFilter(filter.text(), columns), columns, hasWord);
+      const [metrics, flags] = [rows.metrics, rows.flags].map((some) => some.filter((row) => found.includes(row)));
+      refill(box, predictionTable(page, columns, metrics!, flags!));
+      filter.say(`${found.length} of ${count(all.length, "metric or flag", "metrics and flags")}`, problem);
       listed = list;
     }
     const pair = chosenPair(results, query);
@@ -166,12 +165,8 @@ function interventionTable(page: Page): HTMLElement {
   });
 }
 
-function predictionTable(
-  page: Page,
-  metrics: readonly PredictorRow[],
-  flags: readonly PredictorRow[],
-): HTMLElement {
-  const columns: Column<PredictorRow>[] = [
+function predictionColumns(results: Results): Column<PredictorRow>[] {
+  return [
     {
       id: "predictor",
       title: "Metric or flag",
@@ -184,14 +179,23 @@ function predictionTable(
           name.replaceAll("_", " ") !== title && element("span", { class: "note" }, name),
         ),
     },
-    ...interventionsOf(page.results).map((label, k): Column<PredictorRow> => ({
+    ...interventionsOf(results).map((label, k): Column<PredictorRow> => ({
       id: `under-${k}`,
       title: label,
       numeric: true,
       key: ({ under }) => Math.abs(under[k]!.rho),
+      value: ({ under }) => under[k]!.rho,
       show: ({ under }) => correlationCell(under[k]!),
     })),
   ];
+}
+
+function predictionTable(
+  page: Page,
+  columns: readonly Column<PredictorRow>[],
+  metrics: readonly PredictorRow[],
+  flags: readonly PredictorRow[],
+): HTMLElement {
   return table({
     caption: "Rank correlations with the change of the loss",
     columns,

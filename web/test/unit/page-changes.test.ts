@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { changeRows, changes, counted, matchingChanges } from "../../src/page/changes";
+import { changeRows, changes, columnsOf, counted, hasWord } from "../../src/page/changes";
+import { filtered, parseFilter } from "../../src/page/filter";
 import { errorsOf } from "../../src/data/results";
 import { madeChange, madeDiff, madeResults, madeScan } from "./made";
 
@@ -24,13 +25,17 @@ test("an intervention stands apart from the place", () => {
 
 test("the filter takes metrics, titles and heads", () => {
   const rows = changeRows(madeResults(madeDiff()));
-  const found = (filter: string) => matchingChanges(rows, filter).map(({ head }) => head);
+  const columns = columnsOf(madeResults(madeDiff()), rows);
+  const found = (filter: string) =>
+    filtered(rows, parseFilter(filter, columns), columns, hasWord).rows.map(({ head }) => head);
   expect(found("NORMALIZED *.1")).toEqual(["1.1", "0.1"]);
   expect(found("1.")).toEqual(["1.1", "1.*"]);
   expect(found("1.*")).toEqual(["1.1", "1.*"]);
   expect(found("all")).toEqual(["all"]);
   expect(found("0.1 64")).toEqual(["0.1"]);
   expect(found("2.*")).toEqual([]);
+  expect(found("change < 0")).toEqual(["0.1"]);
+  expect(found("normalized in standard errors >= 30")).toEqual(["1.1"]);
 });
 
 test("how many changed is that of the file, and a list that was cut says so", () => {

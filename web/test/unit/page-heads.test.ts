@@ -2,12 +2,17 @@ import { expect, test } from "vitest";
 import { headName } from "../../src/page/address";
 import { flagGroups, roleWords } from "../../src/page/flags";
 import { pieces } from "../../src/page/findings";
-import { headRows, matching, type HeadRow } from "../../src/page/heads";
+import { filtered, parseFilter } from "../../src/page/filter";
+import { hasWord, headRows, metricColumn, type HeadRow } from "../../src/page/heads";
 import { valueText } from "../../src/page/provenance";
 import { smallResults } from "./page-results";
 
-const found = (filter: string) =>
-  matching(headRows(smallResults()), filter).map(({ head }) => headName(head));
+const columns = ["surprise", "entropy"].map((name) => metricColumn(smallResults(), name));
+const asked = (filter: string, rows = headRows(smallResults())) => {
+  const { rows: left, problem } = filtered(rows, parseFilter(filter, columns), columns, hasWord);
+  return { heads: left.map(({ head }) => headName(head)), problem };
+};
+const found = (filter: string) => asked(filter).heads;
 
 test("the filter takes names of heads and of flags, and all words must fit", () => {
   expect(found("")).toHaveLength(6);
@@ -21,13 +26,51 @@ test("the filter takes names of heads and of flags, and all words must fit", () 
   expect(found("nothing")).toEqual([]);
 });
 
+test("the filter compares numbers, of a metric by its name or its title, and all conditions must hold", () => {
+  // surprise: 1 2 3, 4 - 6; entropy at the longest length: 2 4 6, 8 10 -
+  expect(found("surprise > 2")).toEqual(["0.5", "2.0", "2.5"]);
+  expect(found("surprise>=2 surprise<= 4")).toEqual(["0.1", "0.5", "2.0"]);
+  expect(found("surprise≥2, Surprise≤4")).toEqual(["0.1", "0.5", "2.0"]);
+  expect(found("entropy = 4")).toEqual(["0.1"]);
+  expect(found("entropy<1e1")).toEqual(["0.0", "0.1", "0.5", "2.0"]); // not one that is undefined
+  expect(found("sink entropy > .5")).toEqual(["0.1"]);
+  expect(found("2.* surprise > 3 sink")).toEqual(["2.5"]);
+  const named = [{ id: "entropy_normalized", title: "normalized entropy, all", numeric: true }];
+  for (const name of ["entropy_normalized", "entropy normalized", "Normalized Entropy, all"]) {
+    expect(parseFilter(`over selected ${name} < -.5`, named)).toEqual({
+      words: ["over", "selected"], conditions: [{ column: "entropy_normalized", sign: "<", number: -0.5 }], problem: "",
+    });
+  }
+});
+
+test("the filter says what is wrong with it, and holds to the rest", () => {
+  expect(asked("entropi > 3 sink")).toEqual({
+    heads: ["0.1", "2.5"], problem: '"entropi>3": there is no column "entropi"; there is "entropy"',
+  });
+  expect(asked("surprise > much").problem).toBe('"surprise>much": expected a number after >');
+  expect(asked("surprise >").problem).toBe('"surprise>": expected a number after >');
+  expect(asked("sinks")).toEqual({ heads: [], problem: 'nothing here is called "sinks"' });
+  expect(asked("sink").problem).toBe("");
+});
+
+test("a value that says none is no number, and a name may hold a sign", () => {
+  const rows = [{ value: -1 }, { value: 3 }];
+  const column = [
+    { id: "softmax:t=2", title: "softmax:t=2", numeric: true, key: ({ value }: { value: number }) => value,
+      value: ({ value }: { value: number }) => (value < 0 ? NaN : value), show: () => "" },
+  ];
+  const left = (text: string) => filtered(rows, parseFilter(text, column), column, (_, word) => word === "t=2").rows;
+  expect(left("softmax:t=2 < 9")).toEqual([{ value: 3 }]);
+  expect(parseFilter("t=2", column)).toEqual({ words: ["t=2"], conditions: [], problem: "" });
+});
+
 test("a role is filtered as a flag is, and named without its prefix", () => {
   const rows = [
     { head: { layer: 0, head: 1 }, flags: [{ name: "role_induction" }, { name: "sink" }] },
     { head: { layer: 0, head: 2 }, flags: [{ name: "role_previous" }] },
     { head: { layer: 0, head: 3 }, flags: [{ name: "sink" }] },
   ] as unknown as HeadRow[];
-  const named = (filter: string) => matching(rows, filter).map(({ head }) => headName(head));
+  const named = (filter: string) => asked(filter, rows).heads;
   expect(named("induction")).toEqual(["0.1"]);
   expect(named("role")).toEqual(["0.1", "0.2"]);
   expect(named("sink")).toEqual(["0.1", "0.3"]);

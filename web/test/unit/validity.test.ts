@@ -8,7 +8,8 @@ import {
 } from "../../src/figures/predictions";
 import { standardFigures } from "../../src/figures/standard";
 import { predictionFigure } from "../../src/figures/validity";
-import { chosenPair, matchingPredictors } from "../../src/page/validity";
+import { filtered, parseFilter } from "../../src/page/filter";
+import { chosenPair, hasWord } from "../../src/page/validity";
 import { madeResults, madeValidate, PREDICTORS, type Made } from "./made";
 import { drawn, expectWhole } from "./svg";
 
@@ -84,7 +85,7 @@ describe("what predicts", () => {
 
   it("is filtered by its name and its title", () => {
     const { metrics, flags } = predictorRows(results);
-    const found = (filter: string) => matchingPredictors([...metrics, ...flags], filter).map(({ name }) => name);
+    const found = (filter: string) => filtered([...metrics, ...flags], parseFilter(filter, []), [], hasWord).rows.map(({ name }) => name);
     expect(found("TOP tokens_for")).toEqual(["tokens_for_error sampler=top"]);
     expect(found("keys within")).toEqual(["tokens_for_error sampler=top"]);
     expect(found("flag over")).toEqual(["flag over_selected"]);
