@@ -47,7 +47,6 @@ interface Series {
   method: string;
   marks: Mark[];
   look: Look;
-  aside: number; // pixels
 }
 
 interface Look {
@@ -71,15 +70,6 @@ const LOOKS: Readonly<Record<string, Look>> = {
   [ORACLE]: { kind: "dotted", colour: (theme) => theme.text },
 };
 
-const STEP = 4; // pixels between marks of the same share
-
-// The plan where it is, half of the others on either side.
-function asideOf(method: string, methods: readonly string[]): number {
-  const others = methods.filter((other) => other !== PLAN);
-  const [place, half] = [others.indexOf(method), Math.floor(others.length / 2)];
-  return place < 0 ? 0 : (place < half ? place - half : place - half + 1) * STEP;
-}
-
 export function paretoFigure(results: Results): Figure | undefined {
   const budgets = budgetsOf(results);
   const all = budgets.flatMap((_, budget) => confirmed(results, budget));
@@ -91,7 +81,6 @@ export function paretoFigure(results: Results): Figure | undefined {
       .sort((a, b) => a.read - b.read)
       .map((one) => ({ ...one, title: wordsOf(one, budgets, changeUnit(results)) })),
     look: LOOKS[method] ?? series(k, "thin"),
-    aside: asideOf(method, methods),
   }));
   const random = budgets.flatMap((_, budget) => {
     const own = all.find((one) => one.budget === budget && one.method === PLAN);
@@ -127,7 +116,6 @@ export function paretoFigure(results: Results): Figure | undefined {
     ],
     draw: (options) => {
       const theme = themeOf(options.dark);
-      const dealtTo = drawn.find(({ method }) => method === RANDOM);
       return frame(options, {
         title,
         height: 320,
@@ -136,9 +124,7 @@ export function paretoFigure(results: Results): Figure | undefined {
         key: keyOf(drawn, theme),
         marks: [
           Plot.ruleY([0], { stroke: theme.muted, strokeDasharray: "6 4" }),
-          Plot.dot(random, {
-            x: "read", y: "change", r: 2, fill: theme.muted, fillOpacity: 0.45, dx: dealtTo?.aside ?? 0,
-          }),
+          Plot.dot(random, { x: "read", y: "change", r: 2, fill: theme.muted, fillOpacity: 0.45 }),
           // The plan lies above the others.
           ...[...drawn].reverse().flatMap((one) => seriesMarks(one, theme)),
         ],
@@ -147,13 +133,13 @@ export function paretoFigure(results: Results): Figure | undefined {
   };
 }
 
-function seriesMarks({ method, marks, look, aside }: Series, theme: Theme): Plot.Markish[] {
+function seriesMarks({ method, marks, look }: Series, theme: Theme): Plot.Markish[] {
   const own = method === PLAN;
   const colour = look.colour(theme);
-  const at = { x: "read", y: "change", dx: aside };
+  const at = { x: "read", y: "change" };
   return [
     Plot.ruleX(marks.filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high)), {
-      x: "read", y1: "low", y2: "high", dx: aside, stroke: colour,
+      x: "read", y1: "low", y2: "high", stroke: colour,
       strokeWidth: own ? 2.5 : 1.25, strokeOpacity: own ? 1 : 0.6,
     }),
     Plot.line(marks, {
@@ -195,7 +181,6 @@ function captionOf(results: Results, all: readonly Confirmed[], random: boolean)
         ? ", with 95 % intervals (Student's t over documents)."
         : "; one shows nothing of others."),
     "The line at 0 is full attention.",
-    "Marks are set apart sideways by a few pixels.",
     random && "Faint dots: the plan's entries dealt to other heads at random.",
     all.some(({ method }) => method === ORACLE) &&
       "The heaviest keys, an oracle, stand at the share of the keys that a query reads, but their cache " +

@@ -1,6 +1,7 @@
 // What `headgauge plan` found (docs/mathematics.md 7e): plans for shares of the key-value cache, confirmed
 // beside other plans on text that had no part in making them.
 import type { Results } from "../data/results";
+import { overHeads } from "./heads";
 
 export const PLAN_NEEDS: readonly string[] = [
   "kept_keys", "planned_cache_share", "planned_change", "planned_change_low",
@@ -74,6 +75,15 @@ function sharedByAll(results: Results, budget: number): number {
   };
   const same = share(SAME_KEYS);
   return Number.isFinite(same) ? same : share(PLAN);
+}
+
+// The other budgets whose plan is this very plan: what lowers the loss most may need less than it is given.
+export function samePlans(results: Results, budget: number): string[] {
+  const known = (of: number) => JSON.stringify([
+    results.value("planned_change", { method: methodsOf(results).indexOf(PLAN), budget: of }),
+    overHeads(results, "kept_keys", { budget: of }).map(({ value }) => value),
+  ]);
+  return budgetsOf(results).filter((_, other) => other !== budget && known(other) === known(budget));
 }
 
 // The loss changes under the plan's entries on other heads.

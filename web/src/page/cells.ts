@@ -3,11 +3,9 @@ import { flatIndex, type Cell, type Label, type Results } from "../data/results"
 import { formatNumber } from "../figures/format";
 import type { Head } from "./address";
 
-// The model as it is, the paper's N, the temperature that models run at ... and where nothing is
-// said here the last label: the longest length.
+// The paper's N, the temperature that models run at ... and where nothing is said here the last
+// label: the longest length.
 const PREFERRED: Readonly<Record<string, Label>> = {
-  normalizer: "original",
-  pattern: "original",
   run: "new",
   top_n: 20,
   temperature: 1,
@@ -20,8 +18,23 @@ const PREFERRED: Readonly<Record<string, Label>> = {
 // The plan that was asked for stands before those for the curve.
 const FIRST: ReadonlySet<string> = new Set(["budget", "method"]);
 
+// What a compare is about: not the model as it is, which stands first.
+const CHANGED: ReadonlySet<string> = new Set(["normalizer", "pattern"]);
+
+// The dim along which the heads of two runs, or of the model and its interventions, lie side by side.
+export function comparedDim(results: Results): string | undefined {
+  return [...CHANGED, "run"].find((dim) => results.coord(dim).length > 1);
+}
+
+// What the address says of that dim, and of no other.
+export function comparedQuery(results: Results, query: Readonly<Record<string, string>>): Record<string, string> {
+  const dim = comparedDim(results);
+  return dim === undefined ? {} : { [dim]: query[dim] ?? "" };
+}
+
 export function defaultIndex(results: Results, dim: string): number {
   const labels = results.coord(dim);
+  if (CHANGED.has(dim)) return labels[0] === "original" && labels.length > 1 ? 1 : 0;
   if (FIRST.has(dim)) return 0;
   const preferred = PREFERRED[dim];
   const found = preferred === undefined ? -1 : labels.indexOf(preferred);

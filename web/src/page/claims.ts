@@ -79,7 +79,7 @@ function overview(list: readonly Claim[]): HTMLElement {
     { id: "verdict", title: "Verdict", key: ({ verdict: found }) => found, show: verdict },
     { id: "figure", title: "In the paper", key: ({ figure }) => figure, show: inPaper },
   ];
-  return table({ caption: "Verdicts", columns, rows: list });
+  return element("div", { class: "verdicts" }, table({ caption: "Verdicts", columns, rows: list }));
 }
 
 const inPaper = ({ paper, figure }: Claim) => `Paper ${paper}, ${figure}`;

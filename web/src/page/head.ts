@@ -2,12 +2,13 @@
 import type { Cell, Results } from "../data/results";
 import type { Figure } from "../figures/figure";
 import { headFigures } from "../figures/head";
-import { changed, formatAddress, headName, parseHead, type Head } from "./address";
+import { formatAddress, headName, parseHead, type Head } from "./address";
 import {
   allHeads,
   chosenCell,
   chosenIndex,
-  dimWords,
+  comparedDim,
+  comparedQuery,
   headCell,
   isByPosition,
   isPerHead,
@@ -19,7 +20,7 @@ import { flagsOfHead } from "./flags";
 import { cellWords } from "./heads";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
-import { metricOptions } from "./selection";
+import { comparedChoice, metricOptions } from "./selection";
 import { table, type Column } from "./table";
 import { flagsByHead, headLink, shown, shownOf } from "./words";
 
@@ -48,24 +49,26 @@ async function open(page: Page): Promise<Opened> {
   }
   const drawings = element("div", { class: "pictures" });
   const values = element("div");
+  const figures = section("figures", "Figures", comparedChoice(page), drawings);
   const viewer = await examples(results, found).catch((error) => failure(message(error)));
   const node = element(
     "article",
     { class: "head-page" },
-    title(results, found, all, place),
+    title(page, all, place),
     section(
       "flags",
       "Flags",
       flagsOfHead(flagsByHead(results).get(headName(found)) ?? []),
     ),
     viewer && section("examples", "Examples", viewer),
-    section("figures", "Figures", interventionChoice(page), drawings),
+    figures,
     section("values", "Values", values),
   );
   // The numbers come after the figures: those of a large file take a moment.
   const update = async () => {
-    const figures = await results.gather(() => figuresOf(page, found));
-    fill(drawings, ...figures.map((figure) => picture(page, figure)));
+    const drawn = await results.gather(() => figuresOf(page, found));
+    figures.hidden = drawn.length === 0;
+    fill(drawings, ...drawn.map((figure) => picture(page, figure)));
     const names = results
       .names()
       .filter((name) => isPerHead(results, name) && !isByPosition(results, name));
@@ -79,32 +82,9 @@ function section(id: string, title: string, ...content: (Node | null)[]): HTMLEl
   return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...content);
 }
 
-// The dim of compare: heads are shown under one normalizer (or pattern) at a time.
-function interventionDim(results: Results): string | undefined {
-  return ["normalizer", "pattern", "run"].find((dim) => results.coord(dim).length > 1);
-}
-
-function interventionChoice(page: Page): HTMLElement | null {
-  const { results, address } = page;
-  const dim = interventionDim(results);
-  if (dim === undefined) return null;
-  const labels = results.coord(dim).map(String);
-  return element(
-    "div",
-    { class: "controls" },
-    choice(
-      `choose-${dim}`,
-      dimWords(dim),
-      labels.map((value) => ({ value, text: value })),
-      labels[chosenIndex(results, dim, address.query)] ?? "",
-      (value) => page.go(changed(page.address, { [dim]: value })),
-    ),
-  );
-}
-
 // What the figures say of which head they show is said by the page already, but not by a file.
 function figuresOf({ results, address }: Page, found: Head): Figure[] {
-  const dim = interventionDim(results);
+  const dim = comparedDim(results);
   const index = dim === undefined ? 0 : chosenIndex(results, dim, address.query);
   const at = headCell(results, found);
   const figures = headFigures(
@@ -115,12 +95,9 @@ function figuresOf({ results, address }: Page, found: Head): Figure[] {
   return figures.map((figure) => ({ ...figure, id: `${figure.id}-head-${headName(found)}` }));
 }
 
-function title(
-  results: Results,
-  { layer, head }: Head,
-  all: readonly Head[],
-  place: number,
-): HTMLElement {
+function title(page: Page, all: readonly Head[], place: number): HTMLElement {
+  const { results, address } = page;
+  const { layer, head } = all[place]!;
   const at = results.numbers("layer").indexOf(layer);
   const facts = [`Layer ${layer}, head ${head}`];
   const type = results.coord("layer_type")[at];
@@ -143,6 +120,13 @@ function title(
     element(
       "nav",
       { class: "steps", "aria-label": "Other heads" },
+      choice(
+        "choose-head",
+        "Head",
+        all.map((other) => ({ value: headName(other), text: headName(other), group: `layer ${other.layer}` })),
+        headName(all[place]!),
+        (item) => page.go({ ...address, item }),
+      ),
       step(all[place - 1], "← Previous, ", ""),
       element("a", { href: formatAddress({ view: "heads", item: "", query: {} }) }, "All heads"),
       step(all[place + 1], "Next, ", " →"),
@@ -161,8 +145,7 @@ interface ValueRow {
 }
 
 function valueTable({ results, address }: Page, head: Head, names: readonly string[]): HTMLElement {
-  const dim = interventionDim(results);
-  const query = dim === undefined ? {} : { [dim]: address.query[dim] ?? "" };
+  const query = comparedQuery(results, address.query);
   const rows: ValueRow[] = metricOptions(results, names).map(({ value: metric, group = "" }) => {
     const cell: Cell = { ...chosenCell(results, metric, query), ...headCell(results, head) };
     const unit = results.info(metric)?.unit ?? "1";

@@ -1,9 +1,10 @@
 // All heads in one table: sorted by any column, filtered by name or flag, with the columns chosen.
 import type { Cell, Flag, Results } from "../data/results";
-import { changed, headName, parseHead, type Head } from "./address";
+import { changed, headName, parseHead, type Address, type Head } from "./address";
 import {
   allHeads,
   chosenCell,
+  comparedQuery,
   dimWords,
   headCell,
   isPerHead,
@@ -13,13 +14,14 @@ import {
 import { element, fill } from "./element";
 import { badges, flagWords, isRole, roleWords } from "./flags";
 import type { Opened, Page, View } from "./page";
-import { metricOptions } from "./selection";
+import { comparedChoice, metricOptions } from "./selection";
 import { filterBox, filtered, parseFilter, refill } from "./filter";
 import { formatOrder, parseOrder, table, type Column } from "./table";
 import { count, flagsByHead, headLink, shownOf } from "./words";
 
 // What to begin with, as far as the file has it.
 const MAIN = [
+  "output_change", // of an intervention
   "entropy_normalized",
   "effective_tokens",
   "sink_weight",
@@ -33,7 +35,6 @@ const MAIN = [
   "critical_n_head",
   "entropy_slope",
   "sensitivity_top2",
-  "output_change",
   "top_overlap",
 ];
 const MAIN_SHOWN = 8;
@@ -61,10 +62,12 @@ async function open(page: Page): Promise<Opened> {
       "title (weight_induction > 0.1; also <, <=, >=, =).",
   });
   const metrics = page.results.names().filter((name) => isPerHead(page.results, name));
-  const known = metrics.map((metric) => metricColumn(page.results, metric));
+  const compared = element("div");
   const chooser = element("details", { class: "chooser" });
   let drawn = 0;
   const update = async () => {
+    fill(compared, comparedChoice(page));
+    const known = metrics.map((metric) => metricColumn(page.results, metric, comparedQuery(page.results, page.address.query)));
     const turn = ++drawn;
     const columns = chosenColumns(page);
     const asked = parseFilter(filter.text(), known);
@@ -80,6 +83,7 @@ async function open(page: Page): Promise<Opened> {
     "div",
     {},
     element("h1", {}, "All heads"),
+    compared,
     filter.node,
     chooser,
     box,
@@ -130,7 +134,7 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
       key: ({ head }) => head.layer * 1e6 + head.head,
       show: ({ head }) => headLink(head),
     },
-    ...metrics.map((metric) => metricColumn(results, metric)),
+    ...metrics.map((metric) => metricColumn(results, metric, comparedQuery(results, page.address.query))),
     {
       id: "flags",
       title: "Flags",
@@ -155,8 +159,12 @@ function headTable(page: Page, metrics: readonly string[], rows: readonly HeadRo
   });
 }
 
-export function metricColumn(results: Results, metric: string): Column<HeadRow> {
-  const cell = chosenCell(results, metric);
+export function metricColumn(
+  results: Results,
+  metric: string,
+  query: Address["query"] = {},
+): Column<HeadRow> {
+  const cell = chosenCell(results, metric, query);
   const unit = results.info(metric)?.unit ?? "1";
   const value = ({ head }: HeadRow) =>
     results.value(metric, { ...cell, ...headCell(results, head) });

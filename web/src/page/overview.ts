@@ -3,10 +3,11 @@ import type { Results } from "../data/results";
 import { genericFigure } from "../figures/generic";
 import { mapFigure } from "../figures/map";
 import { formatAddress, headAddress } from "./address";
-import { chosenCell, isPerHead } from "./cells";
+import { chosenCell, comparedDim, isPerHead } from "./cells";
 import { element, fill } from "./element";
 import { findings } from "./findings";
 import { flagsOfModel } from "./flags";
+import { losses } from "./losses";
 import { LiveMap } from "./map";
 import type { Opened, Page, View } from "./page";
 import { failure, message, picture } from "./picture";
@@ -14,7 +15,8 @@ import { dimChoices, metricChoice } from "./selection";
 import { drawnDim, valuesTable } from "./values";
 import { count, grouped } from "./words";
 
-// The first of these that a file has is the one to begin with.
+// The first of these that a file has is the one to begin with: where two are compared, what changed.
+const FIRST_CHANGES = ["loss_change", "output_change", "entropy_normalized_change"];
 const FIRST_METRICS = [
   "entropy_normalized",
   "entropy",
@@ -33,9 +35,17 @@ export const overview: View = {
 
 function open(page: Page): Opened {
   const { results } = page;
+  const lost = element("div");
   const map = element("section", { class: "explore", "aria-labelledby": "explore" });
   let now = "";
+  let order: string | undefined;
   const update = async () => {
+    const { losses: sorted = "" } = page.address.query;
+    if (order !== sorted) {
+      const made = await losses(page);
+      if (made) refill(lost, [made]);
+      order = sorted;
+    }
     const metric = chosenMetric(page);
     if (metric === undefined) {
       fill(
@@ -66,6 +76,7 @@ function open(page: Page): Opened {
       "div",
       { class: "found" },
       findings(results),
+      lost,
       notices(results),
       results.coord("head").length > 0 && flagsOfModel(results),
     ),
@@ -77,7 +88,8 @@ function open(page: Page): Opened {
 function chosenMetric({ results, address }: Page): string | undefined {
   const asked = address.query["metric"];
   if (asked !== undefined && results.has(asked)) return asked;
-  return FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
+  const first = comparedDim(results) === undefined ? undefined : FIRST_CHANGES.find((name) => isPerHead(results, name));
+  return first ?? FIRST_METRICS.find((name) => results.has(name)) ?? results.names()[0];
 }
 
 // New content; what had the focus keeps it.

@@ -3,7 +3,7 @@ import type { Results } from "../data/results";
 import { formatNumber, formatShare } from "../figures/format";
 import { keptKeysFigure, paretoFigure } from "../figures/plan";
 import {
-  budgetsOf, confirmed, dealt, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, type Confirmed,
+  budgetsOf, confirmed, dealt, judgedByLoss, ORACLE, PLAN, PLAN_NEEDS, samePlans, type Confirmed,
 } from "../figures/planned";
 import { signed } from "../figures/predictions";
 import { changed, formatAddress, headAddress } from "./address";
@@ -28,6 +28,7 @@ async function open(page: Page): Promise<Opened> {
   const { results } = page;
   await results.need(...PLAN_NEEDS);
   const map = element("section", { "aria-label": "Keys that each head keeps" });
+  const confirming = element("div");
   const pareto = paretoFigure(results);
   // Of many heads the numbers need the width of the page.
   const beside = results.coord("head").length <= 12;
@@ -37,6 +38,7 @@ async function open(page: Page): Promise<Opened> {
     element("h1", {}, `What each head keeps, and what that does to the ${judgedByLoss(results) ? "loss" : "output"}`),
     ...sentences(results),
     notices(results),
+    budgetChoice(page),
     element(
       "div",
       { class: beside ? "pictures" : "pictures wide" },
@@ -45,16 +47,17 @@ async function open(page: Page): Promise<Opened> {
     ),
     element("h2", {}, "Confirmed on other text"),
     element("p", { class: "note" }, legend(results), " ", definition()),
-    ...budgetsOf(results).flatMap((_, budget) => confirmation(results, budget)),
+    confirming,
   );
   let drawn = "";
   const update = () => {
     const budget = chosenIndex(results, "budget", page.address.query);
     if (drawn === `${budget}`) return;
     drawn = `${budget}`;
-    const focused = map.contains(document.activeElement) ? document.activeElement?.id : "";
+    const select = node.querySelector<HTMLSelectElement>("#choose-budget");
+    if (select) select.value = budgetsOf(results)[budget]!;
     fill(map, ...mapOf(page, budget));
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    fill(confirming, confirmation(results, budget));
   };
   return { node, update };
 }
@@ -71,22 +74,27 @@ function sentences(results: Results): HTMLElement[] {
   ];
 }
 
+// Of the map and the table.
+function budgetChoice(page: Page): HTMLElement | null {
+  const budgets = budgetsOf(page.results);
+  if (budgets.length < 2) return null;
+  return element(
+    "div",
+    { class: "controls" },
+    choice(
+      "choose-budget", "Plan", budgets.map((value) => ({ value, text: value })),
+      budgets[chosenIndex(page.results, "budget", page.address.query)]!,
+      (value) => page.go(changed(page.address, { budget: value })),
+    ),
+  );
+}
+
 function mapOf(page: Page, budget: number): Child[] {
   const { results } = page;
   const figure = keptKeysFigure(results, budget);
   if (!figure) return [];
-  const budgets = budgetsOf(results);
   const map = new LiveMap(results, "kept_keys", { budget }, (head) => page.go(headAddress(head)));
   return [
-    budgets.length > 1 &&
-      element(
-        "div",
-        { class: "controls" },
-        choice(
-          "choose-budget", "Plan", budgets.map((value) => ({ value, text: value })), budgets[budget]!,
-          (value) => page.go(changed(page.address, { budget: value })),
-        ),
-      ),
     picture(page, figure, { heading: "h2", drawn: (drawing) => map.attach(drawing) }),
     map.readout,
   ];
@@ -106,19 +114,20 @@ function definition(): HTMLElement {
   return element("a", { href }, "Definition");
 }
 
-function confirmation(results: Results, budget: number): HTMLElement[] {
+function confirmation(results: Results, budget: number): HTMLElement {
   const name = budgetsOf(results)[budget]!;
   const rows = confirmed(results, budget);
   const said = dealtWords(results, budget);
-  return [
-    element(
-      "section",
-      { class: "confirmation", "data-budget": name },
-      element("h3", {}, `Plan "${name}"`),
-      table({ caption: `Plan "${name}" beside other methods`, columns: COLUMNS, rows }),
-      said !== "" && element("p", { class: "dealt" }, said),
-    ),
-  ];
+  const same = samePlans(results, budget).map((other) => `"${other}"`);
+  return element(
+    "section",
+    { class: "confirmation", "data-budget": name },
+    element("h3", {}, `Plan "${name}"`),
+    same.length > 0 &&
+      element("p", { class: "note same" }, `This very plan is also ${same.join(" and ")}; the other methods differ there.`),
+    table({ caption: `Plan "${name}" beside other methods`, columns: COLUMNS, rows }),
+    said !== "" && element("p", { class: "dealt" }, said),
+  );
 }
 
 const number = (

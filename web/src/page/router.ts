@@ -76,9 +76,10 @@ export class Router implements Page {
           clearTimeout(waiting);
         }
         if (turn !== this.turn) return;
+        const focused = this.place.contains(document.activeElement) ? document.activeElement?.id : "";
         fill(this.place, opened.node);
         this.opened = { key, view: opened };
-        if (!first) this.announce();
+        if (!first) this.announce(focused);
       }
       await this.opened.view.update?.();
     } catch (error) {
@@ -93,9 +94,11 @@ export class Router implements Page {
     if (turn === this.turn) this.place.dataset["shown"] = formatAddress(this.address);
   }
 
-  // A new view begins at its top, and a screen reader at its heading.
-  private announce(): void {
+  // A new view begins at its top, and a screen reader at its heading, or stays on what led here and is here too.
+  private announce(focused = ""): void {
     window.scrollTo(0, 0);
+    const same = focused === "" ? null : document.getElementById(focused);
+    if (same && this.place.contains(same)) return same.focus({ preventScroll: true });
     const heading = this.place.querySelector("h1");
     heading?.setAttribute("tabindex", "-1");
     heading?.focus({ preventScroll: true });

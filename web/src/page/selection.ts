@@ -1,6 +1,6 @@
 // Choosing a metric and the cell of it that is shown.
 import { CATALOGUE } from "../catalogue/catalogue";
-import { chosenIndex, dimWords, isByPosition, labelText, otherDims } from "./cells";
+import { chosenIndex, comparedDim, dimWords, isByPosition, labelText, otherDims } from "./cells";
 import { changed } from "./address";
 import { choice, element, type Option } from "./element";
 import type { Page } from "./page";
@@ -42,25 +42,32 @@ export function metricChoice(
   );
 }
 
+// Heads are shown under one normalizer or pattern, or of one run, at a time.
+export function comparedChoice(page: Page): HTMLElement | null {
+  const dim = comparedDim(page.results);
+  return dim === undefined ? null : element("div", { class: "controls" }, dimChoice(page, dim));
+}
+
+function dimChoice(page: Page, dim: string): HTMLElement {
+  const { results, address } = page;
+  const labels = results.coord(dim);
+  return choice(
+    `choose-${dim}`,
+    dimWords(dim),
+    labels.map((label) => ({ value: String(label), text: labelText(label) })),
+    String(labels[chosenIndex(results, dim, address.query)]),
+    (value) => page.go(changed(page.address, { [dim]: value })),
+  );
+}
+
 // One select for every other dim of the metric that has more than one label, but those left out.
 export function dimChoices(
   page: Page,
   metric: string,
   without: readonly string[] = [],
 ): HTMLElement {
-  const { results, address } = page;
-  const made = otherDims(results, metric)
-    .filter((dim) => results.coord(dim).length > 1 && !without.includes(dim))
-    .map((dim) => {
-      const labels = results.coord(dim);
-      const now = String(labels[chosenIndex(results, dim, address.query)]);
-      return choice(
-        `choose-${dim}`,
-        dimWords(dim),
-        labels.map((label) => ({ value: String(label), text: labelText(label) })),
-        now,
-        (value) => page.go(changed(page.address, { [dim]: value })),
-      );
-    });
+  const made = otherDims(page.results, metric)
+    .filter((dim) => page.results.coord(dim).length > 1 && !without.includes(dim))
+    .map((dim) => dimChoice(page, dim));
   return element("div", { class: "choices" }, ...made);
 }
