@@ -4,7 +4,7 @@ import type { Change, Results } from "../data/results";
 import { domainOf } from "./axes";
 import type { Figure } from "./figure";
 import { capital, formatNumber, formatWithError, metricLabel } from "./format";
-import { frame } from "./frame";
+import { frame, wrapped } from "./frame";
 import { isLogarithmic, scatterFigure, withScale } from "./scatter";
 import { themeOf } from "./theme";
 
@@ -85,9 +85,11 @@ export function largestChangesFigure(results: Results, most = 15): Figure | unde
     ]),
     draw: (options) => {
       const theme = themeOf(options.dark);
+      const named = bars.map((bar) => ({ ...bar, lines: wrapped(bar.label, options.width - 40, 11) }));
+      const most = Math.max(...named.map(({ lines }) => lines.length));
       return frame(options, {
         title,
-        height: 32 * bars.length + 12,
+        height: (19 + 13 * most) * bars.length + 12,
         x: { label: "change (relative to the largest value of the metric)", domain },
         options: { y: { type: "point", axis: null, domain: bars.map(({ place }) => place), padding: 0.6 } },
         marks: [
@@ -96,8 +98,9 @@ export function largestChangesFigure(results: Results, most = 15): Figure | unde
             x1: "low", x2: "high", y: "place", stroke: theme.series[1], strokeWidth: 2,
           }),
           Plot.dot(bars, { x: "at", y: "place", r: 4, fill: theme.series[1], title: "title" }),
-          Plot.text(bars, {
-            y: "place", text: "label", frameAnchor: "left", textAnchor: "start", dx: 4, dy: -12,
+          Plot.text(named, {
+            y: "place", text: ({ lines }) => lines.join("\n"), frameAnchor: "left", textAnchor: "start", dx: 4,
+            lineAnchor: "bottom", dy: -6, lineHeight: 13 / 11,
             fontSize: 11, fill: theme.text, stroke: theme.background, strokeWidth: 3,
           }),
         ],

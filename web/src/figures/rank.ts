@@ -4,7 +4,7 @@ import type { Cell, Results } from "../data/results";
 import type { Figure } from "./figure";
 import { csvValue, formatNumber, metricLabel } from "./format";
 import { judgedCell } from "./correlation";
-import { frame } from "./frame";
+import { frame, textWidth } from "./frame";
 import { themeOf } from "./theme";
 
 export const RANKED: readonly string[] = [
@@ -54,15 +54,18 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
     ]),
     draw: (options) => {
       const theme = themeOf(options.dark);
-      const step = 38;
-      const y = (k: number) => k * step + 28;
+      const fits = lines.every(
+        (line) => textWidth(line.label) + textWidth(said(line)) + 16 <= options.width - 24,
+      );
+      const step = fits ? 38 : 54; // the number below the name
+      const y = (k: number) => (k + 1) * step - 10;
       const ticks = lines.flatMap((line, k) =>
         line.values.map((value) => ({ x: place(line, value), y1: y(k) - 5, y2: y(k) + 5 })),
       );
       const owns = lines.map((line, k) => ({
         x: place(line, line.own),
         y: y(k),
-        text: `${formatNumber(line.own)}, rank ${line.rank} of ${line.values.length}`,
+        text: said(line),
         label: line.label,
       }));
       return frame(options, {
@@ -82,7 +85,7 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
             title: (d: { label: string; text: string }) => `${d.label}: ${d.text}`,
           }),
           Plot.text(owns, {
-            x: () => 0, y: "y", dy: -15, text: "label", textAnchor: "start", fill: theme.text,
+            x: () => 0, y: "y", dy: fits ? -15 : -31, text: "label", textAnchor: "start", fill: theme.text,
             fontSize: 12,
           }),
           Plot.text(owns, {
@@ -93,6 +96,8 @@ export function rankFigure(results: Results, cell: Cell, who: string): Figure | 
     },
   };
 }
+
+const said = ({ own, rank, values }: Line): string => `${formatNumber(own)}, rank ${rank} of ${values.length}`;
 
 function lineOf(results: Results, name: string, cell: Cell): Line | undefined {
   const metric = results.metric(name);

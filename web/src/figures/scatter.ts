@@ -6,6 +6,7 @@ import type { Figure } from "./figure";
 import { formatNumber, formatWithError } from "./format";
 import { frame, type KeyEntry } from "./frame";
 import { quantile } from "./heads";
+import { names } from "./labels";
 import { themeOf, type Theme } from "./theme";
 
 export interface ScatterPoint {
@@ -72,16 +73,6 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
     draw: (options) => {
       const theme = themeOf(options.dark);
       const colour = ({ series = 0 }: ScatterPoint) => theme.series[series % theme.series.length]!;
-      const middle = (x.log ? Math.sqrt(x.domain[0] * x.domain[1]) : (x.domain[0] + x.domain[1]) / 2);
-      const label = (side: "left" | "right") =>
-        Plot.text(
-          named ? shown.filter((point) => point.x > middle === (side === "left")) : [],
-          {
-            x: "x", y: "y", text: "label", dy: -9, dx: side === "left" ? -6 : 6,
-            textAnchor: side === "left" ? "end" : "start",
-            fill: theme.text, stroke: theme.background, strokeWidth: 4, fontSize: 12,
-          },
-        );
       return frame(options, {
         title,
         height,
@@ -108,8 +99,7 @@ export function scatterFigure(given: ScatterOptions): Figure | undefined {
             title: ({ label: name, x: a, y: b, xError = NaN, yError = NaN, text }: ScatterPoint) =>
               `${name}: ${text ?? `${formatWithError(a, xError)}, ${formatWithError(b, yError)}`}`,
           }),
-          label("left"),
-          label("right"),
+          ...(named ? [names(shown, theme)] : []),
         ],
       });
     },

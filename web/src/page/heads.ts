@@ -4,6 +4,7 @@ import { changed, headName, parseHead, type Address, type Head } from "./address
 import {
   allHeads,
   chosenCell,
+  comparedDim,
   comparedQuery,
   dimWords,
   headCell,
@@ -181,10 +182,10 @@ export function metricColumn(
   };
 }
 
-// "N 20": the labels of the cell; the length is the same for all and said once.
+// "N 20": the labels of the cell, but the length and what heads are compared under, which are said once.
 export function cellWords(results: Results, metric: string, cell: Cell): string {
   return otherDims(results, metric)
-    .filter((dim) => dim !== "length" && results.coord(dim).length > 1)
+    .filter((dim) => dim !== "length" && dim !== comparedDim(results) && results.coord(dim).length > 1)
     .map(
       (dim) =>
         `${dim === "top_n" ? "N" : dimWords(dim)} ${labelText(results.coord(dim)[cell[dim] ?? 0])}`,

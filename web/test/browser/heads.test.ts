@@ -63,6 +63,47 @@ inBrowser("the table of heads", () => {
     await quiet(tab);
   });
 
+  test("filters by numbers, says what it takes and what is wrong", async () => {
+    const tab = await openKind("scan", "#heads");
+    const { page } = tab;
+    const status = () => page.textContent("[role=status]");
+    const values = (resultsOf("scan").metrics["entropy_normalized"]!.values as number[][][]).flat();
+    const many = values.filter((lengths) => lengths.at(-1)! > 0.9).length;
+    expect(many).toBeGreaterThan(0);
+    for (const text of ["entropy_normalized > 0.9", "normalized entropy>.9"]) {
+      await page.fill("#filter", text);
+      await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, many);
+      expect(await status()).toMatch(new RegExp(`^${many} heads? of `));
+    }
+    await page.fill("#filter", "entropy_normalized > 0.9 0.*");
+    await page.waitForFunction((n) => document.querySelectorAll("tbody tr").length < n, many);
+    for (const name of await column(tab, "head")) expect(name).toMatch(/^0\./);
+    await page.fill("#filter", "entropi > 0.9");
+    await page.waitForSelector("#filter[aria-invalid=true]");
+    expect(await status()).toContain('there is no column "entropi"; there is "');
+    await page.fill("#filter", "");
+    await page.waitForSelector("#filter[aria-invalid=false]");
+    const help = await page.$eval("#filter", (box) => document.getElementById(box.getAttribute("aria-describedby")!)!.textContent);
+    expect(help).toContain("weight_induction > 0.1");
+    await quiet(tab);
+  });
+
+  test("keeps its head in sight", async () => {
+    const tab = await openKind("wide", "#heads");
+    const places = await tab.page.evaluate(() => {
+      const box = document.querySelector(".scroll")!;
+      box.scrollIntoView();
+      box.scrollTop = box.scrollHeight;
+      const of = (part: Element) => part.getBoundingClientRect();
+      const [head, last] = [of(box.querySelector("thead th")!), of(box.querySelector("tbody tr:last-child")!)];
+      return { head: head.top - of(box).top, bottom: head.bottom, last: last.bottom, screen: innerHeight };
+    });
+    expect(places.head).toBeLessThan(2);
+    expect(places.bottom).toBeGreaterThan(0);
+    expect(places.last).toBeLessThanOrEqual(places.screen);
+    await quiet(tab);
+  });
+
   test("shows the columns that are ticked", async () => {
     const tab = await openKind("scan", "#heads");
     await tab.page.click(".chooser summary");
@@ -124,6 +165,20 @@ inBrowser("the page of a head", () => {
       (name) => document.querySelector("h1")?.textContent !== name,
       `Head ${layer}.${head}`,
     );
+    await quiet(tab);
+  });
+
+  test("has a list of all heads to choose from, which keeps the focus", async () => {
+    const tab = await openKind("scan", "#head");
+    const { coords } = resultsOf("scan");
+    const names = coords["layer"]!.flatMap((layer) => coords["head"]!.map((head) => `${layer}.${head}`));
+    expect(await tab.page.$$eval("#choose-head option", (options) => options.map((one) => one.textContent))).toEqual(names);
+    await tab.page.focus("#choose-head");
+    await tab.page.selectOption("#choose-head", names[7]!);
+    await tab.page.waitForSelector(`#view[data-shown='#head/${names[7]}']`);
+    expect(await tab.page.textContent("h1")).toBe(`Head ${names[7]}`);
+    expect(await tab.page.inputValue("#choose-head")).toBe(names[7]);
+    expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("choose-head");
     await quiet(tab);
   });
 

@@ -37,6 +37,15 @@ inBrowser("on a phone", () => {
     await quiet(tab);
   });
 
+  test("the verdict of a claim is in sight", async () => {
+    const tab = await openKind("limits", "#claims", { viewport: { width: 390, height: 800 } });
+    const cut = await tab.page.$$eval(".scroll .verdict", (found) =>
+      found.filter((verdict) => verdict.getBoundingClientRect().right > innerWidth).length,
+    );
+    expect(cut).toBe(0);
+    await quiet(tab);
+  });
+
   test("the first screen and the page of a head", async () => {
     const tab = await openKind("scan", "", { viewport: { width: 360, height: 740 } });
     await drawAll(tab.page);
@@ -45,6 +54,41 @@ inBrowser("on a phone", () => {
     await drawAll(tab.page);
     await screenshot(tab, "phone-head");
     await quiet(tab);
+  });
+});
+
+// The words of drawings that lie on each other, or leave the drawing.
+function crossedWords(): string[] {
+  const crossed: string[] = [];
+  for (const drawing of document.querySelectorAll(".drawing svg")) {
+    const name = drawing.closest("figure")!.dataset["figure"];
+    const room = drawing.getBoundingClientRect();
+    const words = [...drawing.querySelectorAll("text")]
+      .filter((text) => text.textContent !== "")
+      .map((text) => ({ text: text.textContent!, at: text.getBoundingClientRect() }));
+    words.forEach(({ text, at }, k) => {
+      if (at.left < room.left - 1 || at.right > room.right + 1) crossed.push(`${name}: "${text}" leaves it`);
+      for (const { text: other, at: to } of words.slice(k + 1)) {
+        const across = Math.min(at.right, to.right) - Math.max(at.left, to.left);
+        const down = Math.min(at.bottom, to.bottom) - Math.max(at.top, to.top);
+        if (across > 1 && down > 4) crossed.push(`${name}: "${text}" on "${other}"`);
+      }
+    });
+  }
+  return crossed;
+}
+
+inBrowser("at any width", () => {
+  test.each(inject("kinds").filter((kind) => kind !== "wide"))("no words of the figures of %s lie on others", async (kind) => {
+    for (const width of [360, 1280]) {
+      const tab = await openKind(kind, "", { viewport: { width, height: 800 } });
+      for (const view of await viewsOf(tab)) {
+        await tab.to(view);
+        await drawAll(tab.page);
+        expect(await tab.page.evaluate(crossedWords), `${view} at ${width}`).toEqual([]);
+      }
+      await quiet(tab);
+    }
   });
 });
 

@@ -115,6 +115,27 @@ inBrowser("the first screen", () => {
     await quiet(tab);
   });
 
+  test("of a comparison shows what changes, and a table of the losses", async () => {
+    const tab = await openKind("compare");
+    await tab.page.waitForSelector(MAP);
+    const labels = resultsOf("compare").coords["normalizer"]!;
+    expect(await tab.page.inputValue("#choose-metric")).toBe("output_change");
+    expect(await tab.page.inputValue("#choose-normalizer")).toBe(labels[1]);
+    const losses = () =>
+      tab.page.$$eval(".losses tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent!)));
+    const changes = resultsOf("compare").metrics["loss_change"]!.values as number[][];
+    const rows = await losses();
+    expect(rows.map(([name]) => name)).toEqual(labels);
+    rows.forEach(([, change], k) => expect(Math.abs(Number(change) - changes[k]!.at(-1)!)).toBeLessThan(5.1e-5));
+    await tab.page.click("#sort-change");
+    await tab.page.waitForSelector(".losses th[aria-sort=descending]");
+    const sorted = (await losses()).map(([, change]) => Number(change));
+    expect(sorted).toEqual([...sorted].sort((a, b) => b - a));
+    await tab.to("#heads");
+    expect(await tab.page.inputValue("#choose-normalizer")).toBe(labels[1]);
+    await quiet(tab);
+  });
+
   test(
     "the arrow keys move over the map, what is read follows, and Enter opens the " + "head",
     async () => {

@@ -77,7 +77,7 @@ function makeAll(folder: string): string[] {
     ],
     [
       "compare",
-      ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2"],
+      ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
     ],
     ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
     ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],

@@ -2,6 +2,14 @@
 import { expect, inject, test } from "vitest";
 import { drawAll, inBrowser, openKind, quiet, viewsOf } from "./browser";
 
+// The headings over nothing: another one of their rank or above comes next, or the end.
+function emptySections(): string[] {
+  const parts = [...document.querySelectorAll<HTMLElement>("#view :is(h2, h3, p, li, td, dd, .drawing svg)")];
+  const shown = parts.filter((part) => part.getClientRects().length > 0);
+  const rank = (part: Element | undefined) => (part === undefined ? 0 : Number(/^H(\d)$/.exec(part.tagName)?.[1] ?? 9));
+  return shown.filter((part, k) => rank(part) < 9 && rank(shown[k + 1]) <= rank(part)).map((part) => part.textContent!);
+}
+
 inBrowser("every view", () => {
   test.each(inject("kinds"))("of %s opens without an error and without a request", async (kind) => {
     const tab = await openKind(kind);
@@ -29,6 +37,7 @@ inBrowser("every view", () => {
           }).length,
       );
       expect(broken, view).toBe(0);
+      expect(await tab.page.evaluate(emptySections), view).toEqual([]);
     }
     await quiet(tab);
   });

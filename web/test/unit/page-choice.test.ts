@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
-import { allHeads, chosenCell, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
+import { allHeads, chosenCell, comparedDim, headCell, isPerHead, rowsBehind } from "../../src/page/cells";
+import { hasLosses, lossRows } from "../../src/page/losses";
 import { nextPlace, reading } from "../../src/page/map";
 import { quantities } from "../../src/page/methods";
 import { metricOptions } from "../../src/page/selection";
+import { madeCompare, madeDiff, madeResults } from "./made";
 import { smallResults } from "./page-results";
 
 const results = smallResults();
@@ -14,6 +16,35 @@ test("a cell is what the address says, else the longest length and the paper's N
     top_n: 2,
   });
   expect(chosenCell(results, "separability", { length: "33" })).toEqual({ length: 1, top_n: 1 });
+});
+
+test("a comparison opens on what an intervention changes, not on the model as it is", () => {
+  for (const dim of ["normalizer", "pattern"] as const) {
+    const compared = madeResults(madeCompare(dim));
+    expect(chosenCell(compared, "loss")).toEqual({ [dim]: 1, length: 2 });
+    expect(chosenCell(compared, "loss", { [dim]: "original" })).toEqual({ [dim]: 0, length: 2 });
+    expect(comparedDim(compared)).toBe(dim);
+  }
+  expect(comparedDim(madeResults(madeDiff()))).toBe("run");
+  expect(chosenCell(madeResults(madeDiff()), "entropy_normalized")).toEqual({ run: 1, length: 1 });
+  expect(comparedDim(results)).toBeUndefined();
+});
+
+test("the losses of a comparison are those of the file, of all heads or of one at a time", () => {
+  const rows = lossRows(madeResults(madeCompare("normalizer")));
+  expect(rows.map(({ intervention, change }) => [intervention, change])).toEqual([["original", 0], ["one", 0.25], ["two", 0.5]]);
+  expect(rows[1]).toMatchObject({ where: "", error: 0.01, kl: NaN });
+  const made = madeCompare("pattern");
+  made.metrics["loss_change"]!.dims = ["layer", "head", "pattern", "length"];
+  made.metrics["loss_change"]!.value = ({ layer, head, pattern }) =>
+    layer === 0 && head === 0 ? null : head! - layer! - 0.25 * pattern!;
+  const each = lossRows(madeResults(made));
+  expect(each).toHaveLength(12);
+  expect(each.slice(0, 3).map(({ where, intervention, change }) => [where, intervention, change])).toEqual([
+    ["1.0", "two", -1.5], ["1.0", "one", -1.25], ["1.1", "two", -0.5],
+  ]);
+  expect(each.slice(-2).map(({ change }) => change)).toEqual([NaN, NaN]);
+  expect(hasLosses(results)).toBe(false);
 });
 
 test("heads are named by their labels, not by their places", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Results } from "../../src/data/results";
 import type { Figure } from "../../src/figures/figure";
 import { keptKeysFigure, paretoFigure } from "../../src/figures/plan";
-import { confirmed, dealt } from "../../src/figures/planned";
+import { confirmed, dealt, samePlans } from "../../src/figures/planned";
 import { standardFigures } from "../../src/figures/standard";
 import { chosenIndex } from "../../src/page/cells";
 import { dealtWords } from "../../src/page/plan";
@@ -58,6 +58,17 @@ describe("a plan beside other methods", () => {
     expect(dealtWords(none, 0)).toBe("");
   });
 
+  it("is named once where it is the plan of several budgets", () => {
+    expect(samePlans(results, 0)).toEqual([]);
+    const made = madePlan();
+    made.metrics["kept_keys"]!.value = () => 32;
+    made.metrics["planned_change"]!.value = ({ method, budget }) => (method === 0 ? 0.5 : budget!);
+    expect(samePlans(madeResults(made), 0)).toEqual(["25 %"]);
+    expect(samePlans(madeResults(made), 1)).toEqual(["50 %"]);
+    made.metrics["planned_change"]!.value = ({ budget }) => budget!;
+    expect(samePlans(madeResults(made), 0)).toEqual([]);
+  });
+
   it("begins with the plan that was asked for, and is the first view of its results alone", () => {
     expect(chosenIndex(results, "budget", {})).toBe(0);
     expect(chosenIndex(results, "budget", { budget: "25 %" })).toBe(1);
@@ -101,6 +112,16 @@ describe("the loss against the cache", () => {
     expect(rules(figure)).toEqual([1, 2, 2, 1, 2, 2]); // full attention, and intervals, the plan's last
     const [faint] = elements.filter(({ name, attributes }) => name === "g" && attributes["fill-opacity"] === "0.45");
     expect(faint).toBeDefined();
+  });
+
+  it("has every mark where its value is", () => {
+    const { elements, text } = drawn(figure);
+    const shifts = new Set([...text.matchAll(/<g aria-label="(?:dot|line|rule)"[^>]*?(?: transform="([^"]*)")?>/g)].map(([, shift]) => shift));
+    expect(shifts.size).toBe(1);
+    // Of 50 %: the plan and the plans dealt at random keep the same share; so do equal windows and what the oracle reads.
+    const at = elements.filter(({ name }) => name === "circle").map(({ attributes }) => attributes["cx"]);
+    expect(new Set(at).size).toBe(new Set(column(figure, "cache_share_drawn")).size);
+    expect(figure.caption).not.toContain("sideways");
   });
 
   it("is drawn with one document, which has no intervals, and is none without a plan", () => {

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { largestChangesFigure } from "../../src/figures/changes";
+import { textWidth } from "../../src/figures/frame";
+import { headFigures } from "../../src/figures/head";
+import { placeNames } from "../../src/figures/labels";
+import { modelFigures } from "../../src/figures/model";
+import { madeChange, madeCompare, madeDiff, madeResults, madeScan } from "./made";
+import { drawn } from "./svg";
+
+const ROOM = { left: 40, right: 440, top: 0, bottom: 300 };
+
+it("names of points that crowd lie beside each other, in the room, and away from other points", () => {
+  const points = Array.from({ length: 9 }, (_, k) => ({ label: `softmax:t=0.${k}`, x: 400 + 3 * (k % 4), y: 270 + 2 * k }));
+  const boxes = placeNames(points, ROOM);
+  boxes.forEach((box, k) => {
+    expect(box.right - box.left).toBeCloseTo(textWidth(points[k]!.label), 9);
+    expect(box.left >= ROOM.left && box.right <= ROOM.right && box.top >= ROOM.top && box.bottom <= ROOM.bottom).toBe(true);
+    for (const other of boxes.slice(k + 1)) {
+      expect(box.right <= other.left || other.right <= box.left || box.bottom <= other.top || other.bottom <= box.top).toBe(true);
+    }
+    for (const { x, y } of points) expect(x > box.left && x < box.right && y > box.top && y < box.bottom).toBe(false);
+  });
+  expect(placeNames([{ label: "one", x: 100, y: 100 }], ROOM)[0]).toMatchObject({ left: 107, bottom: 96 });
+});
+
+it("every intervention is named in the plot of the losses", () => {
+  const figure = modelFigures(madeResults(madeCompare("normalizer"))).find(({ id }) => id === "normalizers")!;
+  for (const name of ["original", "one", "two"]) expect(drawn(figure, 340).text).toContain(`>${name}</text>`);
+});
+
+it("a name too long for a narrow drawing goes over lines, and a number below it", () => {
+  const title = "separability above that of a random pairing of neighbours";
+  const changes = [madeChange("separability_excess_local", { layer: "1", head: "3", normalizer: "ssmax" }, 0.3, 0.01)];
+  const figure = largestChangesFigure(madeResults({ ...madeDiff(), changes }))!;
+  expect(drawn(figure, 720).text).toContain(`>1.3 ${title} ssmax</text>`);
+  const narrow = drawn(figure, 340).text;
+  expect(narrow).not.toContain(`${title} ssmax<`);
+  expect(narrow).toMatch(/<tspan[^>]*>ssmax|ssmax<\/tspan>/);
+
+  const made = madeScan();
+  made.metrics["sensitivity_top2"] = { dims: ["layer", "head"] };
+  const rank = headFigures(madeResults(made), { layer: 0, head: 0 }).find(({ id }) => id === "rank")!;
+  const height = (width: number) => Number(drawn(rank, width).elements[0]!.attributes["height"]);
+  expect(height(340) - height(720)).toBe(16 * rank.rows.length);
+});
