@@ -33,7 +33,8 @@ export const provenance: View = {
   }),
 };
 
-function section(title: string, entries: readonly (readonly [string, unknown])[]): HTMLElement {
+function section(title: string, entries: readonly (readonly [string, unknown])[]): HTMLElement | null {
+  if (entries.length === 0) return null;
   const id = `provenance-${title.toLowerCase()}`;
   return element(
     "section",
