@@ -89,7 +89,7 @@ export function largestChangesFigure(results: Results, most = 15): Figure | unde
       const most = Math.max(...named.map(({ lines }) => lines.length));
       return frame(options, {
         title,
-        height: (19 + 13 * most) * bars.length + 12,
+        height: (21 + 13 * most) * bars.length + 12,
         x: { label: "change (relative to the largest value of the metric)", domain },
         options: { y: { type: "point", axis: null, domain: bars.map(({ place }) => place), padding: 0.6 } },
         marks: [
@@ -100,7 +100,7 @@ export function largestChangesFigure(results: Results, most = 15): Figure | unde
           Plot.dot(bars, { x: "at", y: "place", r: 4, fill: theme.series[1], title: "title" }),
           Plot.text(named, {
             y: "place", text: ({ lines }) => lines.join("\n"), frameAnchor: "left", textAnchor: "start", dx: 4,
-            lineAnchor: "bottom", dy: -6, lineHeight: 13 / 11,
+            lineAnchor: "bottom", dy: -8, lineHeight: 13 / 11,
             fontSize: 11, fill: theme.text, stroke: theme.background, strokeWidth: 3,
           }),
         ],
