@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t kPieces = 8;  // of each text
 constexpr double kShown = 0.05;
 
-// The texts, or other files in their place.
-std::vector<Document> texts_of(InputOptions input, const std::vector<std::string>& files = {}) {
-  if (!files.empty()) (input.texts.empty() ? input.tokens : input.texts) = files;
-  return load_whole_documents(input);
-}
-
 // The longest length of a scan, as it will be resolved.
 Index longest_length(const ScanOptions& scan, const SourceInfo& source) {
   if (!scan.lengths.empty()) return std::max(2, std::ranges::max(scan.lengths));
@@ -68,8 +62,8 @@ void CalibrationCommand::check(const RunOptions& run, const ScanOptions& scan,
                                  source.info().name + ", which has none",
                                  "use --tolerances, which are about the output"));
   }
-  learn_ = texts_of(run.input);
-  unseen_ = texts_of(run.input, confirm);
+  learn_ = load_whole_documents(run.input);
+  unseen_ = load_whole_documents(with_files(run.input, confirm));
   if (share_tokens(learn_, unseen_)) {
     throw UsageError(fault("--confirm", "other texts than that of the budgets",
                            "some that have tokens in common with it",

@@ -57,11 +57,6 @@ std::vector<Option> other_texts(CompareCommand& o) {
            .expects = "a file"}};
 }
 
-InputOptions with_texts(InputOptions input, const std::vector<std::string>& files) {
-  (input.texts.empty() ? input.tokens : input.texts) = files;
-  return input;
-}
-
 // Opens the text of `option`, another one than those it must not share anything with.
 std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std::string& option,
                                        const std::vector<std::string>& files,
@@ -70,7 +65,7 @@ std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std:
     throw UnsupportedError(fault(option, "a model that can read another text",
                                  "a dump, which holds its own queries", "give a checkpoint"));
   }
-  const InputOptions input = with_texts(options.run.input, files);
+  const InputOptions input = with_files(options.run.input, files);
   const auto refuse = [&](const char* other) {
     throw UsageError(fault(option, fmt::format("another text than {}", other), "the same text",
                            "what is chosen on a text must not be judged on it"));
@@ -81,7 +76,7 @@ std::unique_ptr<HeadSource> open_other(const CompareCommand& options, const std:
   };
   if (shares(options.run.input)) refuse("the one that is measured");
   if (option != "--fit" && !options.fit.empty() &&
-      shares(with_texts(options.run.input, options.fit))) {
+      shares(with_files(options.run.input, options.fit))) {
     refuse("that of --fit");
   }
   return open_source(input);
@@ -120,12 +115,12 @@ int run(CompareCommand& options) {
   const bool patterns = !options.compare.patterns.empty();
   if (options.compare.normalizers.empty() && !patterns && options.plans.empty()) {
     throw UsageError(fault("compare", "normalizers, patterns or plans to compare",
-                           "no --normalizers, no --pattern and no --plan",
-                           "add --normalizers ssmax,sparsemax or --pattern window:size=128"));
+                           "no --normalizer, no --pattern and no --plan",
+                           "add --normalizer ssmax,sparsemax or --pattern window:size=128"));
   }
   if (!options.fit.empty() && patterns) {
     throw UsageError(
-        fault("--fit", "--normalizers", "--pattern", "only parameters of normalizers are fitted"));
+        fault("--fit", "--normalizer", "--pattern", "only parameters of normalizers are fitted"));
   }
   RunSteps steps;
   steps.journaled = &options.compare.scan;
@@ -158,7 +153,7 @@ void add_compare(CLI::App& app, Action& action) {
       "compare", "Change the normalizer or pattern of attention, and measure again");
   auto options = std::make_shared<CompareCommand>();
   const std::vector<Option> all = options_of(options->compare);
-  const std::vector<std::string> first = {"normalizers", "pattern", "each"};
+  const std::vector<std::string> first = {"normalizer", "pattern", "each"};
   add_options(*command, only(all, first));
   add_options(*command, {plans_option(*options)});
   add_options(*command, other_texts(*options));
@@ -168,8 +163,8 @@ void add_compare(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->run.output));
   add_options(*command, {shard_option(options->run.shard)});
   command->footer(
-      "Example: headgauge compare demo/model --text demo/text.txt --normalizers ssmax,sparsemax\n"
-      "         headgauge compare gpt2 --text book.txt --each head --normalizers softmax1,ssmax\n"
+      "Example: headgauge compare demo/model --text demo/text.txt --normalizer ssmax,sparsemax\n"
+      "         headgauge compare gpt2 --text book.txt --each head --normalizer softmax1,ssmax\n"
       "         headgauge compare gpt2 --text book.txt --pattern sinks:window=256");
   command->callback([=, &action] { action = [=] { return run(*options); }; });
 }

@@ -1,10 +1,12 @@
 #include "cli/host.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "cli/arrange_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/present_command.hpp"
@@ -42,7 +44,7 @@ void describe(CLI::App& app) {
   app.require_subcommand(1);
   app.footer(
       "Example: headgauge scan gpt2 --text book.txt --out results\n"
-      "Each command has its own --help.");
+      "headgauge help COMMAND, or COMMAND --help, prints what a command takes.");
 }
 
 void add_commands(CLI::App& app, Action& action) {
@@ -61,6 +63,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_patterns(app, action);
   add_inspect(app, action);
   add_phantom(app, action);
+  add_help(app, action);
   add_options_list(app, action);
 }
 
@@ -76,8 +79,10 @@ int run_command(const std::vector<std::string>& arguments) {
   Action action;
   add_commands(app, action);
   try {
-    // CLI11 takes them from the end.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    // A program writes them as the parser takes them.
+    std::vector<std::string> words = host() != nullptr ? arguments : arranged(app, arguments);
+    std::ranges::reverse(words);  // CLI11 takes them from the end
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw UsageError(usage_message(app, error));
     app.exit(error);  // prints what --help and --version ask for

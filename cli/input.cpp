@@ -98,13 +98,12 @@ void require_length(const std::vector<Document>& documents, const InputOptions& 
       advice = fmt::format("possible are {}; or {}",
                            fmt::join(auto_lengths(tokens, positions), ", "), advice);
     }
-    throw BadInputError(fault(document.name,
-                              fmt::format("{} of at most {}, for it has {} tokens",
-                                          options.lengths_option, tokens, tokens),
-                              std::to_string(longest),
-                              documents.size() == 1 ? advice
-                                                    : fmt::format("{}, leave this one out, or {}",
-                                                                  advice, options.auto_advice)));
+    throw BadInputError(fault(
+        document.name, fmt::format("--lengths of at most {}, for it has {} tokens", tokens, tokens),
+        std::to_string(longest),
+        documents.size() == 1
+            ? advice
+            : fmt::format("{}, leave this one out, or {}", advice, options.auto_advice)));
   }
 }
 
@@ -205,6 +204,11 @@ std::vector<Document> load_documents(const InputOptions& options) {
   std::vector<Document> documents = read_beginnings(options, model, Hold::all);
   cut_documents(options, model.summary(), documents);
   return documents;
+}
+
+InputOptions with_files(InputOptions input, const std::vector<std::string>& files) {
+  (input.texts.empty() ? input.tokens : input.texts) = files;
+  return input;
 }
 
 std::unique_ptr<HeadSource> open_documents(const InputOptions& options,

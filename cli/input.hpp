@@ -25,9 +25,8 @@ struct InputOptions {
   XSource x = XSource::embedding;
   int threads = 0;
   bool with_texts = false;  // what each token stands for is kept
-  // For messages: the command, its option for lengths, and what to do in place of giving them.
+  // For messages: the command, and what to do in place of giving lengths.
   std::string asked_by = "scan";
-  std::string lengths_option = "--lengths";
   std::string auto_advice = "use --lengths auto";
 
   bool read_again = false;   // the command reads its texts more than once
@@ -59,6 +58,9 @@ OpenedText open_text(const InputOptions& options);
 // does.
 std::vector<Document> load_whole_documents(const InputOptions& options);
 std::vector<Document> load_documents(const InputOptions& options);
+
+// The same model with other files: texts where it has texts, else token ids.
+InputOptions with_files(InputOptions input, const std::vector<std::string>& files);
 
 // The model with these documents.
 std::unique_ptr<HeadSource> open_documents(const InputOptions& options,

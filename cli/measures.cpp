@@ -13,9 +13,13 @@
 #include "cli/messages.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
+#include "cli/table_style.hpp"
+#include "cli/usage.hpp"
 #include "headgauge/catalogue.hpp"
+#include "headgauge/flags.hpp"
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -28,30 +32,91 @@ void print_metric(const MetricInfo& metric, const MetricGroup& group) {
              metric.meaning, metric.formula, metric.source);
 }
 
-// The metrics that are written, as a list of objects: the fields of MetricInfo, with all dims as
-// one text.
-nlohmann::ordered_json as_json(const std::string& group) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+// The fields of MetricInfo, with all dims as one text.
+nlohmann::ordered_json as_json(const MetricInfo& metric) {
+  return {{"name", metric.name},
+          {"title", metric.title},
+          {"group", metric.group},
+          {"command", metric.command},
+          {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
+          {"unit", metric.unit},
+          {"formula", metric.formula},
+          {"tex", metric.tex},
+          {"source", metric.source},
+          {"meaning", metric.meaning},
+          {"by_position", metric.by_position},
+          {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
+          {"identifier", metric.identifier},
+          {"flags", metric.flags}};
+}
+
+nlohmann::ordered_json as_json(const FlagInfo& flag) {
+  const MetricInfo* const metric = metric_of_flag(flag.name);
+  return {{"name", flag.name},
+          {"short_name", flag.short_name},
+          {"meaning", flag.meaning},
+          {"source", flag.source},
+          {"role", flag.role},
+          {"metric", metric != nullptr ? nlohmann::ordered_json(metric->name) : nullptr}};
+}
+
+// Entries of a metric or a flag, one a line and the longest names beside each other.
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+void print_entries(const std::string& name, const Entries& entries) {
+  print("{}\n", name);
+  for (const auto& [entry, text] : entries) {
+    if (!text.empty()) print("  {:<9} {}\n", entry, hanging(text, kTableWidth, 12));
+  }
+}
+
+void print_whole(const MetricInfo& metric) {
+  print_entries(
+      metric.name,
+      {{"title", metric.title},
+       {"meaning", metric.meaning},
+       {"unit", metric.unit},
+       {"formula", metric.formula},
+       {"source", metric.source},
+       {"group", metric.group},
+       {"command", "headgauge " + metric.command},
+       {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
+       {"position", metric.by_position ? twin_by_position(metric.name) : ""},
+       {"none", metric.none ? fmt::format("{:g} says that there is none", *metric.none) : ""},
+       {"flags", fmt::format("{}", fmt::join(metric.flags, ", "))}});
+}
+
+void print_whole(const FlagInfo& flag) {
+  const MetricInfo* const metric = metric_of_flag(flag.name);
+  print_entries(flag.name, {{"kind", flag.role ? "a role of a head" : "a flag of a head"},
+                            {"column", flag.short_name},
+                            {"meaning", flag.meaning},
+                            {"source", flag.source},
+                            {"metric", metric != nullptr ? metric->name : ""}});
+}
+
+// The metric or flag of that name; its twin by position stands in the metric's entry.
+int show_measure(bool json, const std::string& name) {
+  const auto show = [&](const auto& one) {
+    json ? print("{}\n", as_json(one).dump(2)) : print_whole(one);
+    return 0;
+  };
+  std::vector<std::string> known;
   for (const MetricInfo& metric : all_metrics()) {
     if (metric.kind == MetricKind::hidden) continue;
-    if (!group.empty() && metric.group != group) continue;
-    list.push_back({{"name", metric.name},
-                    {"title", metric.title},
-                    {"group", metric.group},
-                    {"command", metric.command},
-                    {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
-                    {"unit", metric.unit},
-                    {"range", metric.range ? nlohmann::ordered_json(*metric.range) : nullptr},
-                    {"formula", metric.formula},
-                    {"tex", metric.tex},
-                    {"source", metric.source},
-                    {"meaning", metric.meaning},
-                    {"by_position", metric.by_position},
-                    {"none", metric.none ? nlohmann::ordered_json(*metric.none) : nullptr},
-                    {"identifier", metric.identifier},
-                    {"flags", metric.flags}});
+    if (name == metric.name || (metric.by_position && name == twin_by_position(metric.name))) {
+      return show(metric);
+    }
+    known.push_back(metric.name);
   }
-  return list;
+  for (const FlagInfo& flag : flag_infos()) {
+    if (name == flag.name) return show(flag);
+    known.push_back(flag.name);
+  }
+  const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
+  throw UsageError(fault("measures", "the name of a metric or a flag",
+                         in_quotes(name) + (is_group ? ", a group" : did_you_mean(name, known)),
+                         is_group ? "write --group " + name : "headgauge measures lists them"));
 }
 
 int list_measures(bool json, const std::string& chosen) {
@@ -60,10 +125,17 @@ int list_measures(bool json, const std::string& chosen) {
     std::vector<std::string> names;
     std::ranges::transform(groups, std::back_inserter(names), &MetricGroup::name);
     throw UsageError(fault("--group", fmt::format("one of {}", fmt::join(names, ", ")),
-                           "\"" + chosen + "\"", "correct the name"));
+                           in_quotes(chosen) + did_you_mean(chosen, names), "correct the name"));
   }
+  const auto is_listed = [&](const MetricInfo& metric) {
+    return metric.kind != MetricKind::hidden && (chosen.empty() || metric.group == chosen);
+  };
   if (json) {
-    print("{}\n", as_json(chosen).dump(2));
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const MetricInfo& metric : all_metrics()) {
+      if (is_listed(metric)) list.push_back(as_json(metric));
+    }
+    print("{}\n", list.dump(2));
     return 0;
   }
   bool first = true;
@@ -76,9 +148,7 @@ int list_measures(bool json, const std::string& chosen) {
               ? ""
               : fmt::format(" (needs {})", for_command_line(std::string(in_words(group.needs)))));
     for (const MetricInfo& metric : all_metrics()) {
-      if (metric.group == group.name && metric.kind != MetricKind::hidden) {
-        print_metric(metric, group);
-      }
+      if (metric.group == group.name && is_listed(metric)) print_metric(metric, group);
     }
   }
   return 0;
@@ -171,17 +241,29 @@ int list_patterns(bool json) {
 }  // namespace
 
 void add_measures(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("measures", "List every metric with unit, formula and source");
+  auto* command = app.add_subcommand(
+      "measures", "List every metric with unit, formula and source, or show one");
   auto json = std::make_shared<bool>(false);
   auto group = std::make_shared<std::string>();
+  auto name = std::make_shared<std::string>();
+  auto* one = command->add_option("NAME", *name, "A metric or a flag, of which all is shown")
+                  ->option_text(" ")
+                  ->check(some_text("a name"));
   add_options(*command, {{.member = "MeasuresCommand::group",
                           .value = group.get(),
                           .form = "GROUP",
                           .group = "",
                           .help = "Only the metrics of this group"},
                          json_option(*json)});
-  command->footer("Example: headgauge measures --group weights");
-  command->callback([=, &action] { action = [=] { return list_measures(*json, *group); }; });
+  command->get_option("--group")->excludes(one);
+  command->footer(
+      "Example: headgauge measures --group weights\n"
+      "         headgauge measures entropy");
+  command->callback([=, &action] {
+    action = [=] {
+      return name->empty() ? list_measures(*json, *group) : show_measure(*json, *name);
+    };
+  });
 }
 
 void add_normalizers(CLI::App& app, Action& action) {

@@ -80,6 +80,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+// "N,N..." or "NAME[:KEY=VALUE],...", and the patterns of layers and heads.
+constexpr const char* kPatterns = "LIST";
+
 // "T,T..." is typed as one word, "FILE..." as several.
 bool one_word(const std::string& form) {
   const std::string item = form.substr(0, form.find(','));
@@ -240,6 +243,24 @@ void add_options(CLI::App& command, const std::vector<Option>& options) {
 
 void forget_declared_options() {
   all_declared().clear();
+}
+
+const Option* declaration(const CLI::App& command, const CLI::Option& option) {
+  if (option.get_lnames().empty()) return nullptr;
+  const auto found = std::ranges::find_if(all_declared(), [&](const Declared& declared) {
+    return declared.option.name() == option.get_lnames().front() &&
+           declared.command == full_name(command);
+  });
+  return found == all_declared().end() ? nullptr : &found->option;
+}
+
+bool takes_list(const Option& option) {
+  return option.form == kPatterns || option.form.find(",") != option.form.npos;
+}
+
+bool takes_numbers(const Option& option) {
+  return option.form == kPatterns || std::holds_alternative<std::vector<int>*>(option.value) ||
+         std::holds_alternative<std::vector<double>*>(option.value);
 }
 
 nlohmann::ordered_json declared_options() {

@@ -13,6 +13,14 @@ namespace headgauge::cli {
 // Adds the options to a command, which keeps what they point to.
 void add_options(CLI::App& command, const std::vector<Option>& options);
 
+// The declaration of an option of the command; null for those of the parser's own, such as --help.
+const Option* declaration(const CLI::App& command, const CLI::Option& option);
+
+// Whether words behind the option are items of one list, which commas or spaces separate, and
+// whether those are numbers.
+bool takes_list(const Option& option);
+bool takes_numbers(const Option& option);
+
 // Those of all commands, in order: objects with command, name, form, group, help and details.
 nlohmann::ordered_json declared_options();
 // Begins a new command line in this thread.

@@ -25,59 +25,47 @@ struct PlanCommand {
   RunOptions run;
   PlanOptions plan;
   PlanExportOptions exported;
-  std::vector<std::string> select, confirm;
-  bool ids = false;
+  std::vector<std::string> confirm;
   int length = 0;
   int pieces = 4;
 };
 
 std::vector<Option> texts_of(PlanCommand& o) {
-  return {{.member = "PlanCommand::select",
-           .value = &o.select,
-           .form = "FILE...",
-           .group = option_group::input,
-           .help = "UTF-8 texts that the plan is searched for on",
-           .details = "Every second piece takes no part in the search: it chooses among what the "
-                      "search found",
-           .expects = "a file"},
-          {.member = "PlanCommand::confirm",
-           .value = &o.confirm,
-           .form = "FILE...",
-           .group = option_group::input,
-           .help = "Other texts that the plan is measured on once, at the end",
-           .details = "They may not have 64 tokens in a row in common with those of `--select`",
-           .expects = "a file"},
-          {.member = "PlanCommand::ids",
-           .value = &o.ids,
-           .form = "",
-           .group = option_group::input,
-           .help = "The files hold whitespace-separated token ids"},
-          {.member = "PlanCommand::length",
-           .value = &o.length,
-           .form = "L|auto",
-           .group = option_group::input,
-           .help = "Tokens of a piece of text, which is a document; auto, the default, is 1024 or "
-                   "as far as model and texts go",
-           .least = 2,
-           .none = "auto"},
-          {.member = "PlanCommand::pieces",
-           .value = &o.pieces,
-           .form = "K",
-           .group = option_group::input,
-           .help = "At most so many pieces of each text, spread over it (default {})",
-           .least = 1}};
+  std::vector<Option> options = options_of(o.run.input);
+  find_option(options, "text").help = "UTF-8 texts that the plan is searched for on";
+  find_option(options, "text").details =
+      "Every second piece takes no part in the search: it chooses among what the search found";
+  options.insert(
+      options.end(),
+      {{.member = "PlanCommand::confirm",
+        .value = &o.confirm,
+        .form = "FILE...",
+        .group = option_group::input,
+        .help = "Other texts (ids, with --tokens) that the plan is measured on once, at the end",
+        .details = "They may not have 64 tokens in a row in common with those that are searched on",
+        .expects = "a file"},
+       {.member = "PlanCommand::length",
+        .value = &o.length,
+        .form = "L|auto",
+        .group = option_group::input,
+        .help = "Tokens of a piece of text, which is a document; auto, the default, is 1024 or as "
+                "far as model and texts go",
+        .least = 2,
+        .none = "auto",
+        .named = "lengths"},
+       {.member = "PlanCommand::pieces",
+        .value = &o.pieces,
+        .form = "K",
+        .group = option_group::input,
+        .help = "At most so many pieces of each text, spread over it (default {})",
+        .least = 1}});
+  return options;
 }
 
 // The texts of a plan, cut into pieces.
 struct Pieces {
   std::vector<Document> search, check, confirm;
 };
-
-InputOptions with_files(const PlanCommand& command, const std::vector<std::string>& files) {
-  InputOptions input = command.run.input;
-  (command.ids ? input.tokens : input.texts) = files;
-  return input;
-}
 
 Index piece_length(const PlanCommand& command, const std::vector<Document>& select,
                    const std::vector<Document>& confirm) {
@@ -95,7 +83,7 @@ Index piece_length(const PlanCommand& command, const std::vector<Document>& sele
     if (model.positions > 0) longest = std::min(longest, model.positions);
   }
   if (model.positions > 0 && longest > model.positions) {
-    throw BadInputError(fault("--length",
+    throw BadInputError(fault("--lengths",
                               fmt::format("at most {} (the longest context of {})", model.positions,
                                           command.run.input.model),
                               std::to_string(longest), "ask for less"));
@@ -110,27 +98,28 @@ std::vector<Document> cut(const PlanCommand& command, const char* option,
     if (static_cast<Index>(text.size()) >= length) continue;
     throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
                               fmt::format("{} of {}", text.name, text.size()),
-                              "give a longer text, or a smaller --length"));
+                              "give a longer text, or a smaller --lengthss"));
   }
   if (pieces.size() >= least && length >= 2) return pieces;
   throw BadInputError(fault(
       option, fmt::format("at least {} pieces of {} tokens", least, std::max<Index>(length, 2)),
-      std::to_string(pieces.size()), "give more text, a smaller --length or more --pieces"));
+      std::to_string(pieces.size()), "give more text, a smaller --lengths or more --pieces"));
 }
 
 Pieces cut_texts(const PlanCommand& command) {
-  const auto select = load_whole_documents(with_files(command, command.select));
-  const auto confirm = load_whole_documents(with_files(command, command.confirm));
+  const auto select = load_whole_documents(command.run.input);
+  const auto confirm = load_whole_documents(with_files(command.run.input, command.confirm));
   if (share_tokens(select, confirm)) {
-    throw UsageError(fault("--confirm", "other texts than those of --select",
+    throw UsageError(fault("--confirm", "other texts than those that are searched on",
                            "some that have tokens in common with them",
                            "what is chosen on a text must not be judged on it"));
   }
-  require_apart(select, "--select");
+  const char* const searched = command.run.input.texts.empty() ? "--tokens" : "--text";
+  require_apart(select, searched);
   require_apart(confirm, "--confirm");
   const Index length = piece_length(command, select, confirm);
   Pieces pieces;
-  const auto selected = cut(command, "--select", select, length, 2);
+  const auto selected = cut(command, searched, select, length, 2);
   for (std::size_t k = 0; k < selected.size(); ++k) {
     (k % 2 == 1 ? pieces.check : pieces.search).push_back(selected[k]);
   }
@@ -140,6 +129,7 @@ Pieces cut_texts(const PlanCommand& command) {
 
 void require_texts(const PlanCommand& command) {
   require_checkpoint(command.run.input, "plan");
+<<<<<<< HEAD
   if (command.select.empty() || command.confirm.empty()) {
     throw UsageError(fault("plan", "texts to search on and others to confirm on",
                            command.select.empty() ? "no --select" : "no --confirm",
@@ -148,6 +138,13 @@ void require_texts(const PlanCommand& command) {
   if (command.run.output.out.empty()) {
     throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
   }
+=======
+  const bool has_text = command.run.input.has_text();
+  if (has_text && !command.confirm.empty()) return;
+  throw UsageError(fault("plan", "texts to search on and others to confirm on",
+                         has_text ? "no --confirm" : "neither --text nor --tokens",
+                         "add --text a.txt --confirm b.txt c.txt"));
+>>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 }
 
 int run(PlanCommand& command) {
@@ -156,10 +153,11 @@ int run(PlanCommand& command) {
   input.asked_by = "plan";
   const std::string& out = command.run.output.out;
   if (!command.exported.plan.empty()) {
-    if (command.select.empty() && command.confirm.empty()) {
+    if (!input.has_text() && command.confirm.empty()) {
       return export_existing(command.exported, command.run);
     }
-    throw UsageError(fault("--plan", "a plan and no texts", "--select or --confirm beside it",
+    throw UsageError(fault("--plan", "a plan and no texts",
+                           "--text, --tokens or --confirm beside it",
                            "leave them out, or --plan to search for another plan"));
   }
   require_texts(command);
@@ -232,8 +230,8 @@ void add_plan(CLI::App& app, Action& action) {
   add_options(*command, options_of(options->run.output));
   add_options(*command, options_of(options->exported));
   command->footer(
-      "Example: headgauge plan demo/model --select a.txt b.txt --confirm c.txt d.txt --out plan\n"
-      "         headgauge plan gpt2 --select a.txt --confirm b.txt --allow 0.01 --out plan\n"
+      "Example: headgauge plan demo/model --text a.txt b.txt --confirm c.txt d.txt --out plan\n"
+      "         headgauge plan gpt2 --text a.txt --confirm b.txt --allow 0.01 --out plan\n"
       "         headgauge scan gpt2 --text c.txt --plan plan/plan.json\n"
       "         headgauge plan llama --plan plan/plan.json --export duo,kvpress --out plan");
   command->callback([=, &action] { action = [=] { return run(*options); }; });

@@ -1,14 +1,9 @@
 #include "cli/present_command.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include "cli/options.hpp"
 
 namespace headgauge::cli {
 namespace {
-
-constexpr std::array<std::string_view, 6> kOfNoNumber = {"help",  "out",     "json",
-                                                         "quiet", "threads", "shard"};
 
 PresentCommand& noted() {
   static thread_local PresentCommand command;
@@ -22,12 +17,16 @@ void note_command(const CLI::App& command) {
   present = {command.get_name(), {}};
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
-    const std::string name = option->get_positional() ? "" : option->get_lnames().front();
-    if (std::ranges::find(kOfNoNumber, name) != kOfNoNumber.end()) continue;
+    if (option->get_positional()) {
+      present.options.emplace_back("", option->results());
+      continue;
+    }
+    const Option* const declared = declaration(command, *option);
+    if (declared == nullptr || !declared->decides) continue;
     // A flag takes no word.
-    present.options.emplace_back(name, option->get_items_expected_max() == 0
-                                           ? std::vector<std::string>()
-                                           : option->results());
+    present.options.emplace_back(declared->name(), option->get_items_expected_max() == 0
+                                                       ? std::vector<std::string>()
+                                                       : option->results());
   }
 }
 

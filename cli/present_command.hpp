@@ -10,8 +10,8 @@ namespace headgauge::cli {
 
 struct PresentCommand {
   std::string name;
-  // What its numbers depend on: name and arguments of each option that was given, "" for those
-  // without a name. Those of output, --threads and --shard are left out.
+  // What its numbers depend on (Option::decides): name and arguments of each option that was given,
+  // "" for those without a name.
   std::vector<std::pair<std::string, std::vector<std::string>>> options;
 };
 

@@ -111,13 +111,12 @@ int run_tokens(const CLI::App& command, TokensCommand& options) {
   input.asked_by = "reproduce tokens";
   TokensOptions& tokens = options.tokens;
   const bool has_model = command.get_option("MODEL")->count() > 0;
-  for (const char* option : {"--text", "--tokens", "--length"}) {
+  for (const char* option : {"--text", "--tokens", "--lengths"}) {
     if (has_model || command.get_option(option)->count() == 0) continue;
     throw UsageError(fault(option, "a MODEL", "none", "name the model, or leave the option out"));
   }
   if (tokens.length > 0) input.lengths = {tokens.length};
-  input.lengths_option = "--length";
-  input.auto_advice = "leave --length out";
+  input.auto_advice = "leave --lengths out";
   if (has_model) tokens.model = [&] { return open_source(input); };
   input.threads = tokens.threads;
   tokens.folder = options.run.output.out;

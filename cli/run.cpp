@@ -66,6 +66,14 @@ std::unique_ptr<RunJournal> open_journal(const RunOptions& options, const RunSte
   return journal;
 }
 
+void say_resumption(const RunJournal& journal, const HeadSource* source) {
+  const std::string line =
+      source == nullptr
+          ? journal.resumption(0, 0)
+          : journal.resumption(source->info().layers, std::ssize(source->info().documents));
+  if (!line.empty()) tell(line + "\n");
+}
+
 // Measures, with all that the results say beside the numbers. `source` is null where steps.simulate
 // measures without one.
 Results measured(RunOptions& options, const RunSteps& steps, HeadSource* source,
@@ -160,17 +168,20 @@ std::vector<Option> options_of(OutputOptions& o, const std::string& folder,
            .group = option_group::output,
            .help = folder,
            .details = "See [formats.md](formats.md)",
-           .expects = "a folder"},
+           .expects = "a folder",
+           .decides = false},
           {.member = "OutputOptions::json",
            .value = &o.json,
            .form = "",
            .group = option_group::output,
-           .help = "Print results.json in place of the table"},
+           .help = "Print results.json in place of the table",
+           .decides = false},
           {.member = "OutputOptions::quiet",
            .value = &o.quiet,
            .form = "",
            .group = option_group::output,
-           .help = quiet}};
+           .help = quiet,
+           .decides = false}};
 }
 
 Option top_option(int& top) {
@@ -180,7 +191,8 @@ Option top_option(int& top) {
           .group = option_group::output,
           .help = "Show only the first K heads of the table (default {})",
           .least = 1,
-          .none = "all"};
+          .none = "all",
+          .decides = false};
 }
 
 std::string finished_layers(const Results& results) {
@@ -216,6 +228,7 @@ int run_measurement(RunOptions& options, const RunSteps& steps) {
   if (steps.load) steps.load();
   if (!steps.simulate) source = steps.open(options.input);
   const auto journal = open_journal(options, steps, source.get(), signal->token());
+  if (journal != nullptr && !quiet) say_resumption(*journal, source.get());
   signal->loaded();
   ProgressBar bar(stderr, draws, static_cast<int>(width.value_or(80)));
   Progress* const progress = quiet ? nullptr : &bar;

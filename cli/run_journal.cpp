@@ -14,6 +14,7 @@
 #include "headgauge/checkpoint.hpp"
 #include "headgauge/files.hpp"
 #include "headgauge/kernels.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -78,7 +79,8 @@ Option shard_option(std::string& shard) {
           .group = option_group::output,
           .help = "Compute share I of N of the documents, into --out, for headgauge merge",
           .details = "See [scale.md](scale.md)",
-          .expects = "I/N"};
+          .expects = "I/N",
+          .decides = false};
 }
 
 Share parse_shard(const std::string& text) {
@@ -137,6 +139,21 @@ std::string RunJournal::advice() const {
   if (own_ == nullptr || own_->path().empty()) return "";
   std::error_code none;
   return std::filesystem::exists(own_->path(), none) ? "; run the same command again to go on" : "";
+}
+
+std::string RunJournal::resumption(Index layers, Index documents) const {
+  if (own_ == nullptr || !own_->goes_on()) return "";
+  const auto from = own_->resumed(documents);
+  if (!from) return fmt::format("going on with what {} holds", own_->path());
+  // Behind the command; "1 ssmax/" is the first intervention.
+  std::string stage = from->stage.substr(from->stage.find('/') + 1);
+  if (stage.ends_with('/')) stage.pop_back();
+  return fmt::format("going on {}{}",
+                     layers == 0 ? fmt::format("from layer {}", from->layer)
+                     : from->layer < layers
+                         ? fmt::format("from layer {} of {}", from->layer, layers)
+                         : fmt::format("behind all {} layers", layers),
+                     stage.empty() ? "" : fmt::format(" ({})", legible(stage)));
 }
 
 std::string RunJournal::shard_line(const std::string& out) const {

@@ -32,6 +32,9 @@ class RunJournal {
   bool has_results() const { return journal_ == nullptr || journal_->has_results(); }
   // "; run the same command again to go on" where something is kept for that.
   std::string advice() const;
+  // "going on from layer 24 of 30" where an earlier run left something; else empty. 0 where it is
+  // not known how many layers there are, and how many documents are measured together.
+  std::string resumption(Index layers, Index documents) const;
   // What a shard wrote.
   std::string shard_line(const std::string& out) const;
 

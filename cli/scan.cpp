@@ -27,7 +27,8 @@ std::vector<Option> table_options(ScanCommand& o) {
            .form = "METRIC",
            .group = option_group::output,
            .help = "Sort the table by this metric, largest first; headgauge measures lists them",
-           .expects = "a metric"}};
+           .expects = "a metric",
+           .decides = false}};
 }
 
 // Refuses a --sort that the table could not follow, before the work begins.

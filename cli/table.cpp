@@ -15,6 +15,7 @@
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
 #include "headgauge/flags.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -311,8 +312,9 @@ std::string Table::flag_legend() const {
 
 void require_sortable(const Results& results, const std::string& metric) {
   if (results.metric(metric) != nullptr && is_of_head(results, metric)) return;
-  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(sortable(results), ", ")),
-                         "\"" + metric + "\"", "choose one of these"));
+  const std::vector<std::string> names = sortable(results);
+  throw UsageError(fault("--sort", fmt::format("one of {}", fmt::join(names, ", ")),
+                         in_quotes(metric) + did_you_mean(metric, names), "choose one of these"));
 }
 
 std::string render_table(const Results& results, const TableOptions& options) {

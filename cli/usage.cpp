@@ -37,31 +37,6 @@ CLI::Validator check(std::string what, Fits fits) {
       "");
 }
 
-// How many characters to insert, drop or replace to make one word of the other.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
-// ", did you mean X" for the nearest of the words, if one is near.
-std::string suggestion(std::string_view word, const std::vector<std::string>& words) {
-  constexpr std::size_t kNear = 3;
-  const auto nearest = std::ranges::min_element(
-      words, {}, [&](const std::string& other) { return edits(word, other); });
-  if (nearest == words.end()) return "";
-  const std::size_t distance = edits(word, *nearest);
-  const bool near = distance < kNear && 2 * distance <= nearest->size();
-  return near ? " (did you mean " + *nearest + "?)" : "";
-}
-
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -76,6 +51,31 @@ std::vector<std::string> option_names(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
+}
+
+std::string unknown_option(const std::string& where, const CLI::App& command,
+                           const std::string& word, const std::string& advice) {
+  const std::string name = word.substr(0, word.find('='));
+  return fault(where, "one of its options",
+               in_quotes(word) + did_you_mean(name, option_names(command)), advice);
+}
+
+// `word`: what was found in the place of one; null for nothing.
+std::string no_command(const std::string& where, const CLI::App& command, const std::string* word,
+                       const std::string& advice) {
+  const auto names = command_names(command);
+  return fault(where, fmt::format("a command ({})", fmt::join(names, ", ")),
+               word == nullptr ? "none" : in_quotes(*word) + did_you_mean(*word, names), advice);
+}
+
+// The last option that was given and takes any number of words; empty where there is none.
+std::string taker_of_words(const CLI::App& command) {
+  std::string name;
+  for (const CLI::Option* option : command.parse_order()) {
+    if (option->get_positional() || option->get_items_expected_max() < 2) continue;
+    name = "--" + option->get_lnames().front();
+  }
+  return name;
 }
 
 // "MODEL" of "MODEL is required", "--out" of "--out: 1 required TEXT missing".
@@ -112,14 +112,28 @@ CLI::Validator positive_number(double below) {
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
-  const std::string list = fmt::format("{}", fmt::join(words, ", "));
-  return check("one of " + list, [words = std::move(words)](const std::string& text) {
-    return std::ranges::find(words, text) != words.end();
-  });
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) {
+        if (std::ranges::find(words, text) != words.end()) return std::string();
+        return expected(fmt::format("one of {}", fmt::join(words, ", ")), text) +
+               did_you_mean(text, words);
+      },
+      "");
 }
 
 CLI::Validator some_text(std::string what) {
   return check(std::move(what), [](const std::string& text) { return !text.empty(); });
+}
+
+const CLI::App* find_command(const CLI::App& command, const std::string& name) {
+  const auto found =
+      command.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+std::string unknown_command(const std::string& where, const CLI::App& command,
+                            const std::string& word) {
+  return no_command(where, command, &word, "see headgauge --help");
 }
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
@@ -139,29 +153,26 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 
   if (incomplete) {
     const auto word = std::ranges::find_if(rest, [](const auto& w) { return !w.starts_with('-'); });
-    const auto names = command_names(command);
-    if (word == rest.end() && !rest.empty()) {
-      return fault(name, "one of its options", in_quotes(rest.front()), advice);
-    }
-    return fault(name, fmt::format("a command ({})", fmt::join(names, ", ")),
-                 word == rest.end() ? "none" : in_quotes(*word) + suggestion(*word, names), advice);
+    if (word == rest.end() && !rest.empty())
+      return unknown_option(name, command, rest.front(), advice);
+    return no_command(name, command, word == rest.end() ? nullptr : &*word, advice);
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
     const std::string& extra = rest.front();
     const bool option = extra.starts_with('-');
-    return fault(name, option ? "one of its options" : "no further argument",
-                 in_quotes(extra) + (option ? suggestion(extra, option_names(command)) : ""),
-                 advice);
+    return option ? unknown_option(name, command, extra, advice)
+                  : fault(name, "no further argument", in_quotes(extra), advice);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     // An unknown option may have swallowed what is missed.
     const auto unknown =
         std::ranges::find_if(rest, [](const auto& w) { return w.starts_with('-'); });
-    if (unknown != rest.end()) {
-      return fault(name, "one of its options",
-                   in_quotes(*unknown) + suggestion(*unknown, option_names(command)), advice);
-    }
-    return fault(name, option_of(what), "none", advice);
+    if (unknown != rest.end()) return unknown_option(name, command, *unknown, advice);
+    const std::string taker = taker_of_words(command);
+    if (taker.empty()) return fault(name, option_of(what), "none", advice);
+    return fault(name, option_of(what),
+                 fmt::format("none, for {} takes the words behind it", taker),
+                 fmt::format("write headgauge {} {} {} ...", name, option_of(what), taker));
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
     return fault(name, "one of the two", "both, " + what, advice);

@@ -17,6 +17,13 @@ CLI::Validator one_of(std::vector<std::string> words);
 // Any text but none: an empty one is mostly a variable of a script that is not set.
 CLI::Validator some_text(std::string what);
 
+// The command of that name among those of `command`; null where there is none.
+const CLI::App* find_command(const CLI::App& command, const std::string& name);
+
+// What is said of a word, the next behind those that named `command`, that names no command.
+std::string unknown_command(const std::string& where, const CLI::App& command,
+                            const std::string& word);
+
 // One line for an error of the parser, with the command whose --help helps.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
 

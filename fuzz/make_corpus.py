@@ -146,7 +146,7 @@ LANGUAGES = {
         "scan --lengths 32,64 --layers 0-3,5 --heads 3.5,7.* --top-n 1,5,20 --queries all --seed 7",
         "converge --grid 64:512:8 --replicates 20 --tolerances 0.1,0.05",
         "synthetic --scales 0.05:50:12 --radii 0.5,1 --dimension 50 --variance 0.1 --full",
-        "compare --normalizers ssmax:s=0.43,b=0,sparsemax --each head",
+        "compare --normalizer ssmax:s=0.43,b=0,sparsemax --each head",
         "diff --metrics entropy,loss --heads 0.1", "plan --memory 0.5 --curve 0.25,0.5 --screen all",
     ],
 }

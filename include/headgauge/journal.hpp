@@ -167,6 +167,13 @@ class Journal {
   void flush_if_worth_it();
   // Whether a run before this one, which did not end, left something to be found.
   bool goes_on() const;
+  // Where it goes on: in this stage, the latest, from this layer; nothing where no part of a layer
+  // is there. `documents`: how many the stage has, 0 where that is not known.
+  struct Resumed {
+    std::string stage;
+    int layer = 0;
+  };
+  std::optional<Resumed> resumed(Index documents) const;
   // The journal of this process; empty: it keeps none.
   std::string path() const;
   // Removes the journals of a run that has ended.

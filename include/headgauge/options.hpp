@@ -65,6 +65,9 @@ struct Option {
   std::string none = {};      // the word for an empty value or a 0: "all", "auto"
   std::string named = {};     // the name, where it is not the member's
   std::string excludes = {};  // the name of an option that cannot be given with this one
+  // Whether a number depends on it. A run goes on, and shards fit together, whatever the others
+  // are.
+  bool decides = true;
 
   // "top-n", as the command line has it.
   std::string name() const;

@@ -17,7 +17,7 @@ from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 from headgauge.results import Results
 
 Progress = Callable[[str, float, float], None]
-TEXTS = ("text", "tokens", "select", "confirm", "fit")
+TEXTS = ("text", "tokens", "confirm", "fit")
 REPRODUCED = ("limits", "tokens")
 
 
@@ -27,10 +27,8 @@ def _words(command: str, positional: list[str], options: dict[str, Any]) -> tupl
     for name in TEXTS:
         if name in declared(command) and options.get(name) is not None:
             given.add(name, options.pop(name))
-    if "ids" in declared(command) and given.tokens and options.get("ids") is None:
-        options["ids"] = True
-        if given.texts:
-            raise BadInputError(f"{command}: expected texts or token ids, found both; give one kind")
+    if given.texts and given.tokens:
+        raise BadInputError(f"{command}: expected texts or token ids, found both; give one kind")
     words = [*command.split(), *map(as_path, positional), *given.words, *arguments(command, options)]
     for word in words:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
@@ -212,14 +210,16 @@ def validate(
     return _on_model("validate", model, text_or_ids, options, progress, executor=executor)
 
 
-def plan(model: Any, *, progress: Progress | None = None, **options: Any) -> Results:
-    """Searches a change of the attention head by head, and confirms it on texts that had no part in
-    it: `select=` and `confirm=` are given as texts are to scan(). `Results.plan` holds what was
-    found, as plan.json does. Options of `headgauge plan`."""
+def plan(
+    model: Any, text_or_ids: TextOrIds = None, *, progress: Progress | None = None, **options: Any
+) -> Results:
+    """Searches a change of the attention head by head on texts, and confirms it on those of
+    `confirm=`, which had no part in it and are given as texts are to scan(). `Results.plan` holds what
+    was found, as plan.json does. Options of `headgauge plan`."""
     with tempfile.TemporaryDirectory(prefix="headgauge-plan-") as folder:
         if options.get("out") is None:
             options["out"] = folder
-        results = _on_model("plan", model, None, options, progress)
+        results = _on_model("plan", model, text_or_ids, options, progress)
         found = Path(os.fspath(options["out"])) / "plan.json"
         results.plan = json.loads(found.read_text("utf-8")) if found.exists() else None
         return results

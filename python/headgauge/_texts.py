@@ -26,7 +26,7 @@ class Given:
     documents: int = 0  # that are measured
 
     def add(self, option: str, documents: TextOrIds) -> None:
-        """Adds what `option` (text, tokens, select, confirm, fit) is given as. Raises BadInputError."""
+        """Adds what `option` (text, tokens, confirm, fit) is given as. Raises BadInputError."""
         items = split(documents)
         if not items:
             raise BadInputError(f"{option}: expected a text or token ids, found none")

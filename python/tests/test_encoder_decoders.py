@@ -120,7 +120,7 @@ class EncoderDecoders(unittest.TestCase):
     def test_commands_that_take_no_inputs_say_so(self) -> None:
         model = self.model("bart")
         with self.assertRaisesRegex(errors.UnsupportedError, "plan: .*get_encoder"):
-            headgauge.plan(model, select=[ids(), ids()], confirm=ids())
+            headgauge.plan(model, [ids(), ids()], confirm=ids())
         with self.assertRaisesRegex(errors.UnsupportedError, "converge: .*get_encoder"):
             headgauge.converge(model, ids())
 

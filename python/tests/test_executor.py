@@ -50,7 +50,7 @@ class Executors(unittest.TestCase):
         spawn = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(2, mp_context=spawn) as pool:
             self.same(pool, examples=2)
-            self.same(pool, "compare", normalizers=["ssmax", "sparsemax"], **QUICK)
+            self.same(pool, "compare", normalizer=["ssmax", "sparsemax"], **QUICK)
             self.same(pool, "converge", lengths=[64], replicates=4, draws=4, grid=[8, 32])
             self.same(
                 pool, "validate", DOCUMENTS[:2] + DOCUMENTS[5:6], lengths=[64], permutations=99, resamples=99
@@ -101,7 +101,7 @@ class Executors(unittest.TestCase):
             Client(cluster) as client,
         ):
             self.same(client, examples=2)
-            self.same(client, "compare", normalizers=["ssmax"], **QUICK)
+            self.same(client, "compare", normalizer=["ssmax"], **QUICK)
             self.same(client.get_executor(), **QUICK)
 
     @unittest.skipUnless(importlib.util.find_spec("ray"), "no Ray")
@@ -111,7 +111,7 @@ class Executors(unittest.TestCase):
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         try:
             self.same(ray, examples=2)
-            self.same(ray, "compare", normalizers=["ssmax"], **QUICK)
+            self.same(ray, "compare", normalizer=["ssmax"], **QUICK)
         finally:
             ray.shutdown()
 

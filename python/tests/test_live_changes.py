@@ -63,12 +63,12 @@ class AsTheCoreMeasures(unittest.TestCase):
         model, texts = demo(), [ids(0, 48), ids(100, 48)]
         before = model.state_dict()["transformer.wte.weight"].clone()
         for options in (
-            {"normalizers": ["ssmax", "uniform", "softmax:t=0.5"]},
+            {"normalizer": ["ssmax", "uniform", "softmax:t=0.5"]},
             {"pattern": ["bigbird:window=8,random=4,global=2", "window:size=8", "lsh:buckets=4", "topk:k=8"]},
-            {"normalizers": ["ssmax"], "heads": "2.1,2.4"},
-            {"normalizers": ["sparsemax"], "each": "head", "layers": "0,3"},
-            {"normalizers": ["ssmax"], "each": "layer"},
-            {"normalizers": ["softmax"], "fit": ids(200, 48), "confirm": ids(300, 48)},
+            {"normalizer": ["ssmax"], "heads": "2.1,2.4"},
+            {"normalizer": ["sparsemax"], "each": "head", "layers": "0,3"},
+            {"normalizer": ["ssmax"], "each": "layer"},
+            {"normalizer": ["softmax"], "fit": ids(200, 48), "confirm": ids(300, 48)},
         ):
             with self.subTest(options):
                 found = headgauge.compare(model, texts, **options, **OPTIONS)
@@ -140,7 +140,7 @@ class Architectures(unittest.TestCase):
         for kind in ("llama", "mistral", "gpt_neo", "gptj", "gemma3_text", "opt"):
             with self.subTest(kind):
                 model, tokens = make(kind), few(0, 48)
-                found = headgauge.compare(model, tokens, normalizers=["ssmax"], **OPTIONS)
+                found = headgauge.compare(model, tokens, normalizer=["ssmax"], **OPTIONS)
                 given = torch.tensor(tokens)[None]
                 with torch.no_grad(), headgauge.use(model, "ssmax"):
                     loss = float(model(given, labels=given).loss)
@@ -151,11 +151,11 @@ class Architectures(unittest.TestCase):
             with self.subTest(kind):
                 model = make(kind, "eager")
                 with self.assertRaisesRegex(errors.UnsupportedError, said):
-                    headgauge.compare(model, few(0, 48), normalizers=["ssmax"], **OPTIONS)
+                    headgauge.compare(model, few(0, 48), normalizer=["ssmax"], **OPTIONS)
 
     def test_a_hook_that_uses_the_model_changes_nothing(self) -> None:
         model, tokens, busy = make("llama"), few(0, 48), []
-        options = {**OPTIONS, "each": "head", "normalizers": ["uniform"]}
+        options = {**OPTIONS, "each": "head", "normalizer": ["uniform"]}
         expected = headgauge.compare(model, tokens, **options)["loss_change"].values
 
         def nested(*_: Any) -> None:
@@ -172,13 +172,13 @@ class Architectures(unittest.TestCase):
 
     def test_a_swap_that_begins_meanwhile_has_no_part_in_it(self) -> None:
         model, tokens, begun = make("llama"), few(0, 48), []
-        expected = headgauge.compare(model, tokens, normalizers=["ssmax"], **OPTIONS)
+        expected = headgauge.compare(model, tokens, normalizer=["ssmax"], **OPTIONS)
 
         def progress(*_: Any) -> None:
             if not begun:
                 begun.append(headgauge.use(model, "uniform"))
 
-        found = headgauge.compare(model, tokens, normalizers=["ssmax"], progress=progress, **OPTIONS)
+        found = headgauge.compare(model, tokens, normalizer=["ssmax"], progress=progress, **OPTIONS)
         begun[0].restore()
         np.testing.assert_array_equal(found["loss"].values, expected["loss"].values)
 
@@ -200,7 +200,7 @@ class Architectures(unittest.TestCase):
 
     def test_kinds_of_texts_are_not_mixed(self) -> None:
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
-            headgauge.plan(DEMO, select=["a text"], confirm=[ids(0, 48)])
+            headgauge.plan(DEMO, ["a text"], confirm=[ids(0, 48)])
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class ResultsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.results = scan()
         cls.compared = headgauge.compare(
-            MODEL, WORDS, normalizers=["ssmax", "uniform"], lengths=[32], measures="weights"
+            MODEL, WORDS, normalizer=["ssmax", "uniform"], lengths=[32], measures="weights"
         )
 
     def setUp(self):

@@ -24,14 +24,14 @@ class OtherCommandsTest(CommandTest):
             MODEL,
             "--text",
             TEXT,
-            "--normalizers",
+            "--normalizer",
             "ssmax",
             "--lengths",
             "32",
             "--measures",
             "weights",
         )
-        found = headgauge.compare(MODEL, WORDS, normalizers=["ssmax"], lengths=32, measures="weights")
+        found = headgauge.compare(MODEL, WORDS, normalizer=["ssmax"], lengths=32, measures="weights")
         self.assert_same(found, expected)
         self.assertEqual(found.command, "compare")
 
@@ -90,12 +90,12 @@ class OtherCommandsTest(CommandTest):
     def test_plan_holds_what_was_found(self):
         found = headgauge.plan(
             MODEL,
-            select=[WORDS[:1800], WORDS[1800:3600]],
+            [WORDS[:1800], WORDS[1800:3600]],
             confirm=[WORDS[3600:5400], WORDS[5400:]],
-            length=64,
+            lengths=64,
             pieces=2,
             pattern=["window:size=16"],
-            normalizers=["uniform"],
+            normalizer=["uniform"],
             curve=[0.5],
             screen=4,
             random_plans=2,
@@ -104,13 +104,13 @@ class OtherCommandsTest(CommandTest):
         self.assertEqual(found.plan["schema"].split("/")[0], "headgauge.plan")
 
     def test_plan_takes_ids(self):
-        options = {"length": 32, "pieces": 1, "random_plans": 2, "screen": 2, "curve": [0.5]}
-        texts = {"select": [WORDS[:900], WORDS[900:1800]], "confirm": [WORDS[3600:4500]]}
+        options = {"lengths": 32, "pieces": 1, "random_plans": 2, "screen": 2, "curve": [0.5]}
+        texts = {"text_or_ids": [WORDS[:900], WORDS[900:1800]], "confirm": [WORDS[3600:4500]]}
         tokens = {name: [[ord(c) % 90 for c in text] for text in of] for name, of in texts.items()}
         found = headgauge.plan(MODEL, **tokens, **options)
         self.assertEqual(found.command, "plan")
         with self.assertRaisesRegex(errors.BadInputError, "texts or token ids"):
-            headgauge.plan(MODEL, select=texts["select"], confirm=tokens["confirm"], **options)
+            headgauge.plan(MODEL, texts["text_or_ids"], confirm=tokens["confirm"], **options)
 
 
 class RunningTest(CommandTest):

@@ -49,7 +49,7 @@ class Use(unittest.TestCase):
         model = demo()
         tokens = ids(model)
         options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"]}
-        compared = headgauge.compare(ROOT / "demo/model", tokens, normalizers=RULES, **options)
+        compared = headgauge.compare(ROOT / "demo/model", tokens, normalizer=RULES, **options)
         measured = dict(zip(compared.coords["normalizer"], compared["loss"].values[:, 0], strict=True))
         self.assertAlmostEqual(loss(model, tokens), next(iter(measured.values())), delta=1e-4)
         for rule, expected in zip(RULES, list(measured.values())[1:], strict=True):
@@ -88,7 +88,7 @@ class Use(unittest.TestCase):
         with headgauge.use(model, "uniform", heads=[]):
             self.assertAlmostEqual(loss(model, tokens), loss(demo(), tokens), delta=1e-5)
         options: dict[str, Any] = {"lengths": [96], "measures": ["weights", "model"], "heads": "1.3"}
-        expected = headgauge.compare(ROOT / "demo/model", tokens, normalizers="uniform", **options)
+        expected = headgauge.compare(ROOT / "demo/model", tokens, normalizer="uniform", **options)
         with headgauge.use(model, "uniform", heads=[(1, 3)]):
             self.assertAlmostEqual(loss(model, tokens), float(expected["loss"].values[1, 0]), delta=1e-4)
 

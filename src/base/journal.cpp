@@ -245,6 +245,18 @@ bool Journal::goes_on() const {
   return folder_ != nullptr && role_ != Role::merge && !folder_->empty();
 }
 
+std::optional<Journal::Resumed> Journal::resumed(Index documents) const {
+  if (!goes_on()) return std::nullopt;
+  const std::string& stage = folder_->latest_stage();
+  const std::map<int, Index> parts = folder_->parts_of(stage);
+  if (parts.empty()) return std::nullopt;
+  const auto& [last, there] = *parts.rbegin();
+  const Index most =
+      std::ranges::max_element(parts, {}, [](const auto& entry) { return entry.second; })->second;
+  const Index whole = documents > 0 && share_.count == 1 ? documents : most;
+  return Resumed{stage, there >= whole ? last + 1 : last};
+}
+
 std::string Journal::path() const {
   return folder_ != nullptr && role_ != Role::merge ? folder_->path() : "";
 }

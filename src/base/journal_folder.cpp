@@ -15,8 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+<<<<<<< HEAD
 constexpr std::string_view kSuffix = ".journal";
 constexpr std::string_view kStateMark = ".state-";
+=======
+constexpr const char* kSuffix = ".journal";
+constexpr std::size_t kMostShown = 60;  // bytes of what two runs differ in
+>>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 // What is put on the disk at once takes no more than a hundredth of the time in between.
 constexpr int kWorkPerCost = 100;
 // Nor is it done more often than this, of which the variable says the seconds: runs that are
@@ -70,12 +75,30 @@ std::vector<std::string> journals_in(const std::string& folder) {
   return paths;
 }
 
+<<<<<<< HEAD
 // Journals are never kept behind a link, where they could lie among files of somebody else.
 void require_no_link(const std::string& folder, const std::string& option) {
   std::error_code none;
   if (!fs::is_symlink(fs::symlink_status(folder, none))) return;
   throw BadInputError(fault(folder, "a folder for journals", "a link",
                             "remove the link, or choose another " + option));
+=======
+// The words of an option from the first on in which the two lists differ; other values as they are.
+std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
+                                                const Journal::Identity& b) {
+  if (!a.is_array() || !b.is_array()) return {describe(a), describe(b)};
+  const auto [first_a, first_b] = std::ranges::mismatch(a, b);
+  const auto shown = [](auto at, auto end) {
+    if (at == end) return std::string("nothing more");
+    std::string words;
+    for (; at != end && words.size() <= kMostShown; ++at) {
+      words += (words.empty() ? "" : " ") +
+               (at->is_string() ? at->template get<std::string>() : at->dump());
+    }
+    return in_quotes(words, kMostShown);
+  };
+  return {shown(first_a, a.end()), shown(first_b, b.end())};
+>>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 }
 
 }  // namespace
@@ -88,8 +111,8 @@ void require_same_run(const std::string& path, const Journal::Identity& expected
   for (const auto& [key, value] : expected.items()) {
     if (!found.contains(key)) refuse("one without " + key);
     if (found.at(key) != value) {
-      refuse(fmt::format("one with another {} ({} and not {})", key, describe(found.at(key)),
-                         describe(value)));
+      const auto [there, here] = shown_apart(found.at(key), value);
+      refuse(fmt::format("one with another {} ({} and not {})", key, there, here));
     }
   }
   for (const auto& [key, value] : found.items()) {
@@ -149,6 +172,15 @@ std::optional<Bytes> JournalFolder::find(const PartKey& key) const {
   const auto found = places_.find(key);
   if (found == places_.end()) return std::nullopt;
   return found->second.file->read(found->second.place);
+}
+
+std::map<int, Index> JournalFolder::parts_of(const std::string& stage) const {
+  std::map<int, Index> parts;
+  for (auto at = places_.lower_bound({stage, 0, 0});
+       at != places_.end() && at->first.stage == stage; ++at) {
+    ++parts[at->first.layer];
+  }
+  return parts;
 }
 
 void JournalFolder::keep(const PartKey& key, const Bytes& part) {
@@ -278,6 +310,7 @@ void JournalFolder::read(const std::string& path) {
   JournalFile* const file = files_.back().get();
   file->each([&](const PartKey& key, JournalFile::Place place) {
     if (is_state(path) && is_own(path)) states_[key.document] = path;
+    if (!is_state(path) && key.layer >= 0) latest_stage_ = key.stage;
     places_.insert_or_assign(key, Found{file, place});
   });
 }

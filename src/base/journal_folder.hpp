@@ -31,6 +31,10 @@ class JournalFolder {
   const JournalFile::Header& header() const { return header_; }
   std::string path() const;
   bool empty() const { return places_.empty(); }
+  // Of the part of a layer that was kept last, the stage; and of a stage, how many parts each layer
+  // has.
+  const std::string& latest_stage() const { return latest_stage_; }
+  std::map<int, Index> parts_of(const std::string& stage) const;
   bool has(const PartKey& key) const { return places_.contains(key); }
   std::optional<Bytes> find(const PartKey& key) const;
   void keep(const PartKey& key, const Bytes& part);
@@ -72,6 +76,7 @@ class JournalFolder {
   JournalFile* own_ = nullptr;
   bool yields_ = false;  // another run keeps its journal here
   std::map<PartKey, Found> places_;
+  std::string latest_stage_;
   std::vector<std::pair<PartKey, Bytes>> pending_;
   std::size_t pending_bytes_ = 0;
   Clock::time_point due_;

@@ -1,11 +1,13 @@
 // What a MODEL argument means: a folder, a file, or a name in the Hugging Face cache, whose layout
 // is  HUB/models--ORG--NAME/refs/main  (a revision) and  HUB/models--ORG--NAME/snapshots/REVISION/.
+#include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "base/file.hpp"
@@ -54,17 +56,54 @@ std::string list_names(const std::vector<fs::path>& paths) {
   return list;
 }
 
+// Files of weights that headgauge does not read, by what their names end with.
+struct OtherFormat {
+  const char* suffix;
+  const char* what;
+};
+constexpr OtherFormat kOtherFormats[] = {
+    {".gguf", "a GGUF file"},    {".bin", "a PyTorch file"},  {".pt", "a PyTorch file"},
+    {".pth", "a PyTorch file"},  {".ckpt", "a PyTorch file"}, {".h5", "a TensorFlow file"},
+    {".msgpack", "a Flax file"}, {".onnx", "an ONNX file"},   {".npz", "arrays of NumPy"},
+};
+
+const OtherFormat* other_format(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto found = std::ranges::find_if(
+      kOtherFormats, [&](const OtherFormat& format) { return name.ends_with(format.suffix); });
+  return found == std::end(kOtherFormats) ? nullptr : found;
+}
+
+// `where`: what was named, the file or its folder.
+[[noreturn]] void refuse_format(const fs::path& where, const fs::path& file,
+                                const OtherFormat& format) {
+  const std::string name = file.filename().string();
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  std::string load = in_quotes(folder.string());
+  if (name.ends_with(".gguf")) load += ", gguf_file=" + in_quotes(name);
+  throw UnsupportedError(fault(
+      where.string(), "model.safetensors", fmt::format("{}, {}", name, format.what),
+      fmt::format(
+          "save it as safetensors, in Python with transformers: "
+          "AutoModelForCausalLM.from_pretrained({}).save_pretrained(\"DIR\"), and its tokenizer",
+          load)));
+}
+
+// Throws where a folder without the files of a model has weights of another kind.
+void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& paths) {
+  for (const fs::path& path : paths) {
+    // training_args.bin and its like are no weights.
+    const bool weights =
+        path.extension() != ".bin" || path.filename().string().find("model") != std::string::npos;
+    const OtherFormat* const format = other_format(path);
+    if (format != nullptr && weights) refuse_format(folder, path, *format);
+  }
+}
+
 // Why a folder without model.safetensors cannot be read, and what to do.
 [[noreturn]] void refuse_weights(const fs::path& folder, const std::string& advice) {
   const auto paths = entries(folder);
-  for (const fs::path& path : paths) {
-    const std::string name = path.filename().string();
-    if (name.starts_with("pytorch_model") || name == "tf_model.h5" || name.ends_with(".gguf")) {
-      throw UnsupportedError(
-          fault(folder.string(), "model.safetensors", "weights in another format, " + name,
-                "save the model as safetensors, with save_pretrained of current transformers"));
-    }
-  }
+  refuse_other_weights(folder, paths);
   const auto other = std::find_if(paths.begin(), paths.end(), [](const fs::path& path) {
     return path.extension() == ".safetensors" && is_there(path);  // no link to nowhere
   });
@@ -85,6 +124,7 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
   model.folder = folder.string();
   model.config_file = (folder / "config.json").string();
   if (!is_there(model.config_file)) {
+    refuse_other_weights(folder, paths);
     throw BadInputError(fault(folder.string(), "config.json", list_names(paths), advice));
   }
   const fs::path single = folder / "model.safetensors";
@@ -110,6 +150,7 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
 }
 
 ResolvedModel resolve_file(const std::string& name) {
+  if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;
   model.weights = {name};

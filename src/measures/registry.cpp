@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "headgauge/measure.hpp"
+#include "headgauge/text.hpp"
 #include "measures/dispersion.hpp"
 #include "measures/output_change.hpp"
 #include "measures/roles.hpp"
@@ -61,7 +62,8 @@ std::vector<std::unique_ptr<Measure>> make_measures(std::span<const std::string>
     if (std::ranges::find(measure_groups(), group) != measure_groups().end()) continue;
     throw UsageError(fault("ScanOptions::measures",
                            fmt::format("groups among {}", fmt::join(measure_groups(), ", ")),
-                           "\"" + group + "\"", "`headgauge measures` lists them"));
+                           in_quotes(group) + did_you_mean(group, measure_groups()),
+                           "`headgauge measures` lists them"));
   }
   const auto wanted = [&](std::string_view name) {
     const auto group = std::ranges::find(metric_groups(), name, &MetricGroup::name);

@@ -1,9 +1,9 @@
 #include "normalize/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <numeric>
-
+#include "headgauge/text.hpp"
 #include "normalize/families.hpp"
 
 namespace headgauge {
@@ -18,34 +18,6 @@ const NormalizerRegistry& registry() {
        sink_normalizers(), elementwise_normalizers(), signed_normalizers(), top_k_normalizers(),
        pointwise_normalizers(), stieltjes_normalizers()});
   return all;
-}
-
-// Number of characters to insert, remove or change to get from one word to the other.
-std::size_t edits(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t before = row[0]++;
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t change = before + (from[i] != to[j] ? 1 : 0);
-      before = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, before + 1, change});
-    }
-  }
-  return row.back();
-}
-
-// The known words that are most like `word`, at most three.
-std::string nearest(std::string_view word, std::vector<std::string> known) {
-  std::ranges::stable_sort(known, {}, [&](const std::string& k) {
-    // A word that begins with what was typed is near, however long.
-    return k.starts_with(word) && !word.empty() ? 0 : edits(word, k);
-  });
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(known.size(), 3); ++i) {
-    text += (i == 0 ? "" : ", ") + known[i];
-  }
-  return text;
 }
 
 struct GivenValue {
@@ -87,7 +59,8 @@ std::size_t find_name(const SpecOption& option, std::string_view spec,
   const auto found = std::ranges::find(known, name);
   if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
   throw UsageError(fault(option.name,
-                         "the name of a " + option.what + " such as " + nearest(name, known),
+                         fmt::format("the name of a {} such as {}", option.what,
+                                     fmt::join(nearest_words(name, known, 3), ", ")),
                          "\"" + name + "\"", "`headgauge " + option.command + "` lists them"));
 }
 
@@ -107,8 +80,12 @@ void read_parameters(const SpecOption& option, std::string_view spec, Parameters
     values.erase(given);
   }
   if (values.empty()) return;
+  std::vector<std::string> keys;
+  for (const Parameter& parameter : parameters.declared()) keys.push_back(parameter.key);
+  const std::string& key = values.front().key;
   throw UsageError(fault(owner, known.empty() ? "no parameters" : "parameters " + known,
-                         "\"" + values.front().key + "\"", "remove it or correct its name"));
+                         "\"" + key + "\"" + did_you_mean(key, keys),
+                         "remove it or correct its name"));
 }
 
 NormalizerInfo parse_normalizer(std::string_view spec, std::string_view option) {

@@ -14,6 +14,7 @@
 #include "headgauge/normalize.hpp"
 #include "headgauge/patterns.hpp"
 #include "headgauge/plan.hpp"
+#include "headgauge/text.hpp"
 #include "plan/press_text.hpp"
 #include "results/value_or.hpp"
 #include "scan/specs.hpp"
@@ -257,8 +258,10 @@ PlanFormat plan_format(const std::string& name, const std::string& option) {
   for (const auto& [known, format] : kFormats) {
     if (name == known) return format;
   }
-  throw UsageError(
-      fault(option, "one of " + plan_format_names(), "\"" + name + "\"", "correct the format"));
+  std::vector<std::string> names;
+  for (const auto& [known, format] : kFormats) names.emplace_back(known);
+  throw UsageError(fault(option, "one of " + plan_format_names(),
+                         in_quotes(name) + did_you_mean(name, names), "correct the format"));
 }
 
 std::string plan_format_names() {

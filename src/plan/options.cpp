@@ -51,7 +51,8 @@ std::vector<Option> options_of(PlanOptions& o) {
        .group = option_group::searched,
        .help = "And which normalizers (default: uniform, whose cache is a running mean; for "
                "--objective loss temperatures too)",
-       .none = "uniform"},
+       .none = "uniform",
+       .named = "normalizer"},
       {.member = "PlanOptions::screen",
        .value = &o.screen,
        .form = "N|all",

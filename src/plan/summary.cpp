@@ -75,7 +75,7 @@ class Sentences {
       line.say("No plan that keeps less of the key-value cache was shown to stay below the ");
       return line.say(std::string(budgets_[0]))
           .say(" nats that was allowed, on the pieces of ")
-          .say("--select that took no part in the search: keep the model as it is.")
+          .say("the text that took no part in the search: keep the model as it is.")
           .done();
     }
     line.say("The plan \"").say(budgets_[0]).say("\" keeps ").number(*share, 100);

@@ -50,7 +50,8 @@ std::vector<Option> options_of(TokensOptions& o) {
        .group = option_group::measured,
        .help = "Context of the model (default 512, the paper's, as far as model and text go)",
        .details = "At least 64",
-       .least = 1},
+       .least = 1,
+       .named = "lengths"},
       threads_option("TokensOptions", o.threads),
       seed_option("TokensOptions", o.seed),
   };

@@ -11,6 +11,7 @@
 
 #include "headgauge/catalogue.hpp"
 #include "headgauge/cells.hpp"
+#include "headgauge/text.hpp"
 #include "results/declared.hpp"
 #include "results/diff_notices.hpp"
 
@@ -96,8 +97,13 @@ class Difference {
   void choose_metrics() {
     for (const std::string& name : options_.metrics) {
       if (before_.metric(name) == nullptr || after_.metric(name) == nullptr) {
-        throw UsageError(fault("DiffOptions::metrics", "metrics of both files", "\"" + name + "\"",
-                               "they share " + shared_names(before_, after_)));
+        const std::vector<std::string> shared = shared_names(before_, after_);
+        throw UsageError(fault(
+            "DiffOptions::metrics", "metrics of both files",
+            in_quotes(name) + did_you_mean(name, shared),
+            fmt::format(
+                "they share {}",
+                shared.empty() ? "none" : legible(fmt::format("{}", fmt::join(shared, ", "))))));
       }
       if (!options_.heads.empty() && !after_.metric(name)->of_heads()) {
         throw UsageError(fault("DiffOptions::heads", "metrics of single heads", "\"" + name + "\"",

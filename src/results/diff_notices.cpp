@@ -199,12 +199,12 @@ void LeftOut::say_what_errors_hold(const Results& diff, std::vector<std::string>
   }
 }
 
-std::string shared_names(const Results& before, const Results& after) {
+std::vector<std::string> shared_names(const Results& before, const Results& after) {
   std::vector<std::string> names;
   for (const auto& [name, metric] : after.metrics) {
     if (before.metric(name) != nullptr && !metric.has_dim("position")) names.push_back(name);
   }
-  return names.empty() ? "none" : legible(fmt::format("{}", fmt::join(names, ", ")));
+  return names;
 }
 
 Json different_settings(const Results& results, const Results& other) {

@@ -49,7 +49,7 @@ class LeftOut {
 };
 
 // The metrics of both, those by position aside.
-std::string shared_names(const Results& before, const Results& after);
+std::vector<std::string> shared_names(const Results& before, const Results& after);
 
 // The settings of `results` that `other` has differently, what is only said about output aside.
 nlohmann::ordered_json different_settings(const Results& results, const Results& other);

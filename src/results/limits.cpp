@@ -1,6 +1,7 @@
 // The file of limits: every fault is a BadInputError that names the place, for a limit that is
 // misread would be a gate left open.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/strict_json.hpp"
 #include "headgauge/diff.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
 namespace {
@@ -26,10 +28,10 @@ constexpr const char* kLimitsAdvice = "correct the limits";
 
 void refuse_other_keys(const Json& json, const std::string& where,
                        const std::set<std::string>& known) {
-  std::string list;
-  for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
   for (const auto& [key, value] : json.items()) {
-    if (!known.contains(key)) fail_limit(where, "one of the keys " + list, in_quotes(key));
+    if (known.contains(key)) continue;
+    fail_limit(where, fmt::format("one of the keys {}", fmt::join(known, ", ")),
+               in_quotes(key) + did_you_mean(key, {known.begin(), known.end()}));
   }
 }
 

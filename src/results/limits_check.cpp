@@ -8,6 +8,7 @@
 
 #include "headgauge/cells.hpp"
 #include "headgauge/diff.hpp"
+#include "headgauge/text.hpp"
 #include "results/pairs.hpp"
 
 namespace headgauge {
@@ -22,8 +23,9 @@ class Checker {
   LimitCheck run() {
     const LabelledArray* array = diff_.metric(limit_.metric);
     if (array == nullptr || !array->has_dim("run")) {
-      fail("metric", "a metric that was compared", "\"" + limit_.metric + "\"",
-           "these were: " + compared());
+      fail("metric", "a metric that was compared",
+           in_quotes(limit_.metric) + did_you_mean(limit_.metric, compared()),
+           fmt::format("these were: {}", fmt::join(compared(), ", ")));
     }
     const MetricPairs metric(diff_, limit_.metric);
     choose_heads(metric);
@@ -45,12 +47,12 @@ class Checker {
     throw BadInputError(fault(place, expected, found, advice));
   }
 
-  std::string compared() const {
+  std::vector<std::string> compared() const {
     std::vector<std::string> names;
     for (const auto& [name, metric] : diff_.metrics) {
       if (metric.has_dim("run") && !metric.has_dim("position")) names.push_back(name);
     }
-    return fmt::format("{}", fmt::join(names, ", "));
+    return names;
   }
 
   void choose_heads(const MetricPairs& metric) {

@@ -84,7 +84,8 @@ Option threads_option(const std::string& owner, int& threads) {
           .help = "Default: as many as there are cores",
           .details = "The results are the same bits with any number",
           .least = 1,
-          .most = 1024};  // far more than there is work for at a time
+          .most = 1024,  // far more than there is work for at a time
+          .decides = false};
 }
 
 Option seed_option(const std::string& owner, std::uint64_t& seed) {

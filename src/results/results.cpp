@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headgauge/text.hpp"
 #include "results/declared.hpp"
 
 namespace headgauge {
@@ -141,8 +142,8 @@ const LabelledArray& Results::require_metric(std::string_view name) const {
   if (const LabelledArray* array = metric(name)) return *array;
   std::vector<std::string> known;
   for (const auto& [other, array] : metrics) known.push_back(other);
-  throw UsageError(fault("results", fmt::format("a metric \"{}\"", name), "none",
-                         "the metrics are " + joined(known)));
+  throw UsageError(fault("results", fmt::format("a metric \"{}\"", name),
+                         "none" + did_you_mean(name, known), "the metrics are " + joined(known)));
 }
 
 }  // namespace headgauge

@@ -178,7 +178,8 @@ std::vector<Option> options_of(CompareOptions& o) {
        .details = "[normalizers.md](normalizers.md). A comma followed by `key=` goes on with the "
                   "normalizer before it, any other begins the next: `ssmax:s=0.43,b=0,sparsemax` "
                   "is two",
-       .expects = "the name of a normalizer"},
+       .expects = "the name of a normalizer",
+       .named = "normalizer"},
       {.member = "CompareOptions::patterns",
        .value = &o.patterns,
        .form = "NAME[:KEY=VALUE],...",
@@ -190,7 +191,7 @@ std::vector<Option> options_of(CompareOptions& o) {
        .expects = "the name of a pattern",
        .none = "none",
        .named = "pattern",
-       .excludes = "normalizers"},
+       .excludes = "normalizer"},
       {.member = "CompareOptions::each",
        .value = choice(o.each, {"none", "layer", "head"}),
        .form = "head|layer",

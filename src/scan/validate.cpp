@@ -330,7 +330,8 @@ std::vector<Option> options_of(ValidateOptions& o) {
        .details = "[normalizers.md](normalizers.md). `uniform` puts the mean over the keys in the "
                   "place of the head's output",
        .expects = "the name of a normalizer",
-       .none = "none"},
+       .none = "none",
+       .named = "normalizer"},
       {.member = "ValidateOptions::permutations",
        .value = &o.permutations,
        .form = "K",

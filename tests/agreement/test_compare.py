@@ -83,7 +83,7 @@ class CompareAgreement(unittest.TestCase):
                 for name in ("loss", "loss_change", "kl")}
 
     def test_all_heads_at_once(self) -> None:
-        results = self.compare("--normalizers", ",".join(SPECS))
+        results = self.compare("--normalizer", ",".join(SPECS))
         for place, spec in enumerate(SPECS):
             intervention = Intervention(normalizer=make_normalizer(spec))
             with self.subTest(spec):
@@ -93,7 +93,7 @@ class CompareAgreement(unittest.TestCase):
 
     def test_one_head_at_a_time(self) -> None:
         normalizers = ["ssmax:s=0.6", "sparsemax"]
-        results = self.compare("--normalizers", ",".join(normalizers), "--each", "head", "--heads",
+        results = self.compare("--normalizer", ",".join(normalizers), "--each", "head", "--heads",
                                "1.3,1.5,4.*")
         chosen = [(1, 3), (1, 5), *(at for at in self.heads if at[0] == 4)]
         for layer, head in chosen:

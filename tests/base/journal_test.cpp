@@ -106,6 +106,25 @@ TEST(Journal, FindsWhatItKept) {
   }
 }
 
+TEST(Journal, SaysWhereItGoesOn) {
+  const TemporaryFolder folder("journal-resumed");
+  const auto keep = [&](int layer, std::vector<Index> documents) {
+    Journal journal;
+    journal.open(folder.path(), kRun, "--out");
+    const auto from = journal.resumed(3);
+    const Journal::Stage stage(&journal, "scan");
+    for (const Index document : documents) journal.keep(layer, document, bytes("part"));
+    journal.flush();
+    return from ? from->stage + std::to_string(from->layer) : "nothing";
+  };
+  EXPECT_EQ(keep(-1, {0}), "nothing");
+  EXPECT_EQ(keep(4, {0, 1}), "nothing") << "a part of no layer";
+  EXPECT_EQ(keep(4, {2}), "scan/4");
+  EXPECT_EQ(keep(5, {0}), "scan/5") << "all documents of layer 4 are there";
+  EXPECT_EQ(keep(5, {1, 2}), "scan/5");
+  EXPECT_EQ(keep(6, {}), "scan/6");
+}
+
 TEST(Journal, TellsAgainWhatFailed) {
   const TemporaryFolder folder("journal-failed");
   for (const bool again : {false, true}) {

@@ -47,6 +47,18 @@ TEST(InQuotes, CutsBetweenCharacters) {
   EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
 }
 
+TEST(NearestWords, BeginWithWhatWasTypedOrDifferLittle) {
+  const std::vector<std::string> known = {"entropy", "entropy_normalized", "max_weight", "loss"};
+  EXPECT_EQ(did_you_mean("entropi", known), " (did you mean entropy?)");
+  EXPECT_EQ(did_you_mean("max_w", known), " (did you mean max_weight?)");
+  EXPECT_EQ(did_you_mean("lss", known), " (did you mean loss?)");
+  for (const char* far : {"", "x", "lo", "distance", "yportne"}) {
+    EXPECT_EQ(did_you_mean(far, known), "") << far;
+  }
+  EXPECT_EQ(did_you_mean("entropi", {}), "");
+  EXPECT_EQ(nearest_words("entropi", known, 2), (std::vector<std::string>{"entropy", "loss"}));
+}
+
 TEST(AnError, IsOneLineWhateverIsInIt) {
   const BadInputError error(fault("a\nb", "c\x1b[2J", "d\u2028", "e"));
   EXPECT_EQ(std::string(error.what()), "a\\x0ab: expected c\\x1b[2J, found d\\u2028; e");

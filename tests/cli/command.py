@@ -34,8 +34,9 @@ def environment(**changes: str) -> dict[str, str]:
     return {**kept, "LC_ALL": "C.UTF-8", "HEADGAUGE_JOURNAL_SECONDS": "3600", **changes}
 
 
-def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None) -> Finished:
-    """`limits`: resource limits of the run, such as {resource.RLIMIT_FSIZE: 4096}."""
+def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None, typed=None) -> Finished:
+    """`limits`: resource limits of the run, such as {resource.RLIMIT_FSIZE: 4096}. `typed`: its
+    standard input."""
 
     def limit() -> None:
         for which, value in (limits or {}).items():
@@ -43,7 +44,7 @@ def run(*arguments, stdout=subprocess.PIPE, cwd=None, env=None, limits=None) -> 
 
     done = subprocess.run(
         [str(BINARY), *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
+        **({"stdin": subprocess.DEVNULL} if typed is None else {"input": typed.encode()}),
         stdout=stdout,
         stderr=subprocess.PIPE,
         cwd=cwd,

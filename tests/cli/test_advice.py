@@ -35,7 +35,7 @@ NOVEL = DATA / "text/war_and_peace.txt"
 
 class Advice(CommandTest):
     def change_of(self, text: object, heads: tuple[str, ...], normalizer: str) -> float:
-        self.succeed("compare", str(ROOT / "demo/model"), "--text", text, *heads, "--normalizers",
+        self.succeed("compare", str(ROOT / "demo/model"), "--text", text, *heads, "--normalizer",
                      normalizer, "--measures", "weights", "--quiet", "--out", "one")
         metrics = validate(self.folder / "one/results.json")["metrics"]
         return float(metrics["loss_change"]["values"][1][-1])
@@ -81,7 +81,7 @@ class Advice(CommandTest):
         for name, share in (("confirm", 0.955), ("third", 0.975)):
             start = int(share * len(text))
             (self.folder / f"{name}.txt").write_text(text[start:start + 6000])
-        done = self.succeed("compare", *DEMO, "--each", "head", "--normalizers",
+        done = self.succeed("compare", *DEMO, "--each", "head", "--normalizer",
                             "ssmax,logn-entropy,softmax1,entmax:alpha=1.25", "--confirm",
                             "confirm.txt", "--out", "each")
         said = " ".join(done.out.split())
@@ -90,7 +90,7 @@ class Advice(CommandTest):
         total = 0.0
         for head, normalizer in advised:
             self.succeed("compare", str(ROOT / "demo/model"), "--text", "third.txt", "--heads",
-                         head, "--normalizers", normalizer, "--measures", "weights", "--quiet",
+                         head, "--normalizer", normalizer, "--measures", "weights", "--quiet",
                          "--out", "one")
             change = validate(self.folder / "one/results.json")["metrics"]["loss_change"]
             value, error = change["values"][1][-1], change["stderr"][1][-1]

@@ -85,7 +85,7 @@ class Tiny(BertTest):
                     says="a prediction of the next token")
         self.refuse(USAGE, "scan", *self.model, "--normalizer", "logn-qwen",
                     says=("a causal model", "whose queries see the whole text", "logn-entropy"))
-        self.refuse(USAGE, "compare", *self.model, "--normalizers", "ssmax,logn-qwen",
+        self.refuse(USAGE, "compare", *self.model, "--normalizer", "ssmax,logn-qwen",
                     says="a causal model")
 
     def test_patterns_look_to_both_sides(self) -> None:
@@ -105,7 +105,7 @@ class Tiny(BertTest):
     def test_compare(self) -> None:
         for each in ((), ("--each", "head")):
             results, err = self.results(
-                "compare", *self.model, "--lengths", "16,32,96", "--normalizers", "ssmax,sparsemax",
+                "compare", *self.model, "--lengths", "16,32,96", "--normalizer", "ssmax,sparsemax",
                 *each)
             self.assertIn("there is no loss and no divergence, and no recommendation", err)
             self.assertEqual(results["coords"]["length"], [16, 32, 96])

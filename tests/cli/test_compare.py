@@ -32,12 +32,12 @@ class CompareTest(CommandTest):
 
 class Compare(CompareTest):
     def test_the_files(self) -> None:
-        results = self.compare("--normalizers", "ssmax:s=0.43,b=0,sparsemax", "--normalizers",
+        results = self.compare("--normalizer", "ssmax:s=0.43,b=0,sparsemax", "--normalizer",
                                "entmax:alpha=1.25")
         normalizers = ["original", "ssmax:s=0.43,b=0", "sparsemax", "entmax:alpha=1.25"]
         self.assertEqual(results["coords"]["normalizer"], normalizers)
         self.assertEqual(results["command"], "compare")
-        self.assertEqual(results["settings"]["normalizers"], normalizers[1:])
+        self.assertEqual(results["settings"]["normalizer"], normalizers[1:])
         self.assertEqual(results["settings"]["each"], "none")
         metrics = results["metrics"]
         for name in ("loss", "loss_change", "kl", "critical_n", "critical_n_change"):
@@ -69,7 +69,7 @@ class Compare(CompareTest):
         """All of them in one call: the list says each by its own parameters."""
         listed = [f"{entry['name']}:{entry['parameters']}".rstrip(":")
                   for entry in json.loads(self.succeed("normalizers", "--json").out)]
-        results = self.compare("--normalizers", ",".join(listed), "--measures", "weights")
+        results = self.compare("--normalizer", ",".join(listed), "--measures", "weights")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
         for name in ("loss", "kl"):
             for normalizer, values in zip(results["coords"]["normalizer"],
@@ -79,7 +79,7 @@ class Compare(CompareTest):
         self.assertEqual(results["metrics"]["kl"]["values"][1], [0, 0])
 
     def test_what_is_special_is_said_once(self) -> None:
-        done = self.succeed("compare", *self.model, "--normalizers", "topk:k=20,ssmax",
+        done = self.succeed("compare", *self.model, "--normalizer", "topk:k=20,ssmax",
                             "--measures", "weights")
         self.assertEqual(done.err.count("rows with fewer than k = 20 keys keep all"), 1, done.err)
 
@@ -97,18 +97,18 @@ class Compare(CompareTest):
         self.assertLess(max(flat(change[1][1][1])), 0)
 
     def test_one_at_a_time(self) -> None:
-        results = self.compare("--normalizers", "sparsemax", "--each", "head", "--measures",
+        results = self.compare("--normalizer", "sparsemax", "--each", "head", "--measures",
                                "weights,distance")
         self.assertEqual(results["metrics"]["loss_change"]["dims"],
                          ["layer", "head", "normalizer", "length"])
         self.assertNotIn("critical_n", results["metrics"])
-        table = self.succeed("compare", *self.model, "--normalizers", "sparsemax", "--each",
+        table = self.succeed("compare", *self.model, "--normalizer", "sparsemax", "--each",
                              "layer", "--measures", "weights").out
         self.assertIn("best normalizer", table)
         self.assertIn("No recommendation: a text of 96 tokens has too few blocks", table)
 
     def test_the_table(self) -> None:
-        done = self.succeed("compare", *self.model, "--normalizers", "topk:k=2,softmax")
+        done = self.succeed("compare", *self.model, "--normalizer", "topk:k=2,softmax")
         for line in done.out.splitlines():
             sentence = line.startswith("No rec") or " went from " in line
             self.assertLessEqual(len(line), 400 if sentence else 100, line)
@@ -121,7 +121,7 @@ class Compare(CompareTest):
     def test_fit_on_another_text(self) -> None:
         self.ids(90, vocabulary=37, name="other.txt")
         model = (*self.model[:3], "--lengths", "16,90")
-        results = self.compare("--normalizers", "ssmax,entmax,logn,topk:k=3", "--fit", "other.txt",
+        results = self.compare("--normalizer", "ssmax,entmax,logn,topk:k=3", "--fit", "other.txt",
                                "--measures", "weights", model=model)
         fitted = results["metrics"]["fitted_parameter"]
         self.assertEqual(fitted["dims"], ["layer", "head", "normalizer"])
@@ -138,7 +138,7 @@ class Compare(CompareTest):
         values = {f"layers.{layer}.v": ([3, 40, 8], [(7 * i % 23) / 9 for i in range(960)])
                   for layer in range(2)}
         make_dump(self.folder / "d.safetensors", 2, 3, 40, 8, **values)
-        done = self.succeed("compare", "d.safetensors", "--normalizers", "sparsemax,topk", "--out",
+        done = self.succeed("compare", "d.safetensors", "--normalizer", "sparsemax,topk", "--out",
                             "out")
         self.assertIn("there is no loss and no divergence", done.err)
         metrics = validate(self.folder / "out/results.json")["metrics"]
@@ -150,35 +150,35 @@ class Compare(CompareTest):
 class CompareRefuses(CompareTest):
     def test_what_makes_no_sense(self) -> None:
         base = ("compare", *self.model)
-        self.refuse(USAGE, *base, says=("--normalizers", "--pattern"))
-        self.refuse(USAGE, *base, "--normalizers", "sparsmax", says=("--normalizers:", "sparsemax"))
-        self.refuse(USAGE, *base, "--normalizers", "ssmax:t=1", says=("--normalizers ssmax:", "s=0.43"))
-        self.refuse(USAGE, *base, "--normalizers", "entmax:alpha=5", says="up to 4")
-        self.refuse(USAGE, *base, "--normalizers", "topk,topk", says="twice")
-        self.refuse(USAGE, *base, "--normalizers", "topk,,logn")
+        self.refuse(USAGE, *base, says=("--normalizer", "--pattern"))
+        self.refuse(USAGE, *base, "--normalizer", "sparsmax", says=("--normalizer:", "sparsemax"))
+        self.refuse(USAGE, *base, "--normalizer", "ssmax:t=1", says=("--normalizer ssmax:", "s=0.43"))
+        self.refuse(USAGE, *base, "--normalizer", "entmax:alpha=5", says="up to 4")
+        self.refuse(USAGE, *base, "--normalizer", "topk,topk", says="twice")
+        self.refuse(USAGE, *base, "--normalizer", "topk,,logn")
         self.refuse(USAGE, *base, "--pattern", "windo", says="window")
-        self.refuse(USAGE, *base, "--normalizers", "topk", "--pattern", "window", form=False)
-        self.refuse(USAGE, *base, "--normalizers", "topk", "--each", "token", form=False)
-        self.refuse(USAGE, *base, "--normalizers", "topk", "--heads", "9.9", says="--heads")
+        self.refuse(USAGE, *base, "--normalizer", "topk", "--pattern", "window", form=False)
+        self.refuse(USAGE, *base, "--normalizer", "topk", "--each", "token", form=False)
+        self.refuse(USAGE, *base, "--normalizer", "topk", "--heads", "9.9", says="--heads")
 
     def test_fit_needs_another_text(self) -> None:
         base = ("compare", *self.model)
         longer = (self.folder / "ids.txt").read_text() + " 7 8 9\n"
         self.write("longer.txt", longer)
-        self.refuse(USAGE, *base, "--normalizers", "ssmax", "--fit", "longer.txt",
+        self.refuse(USAGE, *base, "--normalizer", "ssmax", "--fit", "longer.txt",
                     says="another text than the one that is measured")
-        self.refuse(USAGE, *base, "--normalizers", "ssmax", "--fit", "ids.txt",
+        self.refuse(USAGE, *base, "--normalizer", "ssmax", "--fit", "ids.txt",
                     says="another text than the one that is measured")
         self.refuse(USAGE, *base, "--pattern", "window", "--fit", "ids.txt", says="--fit")
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
-        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizers", "ssmax", "--fit",
+        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizer", "ssmax", "--fit",
                     "ids.txt", says="a dump")
 
 
 class CompareOnModels(CommandTest):
     def test_gains_are_candidates_and_recommended_where_another_text_confirms_them(self) -> None:
         """On the demo model some heads gain; what is said of them is in the file."""
-        demo = ("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--normalizers",
+        demo = ("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt", "--normalizer",
                 "logn-entropy,ssmax", "--each", "head", "--heads", "1.1,1.5", "--measures",
                 "weights", "--out", "out")
         done = self.succeed(*demo)
@@ -209,7 +209,7 @@ class CompareOnModels(CommandTest):
         confirmed = results["metrics"]["loss_change_confirmed"]
         place = results["coords"]["normalizer"].index("ssmax")
         there = confirmed["values"][1][5][place]
-        self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "LICENSE", "--normalizers",
+        self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "LICENSE", "--normalizer",
                      "ssmax", "--heads", "1.5", "--measures", "weights", "--out", "alone")
         alone = validate(self.folder / "alone/results.json")["metrics"]["loss_change"]
         self.assertAlmostEqual(there, alone["values"][1][-1], delta=1e-5)
@@ -218,13 +218,13 @@ class CompareOnModels(CommandTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
         (self.folder / "other.txt").write_text(" ".join(str(i % 7) for i in range(96)))
-        base = ("compare", "model", "--tokens", "ids.txt", "--normalizers", "ssmax")
+        base = ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax")
         self.refuse(USAGE, *base, "--confirm", "ids.txt",
                     says="another text than the one that is measured")
         self.refuse(USAGE, *base, "--fit", "other.txt", "--confirm", "other.txt",
                     says="another text than that of --fit")
         make_dump(self.folder / "d.safetensors", 1, 2, 40, 8)
-        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizers", "ssmax", "--confirm",
+        self.refuse(UNSUPPORTED, "compare", "d.safetensors", "--normalizer", "ssmax", "--confirm",
                     "ids.txt", says="a dump")
 
     def test_a_text_that_is_hidden_in_the_other_is_found(self) -> None:
@@ -233,12 +233,12 @@ class CompareOnModels(CommandTest):
         (self.folder / "part.txt").write_text(text[500:1500])
         for other in ("shifted.txt", "part.txt"):
             self.refuse(USAGE, "compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                        "--normalizers", "ssmax", "--confirm", other, says="the same text")
+                        "--normalizer", "ssmax", "--confirm", other, says="the same text")
 
     def test_a_normalizer_that_breaks_the_model_is_left_out(self) -> None:
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(96)
-        done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizers",
+        done = self.succeed("compare", "model", "--tokens", "ids.txt", "--normalizer",
                             "relu:power=60,alpha=0,ssmax", "--measures", "weights", "--out", "out")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", "ssmax"])
@@ -250,7 +250,7 @@ class CompareOnModels(CommandTest):
             self.skipTest(f"{model} is absent (HEADGAUGE_TEST_DATA names its root)")
         self.ids(128, vocabulary=53)
         listed = [entry["name"] for entry in json.loads(self.succeed("normalizers", "--json").out)]
-        self.succeed("compare", model, "--tokens", "ids.txt", "--normalizers", ",".join(listed),
+        self.succeed("compare", model, "--tokens", "ids.txt", "--normalizer", ",".join(listed),
                      "--measures", "weights", "--lengths", "128", "--out", "out", "--quiet")
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["normalizer"], ["original", *listed])
@@ -259,10 +259,10 @@ class CompareOnModels(CommandTest):
     def test_the_docs_example_uses_normalizers_that_are_there(self) -> None:
         page = (ROOT / "docs/choosing.md").read_text()
         for line in page.splitlines():
-            if line.strip().startswith("headgauge compare") and "--normalizers" in line:
-                normalizers = line.split("--normalizers", 1)[1].split()[0]
+            if line.strip().startswith("headgauge compare") and "--normalizer" in line:
+                normalizers = line.split("--normalizer", 1)[1].split()[0]
                 self.succeed("compare", ROOT / "demo/model", "--text", ROOT / "demo/text.txt",
-                             "--normalizers", normalizers, "--lengths", "32", "--measures",
+                             "--normalizer", normalizers, "--lengths", "32", "--measures",
                              "weights", "--quiet")
 
 

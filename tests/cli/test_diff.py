@@ -275,7 +275,7 @@ class Overlap(DiffTest):
         self.assertIn("metrics that only the new file has are left out: selected_mass", done.err)
         self.assertIn("lengths 128;", done.out)
         self.succeed("compare", "phantom4", "--tokens", *self.TEXTS, "--lengths", "128",
-                     "--normalizers", "ssmax", "--measures", "weights", "--out", "normalizers",
+                     "--normalizer", "ssmax", "--measures", "weights", "--out", "normalizers",
                      "--quiet")  # fmt: skip
         self.refuse(BAD_INPUT, "diff", "one", "normalizers",
                     says=("scan with lengths 32, 64, 128", "compare with lengths 128"))

@@ -236,7 +236,7 @@ class Texts(FilesTest):
         self.ids(64, name="other.txt", vocabulary=37)
         self.refuse(USAGE, "validate", "model", "--tokens", "ids.txt", "named",
                     says=("named", "validate reads it more than once"))
-        self.refuse(USAGE, "compare", "model", "--tokens", "named", "--normalizers", "ssmax",
+        self.refuse(USAGE, "compare", "model", "--tokens", "named", "--normalizer", "ssmax",
                     "--fit", "other.txt", says=("named", "compare reads it more than once"))
         self.refuse(USAGE, "converge", "model", "--tokens", "named", "--tolerance-nats", "0.01",
                     "--confirm", "other.txt", says=("named", "converge reads it more than once"))

@@ -122,7 +122,7 @@ class Output(HostileTest):
         names = [f"{HOSTILE}{k}" for k in range(2)]
         for k, name in enumerate(names):
             self.ids(64, name=name, vocabulary=41 - 4 * k)
-        self.shown("compare", "model", "--tokens", names[0], "--normalizers", "ssmax", "--lengths", 64)
+        self.shown("compare", "model", "--tokens", names[0], "--normalizer", "ssmax", "--lengths", 64)
         self.shown("converge", "model", "--tokens", names[0], "--measures", "weights")
         self.shown("validate", "model", "--tokens", *names, "--measures", "weights", "--lengths", 64)
         self.shown("phantom", HOSTILE)

@@ -74,9 +74,9 @@ class Journal(SharesTest):
         moments = random.Random(20)
         kinds = {
             "scan": self.scan,
-            "compare": ("compare", "model", "--tokens", *self.ids_files, "--normalizers",
+            "compare": ("compare", "model", "--tokens", *self.ids_files, "--normalizer",
                         "ssmax,sparsemax", "--measures", "weights"),
-            "compare each head": ("compare", "model", "--tokens", *self.ids_files[:3], "--normalizers",
+            "compare each head": ("compare", "model", "--tokens", *self.ids_files[:3], "--normalizer",
                                   "ssmax", "--each", "head", "--measures", "weights"),
             "converge": ("converge", "model", "--tokens", *self.ids_files, "--lengths", "64",
                          "--replicates", "4", "--draws", "4", "--grid", "8,32"),
@@ -106,7 +106,7 @@ class Journal(SharesTest):
         for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
             ids = ((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41 for i in range(288))
             self.write(name, " ".join(map(str, ids)))
-        words = ("plan", "small", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
+        words = ("plan", "small", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "--lengths", "96",
                  "--random-plans", "3", "--quiet")
         self.succeed(*words, "--out", "whole")
         for _ in range(2):
@@ -130,6 +130,27 @@ class Journal(SharesTest):
                     says=(*says, "another HEADGAUGE_SIMD"))
         (self.folder / "ids3.txt").write_text("1 2 3 4 5 6 7 8 9 " * 30)
         self.refuse(BAD_INPUT, *self.scan, "--out", "out", says=(*says, "texts: sha256"))
+
+    def test_both_values_are_named(self) -> None:
+        self.leave_journal(*self.scan, "--lengths", "64")
+        says = "another --lengths (\"64\" and not \"32\")"
+        self.refuse(BAD_INPUT, *self.scan, "--lengths", "32", "--out", "out", says=says)
+        longer = (*self.scan[:3], *self.ids_files, "ids0.txt", *self.scan[-2:], "--lengths", "64")
+        self.refuse(BAD_INPUT, *longer, "--out", "out", says="another --tokens (nothing more and not \"ids0.txt\")")
+
+    def test_what_is_only_shown_is_no_part_of_a_run(self) -> None:
+        kept = self.leave_journal(*self.scan)
+        self.succeed(*self.scan, "--out", "whole", "--quiet")
+        for shown in (("--top", "2"), ("--sort", "entropy"), ("--json",), ("--threads", "1"), ()):
+            with self.subTest(shown):
+                self.write("out/journal/part-1-of-1.journal", kept)
+                done = self.succeed(*self.scan, *shown, "--out", "out")
+                self.assertRegex(done.err, r"(?m)^going on from layer [1-9]\d? of 48$")
+                expected = {**self.results("whole"), "settings": None}
+                self.assertEqual({**self.results("out"), "settings": None}, expected)
+                shutil.rmtree(self.folder / "out")
+        self.write("out/journal/part-1-of-1.journal", kept)
+        self.assertNotIn("going on", self.succeed(*self.scan, "--quiet", "--out", "out").err)
 
     def test_one_that_is_torn_or_damaged_is_cut_back(self) -> None:
         data = self.leave_journal(*self.scan)

@@ -71,7 +71,7 @@ class Stories(LlamaTest):
 
     def test_compare_and_patterns(self) -> None:
         arguments = ("compare", STORIES, "--text", TEXT, "--lengths", "128")
-        normalizers, _ = self.results(*arguments, "--normalizers", "sparsemax,ssmax:s=0.2,b=1")
+        normalizers, _ = self.results(*arguments, "--normalizer", "sparsemax,ssmax:s=0.2,b=1")
         self.assertEqual(len(normalizers["coords"]["normalizer"]), 3)
         patterns, _ = self.results(*arguments, "--pattern", "bigbird:window=8", out="patterns")
         kept = patterns["metrics"]["kept_mass"]["values"]

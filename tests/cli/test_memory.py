@@ -94,7 +94,7 @@ class Sets(CommandTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(64)
         for command in ("scan", "compare"):
-            more = ("--normalizers", "ssmax") if command == "compare" else ()
+            more = ("--normalizer", "ssmax") if command == "compare" else ()
             self.succeed(command, "model", "--tokens", "ids.txt", "--top-n", "4,1000000", *more,
                          "--quiet", "--threads", "1", limits={resource.RLIMIT_AS: 700 * MB})
 

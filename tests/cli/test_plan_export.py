@@ -72,8 +72,8 @@ class PlanExport(CommandTest):
         self.refuse(USAGE, *EXISTING, "duo", says="no --out")
         self.refuse(USAGE, *EXISTING[:-1], "--out", "out", says="--export beside it")
         self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--json", says="--json")
-        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--select", "plan.json",
-                    says="--select or --confirm")
+        self.refuse(USAGE, *EXISTING, "duo", "--out", "out", "--text", "plan.json",
+                    says="--tokens or --confirm")
         self.plan(name="other.json", layers=3)
         self.refuse(BAD_INPUT, "plan", "model", "--plan", "other.json", "--export", "json", "--out",
                     "out", says=("other.json", "layers"))
@@ -94,7 +94,7 @@ class PlanExport(CommandTest):
         draw = random.Random(3)
         for name in ("a.txt", "b.txt"):
             self.write(name, " ".join(str(draw.randrange(31)) for _ in range(256)))
-        search = ("plan", "model", "--select", "a.txt", "--confirm", "b.txt", "--ids", "--length",
+        search = ("plan", "model", "--tokens", "a.txt", "--confirm", "b.txt", "--lengths",
                   "64", "--curve", "0.5", "--random-plans", "1", "--out", "out", "--export")
         self.refuse(USAGE, *search, "duo", "--pattern", "topk:k=3", says=("--pattern", "topk:k=3"))
         # Half of the cache was allowed: the plan stays within it, and what duo makes of it does not.

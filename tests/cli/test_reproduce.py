@@ -201,7 +201,7 @@ class Limits(CommandTest):
 
 class Tokens(CommandTest):
     def test_with_a_model_and_again(self) -> None:
-        arguments = ("reproduce", "tokens", *DEMO, "--length", "128", *SMALL)
+        arguments = ("reproduce", "tokens", *DEMO, "--lengths", "128", *SMALL)
         done = self.succeed(*arguments)
         folder = self.folder / "reproduce-tokens"
         results = validate(folder / "results.json")
@@ -321,11 +321,11 @@ class Refused(CommandTest):
         self.refuse(2, "reproduce", "limits", "model", "other", says='"other"')
         for option in ("--text", "--tokens"):
             self.refuse(2, "reproduce", "tokens", option, "x", says=(option, "MODEL"))
-        self.refuse(2, "reproduce", "tokens", "--length", "64", says=("--length", "MODEL"))
+        self.refuse(2, "reproduce", "tokens", "--lengths", "64", says=("--lengths", "MODEL"))
         self.refuse(2, "reproduce", "tokens", "--grid", "5,4", says="5, 4")
         self.refuse(2, "reproduce", "tokens", "--grid", "5:4:3", says="--grid")
         self.refuse(2, "reproduce", "tokens", "--replicates", "1", says="--replicates", form=False)
-        self.refuse(2, "reproduce", "tokens", "--lengths", "64", says="did you mean --length?")
+        self.refuse(2, "reproduce", "tokens", "--length", "64", says="did you mean --lengths?")
 
     def test_files_that_are_not_what_they_should_be(self) -> None:
         # Reported before anything is drawn.
@@ -333,10 +333,10 @@ class Refused(CommandTest):
         copy_golden("gpt2/plain", self.folder / "model")
         self.ids(128)
         model = ("reproduce", "tokens", "model", "--tokens", "ids.txt")
-        self.refuse(3, *model, "--length", "32", *SMALL, says="at least 64 tokens")
-        self.refuse(3, *model, "--length", "129", *SMALL, says="--length: expected at most 128")
+        self.refuse(3, *model, "--lengths", "32", *SMALL, says="at least 64 tokens")
+        self.refuse(3, *model, "--lengths", "129", *SMALL, says="--lengths: expected at most 128")
         self.ids(100)
-        self.refuse(3, *model, "--length", "101", *SMALL, says="--length of at most 100")
+        self.refuse(3, *model, "--lengths", "101", *SMALL, says="--lengths of at most 100")
         self.refuse(2, "reproduce", "limits", "model", says="--text")
         self.write("out/gaussian/results.json", "{")
         self.refuse(3, "reproduce", "tokens", *SMALL, "--out", "out", says="delete out/gaussian/results.json to start again")

@@ -67,8 +67,8 @@ class SavedState(CommandTest):
         for k, name in enumerate(("a.txt", "b.txt", "c.txt")):
             self.write(name, " ".join(str((i * i + 3 * i * (k + 1) + i // 41 * (k + 2)) % 41)
                                       for i in range(288)))
-        arguments = ("plan", "model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids",
-                     "--length", 96, "--random-plans", 3, "--out", "out", "--quiet")
+        arguments = ("plan", "model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt",
+                     "--lengths", 96, "--random-plans", 3, "--out", "out", "--quiet")
         # All is measured and saved; then there is no place for the plan.
         (self.folder / "out/plan.json").mkdir(parents=True)
         done = run(*arguments, cwd=self.folder)

@@ -29,9 +29,9 @@ COMMANDS = {
     "scan": ("scan", DEMO, "--examples", "3", "--top-share", "0.2", "--lengths", "32,128"),
     "scan of hidden states": ("scan", DEMO, "--x", "hidden", "--normalizer", "sparsemax", "--layers", "1-3",
                               "--measures", "weights,coverage", "--lengths", "64,100"),
-    "compare": ("compare", DEMO, "--normalizers", "ssmax,sparsemax", "--measures", "weights,distance",
+    "compare": ("compare", DEMO, "--normalizer", "ssmax,sparsemax", "--measures", "weights,distance",
                 "--lengths", "64,100"),
-    "compare each head": ("compare", DEMO, "--normalizers", "ssmax", "--each", "head", *QUICK),
+    "compare each head": ("compare", DEMO, "--normalizer", "ssmax", "--each", "head", *QUICK),
     "compare each layer": ("compare", DEMO, "--pattern", "window:size=16", "--each", "layer", *QUICK),
     "converge": ("converge", DEMO, "--lengths", "128", "--replicates", "5", "--draws", "5"),
     "validate": ("validate", DEMO, "--lengths", "64", "--permutations", "99", "--resamples", "99",
@@ -77,7 +77,7 @@ class Shards(SharesTest):
         self.write("fit.txt", text[5800:6500])
         self.write("unseen.txt", text[6500:6900])
         self.write("unseen2.txt", text[5000:5500])
-        words = ["compare", str(DEMO), "--text", *self.documents[:3], "--normalizers", "ssmax",
+        words = ["compare", str(DEMO), "--text", *self.documents[:3], "--normalizer", "ssmax",
                  "--fit", "fit.txt", "--confirm", "unseen.txt", "unseen2.txt", *QUICK]
         self.succeed(*words, "--out", "one", "--quiet")
         self.assertIn("loss_change_confirmed", validate(self.folder / "one/results.json")["metrics"])
@@ -127,7 +127,7 @@ class Shards(SharesTest):
         """Under one normalizer the scores of a layer that is not measured are not finite."""
         copy_golden("gpt2/plain", self.folder / "model")
         texts = [self.ids(length, name=f"ids{length}.txt").name for length in (96, 110, 128, 120)]
-        return ["compare", "model", "--tokens", *texts, "--layers", "0", "--lengths", "96", "--normalizers",
+        return ["compare", "model", "--tokens", *texts, "--layers", "0", "--lengths", "96", "--normalizer",
                 "relu:power=60,alpha=0,ssmax", "--measures", "weights,model"]
 
     def test_what_breaks_beyond_the_rows_that_are_measured_is_left_out(self) -> None:

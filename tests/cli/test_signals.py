@@ -66,7 +66,7 @@ class Signals(CommandTest):
         text = (DEMO / "text.txt").read_bytes()
         self.write("long.txt", text * ((60 << 20) // len(text)))
         for command in (("reproduce", "limits", DEMO / "model", "--text", "long.txt"),
-                        ("plan", DEMO / "model", "--select", "long.txt", "--confirm", "long.txt")):
+                        ("plan", DEMO / "model", "--text", "long.txt", "--confirm", "long.txt")):
             with self.subTest(command[0]):
                 process = self.start(*command, "--out", "made/out")
                 self.until(lambda: process.poll() is not None or self.rss(process.pid) > 400 << 20)

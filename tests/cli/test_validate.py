@@ -36,7 +36,7 @@ class Validate(CommandTest):
         self.succeed("report", "out")
 
     def test_other_interventions_take_the_place_of_the_first_ones(self) -> None:
-        options = ("--pattern", "none", "--normalizers", "sparsemax", "--out", "out", "--quiet")
+        options = ("--pattern", "none", "--normalizer", "sparsemax", "--out", "out", "--quiet")
         self.succeed("validate", *self.texts, *FEW, *options)
         results = validate(self.folder / "out/results.json")
         self.assertEqual(results["coords"]["intervention"], ["sparsemax"])
@@ -57,7 +57,7 @@ class Validate(CommandTest):
         self.write("longer.txt", (self.folder / "a.txt").read_text(encoding="utf-8") + " 3 4")
         same = ("model", "--tokens", "a.txt", "longer.txt")
         self.refuse(USAGE, "validate", *same, says=("texts that have nothing in common",))
-        none = ("--pattern", "none", "--normalizers", "none")
+        none = ("--pattern", "none", "--normalizer", "none")
         self.refuse(USAGE, "validate", *self.texts, *FEW, *none, says=("patterns or normalizers",))
 
     def test_refuses_what_has_no_loss(self) -> None:

@@ -22,12 +22,12 @@ LONG_SIMULATION = ("converge", "--synthetic", "gaussian", "--dimension", "20", "
                    "1500,2000", "--replicates", "40", "--radii", "1", "--threads", "1", "--quiet")
 TOKENS = ("reproduce", "tokens", "--dimension", "6", "--grid", "60,120,240,480", "--replicates", "4",
           "--threads", "1", "--quiet")
-PLAN = ("plan", "model", "--select", "a.txt", "b.txt", "--confirm", "c.txt", "--ids", "--length", "96",
+PLAN = ("plan", "model", "--tokens", "a.txt", "b.txt", "--confirm", "c.txt", "--lengths", "96",
         "--random-plans", "3", "--threads", "1", "--quiet")
 OF_TEXTS = ("model", "--tokens", "a.txt", "b.txt", "c.txt", "--lengths", "32,96", *SMALL)
 SHARED = {"scan": ("scan", *OF_TEXTS, "--measures", "weights,coverage,model", "--examples", "2"),
-          "compare": ("compare", *OF_TEXTS, "--normalizers", "ssmax", "--measures", "weights,model"),
-          "compare-each": ("compare", *OF_TEXTS, "--normalizers", "ssmax", "--each", "head", "--measures", "weights")}
+          "compare": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--measures", "weights,model"),
+          "compare-each": ("compare", *OF_TEXTS, "--normalizer", "ssmax", "--each", "head", "--measures", "weights")}
 
 
 class Materials:
@@ -67,7 +67,7 @@ class Materials:
         scan = ("scan", "model", "--tokens", "ids.txt", *SMALL)
         self.run(*scan, "--lengths", "16,32", "--top-n", "1,5", "--out", "of-scan", "--measures",
                  "weights,distance,dispersion,roles,model", "--examples", "2")
-        self.run("compare", "model", "--tokens", "ids.txt", "--normalizers", "ssmax", "--lengths", "32", "--measures",
+        self.run("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", "--measures",
                  "weights,model", *SMALL, "--out", "of-compare")
         self.run("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3",
                  "--measures", "weights", *SMALL, "--out", "of-converge")

@@ -324,7 +324,7 @@ def options(trial: Trial) -> None:
             command += [name, value]
     if draw.random() < 0.15:
         command = ["compare", "model", "--tokens", "ids.txt", "--measures", "weights", "--lengths", "16", *SMALL,
-                   draw.choice(("--normalizers", "--pattern")), ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3))))]
+                   draw.choice(("--normalizer", "--pattern")), ",".join(spec(draw) for _ in range(draw.choice((1, 2, 3))))]
     trial.run(*command, shell=AS_MEMORY)
 
 

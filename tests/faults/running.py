@@ -179,7 +179,7 @@ def commands(trial: Trial) -> list[tuple[str, ...]]:
             trial.materials.take(name, trial.folder)
     return [(*SCAN, "--lengths", ",".join(map(str, range(4, 64, 2))), "--out"), (*PLAN, "--out"),
             ("converge", "model", "--tokens", "ids.txt", "--lengths", "64", "--replicates", "4", "--points", "3", *SMALL, "--out"),
-            ("compare", "model", "--tokens", "ids.txt", "--normalizers", "ssmax", "--lengths", "32", *SMALL, "--out"),
+            ("compare", "model", "--tokens", "ids.txt", "--normalizer", "ssmax", "--lengths", "32", *SMALL, "--out"),
             ("report", "of-scan", "--out"), ("report", "of-compare", "--format", "svg", "--out"),
             ("diff", "of-scan", "of-scan", "--quiet", "--out"), ("phantom",)]
 

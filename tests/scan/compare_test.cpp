@@ -264,7 +264,7 @@ TEST(Compare, PatternsHaveTheirOwnDimension) {
   options.patterns = {"window:size=96", "window:size=8"};
   const Results results = compared(*open_plain(), options, {});
   EXPECT_EQ(results.settings["pattern"], options.patterns);
-  EXPECT_TRUE(results.settings["normalizers"].empty());
+  EXPECT_TRUE(results.settings["normalizer"].empty());
   EXPECT_EQ(results.metric("kept_mass")->dim_names(),
             (std::vector<std::string>{"layer", "head", "pattern", "length"}));
   // A window of the whole text hides nothing.

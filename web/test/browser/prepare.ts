@@ -77,7 +77,11 @@ function makeAll(folder: string): string[] {
     ],
     [
       "compare",
+<<<<<<< HEAD
       ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
+=======
+      ["compare", ...demo, "--lengths", "64,128", "--normalizer", "sparsemax,softmax:t=2"],
+>>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
     ],
     ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
     ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
@@ -139,16 +143,16 @@ function makeAll(folder: string): string[] {
     writeFileSync(join(out, "printed.txt"), lines);
   });
   add("validate-one", (out) => {
-    const changed = ["--pattern", "none", "--normalizers", "uniform"];
+    const changed = ["--pattern", "none", "--normalizer", "uniform"];
     const options = ["--lengths", "64", ...changed, ...quick];
     run("validate", "demo/model", "--text", texts[0]!, ...options, "--out", out, "--quiet");
   });
   if (/^ {2}plan /m.test(commands)) {
     const [a, b, c, d] = parts(folder, ["quarter-a", "quarter-b", "quarter-c", "quarter-d"]);
     add("plan", (out) => {
-      const small = ["--length", "64", "--curve", "0.25", "--screen", "4", "--random-plans", "4"];
+      const small = ["--lengths", "64", "--curve", "0.25", "--screen", "4", "--random-plans", "4"];
       const lines = run(
-        "plan", "demo/model", "--select", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
+        "plan", "demo/model", "--text", a!, b!, "--confirm", c!, d!, ...small, "--out", out, "--quiet",
       );
       writeFileSync(join(out, "printed.txt"), lines);
     });

@@ -1,0 +1,149 @@
+#include "cli/arrange_words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/options.hpp"
+#include "cli/usage.hpp"
+#include "headgauge/base.hpp"
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge::cli {
+namespace {
+
+constexpr const char* kStandardInput = "/dev/stdin";
+
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+// "512", ".5" or, of heads, "3.*" and "*.0".
+bool looks_like_number(const std::string& word) {
+  const std::size_t at = word.find_first_not_of(".*");
+  return at == word.npos || std::isdigit(static_cast<unsigned char>(word[at])) != 0;
+}
+
+// What is no text in any case, or can be read as a model.
+bool names_model(const std::string& word) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const fs::file_status status = fs::status(word, none);
+  if (fs::is_directory(status)) return true;
+  if (fs::exists(status) && !fs::is_regular_file(status)) return false;  // a pipe is read once
+  try {
+    resolve_model(word);
+    return true;
+  } catch (const UnsupportedError&) {
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// An option as it was typed.
+struct Typed {
+  std::string name;  // "--lengths"
+  bool equals = false;
+  std::vector<std::string> values;
+  const Option* declared = nullptr;
+
+  bool takes(const std::string& word, int most) const {
+    if (most == 0 || is_option(word)) return false;
+    if (values.empty()) return true;
+    if (declared == nullptr || !takes_list(*declared)) {
+      return values.size() < static_cast<std::size_t>(most);
+    }
+    return !takes_numbers(*declared) || looks_like_number(word);
+  }
+  void join() {
+    if (declared == nullptr || values.empty() || !takes_list(*declared)) return;
+    std::string list = values.front();
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      list += (list.ends_with(',') ? "" : ",") + values[i];
+    }
+    values = {list};
+  }
+  bool takes_files() const { return declared != nullptr && declared->form.starts_with("FILE"); }
+  void append_to(std::vector<std::string>& words) const {
+    const bool joined = equals && !values.empty();
+    words.push_back(joined ? name + "=" + values.front() : name);
+    words.insert(words.end(), values.begin() + (joined ? 1 : 0), values.end());
+  }
+};
+
+// Reads an option and the words that it takes, from `at` on.
+template <class Iterator>
+Typed read_option(const CLI::App& command, const CLI::Option& option, Iterator& at, Iterator end) {
+  Typed typed;
+  const std::size_t equals = at->find('=');
+  typed.name = at->substr(0, equals);
+  typed.declared = declaration(command, option);
+  if (equals != at->npos) {
+    typed.equals = true;
+    typed.values.push_back(at->substr(equals + 1));
+  }
+  for (++at; at != end && typed.takes(*at, option.get_items_expected_max()); ++at) {
+    typed.values.push_back(*at);
+  }
+  return typed;
+}
+
+void name_standard_input(std::vector<Typed>& options) {
+  std::ptrdiff_t times = 0;
+  for (Typed& option : options) {
+    if (!option.takes_files()) continue;
+    std::ranges::replace(option.values, "-", kStandardInput);
+    times += std::ranges::count(option.values, kStandardInput);
+  }
+  if (times < 2) return;
+  throw UsageError(fault("standard input", "to be read once", std::to_string(times) + " times",
+                         "write it to a file first"));
+}
+
+// Takes the last word of an option that has others, and names a model; empty where none does.
+std::vector<std::string> take_model(std::vector<Typed>& options) {
+  for (auto option = options.rbegin(); option != options.rend(); ++option) {
+    if (option->values.size() < 2 || !names_model(option->values.back())) continue;
+    std::vector<std::string> model = {option->values.back()};
+    option->values.pop_back();
+    return model;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> arranged(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  auto at = words.begin();
+  for (; at != words.end(); ++at) {
+    const CLI::App* const named = find_command(*command, *at);
+    if (named == nullptr) break;
+    command = named;
+  }
+  std::vector<std::string> all(words.begin(), at), operands;
+  std::vector<Typed> options;
+  while (at != words.end() && *at != "--") {
+    if (!is_option(*at)) {
+      operands.push_back(*at++);
+      continue;
+    }
+    const CLI::Option* const option = command->get_option_no_throw(at->substr(0, at->find('=')));
+    if (option == nullptr) break;
+    options.push_back(read_option(*command, *option, at, words.end()));
+  }
+  const bool has_model = command->get_option_no_throw("MODEL") != nullptr;
+  if (operands.empty() && at == words.end() && has_model) operands = take_model(options);
+  name_standard_input(options);
+  all.insert(all.end(), operands.begin(), operands.end());
+  for (Typed& option : options) {
+    option.join();
+    option.append_to(all);
+  }
+  all.insert(all.end(), at, words.end());
+  return all;
+}
+
+}  // namespace headgauge::cli
