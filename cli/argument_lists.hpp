@@ -7,8 +7,8 @@
 namespace headgauge::cli {
 
 // The arguments, with the lines of a file in place of each `@FILE`. Lines are words, whatever is in
-// them; empty ones are left out, and none of them names a further list. A file whose own name begins
-// with @ is ./@name. Throws BadInputError as read_text_file() does.
+// them; empty ones are left out, and none of them names a further list. A file whose own name
+// begins with @ is ./@name. Throws BadInputError as read_text_file() does.
 std::vector<std::string> with_lists(const std::vector<std::string>& arguments);
 
 }  // namespace headgauge::cli

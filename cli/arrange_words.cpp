@@ -25,13 +25,14 @@ bool looks_like_number(const std::string& word) {
   return at == word.npos || std::isdigit(static_cast<unsigned char>(word[at])) != 0;
 }
 
-// What is no text in any case, or can be read as a model.
-bool names_model(const std::string& word) {
+// Of a word among files: whether it is no file, or one that is a model.
+bool names_model(const std::string& word, bool among_files) {
   namespace fs = std::filesystem;
   std::error_code none;
   const fs::file_status status = fs::status(word, none);
   if (fs::is_directory(status)) return true;
   if (fs::exists(status) && !fs::is_regular_file(status)) return false;  // a pipe is read once
+  if (among_files && !fs::exists(status)) return true;
   try {
     resolve_model(word);
     return true;
@@ -105,12 +106,24 @@ void name_standard_input(std::vector<Typed>& options) {
 // Takes the last word of an option that has others, and names a model; empty where none does.
 std::vector<std::string> take_model(std::vector<Typed>& options) {
   for (auto option = options.rbegin(); option != options.rend(); ++option) {
-    if (option->values.size() < 2 || !names_model(option->values.back())) continue;
+    if (option->values.size() < 2) continue;
+    if (!names_model(option->values.back(), option->takes_files())) continue;
     std::vector<std::string> model = {option->values.back()};
     option->values.pop_back();
     return model;
   }
   return {};
+}
+
+// The parser would take the last word of all for MODEL, whatever it is.
+void require_no_taker(const CLI::App& command, const std::vector<Typed>& options) {
+  const auto taker = std::ranges::find_if(options, [](const Typed& option) {
+    return option.takes_files() && option.values.size() > 1;
+  });
+  const bool asks_help = std::ranges::any_of(
+      options, [](const Typed& option) { return option.name == "-h" || option.name == "--help"; });
+  if (taker == options.end() || asks_help) return;
+  throw UsageError(missing_operand(command, "MODEL", taker->name));
 }
 
 }  // namespace
@@ -134,8 +147,11 @@ std::vector<std::string> arranged(const CLI::App& app, const std::vector<std::st
     if (option == nullptr) break;
     options.push_back(read_option(*command, *option, at, words.end()));
   }
-  const bool has_model = command->get_option_no_throw("MODEL") != nullptr;
-  if (operands.empty() && at == words.end() && has_model) operands = take_model(options);
+  const CLI::Option* const model = command->get_option_no_throw("MODEL");
+  if (operands.empty() && at == words.end() && model != nullptr) {
+    operands = take_model(options);
+    if (operands.empty() && model->get_required()) require_no_taker(*command, options);
+  }
   name_standard_input(options);
   all.insert(all.end(), operands.begin(), operands.end());
   for (Typed& option : options) {

@@ -40,6 +40,7 @@ nlohmann::ordered_json as_json(const MetricInfo& metric) {
           {"command", metric.command},
           {"dims", fmt::format("{}", fmt::join(metric.all_dims(), ", "))},
           {"unit", metric.unit},
+          {"range", metric.range ? nlohmann::ordered_json(*metric.range) : nullptr},
           {"formula", metric.formula},
           {"tex", metric.tex},
           {"source", metric.source},
@@ -112,6 +113,10 @@ int show_measure(bool json, const std::string& name) {
   for (const FlagInfo& flag : flag_infos()) {
     if (name == flag.name) return show(flag);
     known.push_back(flag.name);
+  }
+  // Of a comparison: what its metric says.
+  if (const MetricInfo* const metric = metric_of_flag(name)) {
+    return show(FlagInfo{name, "", metric->meaning, metric->source});
   }
   const bool is_group = std::ranges::count(metric_groups(), name, &MetricGroup::name) > 0;
   throw UsageError(fault("measures", "the name of a metric or a flag",

@@ -216,14 +216,13 @@ std::vector<Declared>& all_declared() {
   return all;
 }
 
-// "reproduce tokens"
+}  // namespace
+
 std::string full_name(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   const bool nested = parent != nullptr && parent->get_parent() != nullptr;
   return (nested ? parent->get_name() + " " : "") + command.get_name();
 }
-
-}  // namespace
 
 void add_options(CLI::App& command, const std::vector<Option>& options) {
   for (const Option& option : options) {

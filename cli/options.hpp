@@ -10,6 +10,9 @@
 
 namespace headgauge::cli {
 
+// "reproduce tokens"
+std::string full_name(const CLI::App& command);
+
 // Adds the options to a command, which keeps what they point to.
 void add_options(CLI::App& command, const std::vector<Option>& options);
 

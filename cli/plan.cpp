@@ -129,22 +129,15 @@ Pieces cut_texts(const PlanCommand& command) {
 
 void require_texts(const PlanCommand& command) {
   require_checkpoint(command.run.input, "plan");
-<<<<<<< HEAD
-  if (command.select.empty() || command.confirm.empty()) {
+  const bool has_text = command.run.input.has_text();
+  if (!has_text || command.confirm.empty()) {
     throw UsageError(fault("plan", "texts to search on and others to confirm on",
-                           command.select.empty() ? "no --select" : "no --confirm",
-                           "add --select a.txt --confirm b.txt c.txt"));
+                           has_text ? "no --confirm" : "neither --text nor --tokens",
+                           "add --text a.txt --confirm b.txt c.txt"));
   }
   if (command.run.output.out.empty()) {
     throw UsageError(fault("plan", "a folder to keep the plan in", "no --out", "add --out DIR"));
   }
-=======
-  const bool has_text = command.run.input.has_text();
-  if (has_text && !command.confirm.empty()) return;
-  throw UsageError(fault("plan", "texts to search on and others to confirm on",
-                         has_text ? "no --confirm" : "neither --text nor --tokens",
-                         "add --text a.txt --confirm b.txt c.txt"));
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 }
 
 int run(PlanCommand& command) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cli/options.hpp"
 #include "headgauge/base.hpp"
 #include "headgauge/text.hpp"
 
@@ -131,6 +132,13 @@ const CLI::App* find_command(const CLI::App& command, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
+std::string missing_operand(const CLI::App& command, const std::string& operand,
+                            const std::string& option) {
+  const std::string name = full_name(command);
+  return fault(name, operand, fmt::format("none, for {} takes the words behind it", option),
+               fmt::format("write headgauge {} {} {} ...", name, operand, option));
+}
+
 std::string unknown_command(const std::string& where, const CLI::App& command,
                             const std::string& word) {
   return no_command(where, command, &word, "see headgauge --help");
@@ -169,10 +177,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
         std::ranges::find_if(rest, [](const auto& w) { return w.starts_with('-'); });
     if (unknown != rest.end()) return unknown_option(name, command, *unknown, advice);
     const std::string taker = taker_of_words(command);
-    if (taker.empty()) return fault(name, option_of(what), "none", advice);
-    return fault(name, option_of(what),
-                 fmt::format("none, for {} takes the words behind it", taker),
-                 fmt::format("write headgauge {} {} {} ...", name, option_of(what), taker));
+    return taker.empty() ? fault(name, option_of(what), "none", advice)
+                         : missing_operand(command, option_of(what), taker);
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
     return fault(name, "one of the two", "both, " + what, advice);

@@ -24,6 +24,10 @@ const CLI::App* find_command(const CLI::App& command, const std::string& name);
 std::string unknown_command(const std::string& where, const CLI::App& command,
                             const std::string& word);
 
+// What is said where an operand is missing, which the option may have taken.
+std::string missing_operand(const CLI::App& command, const std::string& operand,
+                            const std::string& option);
+
 // One line for an error of the parser, with the command whose --help helps.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
 

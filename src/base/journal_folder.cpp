@@ -15,13 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-<<<<<<< HEAD
 constexpr std::string_view kSuffix = ".journal";
 constexpr std::string_view kStateMark = ".state-";
-=======
-constexpr const char* kSuffix = ".journal";
 constexpr std::size_t kMostShown = 60;  // bytes of what two runs differ in
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 // What is put on the disk at once takes no more than a hundredth of the time in between.
 constexpr int kWorkPerCost = 100;
 // Nor is it done more often than this, of which the variable says the seconds: runs that are
@@ -75,14 +71,14 @@ std::vector<std::string> journals_in(const std::string& folder) {
   return paths;
 }
 
-<<<<<<< HEAD
 // Journals are never kept behind a link, where they could lie among files of somebody else.
 void require_no_link(const std::string& folder, const std::string& option) {
   std::error_code none;
   if (!fs::is_symlink(fs::symlink_status(folder, none))) return;
   throw BadInputError(fault(folder, "a folder for journals", "a link",
                             "remove the link, or choose another " + option));
-=======
+}
+
 // The words of an option from the first on in which the two lists differ; other values as they are.
 std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
                                                 const Journal::Identity& b) {
@@ -98,7 +94,6 @@ std::pair<std::string, std::string> shown_apart(const Journal::Identity& a,
     return in_quotes(words, kMostShown);
   };
   return {shown(first_a, a.end()), shown(first_b, b.end())};
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 }
 
 }  // namespace

@@ -194,60 +194,33 @@ class Plan(CommandTest):
         self.refuse(USAGE, "plan", *self.texts, *FEW, says=("no --out", "add --out DIR"))
 
     def test_refuses_texts_that_show_nothing(self) -> None:
-<<<<<<< HEAD
-        self.refuse(USAGE, "plan", "model", "--select", "a.txt", says=("no --confirm",))
-        self.refuse(USAGE, "plan", "model", "--confirm", "a.txt", says=("no --select",))
-        same = ("model", "--select", "a.txt", "--confirm", "a.txt")
-        self.refuse(USAGE, "plan", *same, *FEW, "--out", "out", says=("--confirm", "in common"))
-        twice = ("model", "--select", "a.txt", "a.txt", "--confirm", "c.txt")
-        self.refuse(USAGE, "plan", *twice, *FEW, "--out", "out", says=("--select", "nothing in common"))
-        self.write("short.txt", "1 2 3")
-        short = ("model", "--select", "a.txt", "--confirm", "short.txt")
-        self.refuse(BAD_INPUT, "plan", *short, *FEW, "--out", "out", says=("short.txt", "a longer text"))
-        self.write("empty.txt", "")
-        empty = ("model", "--select", "empty.txt", "--confirm", "a.txt")
-        self.refuse(BAD_INPUT, "plan", *empty, *FEW, "--out", "out", says=("empty.txt",))
-        self.refuse(BAD_INPUT, "plan", *self.texts, "--ids", "--length", 4096, "--out", "out",
-                    says=("--length", "at most 128"))
-        one = ("model", "--select", "a.txt", "--confirm", "c.txt")
-        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1, "--out", "out",
-                    says=("--select", "at least 2 pieces"))
-=======
         self.refuse(USAGE, "plan", "model", "--tokens", "a.txt", says=("no --confirm",))
         self.refuse(USAGE, "plan", "model", "--confirm", "a.txt", says=("neither --text nor --tokens",))
         same = ("model", "--tokens", "a.txt", "--confirm", "a.txt")
-        self.refuse(USAGE, "plan", *same, *FEW, says=("--confirm", "in common"))
+        self.refuse(USAGE, "plan", *same, *FEW, "--out", "out", says=("--confirm", "in common"))
         twice = ("model", "--tokens", "a.txt", "a.txt", "--confirm", "c.txt")
-        self.refuse(USAGE, "plan", *twice, *FEW, says=("--tokens", "nothing in common"))
+        self.refuse(USAGE, "plan", *twice, *FEW, "--out", "out", says=("--tokens", "nothing in common"))
         self.write("short.txt", "1 2 3")
         short = ("model", "--tokens", "a.txt", "--confirm", "short.txt")
-        self.refuse(BAD_INPUT, "plan", *short, *FEW, says=("short.txt", "a longer text"))
+        self.refuse(BAD_INPUT, "plan", *short, *FEW, "--out", "out", says=("short.txt", "a longer text"))
         self.write("empty.txt", "")
         empty = ("model", "--tokens", "empty.txt", "--confirm", "a.txt")
-        self.refuse(BAD_INPUT, "plan", *empty, *FEW, says=("empty.txt",))
-        self.refuse(BAD_INPUT, "plan", *self.texts, "--lengths", 4096,
+        self.refuse(BAD_INPUT, "plan", *empty, *FEW, "--out", "out", says=("empty.txt",))
+        self.refuse(BAD_INPUT, "plan", *self.texts, "--lengths", 4096, "--out", "out",
                     says=("--lengths", "at most 128"))
         one = ("model", "--tokens", "a.txt", "--confirm", "c.txt")
-        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1,
+        self.refuse(BAD_INPUT, "plan", *one, *FEW, "--pieces", 1, "--out", "out",
                     says=("--tokens", "at least 2 pieces"))
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 
     def test_refuses_what_has_no_loss(self) -> None:
         make_dump(self.folder / "d.safetensors", 1, 2, 96, 4)
         self.refuse(UNSUPPORTED, "plan", "d.safetensors", *self.texts[1:], *FEW, "--out", "out",
                     says=("a dump, which has no loss",))
         copy_golden("bert/plain", self.folder / "bert")
-<<<<<<< HEAD
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
+        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
                     "--objective", "loss", "--out", "out", says=("--objective", "a model with a loss"))
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--ids", "--length", 48,
+        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
                     "--allow", 0.1, "--out", "out", says=("--allow", "a model with a loss"))
-=======
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
-                    "--objective", "loss", says=("--objective", "a model with a loss"))
-        self.refuse(UNSUPPORTED, "plan", "bert", *self.texts[1:], "--lengths", 48,
-                    "--allow", 0.1, says=("--allow", "a model with a loss"))
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
 
     def test_a_model_without_a_loss_is_judged_by_its_output(self) -> None:
         copy_golden("bert/plain", self.folder / "bert")

@@ -50,8 +50,11 @@ class Model(WordsTest):
     def test_what_took_it_is_named(self) -> None:
         says = ("expected MODEL, found none, for --tokens takes the words behind it",
                 "write headgauge scan MODEL --tokens")  # fmt: skip
-        self.refuse(USAGE, "scan", "--tokens", "ids.txt", "nowhere", says=says)
+        self.refuse(USAGE, "scan", "--tokens", "ids.txt", "more.txt", says=says)
+        self.refuse(USAGE, "scan", "--tokens", "ids.txt", "more.txt", "--lengths", "32", says=says)
         self.refuse(USAGE, "scan", "--tokens", "ids.txt", says=says)
+        # What is no file is no text, whoever has no such model.
+        self.refuse(BAD_INPUT, "scan", "--tokens", "ids.txt", "gpt9", says="`hf download gpt9`")
         self.write("nothing/notes.txt", "no model")
         self.refuse(BAD_INPUT, "scan", "--tokens", "ids.txt", "nothing", says="nothing: expected config.json")
 
@@ -130,7 +133,7 @@ class Names(WordsTest):
         for code, words, near in (
             (USAGE, (*scan, "--sort", "entropi"), "entropy"),
             (USAGE, (*scan, "--measures", "weight"), "weights"),
-            (USAGE, (*scan, "--normalizer", "softmax:tt=1"), "t"),
+            (USAGE, (*scan, "--normalizer", "entmax:alpa=1.5"), "alpha"),
             (USAGE, (*scan, "--x", "embeding"), "embedding"),
             (USAGE, (*scan, "--lenghts", "3"), "--lengths"),
             (USAGE, (*scan, "--lenghts=3"), "--lengths"),

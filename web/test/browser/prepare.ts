@@ -77,11 +77,7 @@ function makeAll(folder: string): string[] {
     ],
     [
       "compare",
-<<<<<<< HEAD
-      ["compare", ...demo, "--lengths", "64,128", "--normalizers", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
-=======
-      ["compare", ...demo, "--lengths", "64,128", "--normalizer", "sparsemax,softmax:t=2"],
->>>>>>> a70a543 (Command lines as people write them: MODEL last, lists with spaces, one name for one option, and a journal that minds only what decides)
+      ["compare", ...demo, "--lengths", "64,128", "--normalizer", "sparsemax,softmax:t=2,softmax:t=1.2,softmax:t=0.8,ssmax"],
     ],
     ["patterns", ["compare", ...demo, "--lengths", "64", "--pattern", "window:size=8"]],
     ["converge", ["converge", ...demo, "--lengths", "64,128", "--replicates", "20"]],
