@@ -9,6 +9,7 @@
 
 #include "base/strict_json.hpp"
 #include "base/temporary.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge {
 namespace {

@@ -52,7 +52,7 @@ TEST(NearestWords, BeginWithWhatWasTypedOrDifferLittle) {
   EXPECT_EQ(did_you_mean("entropi", known), " (did you mean entropy?)");
   EXPECT_EQ(did_you_mean("max_w", known), " (did you mean max_weight?)");
   EXPECT_EQ(did_you_mean("lss", known), " (did you mean loss?)");
-  for (const char* far : {"", "x", "lo", "distance", "yportne"}) {
+  for (const char* far : {"", "x", "distance", "yportne"}) {
     EXPECT_EQ(did_you_mean(far, known), "") << far;
   }
   EXPECT_EQ(did_you_mean("entropi", {}), "");
