@@ -80,12 +80,13 @@ def _ours(name: str) -> str:
     """The name of our function in place of the one of that name."""
 
     def attention(
-        module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+        module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *mask: Any, **options: Any
     ) -> Any:
-        def own() -> Any:
-            return original(name, module)(module, query, key, value, mask, **options)
+        def own() -> Any:  # called as it was: a model may name its mask, or have none
+            return original(name, module)(module, query, key, value, *mask, **options)
 
-        return attend(Seen(name, module, query, key, value, mask, options), own)
+        said = mask[0] if mask else options.get("attention_mask")
+        return attend(Seen(name, module, query, key, value, said, options), own)
 
     ours = PREFIX + name
     if ours not in ALL_ATTENTION_FUNCTIONS:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from headgauge import _core
-from headgauge.errors import BadInputError, UsageError
+from headgauge._config import of_layers
+from headgauge.errors import BadInputError, UnsupportedError, UsageError
 from headgauge.results import Results
 
 # Patterns that leave the first keys and the last ones alone: the parameters that count these.
@@ -44,7 +45,13 @@ class Changes:
         self, model: Any, rule: Any, heads: Iterable[tuple[int, int]] | None, pattern: str | None
     ) -> None:
         config = model.config.get_text_config()
-        self.layers, self.heads = int(config.num_hidden_layers), int(config.num_attention_heads)
+        counts = [int(count) for count in of_layers(config, "num_attention_heads") if count]
+        if not counts:
+            raise UnsupportedError(
+                f"{type(model).__name__}: expected a config that says num_hidden_layers and num_attention_heads, found "
+                f"a {type(config).__name__} without; change a part of the model that has them"
+            )
+        self.layers, self.heads = int(config.num_hidden_layers), max(counts)
         self._by_head: dict[tuple[int, int], Change] = {}
         self._everywhere: Change | None = None
         text = _plan_text(rule)
@@ -67,7 +74,13 @@ class Changes:
 
     def _take_plan(self, text: str, name: str, config: Any) -> None:
         by_layer = _core.plan_texts(text, name)
-        key_heads = int(getattr(config, "num_key_value_heads", None) or self.heads)
+        counts = {self.heads if count is None else int(count) for count in of_layers(config, "num_key_value_heads")}
+        if len(counts) > 1:
+            raise UnsupportedError(
+                f"{name}: expected a model whose layers have as many key-value heads each, found {sorted(counts)}; "
+                "a plan names heads by layers that are alike, so change them by heads="
+            )
+        (key_heads,) = counts
         found = (len(by_layer), len(by_layer[0]) if by_layer else 0)
         if found != (self.layers, key_heads):
             raise BadInputError(

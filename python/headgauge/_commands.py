@@ -89,6 +89,15 @@ def _on_model(
     from headgauge._live import LiveModel
 
     with LiveModel(model, inputs, command, cross) as live:
+        if live.alone:
+            if any(options.get(name) is not None for name in ("text", "tokens")):
+                raise UsageError(
+                    f"{live.name}: expected ids, or inputs= of a model that takes an image or a sound in their place, "
+                    "found both; inputs= beside ids is for the encoder of an encoder-decoder"
+                )
+            options["text"] = live.stand_ins()
+            if options.get("lengths") is None:
+                options["lengths"] = [len(options["text"][0])]
         return _measured(command, [live.name], options, progress, live)
 
 

@@ -17,6 +17,7 @@ from transformers.cache_utils import (
     DynamicSlidingWindowLayer,
 )
 
+from headgauge._config import any_of
 from headgauge.errors import UnsupportedError
 
 Kind = tuple[int, int] | str
@@ -196,7 +197,7 @@ pending = _Pending()
 
 def can_keep(model: Any) -> bool:
     """Whether each layer of a model's cache holds the keys and values of that layer's attention."""
-    if getattr(model.config.get_text_config(), "num_kv_shared_layers", None):
+    if any_of(model.config.get_text_config(), "num_kv_shared_layers"):
         return False
     try:
         own = DynamicCache(config=model.config)

@@ -14,6 +14,7 @@ import torch
 from headgauge import _next_tokens
 from headgauge._attention import (
     PREFIX,
+    arguments_of,
     evaluating,
     install,
     is_encoder_decoder,
@@ -21,6 +22,7 @@ from headgauge._attention import (
     is_swapped,
 )
 from headgauge._change import Change
+from headgauge._config import any_of
 from headgauge._recognised import watch
 from headgauge._sight import Seen, Sight
 from headgauge._source import Changes, NextTokens, Places
@@ -43,13 +45,14 @@ class LiveModel:
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
             )
-        _require_inputs(model, inputs, command)
+        self.alone = _stand_alone(model, inputs, command)
+        """What `inputs` gives is all that the model takes: an image, or a sound, and no ids."""
         whole: Any = model
         self.model = whole
         self.name = type(model).__name__
         self.positions = _positions(whole)
         self.rotates = _rotates(whole)
-        self.embedding = (whole if inputs is None else whole.get_decoder()).get_input_embeddings()
+        self.embedding = None if self.alone else _embedding(whole if inputs is None else whole.get_decoder())
         self.sdpa = False
         self.layers: list[dict[str, Any]] = []
         """What each that attends is made of, once a text was opened."""
@@ -87,15 +90,44 @@ class LiveModel:
         for source in list(self._sources):
             source.close()
 
+    def stand_ins(self) -> list[list[int]]:
+        """Of each of the inputs that stand alone: an id for each position that the model makes of it."""
+        if not self.alone:
+            raise UsageError(
+                f"{self.name}: expected token ids (a row, a list of rows, or what a tokenizer gives), found none"
+            )
+        found = []
+        for given in [self._inputs] if isinstance(self._inputs, Mapping) else list(self._inputs or []):
+            self._require_tensors(given)
+            with contextlib.closing(Pass(self._run([], given))) as probe:
+                seen = probe.next()
+            if seen is None:
+                raise self._without_attention()
+            found.append([0] * seen.query.shape[2])
+        if len({len(ids) for ids in found}) != 1:
+            raise BadInputError(
+                f"inputs: expected as many positions in each, found {sorted({len(ids) for ids in found})}; give those "
+                "of one size at once"
+            )
+        return found
+
+    def _require_tensors(self, given: Mapping[str, Any]) -> None:
+        names = arguments_of(self.model)
+        for name in given:
+            if name not in names:
+                raise UsageError(
+                    f"inputs: expected what {self.name}.forward() takes ({', '.join(map(str, names))}), found {name}"
+                )
+
     def open(self, documents: list[list[int]], x: str) -> LiveSource:
         """The model with these texts. Raises BadInputError for ids that it does not have."""
         if x not in KINDS:
             raise UnsupportedError(f"x: expected {' or '.join(KINDS)} for a live model, found {x!r}")
-        vocabulary = int(getattr(self.model.config.get_text_config(), "vocab_size", 0) or 0)
+        vocabulary = int(any_of(self.model.config.get_text_config(), "vocab_size") or 0)
         for ids in documents:
             if len(ids) < PROBED:
                 raise BadInputError(f"ids: expected at least {PROBED} tokens, found {len(ids)}")
-            if vocabulary and max(ids) >= vocabulary:
+            if vocabulary and max(ids) >= vocabulary and not self.alone:
                 raise BadInputError(
                     f"ids: expected ids from 0 to {vocabulary - 1}, found {max(ids)}; "
                     "use the model's own tokenizer"
@@ -107,7 +139,7 @@ class LiveModel:
         self._given = True
         inputs = _inputs_of(self._inputs, len(documents))
         if not self.layers:
-            self.layers = self._probe(documents[0][:PROBED], inputs[0])
+            self.layers = self._probe(documents[0] if self.alone else documents[0][:PROBED], inputs[0])
             self.numbers, self.count = _numbered(self.layers)
         if self._command == "converge" and self.has_position_bias:
             raise UnsupportedError(
@@ -134,6 +166,7 @@ class LiveModel:
             inputs=inputs,
             whole=self._whole,
             cross=self.cross,
+            alone=self.alone,
             numbers=self.numbers,
             **more,
         )
@@ -149,17 +182,20 @@ class LiveModel:
             self.sdpa = leave is None
             layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True))
         if not layers:
-            raise UnsupportedError(
-                f"{self.name}: expected attention through transformers' AttentionInterface or torch's "
-                "scaled_dot_product_attention, found a model that computes its own; measure it by "
-                "headgauge.analyze()"
-            )
+            raise self._without_attention()
         if any(shape != layers[0]["shape"] for shape in (layer["shape"] for layer in layers)):
             raise UnsupportedError(
                 f"{self.name}: expected layers of one shape, found several kinds; measure "
                 "them by headgauge.analyze()"
             )
         return layers
+
+    def _without_attention(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.name}: expected attention through transformers' AttentionInterface or torch's "
+            "scaled_dot_product_attention, found a model that computes its own, or has none; measure it by "
+            "headgauge.analyze()"
+        )
 
     def _layers_of_a_pass(self, run: Run, by_name: bool = False) -> list[dict[str, Any]]:
         """`by_name`: none where the model has a table of attention functions of its own, without ours."""
@@ -225,21 +261,25 @@ class LiveSource:
             "x_dim": self._x_dim(),
             "max_length": live.positions,
             "bytes": 0,
-            "has_x": not live.cross,
+            "has_x": self._has_x,
             "has_unrotated": not live.rotates,
             "has_values": not live.cross,
             "has_loss": live.has_loss,
-            "has_tokens": not live.cross,
+            "has_tokens": not live.cross and not live.alone,
             "documents": [len(run.ids) for run in self._whole],
             "windows": windows,
             "layer_types": ["sliding_attention" if w else "full_attention" for w in windows],
             "notices": [],
         }
 
+    @property
+    def _has_x(self) -> bool:
+        return not self._live.cross and (self._x != "embedding" or self._live.embedding is not None)
+
     def _x_dim(self) -> int:
         first = self._live.layers[0]
         if self._x == "embedding":
-            return _width(self._live.embedding)
+            return 0 if self._live.embedding is None else _width(self._live.embedding)
         return int(first["shape"]["value_dim"] if self._x == "value" else first["entered"])
 
     def describe(self) -> dict[str, Any]:
@@ -294,7 +334,7 @@ class LiveSource:
             "queries": queries.array(),
             "keys": keys.array(),
             "values": None if values is None else values.array(),
-            "x": None if by_value or cross else self._vectors(document),
+            "x": None if by_value or not self._has_x else self._vectors(document),
             "tokens": self._runs[document].ids,
             # Of values and hidden states each layer has its own.
             "x_key": document + 1 + (0 if self._x == "embedding" else (layer + 1) << 16),
@@ -392,6 +432,14 @@ def _numbered(layers: list[dict[str, Any]]) -> tuple[tuple[int, ...], int]:
     raise AssertionError  # their order tells them apart
 
 
+def _embedding(model: Any) -> Any:
+    """The rows of the tokens; None: the model says that it has no such table."""
+    try:
+        return model.get_input_embeddings()
+    except (AttributeError, NotImplementedError):
+        return None
+
+
 def _width(embedding: Any) -> int:
     """Of its rows; the weight of one in shards may have another shape."""
     return int(getattr(embedding, "embedding_dim", None) or embedding.weight.shape[1])
@@ -412,7 +460,8 @@ def _shape(seen: Seen, cross: bool) -> dict[str, Any]:
     }
 
 
-def _require_inputs(model: Any, inputs: Inputs, command: str) -> None:
+def _stand_alone(model: Any, inputs: Inputs, command: str) -> bool:
+    """Whether `inputs` is all that a model gets. Raises UnsupportedError or UsageError where they have no meaning."""
     both = is_encoder_decoder(model)
     if both and command not in TAKE_INPUTS:
         raise UnsupportedError(
@@ -424,10 +473,14 @@ def _require_inputs(model: Any, inputs: Inputs, command: str) -> None:
             f"{type(model).__name__}: expected inputs= for the encoder of an encoder-decoder, found none; with them "
             "the decoder is measured, and scan(model.get_encoder(), ids) measures the encoder"
         )
-    if inputs is not None and not both:
+    names = arguments_of(model)
+    if inputs is None and "input_ids" not in names:
+        taken = getattr(model, "main_input_name", next(iter(names), "pixel_values"))
         raise UsageError(
-            f"{type(model).__name__}: expected no inputs for a model without an encoder beside its decoder, found some"
+            f"{type(model).__name__}: expected inputs={{{taken!r}: ...}} for a model that takes no token ids, found none; "
+            "give them to scan() in place of ids"
         )
+    return inputs is not None and not both
 
 
 def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]:
@@ -455,7 +508,7 @@ def _rotates(model: Any) -> bool:
     """Whether queries and keys are rotated by their positions before they are seen."""
     config = model.config.get_text_config()
     declared = any(
-        getattr(config, name, None) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary")
+        any_of(config, name) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary")
     )
     return declared or any("rotary" in type(module).__name__.lower() for module in model.modules())
 
@@ -468,6 +521,6 @@ def _positions(model: Any) -> int:
             return int(table.num_embeddings) - int(table.padding_idx) - 1
     config = model.config.get_text_config()
     for name in ("max_target_positions", "max_position_embeddings"):
-        if getattr(config, name, None):
-            return int(getattr(config, name))
+        if (most := any_of(config, name)) is not None and int(most) > 0:
+            return int(most)
     return 0

@@ -70,8 +70,12 @@ class Seen:
     @property
     def window(self) -> int:
         """The keys that a query sees at most, on both sides together; 0: all."""
-        window = self.options.get("sliding_window") or getattr(self.module, "sliding_window", None)
-        return int(window or 0) if self.causal or not window else 2 * int(window) - 1
+        window = self._called_with("sliding_window") or 0  # a call that says None or 0: the layer sees all
+        return int(window) if self.causal or not window else 2 * int(window) - 1
+
+    def _called_with(self, name: str) -> Any:
+        """What the call says, also where that is None; what the module has, where it says nothing."""
+        return self.options[name] if name in self.options else getattr(self.module, name, None)
 
     @property
     def causal(self) -> bool:

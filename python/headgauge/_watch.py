@@ -68,6 +68,8 @@ class Run:
     counts."""
     cross: bool = False
     """Its attention to the encoder counts, not that to itself."""
+    alone: bool = False
+    """`inputs` is all that the model takes, and an id stands for each position; none: it is not known how many."""
     embedding: Any = None
     """The module whose rows stand for the tokens."""
     enters: bool = False
@@ -84,15 +86,20 @@ class Run:
         return self.numbers[depth] if depth < len(self.numbers) else depth
 
     def cut(self, length: int) -> Run:
+        if self.alone and length != len(self.ids):
+            raise UnsupportedError(
+                f"{type(self.model).__name__}: expected the whole of what inputs= gives, {len(self.ids)} positions, found "
+                f"a length of {length}; leave lengths= out"
+            )
         return replace(self, ids=self.ids[:length])
 
     def given(self) -> dict[str, Any]:
         """What forward() is called with."""
-        device = self.model.get_input_embeddings().weight.device
-        ids = torch.tensor([self.ids], device=device)
-        given: dict[str, Any] = (
-            {"input_ids": ids} if self.inputs is None else {**self.inputs, "decoder_input_ids": ids}
-        )
+        given: dict[str, Any] = dict(self.inputs or {})
+        if not self.alone:
+            device = next(self.model.parameters()).device if self.embedding is None else self.embedding.weight.device
+            ids = torch.tensor([self.ids], device=device)
+            given["input_ids" if self.inputs is None else "decoder_input_ids"] = ids
         names = arguments_of(self.model)
         if "use_cache" in names:
             given["use_cache"] = False
@@ -137,7 +144,8 @@ class _Taking:
 
     def __init__(self, run: Run, changes: ChangedLayers) -> None:
         self._run, self._changes = run, changes
-        self._decoder = None if run.inputs is None else set(run.model.get_decoder().modules())
+        of_decoder = run.inputs is not None and not run.alone
+        self._decoder = set(run.model.get_decoder().modules()) if of_decoder else None
         self._mode = _Sdpa(run.model) if run.sdpa else contextlib.nullcontext()
         self._depth, self._inside = -1, 0
         self.vectors: torch.Tensor | None = None
@@ -269,7 +277,7 @@ class Pass(_Taking):
         swap = super().take(seen)
         if self._depth == depth or self._abandoned:
             return swap
-        length = len(self._run.ids)
+        length = len(self._run.ids) or seen.query.shape[2]
         keys = seen.key.shape[2] if self._run.cross else length
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
         if shape != (1, length, keys, keys):

@@ -1,0 +1,159 @@
+"""What becomes of a model type under headgauge: it works, or is refused by a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tiny
+import torch
+
+import headgauge
+from headgauge import errors
+
+WITHIN = 1e-5  # nats, of entropy
+
+
+@dataclass
+class Outcome:
+    """`kind`: works; refused (`text`: the sentence); not run (`text`: why); wrong (`text`: what)."""
+
+    kind: str
+    text: str = ""
+
+
+def entropy(weights: torch.Tensor) -> Any:
+    """(heads,) of weights (1, heads, queries, keys), over the keys' shares: a sink has the rest."""
+    given = weights[0].double()
+    shares = given / given.sum(-1, keepdim=True).clamp_min(1e-300)
+    return -(shares * shares.clamp_min(1e-300).log()).sum(-1).mean(-1).numpy()
+
+
+@contextlib.contextmanager
+def eager_attention(keep: list[tuple[Any, torch.Tensor]]) -> Iterator[None]:
+    """Every model's own eager function also shows its weights: (module, weights)."""
+    changed = []
+    for module in [m for name, m in sys.modules.items() if name.startswith("transformers.models.")]:
+        own = vars(module).get("eager_attention_forward")
+        if own is None:
+            continue
+
+        def watched(layer: Any, *args: Any, own: Any = own, **more: Any) -> Any:
+            output, weights = own(layer, *args, **more)
+            keep.append((layer, weights))
+            return output, weights
+
+        changed.append((module, own))
+        module.eager_attention_forward = watched
+    try:
+        yield
+    finally:
+        for module, own in changed:
+            module.eager_attention_forward = own
+
+
+def tensors(output: Any) -> list[torch.Tensor]:
+    """All that a model gives, in order."""
+    if isinstance(output, torch.Tensor):
+        return [output]
+    parts = output.values() if hasattr(output, "values") else output
+    return [t for part in parts for t in tensors(part)] if isinstance(output, list | tuple | dict) else []
+
+
+def forward(model: Any, given: dict[str, Any], **more: Any) -> Any:
+    with torch.no_grad():
+        torch.manual_seed(3)  # some draw noise in evaluation mode, too
+        return model(**given, **more)
+
+
+def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
+    return len(one) == len(other) and all(
+        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(one, other, strict=True)
+    )
+
+
+def expected(model: Any, eager: Any, given: dict[str, Any]) -> list[Any]:
+    """The entropy of the heads of each layer, by eager attention's own weights."""
+    keep: list[tuple[Any, torch.Tensor]] = []
+    with eager_attention(keep):
+        output = forward(eager, given)
+    if "decoder_input_ids" in given:
+        decoder = set(eager.get_decoder().modules())
+        length = given["decoder_input_ids"].shape[1]
+        keep = [(m, w) for m, w in keep if m in decoder and tuple(w.shape[-2:]) == (length, length)]
+    if not keep:
+        output = forward(eager, given, output_attentions=True)
+        found = getattr(output, "decoder_attentions", None) or getattr(output, "attentions", None) or ()
+        keep = [(None, weights) for weights in found]
+    return [entropy(weights) for _, weights in keep]
+
+
+def scan(model: Any, given: dict[str, Any], **more: Any) -> Any:
+    """As a user would."""
+    rest = {name: value for name, value in given.items() if name not in ("input_ids", "decoder_input_ids")}
+    if "decoder_input_ids" in given:
+        inputs = {name: value for name, value in given.items() if name != "decoder_input_ids"}
+        return headgauge.scan(model, given["decoder_input_ids"][0], inputs=inputs, **more)
+    ids = given["input_ids"][0] if "input_ids" in given else None
+    return headgauge.scan(model, ids, **({"inputs": rest} if rest else {}), **more)
+
+
+def tried(kind: str) -> tuple[Any, Any, dict[str, Any]] | str:
+    """A tiny model of a type, another with eager attention, and what its forward pass takes; or why there is none."""
+    why = ""
+    for attempt in tiny.attempts(kind):
+        try:
+            config = attempt()
+            model = tiny.spread(tiny.made(tiny.model_class(kind), config, "sdpa"))
+            for given in tiny.inputs(model):
+                try:
+                    if same(tensors(forward(model, given)), tensors(forward(model, given))):
+                        eager = tiny.made(tiny.model_class(kind), attempt(), "eager")
+                        eager.load_state_dict(model.state_dict())
+                        return model, eager, given
+                    why = why or "its outputs differ from pass to pass"
+                except Exception as error:  # noqa: BLE001 - whatever the model raises
+                    why = why or f"{type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001
+            why = why or f"{type(error).__name__}: {error}"
+    return why
+
+
+def outcome(kind: str) -> Outcome:
+    found = tried(kind)
+    return Outcome("not run", found) if isinstance(found, str) else check(*found)
+
+
+def check(model: Any, eager: Any, given: dict[str, Any]) -> Outcome:
+    before = tensors(forward(model, given))
+    meanwhile: list[bool] = []
+    length = next(iter(given.values())).shape[1] if "input_ids" in given else None
+    length = given["decoder_input_ids"].shape[1] if "decoder_input_ids" in given else length
+
+    def watch(*_: Any) -> None:
+        if len(meanwhile) < 2:
+            meanwhile.append(same(tensors(forward(model, given)), before))
+
+    try:
+        options = {} if length is None else {"lengths": [length]}
+        results = scan(model, given, measures="weights", progress=watch, **options)
+    except errors.Error as error:
+        if not same(tensors(forward(model, given)), before):
+            return Outcome("wrong", "other outputs after a refusal")
+        return Outcome("refused", str(error))
+    except Exception as error:  # noqa: BLE001
+        return Outcome("wrong", f"{type(error).__name__}: {error}")
+    if not all(meanwhile) or not same(tensors(forward(model, given)), before):
+        return Outcome("wrong", "other outputs while it is watched" if not all(meanwhile) else "other outputs afterwards")
+    found = results["entropy"].values[..., 0]
+    known = expected(model, eager, given)
+    if not known:
+        return Outcome("wrong", "eager attention shows no weights")
+    if len(known) != len(found) or any(len(a) != len(b) for a, b in zip(known, found, strict=True)):
+        return Outcome("wrong", f"{len(found)} layers of {len(found[0])} heads, and eager has {len(known)} of {len(known[0])}")
+    apart = float(np.abs(np.array(known) - found).max())
+    return Outcome("works") if apart <= WITHIN else Outcome("wrong", f"entropy is {apart:.2g} from eager's")
