@@ -10,7 +10,7 @@ tools/setup.sh python3-venv
 folder=build/python-all
 [ -x $folder/bin/python ] || "$(tools/python.sh)" -m venv $folder
 pip=($folder/bin/pip install --upgrade --quiet --disable-pip-version-check)
-"${pip[@]}" '.[all]' pytest nbclient ipykernel mypy pyright lightning netCDF4 zarr "dask[distributed]" ray "${TRANSFORMERS:-transformers}"
+"${pip[@]}" '.[all]' pytest nbclient ipykernel mypy pyright lightning netCDF4 zarr "dask[distributed]" ray timm "${TRANSFORMERS:-transformers}"
 $folder/bin/pip list 2>/dev/null | grep -E '^(torch|transformers|numpy) '
 $folder/bin/mypy
 # Not from the sources: the package is the one that was installed.
@@ -19,3 +19,5 @@ cd $folder
 PYTHONPATH=$(bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
   bin/pyright --pythonpath "$PWD/bin/python" --verifytypes headgauge --ignoreexternal | grep score
 bin/python -m pytest -q ../../python/tests
+# Every model type of transformers, against the table in docs/python.md.
+bin/python ../../tools/architectures.py --check

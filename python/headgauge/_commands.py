@@ -92,8 +92,9 @@ def _on_model(
         if live.alone:
             if any(options.get(name) is not None for name in ("text", "tokens")):
                 raise UsageError(
-                    f"{live.name}: expected ids, or inputs= of a model that takes an image or a sound in their place, "
-                    "found both; inputs= beside ids is for the encoder of an encoder-decoder"
+                    f"{live.name}: expected ids, or inputs= in their place, found both; beside ids, inputs= is for the "
+                    "encoder of an encoder-decoder, and a model of several parts (model.vision_model) is measured part "
+                    "by part"
                 )
             options["text"] = live.stand_ins()
             if options.get("lengths") is None:

@@ -106,6 +106,7 @@ class KeptLayer(CacheLayerMixin):  # type: ignore[no-untyped-call,unused-ignore]
                 "use: expected a key-value cache of this attention, found one of a use() that has ended"
             )
         if pending.layer is not None:
+            self.owner.require_attention()
             raise UnsupportedError(
                 "use: expected an attention after each update of the key-value cache, found a layer without; "
                 "generate with use_cache=False"

@@ -28,10 +28,11 @@ from headgauge._sight import Seen, Sight
 from headgauge._source import Changes, NextTokens, Places
 from headgauge._travel import Travel
 from headgauge._watch import Pass, Run, run_through
-from headgauge.errors import BadInputError, UnsupportedError, UsageError
+from headgauge.errors import BadInputError, Error, UnsupportedError, UsageError
 
 PROBED = 2  # tokens of the pass that tells what the model is made of
 TAKE_INPUTS = ("scan", "compare")
+OTHERS = ("pixel_values", "input_features", "input_values")  # what models take that is no text
 KINDS = ("embedding", "value", "hidden")
 Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
@@ -92,10 +93,6 @@ class LiveModel:
 
     def stand_ins(self) -> list[list[int]]:
         """Of each of the inputs that stand alone: an id for each position that the model makes of it."""
-        if not self.alone:
-            raise UsageError(
-                f"{self.name}: expected token ids (a row, a list of rows, or what a tokenizer gives), found none"
-            )
         found = []
         for given in [self._inputs] if isinstance(self._inputs, Mapping) else list(self._inputs or []):
             self._require_tensors(given)
@@ -137,9 +134,9 @@ class LiveModel:
                 f"{self.name}: expected one set of texts, for which inputs= is given to the encoder, found another"
             )
         self._given = True
-        inputs = _inputs_of(self._inputs, len(documents))
+        inputs = _inputs_of(self._inputs, len(documents), self.alone)
         if not self.layers:
-            self.layers = self._probe(documents[0] if self.alone else documents[0][:PROBED], inputs[0])
+            self.layers = self._probe(documents[0], inputs[0])
             self.numbers, self.count = _numbered(self.layers)
         if self._command == "converge" and self.has_position_bias:
             raise UnsupportedError(
@@ -172,7 +169,28 @@ class LiveModel:
         )
 
     def _probe(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """What each layer is made of, from a pass over the first tokens."""
+        """What each layer is made of, from a pass over the first tokens, or over all where these are too few for
+        the model."""
+        if self.alone:
+            return self._probed(ids, inputs)
+        try:
+            return self._probed(ids[:PROBED], inputs)
+        except Error:
+            raise
+        except Exception:  # noqa: BLE001 - whatever the model raises; the longer pass raises it again
+            self._require_whole_input()
+            return self._probed(ids, inputs)
+
+    def _require_whole_input(self) -> None:
+        """Raises UnsupportedError where a model that failed takes more than what it was given."""
+        missing = [name for name in OTHERS if self._inputs is None and name in arguments_of(self.model)]
+        if missing and self.embedding is None:
+            raise UnsupportedError(
+                f"{self.name}: expected a model that takes token ids alone, found one that takes {missing[0]} too; measure "
+                f"its parts: the one for texts (such as model.text_model) with ids, the other with inputs={{{missing[0]!r}: ...}}"
+            )
+
+    def _probed(self, ids: list[int], inputs: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         layers = self._layers_of_a_pass(self._run(ids, inputs, enters=True), by_name=True)
         if not layers:
             self._take_back()  # such models ask for the name of their attention
@@ -483,7 +501,7 @@ def _stand_alone(model: Any, inputs: Inputs, command: str) -> bool:
     return inputs is not None and not both
 
 
-def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]:
+def _inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str, Any] | None]:
     """What the encoder gets for each document."""
     if inputs is None:
         return [None] * documents
@@ -496,7 +514,8 @@ def _inputs_of(inputs: Inputs, documents: int) -> list[Mapping[str, Any] | None]
                 raise BadInputError(
                     f"inputs: expected what the encoder gets, found {name}; give the ids to scan()"
                 )
-            if isinstance(value, torch.Tensor) and value.ndim > 0 and value.shape[0] != 1:
+            # What stands alone may have its patches in one row: the attention shows of how many it is.
+            if isinstance(value, torch.Tensor) and not alone and value.ndim > 0 and value.shape[0] != 1:
                 raise BadInputError(
                     f"inputs: expected {name} of one text, (1, ...), found {tuple(value.shape)}; give a list of one "
                     "for each text"

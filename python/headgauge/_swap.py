@@ -79,13 +79,14 @@ class use:
         self._changes = Changes(model, rule, heads, pattern)
         self._called = False
         self._attended: set[int | None] = set()
-        self._keeps = can_keep(model)
         self._layers: list[KeptLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
         self._model = model
         self._parameters = [*inspect.signature(model.forward).parameters]
-        self._cache_name = next((name for name in cache_names if name in self._parameters), cache_names[-1])
+        known = [name for name in cache_names if name in self._parameters]
+        self._cache_name = [*known, cache_names[-1]][0]
+        self._keeps = bool(known) and can_keep(model)  # an encoder has no cache, whatever its config says
         self._take_back = [install(model), *filter(None, [watch(model)])]
         add_swap(model, self)
         self._hooks: list[Any] = [
@@ -145,7 +146,7 @@ class use:
         wanted = given.get("use_cache")
         if wanted is None:
             wanted = getattr(module.config, "use_cache", False) and not module.training
-        self._past = 0 if past is None else int(past.get_seq_length())
+        self._past = 0 if past is None else _tokens_in(past)
         layers = getattr(past, "layers", None)
         if self._past > 0 or (past is None and not wanted):
             own = [layer for layer in layers or [] if isinstance(layer, KeptLayer)]
@@ -165,10 +166,14 @@ class use:
         if not self._counts(module):
             return
         pending.layer, pending.keeping, self._past = None, False, 0
+        self.require_attention()
+
+    def require_attention(self) -> None:
+        """Raises UnsupportedError where the model went on without an attention that this has changed."""
         if not self._called:
             raise UnsupportedError(
                 f"{type(self._model).__name__}: expected attention through transformers' AttentionInterface, "
-                "found a model that computes its own, which use() cannot change"
+                "found a model that computes its own, which use() cannot change; measure it by scan() or headgauge.analyze()"
             )
         if not module.training:  # which may leave layers out
             self._changes.require_in(self._attended)
@@ -221,6 +226,15 @@ class use:
             of_head = changes[key_head * call.shared : (key_head + 1) * call.shared]
             kinds.setdefault(_kind(of_head, call.seen) if kept else "all", []).append(key_head)
         return kinds
+
+
+def _tokens_in(past: Any) -> int:
+    """The tokens that a key-value cache has seen: of layers without attention it does not say, or says 0."""
+    layers = getattr(past, "layers", None)
+    if layers is None:
+        return int(past.get_seq_length())
+    counts = [layer.get_seq_length() for layer in layers if hasattr(layer, "get_seq_length")]
+    return max(map(int, counts), default=0)
 
 
 def _kind(changes: list[Change | None], seen: Seen) -> Kind:

@@ -86,11 +86,6 @@ class Run:
         return self.numbers[depth] if depth < len(self.numbers) else depth
 
     def cut(self, length: int) -> Run:
-        if self.alone and length != len(self.ids):
-            raise UnsupportedError(
-                f"{type(self.model).__name__}: expected the whole of what inputs= gives, {len(self.ids)} positions, found "
-                f"a length of {length}; leave lengths= out"
-            )
         return replace(self, ids=self.ids[:length])
 
     def given(self) -> dict[str, Any]:
@@ -280,6 +275,11 @@ class Pass(_Taking):
         length = len(self._run.ids) or seen.query.shape[2]
         keys = seen.key.shape[2] if self._run.cross else length
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
+        if self._run.alone and shape[0] == 1 and length < shape[1]:
+            raise UnsupportedError(
+                f"{seen.name}: expected the whole of what inputs= gives, {shape[1]} positions, found a length of {length}; "
+                "leave lengths= out"
+            )
         if shape != (1, length, keys, keys):
             raise UnsupportedError(
                 f"{seen.name}: expected queries, keys and values of {length} tokens, found {shape[1:]} in a "

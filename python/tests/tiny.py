@@ -3,7 +3,6 @@ other way to say what is small."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from collections.abc import Iterator

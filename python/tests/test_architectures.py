@@ -1,0 +1,201 @@
+"""Model types that each had a fault, made tiny; tools/architectures.py runs all of them."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from test_live import LENGTH, MISSING, SMALL, ids, make
+
+import headgauge
+from headgauge import errors
+
+if not MISSING:
+    import architectures
+    import tiny
+    import torch
+    import transformers
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
+
+
+def known(kind: str) -> bool:
+    return kind in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+
+
+def of(kind: str, **more: Any) -> Any:
+    """A model with scores that are spread, of a kind that this transformers has."""
+    if not known(kind):
+        raise unittest.SkipTest(f"transformers {transformers.__version__} has no {kind}")
+    config = transformers.AutoConfig.for_model(kind, **{**SMALL, **more})
+    return tiny.spread(transformers.AutoModelForCausalLM.from_config(config).eval())
+
+
+@unittest.skipIf(MISSING, MISSING)
+class EachType(unittest.TestCase):
+    def test_works_or_is_refused(self) -> None:
+        masked = r"DogeAttention: expected a mask that shows keys or hides them"
+        parts = r"CLIPModel: .*part by part"
+        works = ("afmoe", "exaone4", "vit", "dinov2", "clip_vision_model", "siglip_vision_model", "whisper")
+        for kind, refusal in [*((kind, "") for kind in works), ("doge", masked), ("clip", parts), ("xlnet", "analyze")]:
+            if known(kind):
+                with self.subTest(kind):
+                    found = architectures.outcome(kind)
+                    self.assertEqual(found.kind, "refused" if refusal else "works", found.text)
+                    self.assertRegex(found.text, refusal or "^$")
+
+    def test_what_is_wrong_is_seen(self) -> None:
+        """The check itself: weights of another model, and outputs that change meanwhile."""
+        model, eager, given = architectures.tried("llama")
+        with torch.no_grad():
+            eager.model.layers[0].self_attn.q_proj.weight.mul_(1.001)
+        with mock.patch("architectures.close", return_value=True):
+            self.assertRegex(architectures.check(model, eager, given).text, "from eager's")
+        count = iter(range(1000))
+
+        def noise(_: Any, __: Any, out: Any) -> Any:
+            return out + next(count)
+
+        hook = model.model.layers[1].mlp.register_forward_hook(noise)
+        self.assertRegex(architectures.check(model, eager, given).text, "other outputs")
+        hook.remove()
+
+    def test_the_table_has_every_type(self) -> None:
+        table = PAGE.read_text("utf-8").split("<!-- tools/architectures.py -->")[1].split("<!-- end")[0]
+        if f"transformers {transformers.__version__}, " not in table:
+            self.skipTest("the table is of another transformers")
+        self.assertEqual(sorted(set(re.findall(r"`([\w.-]+)`", table)) & set(tiny.kinds())), tiny.kinds())
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Windows(unittest.TestCase):
+    """EXAONE-4: the module has a window in all layers, and the call says None in full ones."""
+
+    def model(self) -> Any:
+        types = ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]
+        more = {"num_key_value_heads": 2, "sliding_window": 8, "sliding_window_pattern": 2}
+        return of("exaone4", **{**more, "num_hidden_layers": 4, "layer_types": types})
+
+    def test_layers_that_see_all_have_none(self) -> None:
+        model = self.model()
+        found = headgauge.scan(model, ids(), lengths=[LENGTH], measures="weights")
+        eager = copy_of(model)
+        expected = np.array(architectures.expected(eager, {"input_ids": torch.tensor(ids())[None]}))
+        np.testing.assert_allclose(found["entropy"].values[..., 0], expected, atol=1e-5)
+
+    def test_a_cache_under_a_pattern_holds_what_they_need(self) -> None:
+        model, given = self.model(), torch.tensor(ids())[None]
+        for pattern in ("window:size=12", "sinks:sinks=2,window=20"):
+            with self.subTest(pattern), headgauge.use(model, pattern=pattern):
+                out = model.generate(given, max_new_tokens=6, do_sample=False, pad_token_id=0,
+                                     return_dict_in_generate=True, output_scores=True)  # fmt: skip
+                with torch.no_grad():
+                    whole = model(out.sequences, use_cache=False).logits[0, LENGTH - 1 : -1]
+                np.testing.assert_allclose(torch.stack(out.scores)[:, 0].numpy(), whole.numpy(), atol=1e-4)
+
+
+def copy_of(model: Any) -> Any:
+    eager = type(model)._from_config(model.config, attn_implementation="eager").eval()
+    eager.load_state_dict(model.state_dict())
+    return eager
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Images(unittest.TestCase):
+    """`inputs` in place of ids."""
+
+    def vit(self) -> Any:
+        config = transformers.ViTConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                                        intermediate_size=48, image_size=16, patch_size=4)  # fmt: skip
+        return tiny.spread(transformers.ViTModel(config).eval())
+
+    def images(self, seed: int = 0) -> dict[str, Any]:
+        return {"pixel_values": torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(seed))}
+
+    def test_all_groups_that_have_a_meaning(self) -> None:
+        model = self.vit()
+        found = headgauge.scan(model, inputs=self.images())
+        self.assertEqual(found.coords["length"], [17])  # 16 patches and the class
+        self.assertEqual(found.document["model"]["causal"], False)
+        for x in ("value", "hidden"):
+            near = headgauge.scan(model, inputs=self.images(), x=x, measures="distance")
+            self.assertTrue(np.isfinite(near["distance"].values).any())
+        each = [headgauge.scan(model, inputs=self.images(k), measures="weights") for k in (0, 1)]
+        both = headgauge.scan(model, inputs=[self.images(0), self.images(1)], measures="weights")
+        mean = (each[0]["entropy"].values + each[1]["entropy"].values) / 2
+        np.testing.assert_allclose(both["entropy"].values, mean, atol=1e-9)
+
+    def test_the_encoder_of_sounds(self) -> None:
+        config = transformers.WhisperConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2,
+            encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48,
+            num_mel_bins=8, max_source_positions=40, pad_token_id=0, bos_token_id=1, eos_token_id=2)  # fmt: skip
+        encoder = transformers.WhisperForConditionalGeneration(config).eval().get_encoder()
+        found = headgauge.scan(encoder, inputs={"input_features": torch.randn(1, 8, 80)}, measures="weights")
+        self.assertEqual(found.coords["length"], [40])
+        with self.assertRaisesRegex(errors.UsageError, r"inputs=\{'input_features': \.\.\.\}"):
+            headgauge.scan(encoder, ids())
+
+    def test_anything_else_is_refused_by_name(self) -> None:
+        model = self.vit()
+        with self.assertRaisesRegex(errors.UsageError, r"ViTModel: .*inputs=\{'pixel_values': \.\.\.\}"):
+            headgauge.scan(model, ids())
+        with self.assertRaisesRegex(errors.UsageError, r"ViTModel\.forward\(\) takes .*found pixels"):
+            headgauge.scan(model, inputs={"pixels": torch.randn(1, 3, 16, 16)})
+        with self.assertRaisesRegex(errors.UnsupportedError, r"17 positions.*leave lengths= out"):
+            headgauge.scan(model, inputs=self.images(), lengths=[8], measures="weights")
+        with self.assertRaisesRegex(errors.UsageError, "ViTModel: expected ids, or inputs="):
+            headgauge.scan(model, ids(), inputs=self.images())
+        two = {"pixel_values": torch.randn(2, 3, 16, 16)}
+        with self.assertRaisesRegex(errors.UnsupportedError, "batch of 2"):
+            headgauge.scan(model, inputs=two, measures="weights")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Changed(unittest.TestCase):
+    def test_an_encoder_has_no_cache(self) -> None:
+        config = transformers.EsmConfig(**{**SMALL, "mask_token_id": 3}, position_embedding_type="rotary")
+        model = tiny.spread(transformers.EsmModel(config).eval())
+        given = torch.tensor(ids())[None]
+        with torch.no_grad(), headgauge.use(model, "softmax") as changed:
+            found = model(given).last_hidden_state
+            self.assertIsNone(changed.cache_bytes)
+        with torch.no_grad():
+            np.testing.assert_allclose(model(given).last_hidden_state.numpy(), found.numpy(), atol=1e-5)
+
+    def test_a_first_layer_without_keys(self) -> None:
+        types = ["linear_attention", "full_attention"]
+        model = of("minimax", num_key_value_heads=2, head_dim=8, num_local_experts=4, layer_types=types)
+        with headgauge.use(model, "ssmax"):
+            out = model.generate(torch.tensor(ids())[None], max_new_tokens=4, do_sample=False, pad_token_id=0,
+                                 return_dict_in_generate=True, output_scores=True)  # fmt: skip
+            with torch.no_grad():
+                whole = model(out.sequences, use_cache=False).logits[0, LENGTH - 1 : -1]
+        np.testing.assert_allclose(torch.stack(out.scores)[:, 0].numpy(), whole.numpy(), atol=1e-4)
+
+    def test_what_computes_its_own_attention_is_told_so_at_once(self) -> None:
+        for kind in ("bloom", "falcon", "mpt"):
+            model = make(kind)
+            for more in ({}, {"use_cache": False}):
+                with self.subTest(kind, **more), headgauge.use(model, "ssmax"):
+                    with self.assertRaisesRegex(errors.UnsupportedError, r"computes its own.*use\(\) cannot change"):
+                        model(torch.tensor(ids())[None], **more)
+
+    def test_layers_that_differ(self) -> None:
+        model = of("gemma4_text", head_dim=8, global_head_dim=16, num_key_value_heads=4, sliding_window=8,
+                   num_global_key_value_heads=2, attention_k_eq_v=True, hidden_size_per_layer_input=0,
+                   layer_types=["sliding_attention", "full_attention"], num_kv_shared_layers=0)  # fmt: skip
+        plan = {"schema": "headgauge.plan/1"}
+        with self.assertRaises(RuntimeError):
+            _ = model.config.num_key_value_heads
+        with headgauge.use(model, "ssmax"), torch.no_grad():
+            model(torch.tensor(ids())[None])
+        with self.assertRaises(errors.Error):
+            headgauge.use(model, plan)
+
+
+if __name__ == "__main__":
+    unittest.main()
