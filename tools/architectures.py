@@ -73,6 +73,8 @@ def run(kinds: list[str], jobs: int) -> Outcomes:
             while True:
                 kind = left.get_nowait()
                 found[kind] = worker.ask(kind)
+                if found[kind][0] == "wrong":
+                    print(f"{kind}: {found[kind][1]}", file=sys.stderr, flush=True)
         except queue.Empty:
             worker.close()
 
@@ -124,7 +126,7 @@ def main() -> int:
         print("\n".join(f"{kind}: {it} {text}" for kind, (it, text) in found.items()))
         return 1 if wrong else 0
     if wrong:
-        print("neither works nor is refused:", *wrong, sep="\n", file=sys.stderr)
+        print(f"{len(wrong)} neither work nor are refused", file=sys.stderr)
         return 1
     before = PAGE.read_text(encoding="utf-8")
     made = table(found)

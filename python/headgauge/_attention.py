@@ -25,6 +25,7 @@ from headgauge._sight import Seen
 from headgauge.errors import UnsupportedError
 
 PREFIX = "headgauge_of_"
+EAGER = "eager_attention_forward"  # how the name of such a function ends
 
 
 class Swap(Protocol):
@@ -68,11 +69,14 @@ def original(name: str, module: Any) -> Callable[..., Any]:
     if name in ALL_ATTENTION_FUNCTIONS:
         found: Callable[..., Any] = ALL_ATTENTION_FUNCTIONS[name]
         return found
-    # Each model has an eager one of its own, beside its attention.
+    # Each model has eager ones of its own, beside its attention, which names the one that it takes.
     for ancestor in type(module).__mro__:
-        eager = getattr(sys.modules.get(ancestor.__module__), "eager_attention_forward", None)
-        if eager is not None:
-            return eager  # type: ignore[no-any-return]
+        space = vars(sys.modules.get(ancestor.__module__, object))
+        forward = vars(ancestor).get("forward")
+        code = getattr(forward and inspect.unwrap(forward), "__code__", None)
+        for eager in (*getattr(code, "co_names", ()), EAGER):
+            if eager.endswith(EAGER) and eager in space:
+                return space[eager]  # type: ignore[no-any-return]
     raise UnsupportedError(f"{type(module).__name__}: expected an attention function {name!r}, found none")
 
 

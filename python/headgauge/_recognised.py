@@ -55,7 +55,7 @@ class _Method:
             "local_window": self._local,
             "dropout": self._module.attn_dropout.p,
         }
-        seen = Seen("eager", self._module, query, key, value, mask, options)
+        seen = Seen("own", self._module, query, key, value, mask, options)
 
         def as_interface() -> Any:
             output, weights = self._own(query, key, value, mask, *more)
@@ -84,7 +84,7 @@ def _bloom(module: Any, given: dict[str, Any]) -> Seen:
     alibi = given["alibi"]  # (batch * heads, 1, keys), by key alone
     bias = module.beta * alibi.reshape(query.shape[0], module.num_heads, 1, -1).float()
     options = {"scaling": module.inv_norm_factor, "position_bias": bias, "is_causal": True}
-    return Seen("eager", module, query, key, value, given.get("attention_mask"), options)
+    return Seen("own", module, query, key, value, given.get("attention_mask"), options)
 
 
 def _mpt(module: Any, given: dict[str, Any]) -> Seen:
@@ -99,7 +99,7 @@ def _mpt(module: Any, given: dict[str, Any]) -> Seen:
     hidden = given.get("attention_mask")
     mask = ~hidden if isinstance(hidden, torch.Tensor) and hidden.dtype == torch.bool else None
     options = {"scaling": module.softmax_scale, "position_bias": bias, "is_causal": True}
-    return Seen("eager", module, query, key, value, mask, options)
+    return Seen("own", module, query, key, value, mask, options)
 
 
 COMPUTED = {"BloomAttention": _bloom, "MptAttention": _mpt}

@@ -80,7 +80,9 @@ class Seen:
     @property
     def causal(self) -> bool:
         """Whether a query sees no later key. What the call says counts where it has no mask: SDPA is told
-        that it is not causal beside a mask, and for a single query."""
+        that it is not causal beside a mask, and for a single query. An eager function goes by its mask alone."""
+        if self.implementation == "eager" and self.mask is None:
+            return False
         said = self.options.get("is_causal")
         if said or (said is not None and self.mask is None and self.query.shape[2] > 1):
             return bool(said)
@@ -111,7 +113,14 @@ class Seen:
     def sinks(self) -> list[float]:
         """The logits that stand beside the keys', one for each head; none for most models."""
         logits = self.options.get("s_aux")
-        if logits is None or self.implementation == "sdpa":
+        if self.implementation == "sdpa":
+            return []
+        if self.options.get("sinks") is not None:
+            raise UnsupportedError(
+                f"{self.name}: expected one sink for each head, found one for each query; measure such layers by "
+                "headgauge.analyze()"
+            )
+        if logits is None:
             return []
         return [float(b) for b in logits.detach().float().reshape(-1).cpu()]
 

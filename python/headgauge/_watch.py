@@ -212,7 +212,7 @@ class _Taking:
         finally:
             here.running = before
         logits = getattr(output, "logits", None)
-        self.logits = logits[0] if logits is not None and logits.ndim == 3 else None
+        self.logits = logits[0] if isinstance(logits, torch.Tensor) and logits.ndim == 3 else None
         self.hidden = _last_hidden(output) if self._run.ends_in_hidden else None
 
 

@@ -40,7 +40,7 @@ class EachType(unittest.TestCase):
     def test_works_or_is_refused(self) -> None:
         masked = r"DogeAttention: expected a mask that shows keys or hides them"
         parts = r"CLIPModel: .*part by part"
-        works = ("afmoe", "exaone4", "vit", "dinov2", "clip_vision_model", "siglip_vision_model", "whisper")
+        works = ("afmoe", "exaone4", "vit", "dinov2", "clip_vision_model", "siglip_vision_model", "whisper", "splinter", "tipsv2")
         for kind, refusal in [*((kind, "") for kind in works), ("doge", masked), ("clip", parts), ("xlnet", "analyze")]:
             if known(kind):
                 with self.subTest(kind):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -24,11 +24,13 @@ class Variant:
     """Names that keep what they are by default."""
     more: tuple[tuple[str, int], ...] = ()
     """Rules that count before the others."""
+    sections: list[int] = field(default_factory=list)
+    """Of a head's dimensions that rotate by time, height and width."""
 
 
 ALIKE = ((r"(.*_)?num_(key_value|kv)_heads|linear_num_key_heads", 4), (r"head_dim", 4))
 VARIANTS = (
-    Variant(2), Variant(2, more=ALIKE[:1]), Variant(2, more=ALIKE), Variant(4), Variant(8), Variant(8, more=ALIKE[:1]),
+    Variant(2), Variant(2, sections=[2, 1, 1]), Variant(2, sections=[1, 1, 0]), Variant(2, more=ALIKE[:1]), Variant(2, more=ALIKE), Variant(4), Variant(8), Variant(8, more=ALIKE[:1]),
     Variant(2, r".*head_dim|.*head_size"), Variant(2, r".*(hidden_size|embed_dim|d_model|head|ffn|intermediate|dim|width|size).*"),
     Variant(2, ".*"),
 )  # fmt: skip
@@ -116,9 +118,9 @@ def _numbers(config: Any, variant: Variant) -> dict[str, Any]:
         elif re.fullmatch(r".*_(token_)?(id|index)", name) and isinstance(value, int) and value >= 8:
             marks -= 1
             small[name] = marks
-        elif isinstance(value, dict) and "mrope_section" in value:
-            third, half = divmod(int(4 * value.get("partial_rotary_factor", 1.0)), 3)
-            small[name] = {**value, "mrope_section": [third + half, third, third]}
+        elif name == "rope_parameters" and variant.sections:
+            rope = value or {"rope_type": "default", "rope_theta": 10000.0}
+            small[name] = {**rope, "mrope_section": variant.sections}
         elif (to := _small(name, value, variant)) is not None:
             small[name] = to
     return {**small, **SPECIAL.get(config.model_type, {})}
@@ -137,7 +139,7 @@ def shrunk(config_class: Any, variant: Variant) -> Any:
 
 def attempts(kind: str) -> Iterator[Any]:
     """Makes configurations of a model type, the smallest first."""
-    config_class = transformers.AutoConfig.for_model(kind).__class__
+    config_class = transformers.CONFIG_MAPPING[kind]
     for variant in VARIANTS:
         yield lambda variant=variant: shrunk(config_class, variant)
 
