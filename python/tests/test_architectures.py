@@ -48,6 +48,16 @@ class EachType(unittest.TestCase):
                     self.assertEqual(found.kind, "refused" if refusal else "works", found.text)
                     self.assertRegex(found.text, refusal or "^$")
 
+    def test_the_eager_function_is_the_one_that_the_module_names(self) -> None:
+        if not known("tipsv2"):
+            raise unittest.SkipTest(f"transformers {transformers.__version__} has no tipsv2")
+        from headgauge._attention import original
+
+        _, eager, _ = architectures.tried("tipsv2")
+        modules = {type(module).__name__: module for module in eager.modules()}
+        for name, expected in (("Tipsv2TextAttention", "text_eager_attention_forward"), ("Tipsv2VisionAttention", "eager_attention_forward")):
+            self.assertEqual(original("eager", modules[name]).__name__, expected)
+
     def test_what_is_wrong_is_seen(self) -> None:
         """The check itself: weights of another model, and outputs that change meanwhile."""
         model, eager, given = architectures.tried("llama")
