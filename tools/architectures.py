@@ -26,8 +26,8 @@ import transformers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/python.md"
-MARKED = re.compile(r"(<!-- tools/architectures\.py -->\n).*?(<!-- end architectures -->)", re.S)
-LIMIT = 90  # seconds for a model type
+MARKED = re.compile(r"(<!-- tools/architectures\.py -->\n).*?(<!-- end architectures -->)", re.DOTALL)
+LIMIT = 900  # seconds that a model type may wait; what computes for long a worker ends itself
 Outcomes = dict[str, tuple[str, str]]
 
 
@@ -53,7 +53,7 @@ class Worker:
             return kind_of, text
         process.kill()
         status, self._process = process.wait(), None
-        return "not run", f"more than {LIMIT} s" if not ready else f"the process ended with {status}"
+        return "not run", f"the process ended with {status}" if ready else f"more than {LIMIT} s"
 
     def close(self) -> None:
         if self._process is not None:
@@ -99,13 +99,21 @@ def sentence(text: str) -> str:
 
 def table(found: Outcomes) -> str:
     groups: dict[str, list[str]] = {}
-    of = {name: [kind for kind, (it, _) in found.items() if it == name] for name in ("works", "refused", "not run")}
+    of = {
+        name: [kind for kind, (it, _) in found.items() if it == name]
+        for name in ("works", "refused", "not run")
+    }
     for kind in of["refused"]:
         groups.setdefault(sentence(found[kind][1]), []).append(kind)
     rows = [("works", len(of["works"]), listed(of["works"]))]
-    rows += [(f"refused: {text}", len(some), listed(some)) for text, some in sorted(groups.items(), key=lambda g: -len(g[1]))]
+    rows += [
+        (f"refused: {text}", len(some), listed(some))
+        for text, some in sorted(groups.items(), key=lambda g: -len(g[1]))
+    ]
     rows.append(("not made tiny", len(of["not run"]), listed(of["not run"])))
-    counts = f"{len(of['works'])} work, {len(of['refused'])} are refused, {len(of['not run'])} cannot be made tiny"
+    counts = (
+        f"{len(of['works'])} work, {len(of['refused'])} are refused, {len(of['not run'])} cannot be made tiny"
+    )
     lines = [f"transformers {transformers.__version__}, {len(found)} model types: {counts}.", ""]
     lines += ["| outcome | types | which |", "| --- | --- | --- |"]
     return "\n".join([*lines, *(f"| {text} | {count} | {some} |" for text, count, some in rows)]) + "\n"

@@ -74,7 +74,9 @@ class Changes:
 
     def _take_plan(self, text: str, name: str, config: Any) -> None:
         by_layer = _core.plan_texts(text, name)
-        counts = {self.heads if count is None else int(count) for count in of_layers(config, "num_key_value_heads")}
+        counts = {
+            self.heads if count is None else int(count) for count in of_layers(config, "num_key_value_heads")
+        }
         if len(counts) > 1:
             raise UnsupportedError(
                 f"{name}: expected a model whose layers have as many key-value heads each, found {sorted(counts)}; "

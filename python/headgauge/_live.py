@@ -526,9 +526,7 @@ def _inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str,
 def _rotates(model: Any) -> bool:
     """Whether queries and keys are rotated by their positions before they are seen."""
     config = model.config.get_text_config()
-    declared = any(
-        any_of(config, name) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary")
-    )
+    declared = any(any_of(config, name) for name in ("rope_parameters", "rope_theta", "rotary_dim", "rotary"))
     return declared or any("rotary" in type(module).__name__.lower() for module in model.modules())
 
 

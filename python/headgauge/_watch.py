@@ -92,7 +92,11 @@ class Run:
         """What forward() is called with."""
         given: dict[str, Any] = dict(self.inputs or {})
         if not self.alone:
-            device = next(self.model.parameters()).device if self.embedding is None else self.embedding.weight.device
+            device = (
+                next(self.model.parameters()).device
+                if self.embedding is None
+                else self.embedding.weight.device
+            )
             ids = torch.tensor([self.ids], device=device)
             given["input_ids" if self.inputs is None else "decoder_input_ids"] = ids
         names = arguments_of(self.model)

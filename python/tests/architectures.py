@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ import headgauge
 from headgauge import errors
 
 WITHIN = 1e-5  # nats, of entropy
+SECONDS = 40  # of the processor, for a model type: a busy machine changes no outcome
 MEMORY = 6 << 30  # bytes that a worker may have
 
 
@@ -75,7 +77,8 @@ def forward(model: Any, given: dict[str, Any], **more: Any) -> Any:
 
 def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
     return len(one) == len(other) and all(
-        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(one, other, strict=True)
+        a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num())
+        for a, b in zip(one, other, strict=True)
     )
 
 
@@ -153,11 +156,15 @@ def check(model: Any, eager: Any, given: dict[str, Any]) -> Outcome:
 
     try:
         found = scan(model, given, progress=watch, **options)["entropy"].values[..., 0]
-        if not close(before, tensors(forward(eager, given))):  # two models, of which eager's weights tell of one
+        if not close(
+            before, tensors(forward(eager, given))
+        ):  # two models, of which eager's weights tell of one
             found = scan(eager, given, **options)["entropy"].values[..., 0]
     except errors.Error as error:
         as_before = same(tensors(forward(model, given)), before)
-        return Outcome("refused", str(error)) if as_before else Outcome("wrong", "other outputs after a refusal")
+        return (
+            Outcome("refused", str(error)) if as_before else Outcome("wrong", "other outputs after a refusal")
+        )
     except Exception as error:  # noqa: BLE001
         return Outcome("wrong", f"{type(error).__name__}: {error}")
     if not all(meanwhile):
@@ -168,7 +175,9 @@ def check(model: Any, eager: Any, given: dict[str, Any]) -> Outcome:
     if not known:
         return Outcome("wrong", "eager attention shows no weights")
     if [len(layer) for layer in known] != [len(layer) for layer in found]:
-        return Outcome("wrong", f"layers of {[*map(len, found)]} heads, and eager attention has {[*map(len, known)]}")
+        return Outcome(
+            "wrong", f"layers of {[*map(len, found)]} heads, and eager attention has {[*map(len, known)]}"
+        )
     apart = float(np.abs(np.array(known) - found).max())
     return Outcome("works") if apart <= WITHIN else Outcome("wrong", f"entropy is {apart:.2g} from eager's")
 
@@ -181,6 +190,7 @@ def serve() -> None:
     transformers.logging.set_verbosity_error()
     answers, sys.stdout = sys.stdout, sys.stderr  # models print what they please
     for line in sys.stdin:
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # which ends the process
         found = outcome(line.strip())
         print(json.dumps([found.kind, found.text]), file=answers, flush=True)
 

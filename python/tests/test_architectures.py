@@ -40,8 +40,23 @@ class EachType(unittest.TestCase):
     def test_works_or_is_refused(self) -> None:
         masked = r"DogeAttention: expected a mask that shows keys or hides them"
         parts = r"CLIPModel: .*part by part"
-        works = ("afmoe", "exaone4", "vit", "dinov2", "clip_vision_model", "siglip_vision_model", "whisper", "splinter", "tipsv2")
-        for kind, refusal in [*((kind, "") for kind in works), ("doge", masked), ("clip", parts), ("xlnet", "analyze")]:
+        works = (
+            "afmoe",
+            "exaone4",
+            "vit",
+            "dinov2",
+            "clip_vision_model",
+            "siglip_vision_model",
+            "whisper",
+            "splinter",
+            "tipsv2",
+        )
+        for kind, refusal in [
+            *((kind, "") for kind in works),
+            ("doge", masked),
+            ("clip", parts),
+            ("xlnet", "analyze"),
+        ]:
             if known(kind):
                 with self.subTest(kind):
                     found = architectures.outcome(kind)
@@ -55,7 +70,10 @@ class EachType(unittest.TestCase):
 
         _, eager, _ = architectures.tried("tipsv2")
         modules = {type(module).__name__: module for module in eager.modules()}
-        for name, expected in (("Tipsv2TextAttention", "text_eager_attention_forward"), ("Tipsv2VisionAttention", "eager_attention_forward")):
+        for name, expected in (
+            ("Tipsv2TextAttention", "text_eager_attention_forward"),
+            ("Tipsv2VisionAttention", "eager_attention_forward"),
+        ):
             self.assertEqual(original("eager", modules[name]).__name__, expected)
 
     def test_what_is_wrong_is_seen(self) -> None:
@@ -101,11 +119,18 @@ class Windows(unittest.TestCase):
         model, given = self.model(), torch.tensor(ids())[None]
         for pattern in ("window:size=12", "sinks:sinks=2,window=20"):
             with self.subTest(pattern), headgauge.use(model, pattern=pattern):
-                out = model.generate(given, max_new_tokens=6, do_sample=False, pad_token_id=0,
-                                     return_dict_in_generate=True, output_scores=True)  # fmt: skip
-                with torch.no_grad():
-                    whole = model(out.sequences, use_cache=False).logits[0, LENGTH - 1 : -1]
-                np.testing.assert_allclose(torch.stack(out.scores)[:, 0].numpy(), whole.numpy(), atol=1e-4)
+                found, whole = decoded(model, given)
+                np.testing.assert_allclose(found, whole, atol=1e-4)
+
+
+def decoded(model: Any, given: Any) -> tuple[Any, Any]:
+    """The logits of six tokens that are decoded one by one, and those of one pass over all."""
+    out = model.generate(given, min_new_tokens=6, max_new_tokens=6, do_sample=False, pad_token_id=0,
+                         return_dict_in_generate=True, output_logits=True)  # fmt: skip
+    with torch.no_grad():
+        whole = model(out.sequences, use_cache=False).logits[0, LENGTH - 1 : -1]
+    assert len(out.logits) == 6
+    return torch.stack(out.logits)[:, 0].numpy(), whole.numpy()
 
 
 def copy_of(model: Any) -> Any:
@@ -180,19 +205,16 @@ class Changed(unittest.TestCase):
         types = ["linear_attention", "full_attention"]
         model = of("minimax", num_key_value_heads=2, head_dim=8, num_local_experts=4, layer_types=types)
         with headgauge.use(model, "ssmax"):
-            out = model.generate(torch.tensor(ids())[None], max_new_tokens=4, do_sample=False, pad_token_id=0,
-                                 return_dict_in_generate=True, output_scores=True)  # fmt: skip
-            with torch.no_grad():
-                whole = model(out.sequences, use_cache=False).logits[0, LENGTH - 1 : -1]
-        np.testing.assert_allclose(torch.stack(out.scores)[:, 0].numpy(), whole.numpy(), atol=1e-4)
+            found, whole = decoded(model, torch.tensor(ids())[None])
+        np.testing.assert_allclose(found, whole, atol=1e-4)
 
     def test_what_computes_its_own_attention_is_told_so_at_once(self) -> None:
         for kind in ("bloom", "falcon", "mpt"):
             model = make(kind)
             for more in ({}, {"use_cache": False}):
-                with self.subTest(kind, **more), headgauge.use(model, "ssmax"):
-                    with self.assertRaisesRegex(errors.UnsupportedError, r"computes its own.*use\(\) cannot change"):
-                        model(torch.tensor(ids())[None], **more)
+                expected = self.assertRaisesRegex(errors.UnsupportedError, r"its own.*use\(\) cannot change")
+                with self.subTest(kind, **more), headgauge.use(model, "ssmax"), expected:
+                    model(torch.tensor(ids())[None], **more)
 
     def test_layers_that_differ(self) -> None:
         model = of("gemma4_text", head_dim=8, global_head_dim=16, num_key_value_heads=4, sliding_window=8,
@@ -203,7 +225,7 @@ class Changed(unittest.TestCase):
             _ = model.config.num_key_value_heads
         with headgauge.use(model, "ssmax"), torch.no_grad():
             model(torch.tensor(ids())[None])
-        with self.assertRaises(errors.Error):
+        with self.assertRaisesRegex(errors.Error, "plan"):
             headgauge.use(model, plan)
 
 

@@ -17,6 +17,7 @@ LENGTH = 24
 VOCABULARY = 99
 LARGEST = 40_000_000  # weights of what is still tiny
 
+
 @dataclass(frozen=True)
 class Variant:
     layers: int
@@ -45,8 +46,8 @@ SMALL: tuple[tuple[str, int], ...] = (
     (r"mamba_(d_)?head(_dim)?|mamba_headdim|ssm_head_dim", 16),
     (r"mamba_d_ssm", 64),
     (r"(.*_)?vocab(ulary)?_size|type_vocab_size_text", VOCABULARY),
-    (r"(max|n|num)_(position|positions|seq_len|sequence_length|position_embeddings)s?|.*max_position_embeddings"
-     r"|max_(source|target)_positions|n_positions|n_ctx|block_size|max_length", 256),
+    ((r"(max|n|num)_(position|positions|seq_len|sequence_length|position_embeddings)s?|.*max_position_embeddings"
+     r"|max_(source|target)_positions|n_positions|n_ctx|block_size|max_length"), 256),
     (r"qk_rope_head_dim|rotary_dim|rope_dim|qk_pos_emb_head_dim|index_rope_dim", 4),
     (r"(.*_)?head_dim|head_size|d_kv|kv_channels|v_head_dim|qk_nope_head_dim|attention_head_size|d_head|head_dimension", 8),
     (r"(q|kv|o)_lora_rank|(.*_)?lora_rank|.*_rank", 16),
@@ -56,14 +57,14 @@ SMALL: tuple[tuple[str, int], ...] = (
     (r"num_experts_per_tok(en)?|moe_top_?k|moe_topk|top_k_experts|n_experts_per_token|num_selected_experts|experts_per_token|moe_k", 2),
     (r"n_group|topk_group|n_shared_experts|num_shared_experts|first_k_dense_replace|num_expert_group|moe_layer_start_index", 1),
     (r"(.*_)?(num|n)_(hidden_)?layers?|(encoder|decoder)_layers|n_layers?|depth|num_block|num_blocks|n_blocks", 2),
-    (r"(.*_)?(intermediate|ffn|mlp|feed_?forward|inner)_?(size|dim|hidden_size|channels)?|d_ff|d_inner|n_inner|ffn_hidden_size|dim_feedforward"
-     r"|.*intermediate_size|(encoder|decoder)_ffn_dim", 48),
+    ((r"(.*_)?(intermediate|ffn|mlp|feed_?forward|inner)_?(size|dim|hidden_size|channels)?|d_ff|d_inner|n_inner|ffn_hidden_size|dim_feedforward"
+     r"|.*intermediate_size|(encoder|decoder)_ffn_dim"), 48),
     (r"(.*_)?(sliding_window|window_size|attention_window|local_attention|attention_chunk_size|sliding_window_size)", 8),
     (r"mamba_n_heads|mamba_num_heads|num_ssm_heads|ssm_num_heads", 4),
     (r"mamba_(n|num)_?groups|n_groups|num_groups|mamba_n_groups|num_mem_blocks", 1),
     (r"(.*_)?(d_state|state_size|ssm_state_size|conv_dim|mamba_d_head|mamba_head_dim|ssm_head_dim|state_dim)", 8),
-    (r"(.*_)?(hidden_size|hidden_dim|d_model|n_embd|embed_dim|embedding_size|embedding_dim|emb_dim|projection_dim|proj_dim"
-     r"|word_embed_proj_dim|dim|hidden_sizes|out_hidden_size|lru_width|d_embed|width)", 32),
+    ((r"(.*_)?(hidden_size|hidden_dim|d_model|n_embd|embed_dim|embedding_size|embedding_dim|emb_dim|projection_dim|proj_dim"
+     r"|word_embed_proj_dim|dim|hidden_sizes|out_hidden_size|lru_width|d_embed|width)"), 32),
     (r"(.*_)?image_size|img_size|input_size", 16),
     (r"(.*_)?patch_size", 4),
     (r"num_mel_bins|feature_size|num_mels", 16),
@@ -85,7 +86,9 @@ def kinds() -> list[str]:
 def class_of(kind: str) -> str:
     """The class of a model type: with a language model's head where there is one, else the whole of it."""
     names = [f"{name}_MAPPING_NAMES" for name in TEXT]
-    names += [name for name in dir(modeling_auto) if name.startswith("MODEL") and name.endswith("_MAPPING_NAMES")]
+    names += [
+        name for name in dir(modeling_auto) if name.startswith("MODEL") and name.endswith("_MAPPING_NAMES")
+    ]
     for name in names:
         found = getattr(modeling_auto, name).get(kind)
         if found is not None:
