@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 from test_live import LENGTH, MISSING, SMALL, ids, make
+from test_plans import plan
 
 import headgauge
 from headgauge import errors
@@ -19,6 +20,8 @@ if not MISSING:
     import tiny
     import torch
     import transformers
+
+    from headgauge._config import of_layers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
 
@@ -220,13 +223,14 @@ class Changed(unittest.TestCase):
         model = of("gemma4_text", head_dim=8, global_head_dim=16, num_key_value_heads=4, sliding_window=8,
                    num_global_key_value_heads=2, attention_k_eq_v=True, hidden_size_per_layer_input=0,
                    layer_types=["sliding_attention", "full_attention"], num_kv_shared_layers=0)  # fmt: skip
-        plan = {"schema": "headgauge.plan/1"}
         with self.assertRaises(RuntimeError):
             _ = model.config.num_key_value_heads
         with headgauge.use(model, "ssmax"), torch.no_grad():
             model(torch.tensor(ids())[None])
-        with self.assertRaisesRegex(errors.Error, "plan"):
-            headgauge.use(model, plan)
+        self.assertEqual(of_layers(model.config, "num_key_value_heads"), [4, 2])
+        self.assertEqual(of_layers(model.config, "no_such_attribute"), [None, None])
+        with self.assertRaisesRegex(errors.UnsupportedError, r"as many key-value heads each, found \[2, 4\]"):
+            headgauge.use(model, plan(layers=2, kv_heads=4))
 
 
 if __name__ == "__main__":
