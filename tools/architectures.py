@@ -93,7 +93,7 @@ def listed(kinds: list[str]) -> str:
 def sentence(text: str) -> str:
     """Of a refusal, without what differs from model to model."""
     text = re.sub(r"^[\w.]+: ", "", text)
-    text = re.sub(r"\([^)]*\)|\{[^}]*\}|\[[^]]*\]", "...", text)
+    text = re.sub(r"\([^)]+\)|\{[^}]*\}|\[[^]]*\]", "...", text)
     return re.sub(r"\d+", "N", text).replace("|", "\\|")
 
 

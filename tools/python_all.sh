@@ -10,7 +10,7 @@ tools/setup.sh python3-venv
 folder=build/python-all
 [ -x $folder/bin/python ] || "$(tools/python.sh)" -m venv $folder
 pip=($folder/bin/pip install --upgrade --quiet --disable-pip-version-check)
-"${pip[@]}" '.[all]' pytest nbclient ipykernel mypy pyright lightning netCDF4 zarr "dask[distributed]" ray timm "${TRANSFORMERS:-transformers}"
+"${pip[@]}" '.[all]' pytest nbclient ipykernel mypy pyright lightning netCDF4 zarr "dask[distributed]" ray scipy timm "${TRANSFORMERS:-transformers}"
 $folder/bin/pip list 2>/dev/null | grep -E '^(torch|transformers|numpy) '
 $folder/bin/mypy
 # Not from the sources: the package is the one that was installed.

@@ -143,7 +143,8 @@ def scan(
     `model` is the path or the name of a checkpoint, which the C++ forward pass runs, a dump, or a
     transformers PreTrainedModel, which is run as it is. `text_or_ids` is a str (the text itself), a
     path, token ids in one row, a list of such, or what a tokenizer gives: each row of a batch is a text, without
-    its padding. Of an encoder-decoder `inputs` is what its encoder gets, as
+    its padding. A model that takes an image or a sound in place of ids is given `inputs` alone
+    ({"pixel_values": ...}), and measured over the whole. Of an encoder-decoder `inputs` is what its encoder gets, as
     forward() takes it ({"input_ids": ...}, {"input_features": ...}), or a list of one for each text; the ids
     are the decoder's, whose self-attention is measured, or with attention="cross" that to the encoder: groups
     weights, sensitivity and model, of rows that see all of the encoder's text. `progress` is called with the stage, what is done
