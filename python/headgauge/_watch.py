@@ -279,7 +279,7 @@ class Pass(_Taking):
         length = len(self._run.ids) or seen.query.shape[2]
         keys = seen.key.shape[2] if self._run.cross else length
         shape = (seen.query.shape[0], seen.query.shape[2], seen.key.shape[2], seen.value.shape[2])
-        if self._run.alone and shape[0] == 1 and length < shape[1]:
+        if self._run.alone and self._depth == 0 and shape[0] == 1 and length < shape[1]:
             raise UnsupportedError(
                 f"{seen.name}: expected the whole of what inputs= gives, {shape[1]} positions, found a length of {length}; "
                 "leave lengths= out"
