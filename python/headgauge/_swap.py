@@ -167,6 +167,8 @@ class use:
             return
         pending.layer, pending.keeping, self._past = None, False, 0
         self.require_attention()
+        if not module.training:  # which may leave layers out
+            self._changes.require_in(self._attended)
 
     def require_attention(self) -> None:
         """Raises UnsupportedError where the model went on without an attention that this has changed."""
@@ -175,8 +177,6 @@ class use:
                 f"{type(self._model).__name__}: expected attention through transformers' AttentionInterface, "
                 "found a model that computes its own, which use() cannot change; measure it by scan() or headgauge.analyze()"
             )
-        if not module.training:  # which may leave layers out
-            self._changes.require_in(self._attended)
 
     def attention(self, seen: Seen, own: Callable[[], Any]) -> Any:
         """Called by the attention function of a module of the model."""
