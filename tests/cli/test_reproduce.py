@@ -207,7 +207,7 @@ class Tokens(CommandTest):
         results = validate(folder / "results.json")
         self.assertEqual({claim["name"] for claim in results["claims"]}, TOKENS)
         self.assertEqual(results["settings"]["experiment"], "tokens")
-        self.assertEqual(results["settings"]["length"], 128)
+        self.assertEqual(results["settings"]["lengths"], 128)
         for name, dims in {"gaussian_error_mean": ["gaussian_scale", "gaussian_tokens"],
                            "sphere_rate_covariance": ["sphere_scale"],
                            "gaussian_uniform_error": ["gaussian_tokens", "gaussian_radius"],
