@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/host.hpp"
 #include "cli/usage.hpp"
+#include "headgauge/text.hpp"
 
 namespace headgauge::cli {
 namespace {
@@ -16,6 +17,10 @@ namespace {
 int help(const CLI::App& app, std::vector<std::string> words) {
   const CLI::App* command = &app;
   for (const std::string& word : words) {
+    if (command->get_subcommands({}).empty()) {
+      throw UsageError(
+          fault("help", "no word behind " + command->get_name(), in_quotes(word), "leave it out"));
+    }
     const CLI::App* const named = find_command(*command, word);
     if (named == nullptr) throw UsageError(unknown_command("help", *command, word));
     command = named;

@@ -98,7 +98,7 @@ std::vector<Document> cut(const PlanCommand& command, const char* option,
     if (static_cast<Index>(text.size()) >= length) continue;
     throw BadInputError(fault(option, fmt::format("texts of at least {} tokens", length),
                               fmt::format("{} of {}", text.name, text.size()),
-                              "give a longer text, or a smaller --lengthss"));
+                              "give a longer text, or a smaller --lengths"));
   }
   if (pieces.size() >= least && length >= 2) return pieces;
   throw BadInputError(fault(

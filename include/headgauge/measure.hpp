@@ -53,7 +53,7 @@ struct Row {
   enum class LeftOut {
     no,
     sees_no_key,     // all of its scores are -Inf
-    beyond_float32,  // its weights, or their squares, are
+    beyond_float32,  // the squares of its weights are
   };
   LeftOut left_out = LeftOut::no;
   Index n() const { return positions.empty() ? keys.size() : std::ssize(positions); }

@@ -47,8 +47,13 @@ bool SavedState::load(const std::function<void(const Json&)>& take) const {
   auto json =
       parse_json_object<Json>(read_file(path_, kLargestResults), path_, advice_for(path_, option_));
   try {
-    if (json.at("schema") != schema_) {
-      refuse(what_ + ", " + schema_, describe(json.at("schema")));
+    const Json schema = json.value("schema", Json());
+    if (!schema.is_string() || !schema.get_ref<const std::string&>().starts_with("headgauge.")) {
+      throw BadInputError(fault(path_, what_, "a file that headgauge did not write",
+                                "move it elsewhere, or choose another " + option_));
+    }
+    if (schema != schema_) {
+      refuse(what_ + ", " + schema_, describe(schema));
     }
     const std::string sum = json.at(kSum);
     json.erase(kSum);

@@ -22,6 +22,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kPlanSchema = "headgauge.plan/1";
 constexpr int kMostHeads = 1 << 20;
 constexpr std::array kEntryKeys = {"layer", "kv_head", "pattern", "normalizer"};
+// The others are the maker's: AttentionPlan::measured.
+constexpr std::array kPlanKeys = {"schema", "model", "context", "heads"};
 
 Json model_of(const HeadSource& source) {
   const SourceInfo& info = source.info();
@@ -108,6 +110,9 @@ AttentionPlan plan_of(const Json& json, const std::string& path) {
                                 "correct or remove it"));
     }
     make_intervention(of_head);  // throws what is wrong with it
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (std::ranges::count(kPlanKeys, key) == 0) plan.measured[key] = value;
   }
   return plan;
 }

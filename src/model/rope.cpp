@@ -14,7 +14,7 @@ namespace {
 
 // Far beyond what any model has, and within what gives distinct, finite rotations.
 constexpr double kLeastFactor = 1e-3, kLargestFactor = 1e6;
-constexpr double kLargestTheta = 1e30;
+constexpr double kLeastTheta = 2, kLargestTheta = 1e30;
 
 double factor_or(const ConfigReader& config, std::string_view key, double otherwise) {
   return config.get_number(key, otherwise, kLeastFactor, kLargestFactor);
@@ -43,7 +43,7 @@ Rope::Rope(const ConfigReader& config, Index head_dim, Index trained)
   const bool given = config.has(key);
   const ConfigReader scaling = given ? config.child(key) : config;
   const ConfigReader& theta = nested && scaling.has("rope_theta") ? scaling : config;
-  theta_ = theta.get_number("rope_theta", 10000.0, 1, kLargestTheta);
+  theta_ = theta.get_number("rope_theta", 10000.0, kLeastTheta, kLargestTheta);
   if (given) read_kind(scaling, nested);
   // The families here turn whole heads; Hugging Face fails on anything else.
   for (const ConfigReader& reader : {config, scaling}) {
@@ -147,6 +147,13 @@ void Rope::read_yarn(const ConfigReader& scaling) {
   attention_factor_ = mscale != 0 && mscale_all != 0
                           ? magnitude(factor_, mscale) / magnitude(factor_, mscale_all)
                           : magnitude(factor_, 1.0);
+  if (!(attention_factor_ >= kLeastFactor && attention_factor_ <= kLargestFactor)) {
+    throw BadInputError(
+        fault(scaling.where("mscale"),
+              fmt::format("one that scales vectors by {} to {}", kLeastFactor, kLargestFactor),
+              fmt::format("{}, which scales them by {:.6g}", mscale, attention_factor_),
+              "use the config.json that the model came with"));
+  }
   attention_factor_ = factor_or(scaling, "attention_factor", attention_factor_);
   const auto dimension = static_cast<double>(dimension_);
   // The pair that turns `times` times in the original context.

@@ -228,8 +228,8 @@ class Scan {
     }
     if (left_out_.beyond_float32 > 0) {
       say(fmt::format(
-          "{} rows of heads have weights beyond float32 (the largest is above 1e18 or below "
-          "1e-18): they are left out of all metrics",
+          "{} rows of heads have weights whose squares are beyond float32 (the largest is above "
+          "1e18 or below 1e-18): they are left out of all metrics",
           left_out_.beyond_float32));
     }
     for (std::string& notice : plan_.intervention.notices(info_, longest)) say(std::move(notice));
@@ -278,7 +278,7 @@ class Scan {
     if (has_rows_to_judge(results)) return;
     results.notices.push_back(
         fmt::format("no findings and no flags: a head's means are of {} rows at most, and fewer "
-                    "than {} are too few to judge a head by; give a longer text",
+                    "than {} are too few to judge a head by",
                     *rows_at_longest(results), kJudgedRows));
   }
 

@@ -66,6 +66,16 @@ TEST(SavedState, AChangedDigitIsRefused) {
   EXPECT_GT(digits, 50);
 }
 
+TEST(SavedState, AFileOfSomebodyElseIsNotToBeDeleted) {
+  const TemporaryFolder folder("state-foreign");
+  for (const char* text : {"{}", R"({"schema": "mine/1"})", R"({"schema": 7})"}) {
+    write_atomically(folder / "s", text);
+    const std::string message = refused(state(folder / "s"));
+    EXPECT_NE(message.find("a file that headgauge did not write; move it"), message.npos)
+        << message;
+  }
+}
+
 TEST(SavedState, OneCutShortOrOfAnotherKindIsRefused) {
   const TemporaryFolder folder("state-cut");
   const std::string path = folder / "s";
@@ -75,7 +85,7 @@ TEST(SavedState, OneCutShortOrOfAnotherKindIsRefused) {
     write_atomically(path, text.substr(0, size));
     EXPECT_NE(refused(state(path)).find("to start again"), std::string::npos) << size;
   }
-  for (const char* other : {"{}", "[]", R"({"schema": "headgauge.test-state/0"})", "3"}) {
+  for (const char* other : {"[]", R"({"schema": "headgauge.test-state/0"})", "3"}) {
     write_atomically(path, other);
     EXPECT_NE(refused(state(path)).find("to start again"), std::string::npos) << other;
   }

@@ -103,6 +103,8 @@ class PlanExport(CommandTest):
         self.assertEqual(refused.code, UNSUPPORTED)
         self.assertIn("duo: expected at most 50 % of the cache, found 65.6 %", refused.err)
         self.assertTrue((self.folder / "out/plan.json").exists())
+        self.refuse(UNSUPPORTED, "plan", "model", "--plan", "out/plan.json", "--export", "duo", "--out", "again",
+                    says="duo: expected at most 50 % of the cache, found 65.6 %")
         done = self.succeed(*search, "duo,bytes", *few, "--memory", "0.9")
         self.assertRegex(done.out, r"(?m)^duo keeps [\d.]+ % of the cache, the plan [\d.]+ %$")
         self.assertIn("no normalizer is tried", done.err)

@@ -117,6 +117,7 @@ class Help(WordsTest):
         for words in ((), ("scan",), ("reproduce",), ("reproduce", "tokens"), ("help",)):
             self.assertEqual(self.succeed("help", *words).out, self.succeed(*words, "--help").out)
         self.refuse(USAGE, "help", "scna", says='"scna" (did you mean scan?)')
+        self.refuse(USAGE, "help", "scan", "plan", says=("no word behind scan", "\"plan\""))
         self.refuse(USAGE, "help", "reproduce", "limit", says='"limit" (did you mean limits?)')
 
 

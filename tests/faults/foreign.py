@@ -86,7 +86,7 @@ def scores_beyond_float32(trial: Trial) -> None:
             if (value is not None and math.isfinite(value)) != (rows > 0):
                 raise Fault(f"{name} is {value} in the mean of {rows} rows under {normalizer} at scale {scale}")
     left_out = heads * length - sum(last_rows(results))
-    said = any("beyond float32" in notice for notice in results["notices"])
+    said = any("squares are beyond float32" in notice for notice in results["notices"])
     if (left_out > 0) != said:
         raise Fault(f"{left_out} rows left out, and the notice says otherwise: {results['notices']}")
 

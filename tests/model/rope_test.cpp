@@ -94,8 +94,15 @@ TEST(Rope, RefusesWhatItCannotRunByName) {
           {"rope_scaling.type", "\"yarn\"", "\"linear\""});
   refused(bad, R"("rope_scaling": {"factor": 2})", {"rope_scaling.type", "no such field"});
   refused(bad, R"("rope_scaling": "linear")", {"rope_scaling", "an object"});
-  for (const char* theta : {"0", "1e-300", "0.5", "1e39"}) {
-    refused(bad, std::string(R"("rope_theta": )") + theta, {"rope_theta", "a number from 1 to"});
+  for (const char* theta : {"0", "1e-300", "1", "1e39"}) {
+    refused(bad, std::string(R"("rope_theta": )") + theta, {"rope_theta", "a number from 2 to"});
+  }
+  for (const char* mscale : {"-14.4269504", "-1000", "1e30"}) {
+    refused(bad,
+            std::string(R"("rope_scaling": {"type": "yarn", "factor": 2, "mscale_all_dim": 1,
+                            "mscale": )") +
+                mscale + "}",
+            {"rope_scaling.mscale", "scales vectors by 0.001 to"});
   }
   for (const char* factor : {"0", "-1", "1e30"}) {
     refused(bad,

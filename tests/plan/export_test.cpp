@@ -112,6 +112,11 @@ TEST_F(ExportTest, DuoSaysWhatItReallyKeeps) {
     EXPECT_NE(said.find("expected at most 50 % of the cache, found 62.1 %"), said.npos) << said;
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  // The same of the plan that was written and read again.
+  write_plan(plan_, folder_ / "plan.json");
+  const AttentionPlan read = read_plan(folder_ / "plan.json");
+  EXPECT_EQ(read.measured, plan_.measured);
+  EXPECT_THROW(export_plan(read, PlanFormat::duo, source_, folder_ / "out"), UnsupportedError);
   plan_.measured["measured"]["allowed_share"] = 0.63;
   EXPECT_EQ(write(PlanFormat::duo).shares.size(), 1u);
   plan_.measured = {{"measured", "a lot"}};  // written by somebody else

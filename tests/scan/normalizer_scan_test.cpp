@@ -105,7 +105,7 @@ TEST(ScanNormalizer, WeightsBeyondFloat32AreLeftOutAndCounted) {
       }
       const std::int64_t left_out = 2 * kLength - rows_left(results);
       const std::string notice =
-          std::to_string(left_out) + " rows of heads have weights beyond float32";
+          std::to_string(left_out) + " rows of heads have weights whose squares are beyond float32";
       const auto is_there = [&](const std::string& one) { return one.starts_with(notice); };
       EXPECT_EQ(std::ranges::any_of(results.notices, is_there), left_out > 0) << left_out;
       said += left_out > 0;
