@@ -71,7 +71,7 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
   if (!summary.windows.empty()) facts["sliding_window"] = windows_text(summary.windows);
   if (summary.score_cap > 0) facts["score_softcap"] = summary.score_cap;
   if (summary.logit_cap > 0) facts["logit_softcap"] = summary.logit_cap;
-  facts["tokenizer"] = Tokenizer::kind(model.folder);
+  facts["tokenizer"] = Tokenizer::kind(model.tokenizer());
   facts["prefix"] = summary.prefix;
   facts["files"] = model.weights.size();
   facts["tensors"] = checkpoint.names().size();
@@ -81,6 +81,7 @@ Facts inspect_checkpoint(const ResolvedModel& model) {
     ++types[std::string(dtype_name(checkpoint.find(name)->dtype))];
   }
   for (const auto& [type, count] : types) facts["types"][type] = count;
+  for (const auto& [key, value] : checkpoint.metadata()) facts["metadata"][key] = value;
   facts["config_sha256"] = checkpoint.config().sha256();
   facts["weights_sha256"] = checkpoint.weights_sha256();
   return facts;
@@ -98,6 +99,12 @@ int inspect(const std::string& name, bool json) {
     std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     if (key == "prefix" && text.empty()) text = "none";
     if (key == "bytes") text = format_bytes(value.get<std::size_t>());
+    if (key == "metadata") {
+      for (const auto& [name, what] : value.items()) {
+        print("{:<15} {} {}\n", key, legible(name), legible(what.get<std::string>()));
+      }
+      continue;
+    }
     if (key == "types") {
       text.clear();
       for (const auto& [type, count] : value.items()) {

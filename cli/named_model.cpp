@@ -41,11 +41,11 @@ void NamedModel::require_unchanged() const {
 }
 
 bool NamedModel::has_tokenizer() const {
-  return host_ == nullptr && Tokenizer::kind(resolved_.folder) != "none";
+  return host_ == nullptr && Tokenizer::kind(resolved_.tokenizer()) != "none";
 }
 
 Tokenizer NamedModel::tokenizer() const {
-  if (host_ == nullptr) return Tokenizer::load(resolved_.folder);
+  if (host_ == nullptr) return Tokenizer::load(resolved_.tokenizer());
   throw UsageError(
       fault("text", "token ids for a live model", "a text", "give tokenizer(text)['input_ids']"));
 }

@@ -51,7 +51,7 @@ Journal::Identity identity_of(const Results& described) {
   }
   if (identity.contains("MODEL") && described.model.contains("config_sha256")) {
     const std::filesystem::path folder =
-        resolve_model(identity["MODEL"].at(0).get<std::string>()).folder;
+        resolve_model(identity["MODEL"].at(0).get<std::string>()).tokenizer();
     for (const char* name :
          {"tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer_config.json"}) {
       const std::string sum = sum_of((folder / name).string());

@@ -44,7 +44,50 @@ def dump(tensors, **metadata):
     return safetensors(tensors, {"format": "headgauge.dump/1", **metadata})
 
 
+def gguf(metadata, tensors, version=3):
+    """A file of (key, type, value) metadata and (name, sizes, type, bytes) tensors, sizes fastest first."""
+
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def value_of(kind, value):
+        if kind == 9:
+            item, values = value
+            return struct.pack("<IQ", item, len(values)) + b"".join(value_of(item, v) for v in values)
+        return text(value) if kind == 8 else struct.pack({4: "<I", 5: "<i", 6: "<f", 7: "<?"}[kind], value)
+
+    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(metadata))
+    for key, kind, value in metadata:
+        head += text(key) + struct.pack("<I", kind) + value_of(kind, value)
+    data = b""
+    for name, sizes, kind, content in tensors:
+        head += text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, len(data))
+        data += content + b"\0" * (-len(content) % 32)
+    return head + b"\0" * (-len(head) % 32) + data
+
+
+GGUF_LLAMA = [
+    ("general.architecture", 8, "llama"), ("llama.block_count", 4, 1), ("llama.context_length", 4, 64),
+    ("llama.embedding_length", 4, 32), ("llama.feed_forward_length", 4, 32),
+    ("llama.attention.head_count", 4, 4), ("llama.attention.layer_norm_rms_epsilon", 6, 1e-5),
+    ("tokenizer.ggml.model", 8, "gpt2"), ("tokenizer.ggml.pre", 8, "gpt-2"),
+    ("tokenizer.ggml.tokens", 9, (8, ["a", "b", "ab"])), ("tokenizer.ggml.merges", 9, (8, ["a b"])),
+    ("tokenizer.ggml.token_type", 9, (5, [1, 1, 1])), ("tokenizer.ggml.add_bos_token", 7, False),
+]
+GGUF_TENSORS = [
+    ("token_embd.weight", [32, 3], 8, bytes(i % 60 for i in range(3 * 34))),
+    ("blk.0.attn_q.weight", [32, 32], 3, bytes(i % 60 for i in range(32 * 20))),
+    ("blk.0.attn_norm.weight", [32], 0, struct.pack("<32f", *(0.5 * i for i in range(32)))),
+]
+
 FILES = {
+    "gguf/empty.gguf": gguf([], [], version=2),
+    "gguf/llama.gguf": gguf(GGUF_LLAMA, GGUF_TENSORS),
+    "gguf/types.gguf": gguf(
+        [("general.architecture", 8, "llama"), ("list", 9, (6, [0.5, -1.0]))],
+        [("k", [256], 14, bytes(i % 60 for i in range(210))), ("h", [3, 2], 1, bytes(12)),
+         ("f", [1], 0, struct.pack("<f", 2.0))],
+    ),
     "safetensors/empty.safetensors": safetensors([]),
     "safetensors/one.safetensors": safetensors([("w", "F32", [2, 3])], {"format": "pt"}),
     "safetensors/types.safetensors": safetensors(

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 
@@ -62,6 +63,30 @@ inline void read_config(std::span<const std::byte> bytes) {
     if (value.is_object()) static_cast<void>(config.child(key));
   }
   static_cast<void>(parse_shard_index(text, "input"));
+}
+
+// All tensors, and the model that the file is, whose tensors are widened in their order.
+inline void read_gguf(std::span<const std::byte> bytes) {
+  const Gguf file = Gguf::view(bytes, "input");
+  for (const auto& [key, value] : file.metadata()) {
+    if (value.is_list_of_texts()) {
+      static_cast<void>(value.texts());
+    } else if (value.is_list()) {
+      static_cast<void>(value.numbers());
+    }
+    static_cast<void>(value.summary());
+  }
+  const auto widen = [](const TensorView& tensor) {
+    try {
+      static_cast<void>(tensor.values());
+    } catch (const Error&) {
+      // Integers, or numbers that are not finite: the next one is tried.
+    }
+  };
+  for (const TensorView& tensor : file.tensors()) widen(tensor);
+  const GgufModel model = translate_gguf(file);
+  for (const auto& [name, tensor] : model.tensors) widen(tensor);
+  static_cast<void>(ConfigReader(model.config, "input"));
 }
 
 }  // namespace headgauge::fuzzing

@@ -33,7 +33,7 @@ class PreviousToken final : public hg::Measure {
 int main(int argc, char** argv) try {
   if (argc != 3) throw hg::UsageError("usage: measure_example MODEL TEXT");
   const auto model = hg::resolve_model(argv[1]);
-  const auto tokenizer = hg::Tokenizer::load(model.folder);
+  const auto tokenizer = hg::Tokenizer::load(model.tokenizer());
   const auto source =
       hg::make_model_source(model, {hg::read_document(argv[2], tokenizer, true)}, {});
 

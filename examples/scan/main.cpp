@@ -7,7 +7,7 @@
 int main(int argc, char** argv) try {
   if (argc != 3) throw headgauge::UsageError("usage: scan_example MODEL TEXT");
   const auto model = headgauge::resolve_model(argv[1]);
-  const auto tokenizer = headgauge::Tokenizer::load(model.folder);
+  const auto tokenizer = headgauge::Tokenizer::load(model.tokenizer());
   const auto text = headgauge::read_document(argv[2], tokenizer, true);
   const auto source = headgauge::make_model_source(model, {text}, {});
 

@@ -1,7 +1,7 @@
-// Reading checkpoints: safetensors files, sharded or not, their config.json, the folder of the
-// Hugging Face cache that a name means, and files of dumped attention tensors. Nothing in a file
-// is trusted: whatever is wrong with it ends in a BadInputError that names the file and the tensor
-// or field.
+// Reading checkpoints: safetensors files, sharded or not, their config.json, GGUF files, the folder
+// of the Hugging Face cache that a name means, and files of dumped attention tensors. Nothing in a
+// file is trusted: whatever is wrong with it ends in a BadInputError that names the file and the
+// tensor or field.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,19 @@
 
 namespace headgauge {
 
-// The element types of the safetensors format. Only F16, BF16, F32 and F64 can be widened.
+// The element types of the safetensors format, and the quantised types of GGUF files, whose
+// elements come in blocks. F16, BF16, F32, F64 and the quantised ones can be widened.
 // clang-format off
 enum class DType {
   BOOL, F4, F6_E2M3, F6_E3M2, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, F8_E5M2FNUZ, F8_E4M3FNUZ,
   I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64,
+  Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
 };
 // clang-format on
 std::string_view dtype_name(DType dtype);
+// Elements of a block: 1 but for quantised types.
+int dtype_block(DType dtype);
+// Bits of a block.
 int dtype_bits(DType dtype);
 
 // "[768, 2304]"
@@ -41,13 +46,19 @@ struct TensorView {
   DType dtype = DType::F32;
   std::vector<Index> shape;
   std::span<const std::byte> bytes;  // little-endian, row-major, of any alignment
+  // Where not 0, the rows (or the elements of a vector) come in groups of this many, and in each
+  // row i of the first half lies at 2 i and row i of the second half at 2 i + 1: llama.cpp's order
+  // of a head's queries and keys. widen() puts them back.
+  Index interleaved = 0;
+  float added = 0;  // to each element by widen(): gemma's norms are stored with 1 added
 
   Index elements() const;
   // "FILE: tensor NAME", for messages.
   std::string where() const;
-  // Elements [first, first + out.size()) as float32. f16 and bf16 are exact, f64 is rounded.
-  // Throws BadInputError naming the position of the first NaN or infinity, UnsupportedError where
-  // the type is no floating-point one of 16 bits or more. Without `check` NaN and infinities are
+  // Elements [first, first + out.size()) as float32. f16 and bf16 are exact, f64 is rounded,
+  // quantised ones are what the Python package gguf gives. Throws BadInputError naming the position
+  // of the first NaN or infinity, UnsupportedError where the type is no floating-point one of 16
+  // bits or more and not quantised. Without `check` NaN and infinities are
   // let through.
   void widen(std::span<float> out, Index first = 0, bool check = true) const;
   // The whole tensor of one (1 x n) or two dimensions, widened.
@@ -62,6 +73,9 @@ struct TensorView {
   void check_finite(std::span<const float> values, Index first = 0) const;
   // Throws BadInputError unless the shape is this; -1 stands for any size.
   void require_shape(std::span<const Index> expected) const;
+
+ private:
+  void widen_stored(std::span<float> out, Index first) const;
 };
 
 // One safetensors file. As in the reference implementation the tensors must tile the data without
@@ -158,21 +172,28 @@ struct ResolvedModel {
   Kind kind = Kind::checkpoint;
   std::string name;                  // as the user gave it
   std::string folder;                // of the weights
-  std::string config_file;           // empty for a dump
+  std::string config_file;           // empty for a dump and a GGUF file
   std::string index_file;            // model.safetensors.index.json; empty if not sharded
   std::vector<std::string> weights;  // safetensors files, ascending; one unless sharded
+  bool gguf = false;                 // the one file of the weights is GGUF, with all in it
+  // What Tokenizer::load() takes: the folder, or the GGUF file.
+  const std::string& tokenizer() const { return gguf ? weights.front() : folder; }
 };
 
 // Reads an environment variable; nullptr where it is not set.
 using Environment = std::function<const char*(const char*)>;
 
-// MODEL is a folder, a .safetensors file beside its config.json, a dump file, or the name of a
-// model in the Hugging Face cache (HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME as huggingface_hub reads
-// them). A path that exists wins over a name.
+// MODEL is a folder, a .safetensors file beside its config.json, a .gguf file, a dump file, or the
+// name of a model in the Hugging Face cache (HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME as
+// huggingface_hub reads them). A path that exists wins over a name, and safetensors in a folder
+// over a GGUF file, of which it may hold one.
 ResolvedModel resolve_model(const std::string& model);
 ResolvedModel resolve_model(const std::string& model, const Environment& environment);
 
-// The config and the tensors of a model, from one file or many.
+class Gguf;
+
+// The config and the tensors of a model, from one file or many. Those of a GGUF file have the names
+// of Hugging Face, and its metadata are a config.
 class Checkpoint {
  public:
   explicit Checkpoint(const ResolvedModel& model);
@@ -193,6 +214,8 @@ class Checkpoint {
   std::vector<std::string_view> names() const;
   // Bytes of all tensors.
   std::size_t bytes() const;
+  // The metadata of a GGUF file in a few words each: `"llama"`, `a list of 49152 texts`.
+  std::map<std::string, std::string> metadata() const;
   // Safetensors::sha256() of the weight file as it was opened; of several, the SHA-256 of theirs,
   // in hex one after another.
   const std::string& weights_sha256() const { return weights_sha256_; }
@@ -201,11 +224,15 @@ class Checkpoint {
   void require_unchanged() const;
 
  private:
+  void open_gguf();
+  void open_safetensors();
+
   ResolvedModel model_;
   ConfigReader config_;
   std::vector<Safetensors> files_;
+  std::shared_ptr<const Gguf> gguf_;  // in place of files_
   std::string weights_sha256_;
-  std::map<std::string, const TensorView*, std::less<>> tensors_;
+  std::map<std::string, TensorView, std::less<>> tensors_;
 };
 
 // Dumped attention tensors of any model (docs/formats.md): per layer q and k, or scores, and

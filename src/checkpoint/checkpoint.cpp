@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
 #include "headgauge/checkpoint.hpp"
 
@@ -9,6 +10,7 @@ namespace headgauge {
 namespace {
 
 ConfigReader open_config(const ResolvedModel& model) {
+  if (model.gguf) return ConfigReader("{}", "");  // until the file is open
   if (model.kind == ResolvedModel::Kind::checkpoint) return ConfigReader::open(model.config_file);
   throw UsageError(fault(model.name, "a checkpoint", "a dump file", "read it as a dump"));
 }
@@ -16,7 +18,22 @@ ConfigReader open_config(const ResolvedModel& model) {
 }  // namespace
 
 Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open_config(model)) {
-  files_.reserve(model_.weights.size());  // tensors_ points into them
+  if (model_.gguf) {
+    open_gguf();
+  } else {
+    open_safetensors();
+  }
+}
+
+void Checkpoint::open_gguf() {
+  gguf_ = std::make_shared<const Gguf>(Gguf::open(model_.weights.front()));
+  GgufModel found = translate_gguf(*gguf_);
+  config_ = ConfigReader(found.config, gguf_->path() + ": metadata as config.json");
+  tensors_ = std::move(found.tensors);
+  weights_sha256_ = gguf_->sha256();
+}
+
+void Checkpoint::open_safetensors() {
   for (const std::string& path : model_.weights) files_.push_back(Safetensors::open(path));
   std::string sums;
   for (const Safetensors& file : files_) sums += file.sha256();
@@ -24,7 +41,7 @@ Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open
 
   if (model_.index_file.empty()) {
     for (const Safetensors& file : files_) {
-      for (const TensorView& tensor : file.tensors()) tensors_.emplace(tensor.name, &tensor);
+      for (const TensorView& tensor : file.tensors()) tensors_.emplace(tensor.name, tensor);
     }
     return;
   }
@@ -41,20 +58,20 @@ Checkpoint::Checkpoint(const ResolvedModel& model) : model_(model), config_(open
           model_.folder + "/" + file, "the tensor " + in_quotes(name) + " that the index names",
           "none of that name", "index and shards must come from the same model"));
     }
-    tensors_.emplace(name, tensor);
+    tensors_.emplace(name, *tensor);
   }
 }
 
 const TensorView* Checkpoint::find(std::string_view name) const {
   const auto it = tensors_.find(name);
-  return it == tensors_.end() ? nullptr : it->second;
+  return it == tensors_.end() ? nullptr : &it->second;
 }
 
 const TensorView& Checkpoint::require(std::string_view name, std::span<const Index> shape) const {
   const TensorView* tensor = find(name);
   if (tensor == nullptr) {
     const std::string& where =
-        model_.index_file.empty() ? files_.front().path() : model_.index_file;
+        model_.index_file.empty() ? model_.weights.front() : model_.index_file;
     throw BadInputError(fault(where,
                               "a tensor " + in_quotes(name) + " of shape " + shape_text(shape),
                               "none of that name among " + std::to_string(tensors_.size()),
@@ -77,11 +94,19 @@ std::vector<std::string_view> Checkpoint::names() const {
 
 std::size_t Checkpoint::bytes() const {
   std::size_t total = 0;
-  for (const auto& [name, tensor] : tensors_) total += tensor->bytes.size();
+  for (const auto& [name, tensor] : tensors_) total += tensor.bytes.size();
   return total;
 }
 
+std::map<std::string, std::string> Checkpoint::metadata() const {
+  std::map<std::string, std::string> metadata;
+  if (gguf_ == nullptr) return metadata;
+  for (const auto& [key, value] : gguf_->metadata()) metadata.emplace(key, value.summary());
+  return metadata;
+}
+
 void Checkpoint::require_unchanged() const {
+  if (gguf_ != nullptr) gguf_->require_unchanged();
   for (const Safetensors& file : files_) file.require_unchanged();
 }
 

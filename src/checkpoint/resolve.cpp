@@ -62,9 +62,9 @@ struct OtherFormat {
   const char* what;
 };
 constexpr OtherFormat kOtherFormats[] = {
-    {".gguf", "a GGUF file"},    {".bin", "a PyTorch file"},  {".pt", "a PyTorch file"},
-    {".pth", "a PyTorch file"},  {".ckpt", "a PyTorch file"}, {".h5", "a TensorFlow file"},
-    {".msgpack", "a Flax file"}, {".onnx", "an ONNX file"},   {".npz", "arrays of NumPy"},
+    {".bin", "a PyTorch file"},  {".pt", "a PyTorch file"},    {".pth", "a PyTorch file"},
+    {".ckpt", "a PyTorch file"}, {".h5", "a TensorFlow file"}, {".msgpack", "a Flax file"},
+    {".onnx", "an ONNX file"},   {".npz", "arrays of NumPy"},
 };
 
 const OtherFormat* other_format(const fs::path& path) {
@@ -79,14 +79,12 @@ const OtherFormat* other_format(const fs::path& path) {
                                 const OtherFormat& format) {
   const std::string name = file.filename().string();
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  std::string load = in_quotes(folder.string());
-  if (name.ends_with(".gguf")) load += ", gguf_file=" + in_quotes(name);
   throw UnsupportedError(fault(
       where.string(), "model.safetensors", fmt::format("{}, {}", name, format.what),
       fmt::format(
           "save it as safetensors, in Python with transformers: "
           "AutoModelForCausalLM.from_pretrained({}).save_pretrained(\"DIR\"), and its tokenizer",
-          load)));
+          in_quotes(folder.string()))));
 }
 
 // Throws where a folder without the files of a model has weights of another kind.
@@ -112,12 +110,42 @@ void refuse_other_weights(const fs::path& folder, const std::vector<fs::path>& p
       other == paths.end() ? advice : "if " + other->filename().string() + " is meant, name it"));
 }
 
+ResolvedModel gguf_file(const std::string& name, const fs::path& file) {
+  ResolvedModel model;
+  model.name = name;
+  const fs::path folder = file.parent_path();
+  model.folder = folder.empty() ? "." : folder.string();
+  model.weights = {file.string()};
+  model.gguf = true;
+  return model;
+}
+
+bool is_gguf(const fs::path& path) {
+  return path.extension() == ".gguf" && is_there(path);
+}
+
+// The GGUF file of a folder without safetensors, of which it may hold one; empty where none is.
+fs::path only_gguf(const fs::path& folder, const std::vector<fs::path>& paths) {
+  std::vector<fs::path> found;
+  std::ranges::copy_if(paths, std::back_inserter(found), is_gguf);
+  if (found.size() > 1) {
+    throw BadInputError(
+        fault(folder.string(), "one .gguf file", list_names(found), "name the one you mean"));
+  }
+  return found.empty() ? fs::path() : found.front();
+}
+
 ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
                              const std::string& advice) {
   const auto paths = entries(folder);
   if (paths.empty()) {
     throw BadInputError(
         fault(folder.string(), "config.json and model.safetensors", "an empty folder", advice));
+  }
+  const fs::path single = folder / "model.safetensors";
+  const fs::path index = folder / "model.safetensors.index.json";
+  if (!is_there(single) && !is_there(index)) {
+    if (const fs::path gguf = only_gguf(folder, paths); !gguf.empty()) return gguf_file(name, gguf);
   }
   ResolvedModel model;
   model.name = name;
@@ -127,8 +155,6 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
     refuse_other_weights(folder, paths);
     throw BadInputError(fault(folder.string(), "config.json", list_names(paths), advice));
   }
-  const fs::path single = folder / "model.safetensors";
-  const fs::path index = folder / "model.safetensors.index.json";
   if (is_there(single)) {
     model.weights = {single.string()};
     return model;
@@ -150,6 +176,7 @@ ResolvedModel resolve_folder(const std::string& name, const fs::path& folder,
 }
 
 ResolvedModel resolve_file(const std::string& name) {
+  if (is_gguf(name)) return gguf_file(name, name);
   if (const OtherFormat* const format = other_format(name)) refuse_format(name, name, *format);
   ResolvedModel model;
   model.name = name;
@@ -294,9 +321,10 @@ ResolvedModel resolve_model(const std::string& model, const Environment& environ
   if (is_folder(model)) return resolve_folder(model, model, "copy the model's files there");
   if (is_there(model)) return resolve_file(model);
   if (is_model_name(model)) return resolve_name(model, environment);
-  throw BadInputError(
-      fault(model.empty() ? "MODEL" : model, "a folder, a .safetensors file or the name of a model",
-            model.empty() ? "nothing" : "no such file or folder", "check the path"));
+  throw BadInputError(fault(model.empty() ? "MODEL" : model,
+                            "a folder, a .safetensors or .gguf file, or the name of a model",
+                            model.empty() ? "nothing" : "no such file or folder",
+                            "check the path"));
 }
 
 }  // namespace headgauge

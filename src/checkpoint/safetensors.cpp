@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
-#include "base/sha256.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/sampled_sum.hpp"
 #include "headgauge/checkpoint.hpp"
 
 namespace headgauge {
@@ -40,24 +40,6 @@ std::string known_dtypes() {
     list += (i == 0 ? "" : ", ") + std::string(dtype_name(static_cast<DType>(i)));
   }
   return list;
-}
-
-// See Safetensors::sha256().
-std::string sampled_sha256(std::span<const std::byte> head, std::span<const TensorView> tensors) {
-  constexpr std::size_t kPart = 4096, kParts = 4;
-  Sha256 sum;
-  sum.add(head);
-  for (const TensorView& tensor : tensors) {
-    if (tensor.bytes.size() <= kParts * kPart) {
-      sum.add(tensor.bytes);
-      continue;
-    }
-    const std::size_t last = tensor.bytes.size() - kPart;
-    for (std::size_t k = 0; k < kParts; ++k) {
-      sum.add(tensor.bytes.subspan(k * last / (kParts - 1), kPart));
-    }
-  }
-  return sum.hex();
 }
 
 // A tensor as the header describes it, not yet seen against the data.

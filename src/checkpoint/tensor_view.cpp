@@ -8,6 +8,7 @@
 
 #include "base/non_finite.hpp"
 #include "base/strict_json.hpp"
+#include "checkpoint/blocks.hpp"
 #include "headgauge/checkpoint.hpp"
 #include "kernels/gemm.hpp"
 
@@ -16,14 +17,42 @@ namespace {
 
 struct DTypeInfo {
   std::string_view name;
-  int bits;
+  int bits;  // of a block
+  int block = 1;
 };
-constexpr std::array<DTypeInfo, 22> kDTypes = {{
-    {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
-    {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E5M2FNUZ", 8},
-    {"F8_E4M3FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
-    {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
-    {"I64", 64},        {"U64", 64},
+constexpr std::array<DTypeInfo, 32> kDTypes = {{
+    {"BOOL", 8},
+    {"F4", 4},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"U8", 8},
+    {"I8", 8},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"F8_E5M2FNUZ", 8},
+    {"F8_E4M3FNUZ", 8},
+    {"I16", 16},
+    {"U16", 16},
+    {"F16", 16},
+    {"BF16", 16},
+    {"I32", 32},
+    {"U32", 32},
+    {"F32", 32},
+    {"C64", 64},
+    {"F64", 64},
+    {"I64", 64},
+    {"U64", 64},
+    {"Q4_0", 8 * 18, 32},
+    {"Q4_1", 8 * 20, 32},
+    {"Q5_0", 8 * 22, 32},
+    {"Q5_1", 8 * 24, 32},
+    {"Q8_0", 8 * 34, 32},
+    {"Q2_K", 8 * 84, 256},
+    {"Q3_K", 8 * 110, 256},
+    {"Q4_K", 8 * 144, 256},
+    {"Q5_K", 8 * 176, 256},
+    {"Q6_K", 8 * 210, 256},
 }};
 static_assert(std::endian::native == std::endian::little, "tensors are read as they lie");
 
@@ -77,6 +106,9 @@ std::string position_text(const TensorView& tensor, Index flat) {
 std::string_view dtype_name(DType dtype) {
   return kDTypes[static_cast<std::size_t>(dtype)].name;
 }
+int dtype_block(DType dtype) {
+  return kDTypes[static_cast<std::size_t>(dtype)].block;
+}
 int dtype_bits(DType dtype) {
   return kDTypes[static_cast<std::size_t>(dtype)].bits;
 }
@@ -107,6 +139,28 @@ void TensorView::widen(std::span<float> out, Index first, bool check) const {
                            "a range within its " + std::to_string(elements()) + " elements",
                            std::to_string(first) + " to " + std::to_string(first + count), ""));
   }
+  if (interleaved == 0) {
+    widen_stored(out, first);
+  } else {
+    const Index row = elements() / shape.front(), half = interleaved / 2;
+    for (Index done = 0; done < count;) {
+      const Index at = first + done, of_group = at / row % interleaved;
+      const Index from = at / row - of_group + 2 * (of_group % half) + of_group / half;
+      const Index size = std::min(row - at % row, count - done);
+      widen_stored(out.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(size)),
+                   from * row + at % row);
+      done += size;
+    }
+  }
+  if (added != 0) {
+    for (float& value : out) value += added;
+  }
+  if (check) check_finite(out, first);
+}
+
+void TensorView::widen_stored(std::span<float> out, Index first) const {
+  if (dtype_block(dtype) > 1) return widen_blocks(dtype, bytes, first, out);
+  const Index count = std::ssize(out);
   const std::byte* from = bytes.data() + first * dtype_bits(dtype) / 8;
   switch (dtype) {
     case DType::F32:
@@ -133,7 +187,6 @@ void TensorView::widen(std::span<float> out, Index first, bool check) const {
                                    std::string(dtype_name(dtype)),
                                    "use a copy of the model that is not quantised"));
   }
-  if (check) check_finite(out, first);
 }
 
 void TensorView::check_finite(std::span<const float> values, Index first) const {
@@ -161,7 +214,8 @@ AlignedVector<float> TensorView::values() const {
 
 std::span<const float> TensorView::mapped_floats() const {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-  if (dtype != DType::F32 || address % alignof(float) != 0) return {};
+  const bool as_stored = dtype == DType::F32 && interleaved == 0 && added == 0;
+  if (!as_stored || address % alignof(float) != 0) return {};
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 

@@ -82,7 +82,7 @@ class Gpt2 final : public Transformer {
     info_.layers = config_.layers;
     info_.heads = info_.kv_heads = config_.heads;
     info_.head_dim = config_.head_dim();
-    info_.element_bytes = dtype_bits(checkpoint_.find(prefix_ + "wte.weight")->dtype) / 8;
+    info_.element_bytes = cache_bytes(checkpoint_.find(prefix_ + "wte.weight")->dtype);
     info_.max_length = config_.positions;
     info_.layer_types.assign(static_cast<std::size_t>(config_.layers), "full_attention");
     info_.windows.assign(static_cast<std::size_t>(config_.layers), 0);

@@ -9,6 +9,10 @@
 
 namespace headgauge {
 
+int cache_bytes(DType type) {
+  return dtype_block(type) > 1 ? 2 : dtype_bits(type) / 8;
+}
+
 void LayerNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   const Index width = x.cols();
   for (Index r = 0; r < x.rows(); ++r) {

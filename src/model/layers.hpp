@@ -28,6 +28,10 @@ void for_row_blocks(ThreadPool& pool, Index total, const Body& body) {
   });
 }
 
+// Bytes of a number in the KV cache of a model with weights of this type: 2 where they are
+// quantised, for caches are of float16 then.
+int cache_bytes(DType type);
+
 // Memory for a block of rows, one for each thread.
 class BlockScratch {
  public:

@@ -125,7 +125,7 @@ class Llama final : public Transformer {
     info_.head_dim = config_.head_dim;
     info_.trained_length = config_.positions;
     info_.has_loss = has_head(checkpoint_, config_);
-    info_.element_bytes = dtype_bits(table().dtype) / 8;
+    info_.element_bytes = cache_bytes(table().dtype);
     info_.windows = config_.windows;
     for (std::size_t l = 0; l < layers; ++l) info_.layer_types.emplace_back(layer_type(l));
   }

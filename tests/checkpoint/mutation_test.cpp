@@ -178,6 +178,10 @@ void survive(const std::string& kind, bool has_header, const Reader& read) {
 TEST(Mutation, SeedsAreRead) {
   for (const std::string& bytes : seeds("safetensors")) fuzzing::read_safetensors(as_bytes(bytes));
   for (const std::string& bytes : seeds("dump")) fuzzing::read_dump(as_bytes(bytes));
+  const std::string whole_model =
+      testing::read_bytes(testing::source_path("fuzz/corpus/gguf/llama.gguf"));
+  fuzzing::read_gguf(as_bytes(whole_model));
+  EXPECT_EQ(seeds("gguf").size(), 3u);
   EXPECT_EQ(seeds("safetensors").size(), 3u);
   EXPECT_EQ(seeds("dump").size(), 3u);
   EXPECT_EQ(seeds("config").size(), 3u);
@@ -189,18 +193,31 @@ TEST(Mutation, SafetensorsAreReadOrRefused) {
 TEST(Mutation, DumpsAreReadOrRefused) {
   survive("dump", true, fuzzing::read_dump);
 }
+TEST(Mutation, GgufFilesAreReadOrRefused) {
+  survive("gguf", false, fuzzing::read_gguf);
+}
 TEST(Mutation, ConfigsAreReadOrRefused) {
   survive("config", false, fuzzing::read_config);
 }
 
+// Of the first `length` bytes of `whole`, and fewer.
+void refuse_cut(const std::string& whole, std::size_t length, const Reader& read) {
+  for (std::size_t size = 0; size < length; ++size) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    testing::expect_error(ErrorKind::bad_input, {"input"},
+                          [&] { read(std::as_bytes(std::span(cut))); });
+  }
+}
+
 TEST(Mutation, DumpsAreRefusedWhenCutAnywhere) {
   for (const std::string& whole : seeds("dump")) {
-    for (std::size_t size = 0; size < whole.size(); ++size) {
-      const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      testing::expect_error(ErrorKind::bad_input, {"input"},
-                            [&] { fuzzing::read_dump(std::as_bytes(std::span(cut))); });
-    }
+    refuse_cut(whole, whole.size(), fuzzing::read_dump);
   }
+}
+TEST(Mutation, GgufFilesAreRefusedWhenCutAnywhere) {
+  const std::string whole =
+      testing::read_bytes(testing::source_path("fuzz/corpus/gguf/llama.gguf"));
+  refuse_cut(whole, whole.size(), fuzzing::read_gguf);
 }
 
 }  // namespace

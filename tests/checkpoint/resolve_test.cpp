@@ -186,6 +186,27 @@ TEST(ResolveFolder, SaysWhatIsMissing) {
                [&] { resolve_model(folder.path()); });
 }
 
+TEST(ResolveFolder, TakesTheOneGgufFileWhereThereAreNoSafetensors) {
+  const TemporaryFolder folder("resolve-gguf");
+  write_bytes(folder / "config.json", "{}");  // which the file does not need
+  write_bytes(folder / "a.gguf", "");
+  for (const std::string& name : {folder.path(), folder / "a.gguf"}) {
+    const ResolvedModel model = resolve_model(name);
+    EXPECT_TRUE(model.gguf);
+    EXPECT_EQ(model.name, name);
+    EXPECT_EQ(model.folder, folder.path());
+    EXPECT_EQ(model.weights, std::vector<std::string>{folder / "a.gguf"});
+    EXPECT_EQ(model.tokenizer(), folder / "a.gguf");
+    EXPECT_EQ(model.config_file, "");
+  }
+  write_bytes(folder / "b.gguf", "");
+  expect_error(ErrorKind::bad_input, {folder.path(), "one .gguf file", "a.gguf, b.gguf", "name"},
+               [&] { resolve_model(folder.path()); });
+  write_bytes(folder / "model.safetensors", "");
+  EXPECT_FALSE(resolve_model(folder.path()).gguf);
+  EXPECT_EQ(resolve_model(folder.path()).tokenizer(), folder.path());
+}
+
 TEST(ResolveFolder, RefusesPathsThatLeadNowhere) {
   const auto refused = [](const std::string& model, const std::vector<std::string>& parts) {
     SCOPED_TRACE(model);

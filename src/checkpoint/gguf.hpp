@@ -1,0 +1,96 @@
+// GGUF, the format of llama.cpp (versions 2 and 3, little-endian):
+//   "GGUF"; u32 version; u64 number of tensors; u64 number of metadata entries;
+//   entries: text key, u32 type, value; tensors: text name, u32 dimensions, u64 sizes (the fastest
+//   first), u32 type, u64 offset; padding to general.alignment; the data.
+// A text is a u64 length and its bytes. Nothing of it is trusted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+
+// A value of the metadata. Lists stay in the file, where they were checked.
+struct GgufValue {
+  enum class Type : std::uint32_t {
+    u8,
+    i8,
+    u16,
+    i16,
+    u32,
+    i32,
+    f32,
+    boolean,
+    text,
+    list,
+    u64,
+    i64,
+    f64,
+  };
+  Type type = Type::u8;
+  nlohmann::json scalar;  // null for a list
+  Type item = Type::u8;   // of a list
+  std::size_t count = 0;
+  std::span<const std::byte> items;
+
+  bool is_list() const { return type == Type::list; }
+  bool is_list_of_texts() const { return is_list() && item == Type::text; }
+  // The texts of a list of texts, as long as the file is there.
+  std::vector<std::string_view> texts() const;
+  // The numbers or truth values of a list of those.
+  std::vector<nlohmann::json> numbers() const;
+  // In a few words: `12`, `"llama"`, `a list of 49152 texts`.
+  std::string summary() const;
+};
+
+class Gguf {
+ public:
+  static Gguf open(const std::string& path);
+  // Parses bytes that the caller keeps alive; `name` stands for the path in messages.
+  static Gguf view(std::span<const std::byte> bytes, std::string name);
+
+  const std::string& path() const { return storage_->path; }
+  const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
+  // nullptr where there is none of that key.
+  const GgufValue* find(std::string_view key) const;
+  // BadInputError where there is none of that key, or it is no text.
+  std::string text(std::string_view key) const;
+  // "FILE: metadata KEY", for messages.
+  std::string where(std::string_view key) const;
+  // By ascending name; shapes have the slowest dimension first.
+  std::span<const TensorView> tensors() const { return tensors_; }
+  // As Safetensors::sha256(), of all that comes before the data and of the tensors.
+  const std::string& sha256() const { return sha256_; }
+  void require_unchanged() const;
+
+ private:
+  struct Storage {
+    std::string path;
+    std::shared_ptr<const class MappedFile> map;  // null where the caller keeps the bytes
+  };
+  Gguf(std::shared_ptr<const Storage> storage, std::span<const std::byte> bytes);
+
+  std::shared_ptr<const Storage> storage_;
+  std::string sha256_;
+  std::map<std::string, GgufValue, std::less<>> metadata_;
+  std::vector<TensorView> tensors_;
+};
+
+// A GGUF file as Hugging Face would have the model: the text of its config.json, and its tensors
+// by the names of its family. UnsupportedError where headgauge does not run the architecture, or
+// the metadata ask for what it cannot do.
+struct GgufModel {
+  std::string config;
+  std::map<std::string, TensorView, std::less<>> tensors;
+};
+GgufModel translate_gguf(const Gguf& file);
+
+}  // namespace headgauge

@@ -1,0 +1,276 @@
+// GGUF as Hugging Face would have it: what llama.cpp's converter does to names, shapes, values and
+// the config of each family, undone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "base/strict_json.hpp"
+#include "checkpoint/gguf.hpp"
+
+namespace headgauge {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr const char* kOneModel = "weights and metadata must come from the same model";
+
+// The metadata of an architecture. What nobody reads would change the model in a way that headgauge
+// does not know, and is refused at the end.
+class Fields {
+ public:
+  Fields(const Gguf& file, const std::string& architecture)
+      : file_(file), prefix_(architecture + ".") {}
+
+  std::string where(const std::string& key) const { return file_.where(prefix_ + key); }
+  const GgufValue* find(const std::string& key) {
+    read_.insert(prefix_ + key);
+    return file_.find(prefix_ + key);
+  }
+  // A value that is no list.
+  OrderedJson require(const std::string& key) {
+    const GgufValue* value = find(key);
+    if (value != nullptr && !value->is_list()) return value->scalar;
+    throw BadInputError(fault(where(key), "one value", value == nullptr ? "none" : value->summary(),
+                              "headgauge runs models whose layers have the same sizes"));
+  }
+  // Null where there is none.
+  OrderedJson optional(const std::string& key) {
+    return find(key) == nullptr ? OrderedJson() : require(key);
+  }
+  Index size(const std::string& key) {
+    const OrderedJson value = require(key);
+    if (value.is_number_integer() && value >= 1 && value <= 1 << 30) return value.get<Index>();
+    throw BadInputError(fault(where(key), "an integer from 1 to 2^30", value.dump(), kOneModel));
+  }
+  // Where the key is there, its value has to be this one.
+  void require_value(const std::string& key, const OrderedJson& only) {
+    const OrderedJson value = optional(key);
+    if (value.is_null() || value == only) return;
+    throw UnsupportedError(
+        fault(where(key), only.dump(), value.dump(), "headgauge cannot run this model"));
+  }
+  void refuse_further() const {
+    // How the file came to be, and what is done with what the model puts out.
+    for (const char* key : {"rope.scaling.finetuned", "tensor_data_layout", "pooling_type"}) {
+      read_.insert(prefix_ + key);
+    }
+    for (const auto& [key, value] : file_.metadata()) {
+      if (!key.starts_with(prefix_) || read_.contains(key)) continue;
+      throw UnsupportedError(fault(file_.where(key), "metadata that headgauge knows",
+                                   value.summary(), "headgauge cannot run this model"));
+    }
+  }
+
+ private:
+  const Gguf& file_;
+  std::string prefix_;
+  mutable std::set<std::string> read_;
+};
+
+// The name in the file and the one of Hugging Face; # stands for the number of a layer.
+struct TensorName {
+  std::string_view stored, known;
+};
+
+constexpr TensorName kLlamaNames[] = {
+    {"token_embd", "model.embed_tokens"},
+    {"output_norm", "model.norm"},
+    {"output", "lm_head"},
+    {"blk.#.attn_norm", "model.layers.#.input_layernorm"},
+    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj"},
+    {"blk.#.attn_k", "model.layers.#.self_attn.k_proj"},
+    {"blk.#.attn_v", "model.layers.#.self_attn.v_proj"},
+    {"blk.#.attn_output", "model.layers.#.self_attn.o_proj"},
+    {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm"},
+    {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm"},
+    {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm"},
+    {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
+    {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
+    {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
+    // What is no part of any family: refused as a tensor of another model.
+    {"blk.#", "model.layers.#"},
+};
+
+Index head_dim_of(Fields& fields) {
+  const Index width = fields.size("embedding_length"), heads = fields.size("attention.head_count");
+  return fields.find("attention.key_length") != nullptr ? fields.size("attention.key_length")
+                                                        : width / heads;
+}
+
+// Divisors of the frequencies, which Llama 3 has as a tensor: longrope with one list for all
+// lengths.
+OrderedJson divided_frequencies(const TensorView& tensor) {
+  const auto divisors = tensor.values();
+  OrderedJson factors = OrderedJson::array();
+  for (const float divisor : divisors) factors.push_back(divisor);
+  return {{"rope_type", "longrope"},
+          {"short_factor", factors},
+          {"long_factor", factors},
+          {"attention_factor", 1.0}};
+}
+
+OrderedJson rope_scaling(const Gguf& file, Fields& fields) {
+  const auto divisors = std::ranges::find(file.tensors(), "rope_freqs.weight", &TensorView::name);
+  const OrderedJson type = fields.optional("rope.scaling.type");
+  const OrderedJson factor = fields.optional("rope.scaling.factor");
+  const OrderedJson original = fields.optional("rope.scaling.original_context_length");
+  const OrderedJson older = fields.optional("rope.scale_linear");
+  if (divisors != file.tensors().end()) {
+    fields.require_value("rope.scaling.type", "none");
+    return divided_frequencies(*divisors);
+  }
+  if (type.is_null() && !older.is_null()) return {{"rope_type", "linear"}, {"factor", older}};
+  if (type.is_null() || type == "none") return nullptr;
+  if (type == "linear") return {{"rope_type", "linear"}, {"factor", factor}};
+  if (type == "yarn") {
+    return {
+        {"rope_type", "yarn"}, {"factor", factor}, {"original_max_position_embeddings", original}};
+  }
+  throw UnsupportedError(fault(fields.where("rope.scaling.type"), "none, linear or yarn",
+                               type.dump(), "headgauge cannot run this RoPE scaling"));
+}
+
+bool has_tensor(const Gguf& file, std::string_view name) {
+  return std::ranges::binary_search(file.tensors(), name, {}, &TensorView::name);
+}
+
+void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
+  const Index head_dim = head_dim_of(fields);
+  config["hidden_size"] = fields.require("embedding_length");
+  config["intermediate_size"] = fields.require("feed_forward_length");
+  config["num_hidden_layers"] = fields.require("block_count");
+  config["num_attention_heads"] = fields.require("attention.head_count");
+  const OrderedJson kv_heads = fields.optional("attention.head_count_kv");
+  config["num_key_value_heads"] = kv_heads.is_null() ? config["num_attention_heads"] : kv_heads;
+  config["head_dim"] = head_dim;
+  config["max_position_embeddings"] = fields.require("context_length");
+  config["rms_norm_eps"] = fields.require("attention.layer_norm_rms_epsilon");
+  config["tie_word_embeddings"] = !has_tensor(file, "output.weight");
+  config["attention_bias"] = has_tensor(file, "blk.0.attn_q.bias");
+  config["mlp_bias"] = has_tensor(file, "blk.0.ffn_up.bias");
+  const OrderedJson theta = fields.optional("rope.freq_base");
+  config["rope_theta"] = theta.is_null() ? OrderedJson(10000.0) : theta;
+  if (const OrderedJson scaling = rope_scaling(file, fields); !scaling.is_null()) {
+    config["rope_scaling"] = scaling;
+  }
+  fields.require_value("attention.value_length", head_dim);
+  fields.require_value("rope.dimension_count", head_dim);
+}
+
+struct Architecture {
+  const char* name;  // also the model_type
+  std::span<const TensorName> names;
+  void (*configure)(const Gguf& file, Fields& fields, OrderedJson& config);
+  bool interleaved = false;  // rows of queries and keys
+};
+
+constexpr Architecture kArchitectures[] = {
+    {"llama", kLlamaNames, llama_config, true},
+};
+
+const Architecture& find_architecture(const Gguf& file) {
+  const std::string name = file.text("general.architecture");
+  std::string known;
+  for (const Architecture& architecture : kArchitectures) {
+    if (name == architecture.name) return architecture;
+    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
+  }
+  throw UnsupportedError(fault(
+      file.where("general.architecture"), "one that headgauge reads from GGUF (" + known + ")",
+      in_quotes(name), "dump its queries and keys and scan the dump file instead"));
+}
+
+// `name` by the pattern `from`, as `to` has it; empty where it does not fit. Either pattern stands
+// for a beginning that a point follows.
+std::string translate(std::string_view name, const TensorName& by) {
+  const auto sign = by.stored.find('#');
+  std::string_view number;
+  std::string_view rest = name;
+  if (sign == std::string_view::npos) {
+    if (!rest.starts_with(by.stored)) return {};
+    rest.remove_prefix(by.stored.size());
+  } else {
+    if (!rest.starts_with(by.stored.substr(0, sign))) return {};
+    rest.remove_prefix(sign);
+    number = rest.substr(0, rest.find_first_not_of("0123456789"));
+    rest.remove_prefix(number.size());
+    const std::string_view after = by.stored.substr(sign + 1);
+    if (number.empty() || !rest.starts_with(after)) return {};
+    rest.remove_prefix(after.size());
+  }
+  if (!rest.starts_with('.')) return {};
+  std::string known(by.known);
+  if (const auto at = known.find('#'); at != known.npos) known.replace(at, 1, number);
+  return known.append(rest);
+}
+
+std::string known_name(std::string_view stored, std::span<const TensorName> names) {
+  for (const TensorName& name : names) {
+    if (std::string known = translate(stored, name); !known.empty()) return known;
+  }
+  return std::string(stored);
+}
+
+// The rows of queries and keys have to be whole heads.
+void interleave(TensorView& tensor, Index head_dim) {
+  if (head_dim % 2 != 0 || tensor.shape.front() % head_dim != 0) {
+    throw BadInputError(fault(tensor.where(),
+                              fmt::format("rows of heads of {}, an even number", head_dim),
+                              "shape " + shape_text(tensor.shape), kOneModel));
+  }
+  tensor.interleaved = head_dim;
+}
+
+// As many rows of the embedding as the tokenizer has tokens.
+Index vocabulary_of(const Gguf& file, Fields& fields) {
+  const auto table = std::ranges::find(file.tensors(), "token_embd.weight", &TensorView::name);
+  if (table == file.tensors().end()) {
+    throw BadInputError(fault(file.path(), "a tensor \"token_embd.weight\"",
+                              fmt::format("none of that name among {}", file.tensors().size()),
+                              file.tensors().empty() ? "the file has a tokenizer at most: use one "
+                                                       "with weights"
+                                                     : kOneModel));
+  }
+  const Index rows = table->shape.front();
+  const auto require = [&](const std::string& where, const std::string& found, bool same) {
+    if (same) return;
+    throw BadInputError(
+        fault(where, fmt::format("{}, as the embedding has rows", rows), found, kOneModel));
+  };
+  const OrderedJson stated = fields.optional("vocab_size");
+  require(fields.where("vocab_size"), stated.dump(), stated.is_null() || stated == rows);
+  if (const GgufValue* tokens = file.find("tokenizer.ggml.tokens")) {
+    require(file.where("tokenizer.ggml.tokens"), tokens->summary(),
+            std::cmp_equal(tokens->count, rows));
+  }
+  return rows;
+}
+
+}  // namespace
+
+GgufModel translate_gguf(const Gguf& file) {
+  const Architecture& architecture = find_architecture(file);
+  Fields fields(file, architecture.name);
+  OrderedJson config = {{"model_type", architecture.name}};
+  architecture.configure(file, fields, config);
+  config["vocab_size"] = vocabulary_of(file, fields);
+  fields.refuse_further();
+
+  GgufModel model;
+  model.config = config.dump();
+  const Index head_dim = architecture.interleaved ? head_dim_of(fields) : 0;
+  for (TensorView tensor : file.tensors()) {
+    if (tensor.name == "rope_freqs.weight") continue;
+    const std::string name = known_name(tensor.name, architecture.names);
+    const bool turned =
+        name.find("self_attn.q_proj.") != name.npos || name.find("self_attn.k_proj.") != name.npos;
+    if (architecture.interleaved && turned) interleave(tensor, head_dim);
+    model.tensors.emplace(name, std::move(tensor));
+  }
+  return model;
+}
+
+}  // namespace headgauge

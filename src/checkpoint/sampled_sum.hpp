@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "headgauge/checkpoint.hpp"
+
+namespace headgauge {
+
+// See Safetensors::sha256(); `head` is what comes before the data.
+std::string sampled_sha256(std::span<const std::byte> head, std::span<const TensorView> tensors);
+
+}  // namespace headgauge

@@ -1,0 +1,270 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <chrono>
+#include <numeric>
+
+#include "checkpoint/gguf.hpp"
+#include "kernels/simd.hpp"
+#include "made_file.hpp"
+#include "made_gguf.hpp"
+
+namespace headgauge {
+namespace {
+
+using testing::as_bytes;
+using testing::expect_error;
+using testing::MadeGguf;
+
+// Bytes that outlive what is read of them.
+Gguf read(const std::string& bytes) {
+  return Gguf::view(as_bytes(bytes), "made.gguf");
+}
+
+void expect_refused(ErrorKind kind, const std::vector<std::string>& parts,
+                    const std::string& bytes) {
+  std::vector<std::string> all = parts;
+  all.insert(all.begin(), "made.gguf");
+  expect_error(kind, all, [&] { read(bytes); });
+}
+
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+// tests/golden/make_gguf_golden.py: what the Python package gguf makes of random blocks.
+TEST(Gguf, WidensEveryTypeToTheBit) {
+  const Gguf file = Gguf::open(testing::source_path("tests/golden/gguf/blocks.gguf"));
+  int types = 0;
+  for (const std::string& level : simd_levels()) {
+    SCOPED_TRACE(level);
+    set_simd_level(level);
+    for (const TensorView& tensor : file.tensors()) {
+      const auto widened =
+          std::ranges::find(file.tensors(), tensor.name + ".widened", &TensorView::name);
+      if (widened == file.tensors().end()) continue;
+      SCOPED_TRACE(tensor.name);
+      EXPECT_EQ(tensor.name, dtype_name(tensor.dtype));
+      ++types;
+      const auto found = tensor.values(), expected = widened->values();
+      ASSERT_EQ(found.size(), expected.size());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) wrong += bits(found[i]) != bits(expected[i]);
+      EXPECT_EQ(wrong, 0u);
+      // Ranges that begin and end within a block.
+      for (const Index first : {Index{1}, Index{31}, Index{250}}) {
+        std::vector<float> part(static_cast<std::size_t>(
+            std::min<Index>(300, tensor.elements() - first > 0 ? tensor.elements() - first : 0)));
+        if (part.empty() || first >= tensor.elements()) continue;
+        tensor.widen(part, first);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          wrong += bits(part[i]) != bits(expected[i + static_cast<std::size_t>(first)]);
+        }
+      }
+      EXPECT_EQ(wrong, 0u);
+    }
+  }
+  set_simd_level("auto");
+  EXPECT_EQ(types, 12 * std::ssize(simd_levels()));
+}
+
+TEST(Gguf, PutsRowsOfHeadsBack) {
+  // Two heads of 4 in rows of 2, as llama.cpp's converter orders them: rows 0, 2, 1, 3 of each.
+  std::vector<float> stored;
+  for (const float row : {0.0f, 2.0f, 1.0f, 3.0f, 4.0f, 6.0f, 5.0f, 7.0f}) {
+    stored.insert(stored.end(), {10 * row, 10 * row + 1});
+  }
+  const std::string bytes = MadeGguf().floats("w", {8, 2}, stored).bytes();
+  const Gguf file = read(bytes);
+  TensorView tensor = file.tensors()[0];
+  tensor.interleaved = 4;
+  EXPECT_TRUE(tensor.mapped_floats().empty());
+  const auto values = tensor.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(values[i], static_cast<float>(10 * (i / 2) + i % 2)) << i;
+  }
+  std::vector<float> part(4);  // from the middle of row 2 to that of row 4
+  tensor.widen(part, 5);
+  EXPECT_EQ(part, (std::vector<float>{21, 30, 31, 40}));
+}
+
+TEST(Gguf, ReadsMetadata) {
+  const std::string bytes = MadeGguf()
+                                .add("b", true)
+                                .add("f", 1e-5f)
+                                .add("n", std::uint32_t{7})
+                                .add("t", "text")
+                                .add("texts", std::vector<std::string>{"a", "", "bc"})
+                                .add("ints", std::vector<std::int32_t>{-1, 2})
+                                .bytes();
+  const Gguf file = read(bytes);
+  EXPECT_EQ(file.find("b")->scalar, true);
+  EXPECT_EQ(file.find("f")->scalar.get<double>(), 1e-5);  // and not what float32 makes of it
+  EXPECT_EQ(file.find("n")->scalar, 7);
+  EXPECT_EQ(file.text("t"), "text");
+  EXPECT_EQ(file.find("texts")->texts(), (std::vector<std::string_view>{"a", "", "bc"}));
+  EXPECT_EQ(file.find("texts")->summary(), "a list of 3 texts");
+  EXPECT_EQ(file.find("ints")->numbers(), (std::vector<nlohmann::json>{-1, 2}));
+  EXPECT_EQ(file.find("none"), nullptr);
+  EXPECT_EQ(file.sha256().size(), 64u);
+  expect_error(ErrorKind::bad_input, {"made.gguf: metadata n", "a text", "7"},
+               [&] { file.text("n"); });
+}
+
+TEST(Gguf, ReadsVersion2AndAnAlignmentOfItsOwn) {
+  MadeGguf made;
+  made.version = 2;
+  made.alignment = 8;
+  made.add("general.alignment", std::uint32_t{8});
+  const std::string bytes = made.floats("a", {3}, {1, 2, 3}).floats("b", {1}, {4}).bytes();
+  EXPECT_EQ(read(bytes).tensors()[1].values()[0], 4);
+}
+
+TEST(Gguf, RefusesOtherVersionsByName) {
+  MadeGguf made;
+  made.version = 1;
+  expect_refused(ErrorKind::unsupported, {"version 1", "current llama.cpp"}, made.bytes());
+  made.version = 4;
+  expect_refused(ErrorKind::unsupported, {"version 4"}, made.bytes());
+  made.version = 0x03000000;
+  expect_refused(ErrorKind::unsupported, {"big-endian", "gguf-convert-endian"}, made.bytes());
+  expect_refused(
+      ErrorKind::unsupported, {"one of 3 files", "llama-gguf-split --merge"},
+      MadeGguf().entry("split.count", MadeGguf::u16, MadeGguf::raw<std::uint16_t>(3)).bytes());
+}
+
+TEST(Gguf, RefusesWhatIsWrongWithMetadata) {
+  const auto refused = [](const std::vector<std::string>& parts, const MadeGguf& made) {
+    expect_refused(ErrorKind::bad_input, parts, made.bytes());
+  };
+  const auto size = [](std::uint64_t n) { return MadeGguf::raw(n); };
+  const auto type = [](std::uint32_t n) { return MadeGguf::raw(n); };
+  constexpr std::uint64_t kHuge = ~std::uint64_t{0};
+  expect_refused(ErrorKind::bad_input, {"begins with GGUF", "\"GG\""}, "GG");
+  expect_refused(ErrorKind::bad_input, {"begins with GGUF", "\"GGML\""}, "GGML and more");
+  refused({"metadata k", "each key once"}, MadeGguf().add("k", true).add("k", true));
+  refused({"a key of the metadata", "1 to 65535"}, MadeGguf().add("", true));
+  refused({"UTF-8"}, MadeGguf().add("\xff", true));
+  refused({"\"k\"", "UTF-8"}, MadeGguf().add("k", "\xff"));
+  refused({"\"k\"", "0 to 12", "13"}, MadeGguf().entry("k", MadeGguf::Type(13), ""));
+  refused({"\"k\"", "true (1) or false (0)", "2"}, MadeGguf().entry("k", MadeGguf::boolean, "\2"));
+  refused({"\"k\"", "finite"}, MadeGguf().add("k", std::numeric_limits<float>::infinity()));
+  refused({"\"k\"", "cut short"}, MadeGguf().entry("k", MadeGguf::text, size(kHuge)));
+  refused({"\"k\"", "at most", "cut short"},
+          MadeGguf().entry("k", MadeGguf::list, type(MadeGguf::u8) + size(kHuge)));
+  refused({"\"k\"", "at most", "cut short"},
+          MadeGguf().entry("k", MadeGguf::list, type(MadeGguf::text) + size(1 << 30)));
+  refused({"\"k\"", "lists"},
+          MadeGguf().entry("k", MadeGguf::list, type(MadeGguf::list) + size(0)));
+  for (const std::uint32_t alignment : {0u, 24u, 1u << 30}) {
+    refused({"general.alignment", "a power of two"},
+            MadeGguf().add("general.alignment", alignment));
+  }
+  refused({"general.alignment", "a power of two"}, MadeGguf().add("general.alignment", "32"));
+  std::string counts = MadeGguf().bytes();
+  std::memset(counts.data() + 8, 0xFF, 8);
+  expect_refused(ErrorKind::bad_input, {"at most 65536 tensors"}, counts);
+  counts = MadeGguf().bytes();
+  std::memset(counts.data() + 16, 0xFF, 8);
+  expect_refused(ErrorKind::bad_input, {"at most 65536 entries"}, counts);
+}
+
+TEST(Gguf, RefusesWhatIsWrongWithTensors) {
+  const auto refused = [](const std::vector<std::string>& parts, const MadeGguf& made) {
+    expect_refused(ErrorKind::bad_input, parts, made.bytes());
+  };
+  const std::string data(64, '\0');
+  refused({"\"w\"", "1 to 4 dimensions", "0"}, MadeGguf().tensor("w", {}, 0, data));
+  refused({"\"w\"", "1 to 4 dimensions", "5"}, MadeGguf().tensor("w", {1, 1, 1, 1, 1}, 0, data));
+  refused({"\"w\"", "sizes from 1 on"}, MadeGguf().tensor("w", {0, 4}, 0, data));
+  refused({"\"w\"", "63 bits"}, MadeGguf().tensor("w", {Index{1} << 40, Index{1} << 40}, 0, data));
+  refused({"\"w\"", "63 bits"}, MadeGguf().tensor("w", {-1}, 0, data));
+  refused({"\"w\"", "64 bits"}, MadeGguf().tensor("w", {Index{1} << 61}, 0, data));
+  refused({"\"w\"", "multiple of 32", "Q4_0", "16"}, MadeGguf().tensor("w", {2, 16}, 2, data));
+  refused({"\"w\"", "within the 64 bytes", "cut short"}, MadeGguf().tensor("w", {17}, 0, data));
+  refused({"\"w\"", "each name once"},
+          MadeGguf().tensor("w", {8}, 0, data).tensor("w", {8}, 0, data));
+  refused({"\"v\"", "an overlap", "\"w\""},
+          MadeGguf().tensor("w", {24}, 0, data).tensor("v", {8}, 0, data));
+  MadeGguf crooked;
+  crooked.alignment = 4;
+  crooked.floats("w", {1}, {1}).floats("v", {1}, {1});
+  refused({"\"v\"", "multiple of 32", "4"}, crooked);
+  for (const auto& [id, name] : {std::pair{16u, "IQ2_XXS"}, {9u, "Q8_1"}, {99u, "number 99"}}) {
+    expect_refused(ErrorKind::unsupported, {"\"w\"", name, "Q4_K"},
+                   MadeGguf().tensor("w", {32}, id, data).bytes());
+  }
+  // Padding behind the last tensor may be there or not.
+  const std::string padded = MadeGguf().floats("w", {1}, {1}).bytes() + std::string(28, '\0');
+  EXPECT_EQ(read(padded).tensors()[0].values()[0], 1);
+}
+
+// The smallest file with all that a llama has to say.
+MadeGguf small_llama() {
+  MadeGguf made;
+  made.add("general.architecture", "llama")
+      .add("llama.block_count", std::uint32_t{1})
+      .add("llama.context_length", std::uint32_t{64})
+      .add("llama.embedding_length", std::uint32_t{8})
+      .add("llama.feed_forward_length", std::uint32_t{4})
+      .add("llama.attention.head_count", std::uint32_t{2})
+      .add("llama.attention.layer_norm_rms_epsilon", 1e-5f)
+      .floats("token_embd.weight", {3, 8}, std::vector<float>(24, 0.5f));
+  return made;
+}
+
+void expect_not_translated(ErrorKind kind, const std::vector<std::string>& parts,
+                           const MadeGguf& made) {
+  const std::string bytes = made.bytes();
+  expect_error(kind, parts, [&] { translate_gguf(read(bytes)); });
+}
+
+TEST(GgufModel, HasTheConfigAndTheNamesOfHuggingFace) {
+  MadeGguf made = small_llama();
+  made.add("llama.rope.freq_base", 1e5f)
+      .floats("blk.0.attn_q.weight", {8, 8}, std::vector<float>(64, 1.0f))
+      .floats("blk.0.attn_norm.weight", {8}, std::vector<float>(8, 1.0f))
+      .floats("blk.0.other.weight", {8}, std::vector<float>(8, 1.0f));
+  const std::string bytes = made.bytes();
+  const GgufModel model = translate_gguf(read(bytes));
+  EXPECT_EQ(model.config,
+            R"({"model_type":"llama","hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,)"
+            R"("num_attention_heads":2,"num_key_value_heads":2,"head_dim":4,)"
+            R"("max_position_embeddings":64,"rms_norm_eps":1e-05,"tie_word_embeddings":true,)"
+            R"("attention_bias":false,"mlp_bias":false,"rope_theta":100000.0,"vocab_size":3})");
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : model.tensors) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "model.embed_tokens.weight", "model.layers.0.input_layernorm.weight",
+                       "model.layers.0.other.weight", "model.layers.0.self_attn.q_proj.weight"}));
+  EXPECT_EQ(model.tensors.at("model.layers.0.self_attn.q_proj.weight").interleaved, 4);
+}
+
+TEST(GgufModel, IsRefusedByName) {
+  expect_not_translated(ErrorKind::bad_input, {"general.architecture", "none"}, MadeGguf());
+  expect_not_translated(ErrorKind::unsupported, {"general.architecture", "llama", "\"mamba\""},
+                        MadeGguf().add("general.architecture", "mamba"));
+  expect_not_translated(ErrorKind::unsupported, {"llama.expert_count", "8"},
+                        small_llama().add("llama.expert_count", std::uint32_t{8}));
+  expect_not_translated(ErrorKind::unsupported, {"llama.rope.dimension_count", "2"},
+                        small_llama().add("llama.rope.dimension_count", std::uint32_t{2}));
+  expect_not_translated(ErrorKind::unsupported, {"llama.rope.scaling.type", "\"su\""},
+                        small_llama().add("llama.rope.scaling.type", "su"));
+  expect_not_translated(
+      ErrorKind::bad_input, {"llama.attention.head_count_kv", "one value", "a list of 2 numbers"},
+      small_llama().add("llama.attention.head_count_kv", std::vector<std::int32_t>{1, 2}));
+  expect_not_translated(
+      ErrorKind::bad_input, {"tokenizer.ggml.tokens", "3, as the embedding", "a list of 2 texts"},
+      small_llama().add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"}));
+  expect_not_translated(ErrorKind::bad_input, {"llama.vocab_size", "3, as the embedding", "4"},
+                        small_llama().add("llama.vocab_size", std::uint32_t{4}));
+  expect_not_translated(
+      ErrorKind::bad_input, {"blk.0.attn_k.weight", "heads of 4", "[6, 1]"},
+      small_llama().floats("blk.0.attn_k.weight", {6, 1}, std::vector<float>(6, 1.0f)));
+  MadeGguf vocabulary;  // as the test vectors of llama.cpp: a tokenizer without weights
+  vocabulary.add("general.architecture", "llama");
+  expect_not_translated(ErrorKind::bad_input, {"llama.embedding_length", "none"}, vocabulary);
+}
+
+}  // namespace
+}  // namespace headgauge
