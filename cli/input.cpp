@@ -173,7 +173,7 @@ void InputOptions::add_model(CLI::App& command) {
   command
       .add_option("MODEL", model,
                   "A checkpoint folder, a .safetensors file beside its config.json, a\n"
-                  "name in the Hugging Face cache, or a dump file")
+                  ".gguf file, a name in the Hugging Face cache, or a dump file")
       ->option_text(" ")
       ->required();
 }

@@ -100,8 +100,8 @@ int inspect(const std::string& name, bool json) {
     if (key == "prefix" && text.empty()) text = "none";
     if (key == "bytes") text = format_bytes(value.get<std::size_t>());
     if (key == "metadata") {
-      for (const auto& [name, what] : value.items()) {
-        print("{:<15} {} {}\n", key, legible(name), legible(what.get<std::string>()));
+      for (const auto& [field, what] : value.items()) {
+        print("{:<15} {} {}\n", key, legible(field), legible(what.get<std::string>()));
       }
       continue;
     }

@@ -10,7 +10,9 @@
 
 #include "checkpoint/gguf.hpp"
 #include "checkpoint/shard_index.hpp"
+#include "fuzz/contract.hpp"
 #include "headgauge/checkpoint.hpp"
+#include "tokenize/gguf_tokenizer.hpp"
 
 namespace headgauge::fuzzing {
 
@@ -65,7 +67,8 @@ inline void read_config(std::span<const std::byte> bytes) {
   static_cast<void>(parse_shard_index(text, "input"));
 }
 
-// All tensors, and the model that the file is, whose tensors are widened in their order.
+// All tensors, the tokenizer, and the model that the file is, whose tensors are widened in their
+// order.
 inline void read_gguf(std::span<const std::byte> bytes) {
   const Gguf file = Gguf::view(bytes, "input");
   for (const auto& [key, value] : file.metadata()) {
@@ -84,6 +87,7 @@ inline void read_gguf(std::span<const std::byte> bytes) {
     }
   };
   for (const TensorView& tensor : file.tensors()) widen(tensor);
+  works_or_is_refused([&] { static_cast<void>(gguf_tokenizer_json(file)); });
   const GgufModel model = translate_gguf(file);
   for (const auto& [name, tensor] : model.tensors) widen(tensor);
   static_cast<void>(ConfigReader(model.config, "input"));

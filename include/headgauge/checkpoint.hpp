@@ -50,9 +50,13 @@ struct TensorView {
   // row i of the first half lies at 2 i and row i of the second half at 2 i + 1: llama.cpp's order
   // of a head's queries and keys. widen() puts them back.
   Index interleaved = 0;
+  // The bytes hold the transpose of this matrix. A range of it is slow to widen.
+  bool transposed = false;
   float added = 0;  // to each element by widen(): gemma's norms are stored with 1 added
 
   Index elements() const;
+  // The matrix that the bytes hold, where this one is its transpose.
+  TensorView transpose() const;
   // "FILE: tensor NAME", for messages.
   std::string where() const;
   // Elements [first, first + out.size()) as float32. f16 and bf16 are exact, f64 is rounded,

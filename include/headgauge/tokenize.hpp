@@ -18,10 +18,12 @@ class Tokenizer {
  public:
   // Reads `folder`/tokenizer.json or, where that is missing, vocab.json and merges.txt (byte-level
   // BPE as GPT-2 has it), or vocab.txt (WordPiece as BERT has it, with the switches of
-  // tokenizer_config.json). Throws BadInputError if neither is there or what is there is broken.
+  // tokenizer_config.json), or the tokenizer in the GGUF file of that name
+  // (ResolvedModel::tokenizer()). Throws BadInputError if none is there or what is there is broken,
+  // UnsupportedError where a GGUF file has one that headgauge does not know.
   static Tokenizer load(const std::string& folder);
   // Names what load() would read, without looking for faults in it: "BPE (tokenizer.json)", "BPE
-  // (vocab.json, merges.txt)", "none".
+  // (vocab.json, merges.txt)", "BPE (GGUF, pre-tokenizer smollm)", "none".
   static std::string kind(const std::string& folder);
 
   Tokenizer(Tokenizer&&) noexcept;

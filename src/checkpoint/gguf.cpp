@@ -314,8 +314,8 @@ void place(std::vector<GgufTensor>& entries, std::span<const std::byte> data) {
 std::uint64_t count_of(GgufReader& reader, const std::string& path, const std::string& what) {
   const auto count = reader.number<std::uint64_t>("the number of " + what);
   if (count <= kMostEntries) return count;
-  throw BadInputError(
-      fault(path, fmt::format("at most {} {}", kMostEntries, what), std::to_string(count), kDamagedGguf));
+  throw BadInputError(fault(path, fmt::format("at most {} {}", kMostEntries, what),
+                            std::to_string(count), kDamagedGguf));
 }
 
 std::uint64_t alignment_of(const Gguf& file) {

@@ -45,6 +45,11 @@ class Fields {
     if (value.is_number_integer() && value >= 1 && value <= 1 << 30) return value.get<Index>();
     throw BadInputError(fault(where(key), "an integer from 1 to 2^30", value.dump(), kOneModel));
   }
+  // The slowest dimension of a tensor; null where there is none of that name.
+  OrderedJson first_size(std::string_view tensor) const {
+    const auto found = std::ranges::find(file_.tensors(), tensor, &TensorView::name);
+    return found == file_.tensors().end() ? OrderedJson() : OrderedJson(found->shape.front());
+  }
   // Where the key is there, its value has to be this one.
   void require_value(const std::string& key, const OrderedJson& only) {
     const OrderedJson value = optional(key);
@@ -92,6 +97,43 @@ constexpr TensorName kLlamaNames[] = {
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
     // What is no part of any family: refused as a tensor of another model.
     {"blk.#", "model.layers.#"},
+};
+
+// What gemma2 has other names for, before those of llama.
+constexpr TensorName kGemma2Names[] = {
+    {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm"},
+    {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"},
+    {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm"},
+};
+
+constexpr TensorName kGpt2Names[] = {
+    {"token_embd", "transformer.wte"},
+    {"position_embd", "transformer.wpe"},
+    {"output_norm", "transformer.ln_f"},
+    {"output", "lm_head"},
+    {"blk.#.attn_norm", "transformer.h.#.ln_1"},
+    {"blk.#.attn_qkv", "transformer.h.#.attn.c_attn"},
+    {"blk.#.attn_output", "transformer.h.#.attn.c_proj"},
+    {"blk.#.ffn_norm", "transformer.h.#.ln_2"},
+    {"blk.#.ffn_up", "transformer.h.#.mlp.c_fc"},
+    {"blk.#.ffn_down", "transformer.h.#.mlp.c_proj"},
+    {"blk.#", "transformer.h.#"},
+};
+
+constexpr TensorName kBertNames[] = {
+    {"token_embd", "embeddings.word_embeddings"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"position_embd", "embeddings.position_embeddings"},
+    {"token_embd_norm", "embeddings.LayerNorm"},
+    {"blk.#.attn_q", "encoder.layer.#.attention.self.query"},
+    {"blk.#.attn_k", "encoder.layer.#.attention.self.key"},
+    {"blk.#.attn_v", "encoder.layer.#.attention.self.value"},
+    {"blk.#.attn_output", "encoder.layer.#.attention.output.dense"},
+    {"blk.#.attn_output_norm", "encoder.layer.#.attention.output.LayerNorm"},
+    {"blk.#.ffn_up", "encoder.layer.#.intermediate.dense"},
+    {"blk.#.ffn_down", "encoder.layer.#.output.dense"},
+    {"blk.#.layer_output_norm", "encoder.layer.#.output.LayerNorm"},
+    {"blk.#", "encoder.layer.#"},
 };
 
 Index head_dim_of(Fields& fields) {
@@ -160,15 +202,61 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   fields.require_value("rope.dimension_count", head_dim);
 }
 
+void gemma2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
+  llama_config(file, fields, config);
+  config["sliding_window"] = fields.optional("attention.sliding_window");
+  config["attn_logit_softcapping"] = fields.optional("attn_logit_softcapping");
+  config["final_logit_softcapping"] = fields.optional("final_logit_softcapping");
+  // The file does not say what scores are divided by the root of. llama.cpp knows it by the number
+  // of layers: the model of 27 B has 46, and another number than the size of its heads.
+  const Index per_head = fields.size("embedding_length") / fields.size("attention.head_count");
+  const bool largest = config["num_hidden_layers"] == 46;
+  config["query_pre_attn_scalar"] = largest ? OrderedJson(per_head) : config["head_dim"];
+}
+
+void gpt2_config(const Gguf& file, Fields& fields, OrderedJson& config) {
+  config["n_layer"] = fields.require("block_count");
+  config["n_head"] = fields.require("attention.head_count");
+  config["n_embd"] = fields.require("embedding_length");
+  config["n_inner"] = fields.require("feed_forward_length");
+  config["n_positions"] = fields.require("context_length");
+  config["layer_norm_epsilon"] = fields.require("attention.layer_norm_epsilon");
+  config["tie_word_embeddings"] = !has_tensor(file, "output.weight");
+}
+
+void bert_config(const Gguf&, Fields& fields, OrderedJson& config) {
+  config["num_hidden_layers"] = fields.require("block_count");
+  config["num_attention_heads"] = fields.require("attention.head_count");
+  config["hidden_size"] = fields.require("embedding_length");
+  config["intermediate_size"] = fields.require("feed_forward_length");
+  config["max_position_embeddings"] = fields.require("context_length");
+  config["layer_norm_eps"] = fields.require("attention.layer_norm_epsilon");
+  config["type_vocab_size"] = fields.first_size("token_types.weight");
+  fields.require_value("attention.causal", false);
+}
+
 struct Architecture {
   const char* name;  // also the model_type
   std::span<const TensorName> names;
   void (*configure)(const Gguf& file, Fields& fields, OrderedJson& config);
-  bool interleaved = false;  // rows of queries and keys
+  bool interleaved = false;                 // rows of queries and keys
+  bool added_one = false;                   // to the weights of norms
+  bool transposed = false;                  // the weights of GPT-2's Conv1D
+  std::span<const TensorName> before = {};  // of other names
 };
 
 constexpr Architecture kArchitectures[] = {
-    {"llama", kLlamaNames, llama_config, true},
+    {.name = "llama", .names = kLlamaNames, .configure = llama_config, .interleaved = true},
+    {.name = "qwen2", .names = kLlamaNames, .configure = llama_config},
+    {.name = "qwen3", .names = kLlamaNames, .configure = llama_config},
+    {.name = "gemma", .names = kLlamaNames, .configure = llama_config, .added_one = true},
+    {.name = "gemma2",
+     .names = kLlamaNames,
+     .configure = gemma2_config,
+     .added_one = true,
+     .before = kGemma2Names},
+    {.name = "gpt2", .names = kGpt2Names, .configure = gpt2_config, .transposed = true},
+    {.name = "bert", .names = kBertNames, .configure = bert_config},
 };
 
 const Architecture& find_architecture(const Gguf& file) {
@@ -207,9 +295,11 @@ std::string translate(std::string_view name, const TensorName& by) {
   return known.append(rest);
 }
 
-std::string known_name(std::string_view stored, std::span<const TensorName> names) {
-  for (const TensorName& name : names) {
-    if (std::string known = translate(stored, name); !known.empty()) return known;
+std::string known_name(std::string_view stored, const Architecture& architecture) {
+  for (const auto& names : {architecture.before, architecture.names}) {
+    for (const TensorName& name : names) {
+      if (std::string known = translate(stored, name); !known.empty()) return known;
+    }
   }
   return std::string(stored);
 }
@@ -264,10 +354,16 @@ GgufModel translate_gguf(const Gguf& file) {
   const Index head_dim = architecture.interleaved ? head_dim_of(fields) : 0;
   for (TensorView tensor : file.tensors()) {
     if (tensor.name == "rope_freqs.weight") continue;
-    const std::string name = known_name(tensor.name, architecture.names);
-    const bool turned =
-        name.find("self_attn.q_proj.") != name.npos || name.find("self_attn.k_proj.") != name.npos;
-    if (architecture.interleaved && turned) interleave(tensor, head_dim);
+    const std::string name = known_name(tensor.name, architecture);
+    const auto is_of = [&](std::string_view part) { return name.find(part) != name.npos; };
+    if (architecture.interleaved && (is_of("self_attn.q_proj.") || is_of("self_attn.k_proj."))) {
+      interleave(tensor, head_dim);
+    }
+    if (architecture.added_one && name.ends_with("norm.weight")) tensor.added = -1;
+    if (architecture.transposed && tensor.shape.size() == 2 &&
+        (is_of(".attn.c_") || is_of(".mlp.c_"))) {
+      tensor = tensor.transpose();
+    }
     model.tensors.emplace(name, std::move(tensor));
   }
   return model;

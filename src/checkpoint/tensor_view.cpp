@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "base/non_finite.hpp"
 #include "base/strict_json.hpp"
@@ -128,6 +129,13 @@ Index TensorView::elements() const {
   return n;
 }
 
+TensorView TensorView::transpose() const {
+  TensorView other = *this;
+  std::swap(other.shape.at(0), other.shape.at(1));
+  other.transposed = !transposed;
+  return other;
+}
+
 std::string TensorView::where() const {
   return std::string(file) + ": tensor " + in_quotes(name);
 }
@@ -139,7 +147,13 @@ void TensorView::widen(std::span<float> out, Index first, bool check) const {
                            "a range within its " + std::to_string(elements()) + " elements",
                            std::to_string(first) + " to " + std::to_string(first + count), ""));
   }
-  if (interleaved == 0) {
+  if (transposed) {
+    const Index rows = shape[0], columns = shape[1];
+    for (Index i = first; i < first + count; ++i) {
+      widen_stored(out.subspan(static_cast<std::size_t>(i - first), 1),
+                   i % columns * rows + i / columns);
+    }
+  } else if (interleaved == 0) {
     widen_stored(out, first);
   } else {
     const Index row = elements() / shape.front(), half = interleaved / 2;
@@ -214,7 +228,7 @@ AlignedVector<float> TensorView::values() const {
 
 std::span<const float> TensorView::mapped_floats() const {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const bool as_stored = dtype == DType::F32 && interleaved == 0 && added == 0;
+  const bool as_stored = dtype == DType::F32 && interleaved == 0 && added == 0 && !transposed;
   if (!as_stored || address % alignof(float) != 0) return {};
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }

@@ -44,11 +44,31 @@ void RmsNorm::apply(MatrixView<const float> x, MatrixView<float> out) const {
   }
 }
 
+namespace {
+
+// A matrix of out x in, in the file's order.
+void pack_rows(const TensorView& weight, ThreadPool& pool, PackedMatrix& packed) {
+  const Index out = weight.shape[0], in = weight.shape[1];
+  packed.resize(in, out);
+  pool.for_each(packed.panels(), [&](Index panel) {
+    thread_local AlignedVector<float> wide;
+    const Index first = panel * PackedMatrix::kPanel;
+    const Index rows = std::min(PackedMatrix::kPanel, out - first);
+    const auto size = static_cast<std::size_t>(rows * in);
+    if (wide.size() < size) wide.resize(size);
+    weight.widen({wide.data(), size}, first * in);
+    packed.put_panel({wide.data(), rows, in}, panel);
+  });
+}
+
+}  // namespace
+
 void load_conv1d(const Checkpoint& checkpoint, const std::string& name, Index in, Index out,
                  ThreadPool& pool, Linear& linear) {
   constexpr Index kStrip = 16;  // rows that are in the cache between widening and packing
   const TensorView& weight = checkpoint.require(name + ".weight", {in, out});
   linear.bias = checkpoint.require(name + ".bias", {out}).values();
+  if (weight.transposed) return pack_rows(weight.transpose(), pool, linear.weight);
   linear.weight.resize(in, out);
   pool.for_each((in + kStrip - 1) / kStrip, [&](Index strip) {
     thread_local AlignedVector<float> wide;
@@ -65,16 +85,7 @@ void load_linear(const Checkpoint& checkpoint, const std::string& name, Index in
   const TensorView& weight = checkpoint.require(name + ".weight", {out, in});
   linear.bias.clear();
   if (bias) linear.bias = checkpoint.require(name + ".bias", {out}).values();
-  linear.weight.resize(in, out);
-  pool.for_each(linear.weight.panels(), [&](Index panel) {
-    thread_local AlignedVector<float> wide;
-    const Index first = panel * PackedMatrix::kPanel;
-    const Index rows = std::min(PackedMatrix::kPanel, out - first);
-    const auto size = static_cast<std::size_t>(rows * in);
-    if (wide.size() < size) wide.resize(size);
-    weight.widen({wide.data(), size}, first * in);
-    linear.weight.put_panel({wide.data(), rows, in}, panel);
-  });
+  pack_rows(weight, pool, linear.weight);
 }
 
 LayerNorm load_layer_norm(const Checkpoint& checkpoint, const std::string& name, Index width,

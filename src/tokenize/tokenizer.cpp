@@ -12,6 +12,7 @@
 #include "headgauge/faults.hpp"
 #include "headgauge/tokenize.hpp"
 #include "tokenize/ffi.hpp"
+#include "tokenize/gguf_tokenizer.hpp"
 
 namespace headgauge {
 namespace {
@@ -77,6 +78,11 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".gguf" && std::filesystem::is_regular_file(path, ignored);
+}
+
 }  // namespace
 
 struct Tokenizer::Impl {
@@ -103,7 +109,11 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   limit_memory();
   auto impl = std::make_unique<Impl>();
   char* error = nullptr;
-  if (is_there(json)) {
+  if (is_gguf(root)) {
+    impl->path = folder;
+    const std::string bytes = gguf_tokenizer_json(Gguf::open(folder));
+    impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
+  } else if (is_there(json)) {
     impl->path = json.string();
     const std::string bytes = read_file(impl->path, kLargestTokenizer);
     impl->handle.reset(hg_tokenizer_from_json(octets(bytes), bytes.size(), &error));
@@ -138,6 +148,7 @@ Tokenizer Tokenizer::load(const std::string& folder) {
 
 std::string Tokenizer::kind(const std::string& folder) {
   const std::filesystem::path root(folder);
+  if (is_gguf(root)) return gguf_tokenizer_kind(Gguf::open(folder));
   const auto json = root / "tokenizer.json";
   if (is_there(json)) {
     return model_type(json.string()) + " (tokenizer.json)";

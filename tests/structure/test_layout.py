@@ -126,7 +126,7 @@ class OneWay(unittest.TestCase):
         r"(?<!\w)c?\s*<\s*0x20\b": {"text"},
     }
     # headgauge's own functions of such names.
-    OWN = re.compile(r"(?:ConfigReader|Journal|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
+    OWN = re.compile(r"(?:ConfigReader|Gguf|Journal|Safetensors|Checkpoint|DumpFile|Builder)::open\(")
 
     def test_json_is_read_and_files_are_opened_in_one_place(self) -> None:
         for path in sources():

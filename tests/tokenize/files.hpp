@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headgauge/base.hpp"
 #include "test_data.hpp"
@@ -26,6 +28,32 @@ inline std::filesystem::path data_root() {
 inline std::string slurp(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+using Ids = std::vector<int>;
+
+// The input texts and expected ids of a llama.cpp vocabulary test.
+struct Vector {
+  std::string text;
+  Ids ids;
+};
+inline std::vector<Vector> read_vectors(const std::string& name) {
+  const std::filesystem::path stem =
+      data_root() / "tokenizers/vectors" / ("ggml-vocab-" + name + ".gguf");
+  std::istringstream lines(slurp(stem.string() + ".out"));
+  std::string inputs = slurp(stem.string() + ".inp");
+  const std::string separator = "\n__ggml_vocab_test__\n";
+  std::vector<Vector> vectors;
+  for (std::string line; std::getline(lines, line);) {
+    Vector v;
+    const auto cut = inputs.find(separator);
+    v.text = inputs.substr(0, cut);
+    inputs.erase(0, cut == std::string::npos ? cut : cut + separator.size());
+    std::istringstream words(line);
+    for (int id; words >> id;) v.ids.push_back(id);
+    vectors.push_back(std::move(v));
+  }
+  return vectors;
 }
 
 class TemporaryFolder : public testing::TemporaryFolder {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "files.hpp"
@@ -12,30 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Ids = std::vector<int>;
-
-// The input texts and expected ids of a llama.cpp vocabulary test.
-struct Vector {
-  std::string text;
-  Ids ids;
-};
-std::vector<Vector> read_vectors(const std::string& name) {
-  const fs::path stem = data_root() / "tokenizers/vectors" / ("ggml-vocab-" + name + ".gguf");
-  std::istringstream lines(slurp(stem.string() + ".out"));
-  std::string inputs = slurp(stem.string() + ".inp");
-  const std::string separator = "\n__ggml_vocab_test__\n";
-  std::vector<Vector> vectors;
-  for (std::string line; std::getline(lines, line);) {
-    Vector v;
-    const auto cut = inputs.find(separator);
-    v.text = inputs.substr(0, cut);
-    inputs.erase(0, cut == std::string::npos ? cut : cut + separator.size());
-    std::istringstream words(line);
-    for (int id; words >> id;) v.ids.push_back(id);
-    vectors.push_back(std::move(v));
-  }
-  return vectors;
-}
 
 // A tokenizer.json of whole words; `changes` is merged into it.
 std::string word_tokenizer(const json& changes = json::object()) {

@@ -1,0 +1,392 @@
+// Tokenizers from the metadata of GGUF files. llama.cpp names the kind (tokenizer.ggml.model) and,
+// of a BPE, how it cuts a text before it merges (tokenizer.ggml.pre); what these names mean is
+// here.
+#include "tokenize/gguf_tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/strict_json.hpp"
+#include "base/utf8.hpp"
+
+namespace headgauge {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kModel = "tokenizer.ggml.model";
+constexpr const char* kPre = "tokenizer.ggml.pre";
+constexpr const char* kGiveIds = "give token ids";
+constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
+
+// tokenizer.ggml.token_type
+enum class TokenType { normal = 1, unknown, control, user_defined, unused, byte };
+
+// How a BPE cuts a text, by llama.cpp's name.
+struct PreTokenizer {
+  std::string_view name;
+  const char* pattern;       // of the Hugging Face tokenizer; null: that of GPT-2
+  bool digits = false;       // each by itself, before anything else
+  bool nfc = false;          // the text is normalised
+  bool whole_words = false;  // a word that is a token is taken as it stands
+  bool begins = false;       // with a BOS token where the file does not say
+};
+constexpr PreTokenizer kPreTokenizers[] = {
+    {"gpt-2", nullptr},
+    {.name = "smollm", .pattern = nullptr, .digits = true},
+    {.name = "starcoder", .pattern = nullptr, .digits = true},
+    {.name = "llama-bpe",
+     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     .whole_words = true,
+     .begins = true},
+    {.name = "qwen2",
+     .pattern = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+                R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     .nfc = true},
+};
+
+const PreTokenizer& find_pre_tokenizer(const Gguf& file) {
+  const std::string name = file.text(kPre);
+  std::string known;
+  for (const PreTokenizer& pre : kPreTokenizers) {
+    if (name == pre.name) return pre;
+    known += (known.empty() ? "" : ", ") + std::string(pre.name);
+  }
+  throw UnsupportedError(fault(file.where(kPre), "one of " + known, in_quotes(name),
+                               "headgauge does not guess how it cuts a text: give token ids"));
+}
+
+class Vocabulary {
+ public:
+  explicit Vocabulary(const Gguf& file) : file_(file) {
+    const GgufValue* list = file.find("tokenizer.ggml.tokens");
+    if (list == nullptr || !list->is_list_of_texts() || list->count == 0) {
+      refuse("tokenizer.ggml.tokens", "a list of texts", list);
+    }
+    tokens_ = list->texts();
+    const auto invalid = std::ranges::find_if(tokens_, [](std::string_view token) {
+      return find_invalid_utf8(token) != std::string_view::npos;
+    });
+    if (invalid != tokens_.end()) {
+      throw BadInputError(fault(file.where("tokenizer.ggml.tokens"), "tokens in UTF-8",
+                                in_quotes(*invalid), kGiveIds));
+    }
+    types_.assign(tokens_.size(), TokenType::normal);
+    if (const auto types = numbers("tokenizer.ggml.token_type")) {
+      for (std::size_t i = 0; i < types->size(); ++i) {
+        const json& type = (*types)[i];
+        if (!type.is_number_integer() || type < 1 || type > 6) {
+          throw BadInputError(fault(file.where("tokenizer.ggml.token_type"), "numbers from 1 to 6",
+                                    type.dump(), kGiveIds));
+        }
+        types_[i] = static_cast<TokenType>(type.get<int>());
+      }
+    }
+  }
+
+  const std::vector<std::string_view>& tokens() const { return tokens_; }
+  TokenType type(std::size_t id) const { return types_[id]; }
+
+  // A number for each token; none where there is no such list.
+  std::optional<std::vector<json>> numbers(const char* key) const {
+    const GgufValue* list = file_.find(key);
+    if (list == nullptr) return std::nullopt;
+    if (list->is_list() && !list->is_list_of_texts() && list->count == tokens_.size() &&
+        list->item != GgufValue::Type::boolean) {
+      return list->numbers();
+    }
+    refuse(key, fmt::format("{} numbers, one a token", tokens_.size()), list);
+  }
+
+  // The token that one of these keys names; none where none of them is there.
+  std::optional<std::size_t> named(std::initializer_list<const char*> keys) const {
+    for (const char* key : keys) {
+      const std::string whole = fmt::format("tokenizer.ggml.{}_token_id", key);
+      const GgufValue* value = file_.find(whole);
+      if (value == nullptr) continue;
+      if (value->scalar.is_number_integer() && value->scalar >= 0 &&
+          value->scalar < tokens_.size()) {
+        return value->scalar.get<std::size_t>();
+      }
+      refuse(whole, fmt::format("an id from 0 to {}", tokens_.size() - 1), value);
+    }
+    return std::nullopt;
+  }
+
+  bool flag(const char* key, bool otherwise) const {
+    const GgufValue* value = file_.find(key);
+    if (value == nullptr) return otherwise;
+    if (value->scalar.is_boolean()) return value->scalar.get<bool>();
+    refuse(key, "true or false", value);
+  }
+
+  [[noreturn]] void refuse(const std::string& key, const std::string& expected,
+                           const GgufValue* found) const {
+    throw BadInputError(
+        fault(file_.where(key), expected, found == nullptr ? "none" : found->summary(), kGiveIds));
+  }
+
+  // What is found in a text before it is cut: control tokens, and those of the user.
+  json added() const {
+    json added = json::array();
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+      const bool special = types_[id] == TokenType::control || types_[id] == TokenType::unknown;
+      if ((!special && types_[id] != TokenType::user_defined) || tokens_[id].empty()) continue;
+      added.push_back({{"id", id},
+                       {"content", tokens_[id]},
+                       {"special", special},
+                       {"single_word", false},
+                       {"lstrip", false},
+                       {"rstrip", false},
+                       {"normalized", false}});
+    }
+    return added;
+  }
+
+  // What stands around a text, null where nothing does.
+  json around(std::optional<std::size_t> before, std::optional<std::size_t> after) const {
+    if (!before && !after) return nullptr;
+    json single = json::array(), described = json::object();
+    const auto add = [&](std::size_t id) {
+      const std::string token(tokens_[id]);
+      single.push_back({{"SpecialToken", {{"id", token}, {"type_id", 0}}}});
+      described[token] = {
+          {"id", token}, {"ids", json::array({id})}, {"tokens", json::array({token})}};
+    };
+    if (before) add(*before);
+    single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+    if (after) add(*after);
+    return {{"type", "TemplateProcessing"},
+            {"single", single},
+            {"pair", json::array()},
+            {"special_tokens", described}};
+  }
+
+  // BOS and EOS as the file says, and as llama.cpp takes it where the file says nothing.
+  json ends(bool begins) const {
+    std::optional<std::size_t> before, after;
+    if (flag("tokenizer.ggml.add_bos_token", begins)) before = named({"bos"});
+    if (flag("tokenizer.ggml.add_eos_token", false)) after = named({"eos"});
+    return around(before, after);
+  }
+
+ private:
+  const Gguf& file_;
+  std::vector<std::string_view> tokens_;
+  std::vector<TokenType> types_;
+};
+
+json ids_of(const std::vector<std::string_view>& tokens) {
+  json ids = json::object();
+  for (std::size_t id = 0; id < tokens.size(); ++id) ids[std::string(tokens[id])] = id;
+  return ids;
+}
+
+json merges_of(const Gguf& file, const Vocabulary& vocabulary) {
+  const GgufValue* list = file.find("tokenizer.ggml.merges");
+  if (list == nullptr || !list->is_list_of_texts()) {
+    vocabulary.refuse("tokenizer.ggml.merges", "a list of texts", list);
+  }
+  json merges = json::array();
+  for (const std::string_view merge : list->texts()) {
+    const std::size_t space = merge.find(' ', 1);
+    if (space == merge.npos || find_invalid_utf8(merge) != merge.npos) {
+      throw BadInputError(fault(file.where("tokenizer.ggml.merges"), "two tokens and a space",
+                                in_quotes(merge), kGiveIds));
+    }
+    merges.push_back(json::array({merge.substr(0, space), merge.substr(space + 1)}));
+  }
+  return merges;
+}
+
+json byte_level_bpe(const Gguf& file) {
+  const PreTokenizer& pre = find_pre_tokenizer(file);
+  const Vocabulary vocabulary(file);
+  json byte_level = {{"type", "ByteLevel"},
+                     {"add_prefix_space", false},
+                     {"trim_offsets", true},
+                     {"use_regex", pre.pattern == nullptr}};
+  json steps = json::array();
+  if (pre.digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
+  if (pre.pattern != nullptr) {
+    steps.push_back({{"type", "Split"},
+                     {"pattern", {{"Regex", pre.pattern}}},
+                     {"behavior", "Isolated"},
+                     {"invert", false}});
+  }
+  steps.push_back(byte_level);
+  return {{"normalizer", pre.nfc ? json{{"type", "NFC"}} : json()},
+          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
+          {"decoder", byte_level},
+          {"added_tokens", vocabulary.added()},
+          {"post_processor", vocabulary.ends(pre.begins)},
+          {"model",
+           {{"type", "BPE"},
+            {"ignore_merges", pre.whole_words},
+            {"vocab", ids_of(vocabulary.tokens())},
+            {"merges", merges_of(file, vocabulary)}}}};
+}
+
+// SentencePiece merges the pair whose token has the highest score. As a list of merges, which is
+// what Hugging Face makes of it: every way to cut a token into two others, by falling score.
+json merges_by_score(const Vocabulary& vocabulary, const std::vector<json>& scores) {
+  struct Merge {
+    double score;
+    std::string_view left, right;
+  };
+  const auto& tokens = vocabulary.tokens();
+  std::unordered_map<std::string_view, std::size_t> ids;
+  for (std::size_t id = 0; id < tokens.size(); ++id) ids[tokens[id]] = id;
+  std::vector<Merge> merges;
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    const TokenType type = vocabulary.type(id);
+    if (type != TokenType::normal && type != TokenType::user_defined) continue;
+    const double score = scores[id].get<double>();
+    if (!std::isfinite(score))
+      vocabulary.refuse("tokenizer.ggml.scores", "finite numbers", nullptr);
+    for (std::size_t cut = 1; cut < std::min<std::size_t>(tokens[id].size(), 256); ++cut) {
+      if ((tokens[id][cut] & 0xC0) == 0x80) continue;  // within a character
+      const std::string_view left = tokens[id].substr(0, cut), right = tokens[id].substr(cut);
+      if (!ids.contains(left) || !ids.contains(right)) continue;
+      merges.push_back({score, left, right});
+    }
+  }
+  std::ranges::stable_sort(merges, std::greater<>(), [](const Merge& merge) {
+    return std::tuple(merge.score, merge.left.size(), merge.right.size());
+  });
+  json list = json::array();
+  for (const Merge& merge : merges) list.push_back(json::array({merge.left, merge.right}));
+  return list;
+}
+
+json sentence_piece(const Gguf& file) {
+  const Vocabulary vocabulary(file);
+  const auto scores = vocabulary.numbers("tokenizer.ggml.scores");
+  if (!scores) vocabulary.refuse("tokenizer.ggml.scores", "a list of numbers", nullptr);
+  const bool prefix = vocabulary.flag("tokenizer.ggml.add_space_prefix", true);
+  const json space = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", kSpace}};
+  json before = json::array();
+  if (prefix) before.push_back({{"type", "Prepend"}, {"prepend", kSpace}});
+  before.push_back(space);
+  json after =
+      json::array({{{"type", "Replace"}, {"pattern", {{"String", kSpace}}}, {"content", " "}},
+                   {{"type", "ByteFallback"}},
+                   {{"type", "Fuse"}}});
+  if (prefix) {
+    after.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  }
+  const auto unknown = vocabulary.named({"unknown"});
+  return {{"normalizer", {{"type", "Sequence"}, {"normalizers", before}}},
+          {"pre_tokenizer", nullptr},
+          {"decoder", {{"type", "Sequence"}, {"decoders", after}}},
+          {"added_tokens", vocabulary.added()},
+          {"post_processor", vocabulary.ends(true)},
+          {"model",
+           {{"type", "BPE"},
+            {"unk_token", unknown ? json(vocabulary.tokens()[*unknown]) : json()},
+            {"fuse_unk", true},
+            {"byte_fallback", true},
+            {"vocab", ids_of(vocabulary.tokens())},
+            {"merges", merges_by_score(vocabulary, *scores)}}}};
+}
+
+// llama.cpp marks the beginning of a word in place of its continuation: "##s" is "s" in the file,
+// and "the" is "\u2581the".
+std::string bert_token(std::string_view stored) {
+  if (stored.starts_with('[') && stored.ends_with(']')) return std::string(stored);
+  if (stored.starts_with(kSpace)) return std::string(stored.substr(kSpace.size()));
+  return "##" + std::string(stored);
+}
+
+json word_piece(const Gguf& file) {
+  const Vocabulary vocabulary(file);
+  json ids = json::object(), added = json::array();
+  bool cased = false;
+  for (std::size_t id = 0; id < vocabulary.tokens().size(); ++id) {
+    const std::string token = bert_token(vocabulary.tokens()[id]);
+    ids[token] = id;
+    cased = cased || (!token.starts_with('[') &&
+                      std::ranges::any_of(token, [](char c) { return c >= 'A' && c <= 'Z'; }));
+  }
+  const auto before = vocabulary.named({"cls", "bos"});
+  // llama.cpp's key is misspelt, and later files have it right.
+  const auto after = vocabulary.named({"seperator", "separator", "eos"});
+  const auto unknown = vocabulary.named({"unknown"});
+  if (!before || !after || !unknown) {
+    vocabulary.refuse("tokenizer.ggml.cls_token_id, seperator_token_id and unknown_token_id", "ids",
+                      nullptr);
+  }
+  return {{"normalizer",
+           {{"type", "BertNormalizer"},
+            {"clean_text", true},
+            {"handle_chinese_chars", true},
+            {"strip_accents", nullptr},
+            {"lowercase", !cased}}},
+          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+          {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
+          {"added_tokens", vocabulary.added()},
+          {"post_processor", vocabulary.around(before, after)},
+          {"model",
+           {{"type", "WordPiece"},
+            {"unk_token", bert_token(vocabulary.tokens()[*unknown])},
+            {"continuing_subword_prefix", "##"},
+            {"max_input_chars_per_word", 100},
+            {"vocab", ids}}}};
+}
+
+struct Kind {
+  std::string_view name;
+  const char* called;
+  json (*make)(const Gguf& file);
+};
+constexpr Kind kKinds[] = {
+    {"gpt2", "BPE", byte_level_bpe},
+    {"llama", "SentencePiece", sentence_piece},
+    {"bert", "WordPiece", word_piece},
+};
+
+bool has_tokenizer(const Gguf& file) {
+  const GgufValue* model = file.find(kModel);
+  return model != nullptr && model->scalar != "none" && model->scalar != "no_vocab";
+}
+
+}  // namespace
+
+std::string gguf_tokenizer_json(const Gguf& file) {
+  if (!has_tokenizer(file)) {
+    throw BadInputError(fault(file.where(kModel), "a tokenizer", "none", kGiveIds));
+  }
+  const std::string name = file.text(kModel);
+  const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
+  if (kind == std::end(kKinds)) {
+    throw UnsupportedError(fault(file.where(kModel),
+                                 "gpt2 (BPE), llama (SentencePiece) or bert "
+                                 "(WordPiece)",
+                                 in_quotes(name), kGiveIds));
+  }
+  json made = kind->make(file);
+  made["version"] = "1.0";
+  return made.dump();
+}
+
+std::string gguf_tokenizer_kind(const Gguf& file) {
+  if (!has_tokenizer(file)) return "none";
+  const json& name = file.find(kModel)->scalar;
+  const auto* kind = std::ranges::find_if(kKinds, [&](const Kind& k) { return name == k.name; });
+  if (kind == std::end(kKinds)) return "unknown kind (GGUF)";
+  const GgufValue* pre = file.find(kPre);
+  const bool named = kind->make == byte_level_bpe && pre != nullptr && pre->scalar.is_string();
+  return std::string(kind->called) +
+         (named ? " (GGUF, pre-tokenizer " + pre->scalar.get<std::string>() + ")" : " (GGUF)");
+}
+
+}  // namespace headgauge

@@ -1,0 +1,160 @@
+// Tokenizers from the metadata of GGUF files.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/made_file.hpp"
+#include "files.hpp"
+#include "headgauge/tokenize.hpp"
+#include "made_gguf.hpp"
+
+namespace headgauge {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::expect_error;
+using testing::MadeGguf;
+
+fs::path vocabulary_file(const std::string& name) {
+  return data_root() / "tokenizers/vectors" / ("ggml-vocab-" + name + ".gguf");
+}
+
+class GgufTokenizer : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GgufTokenizer, AgreesWithLlamaCpp) {
+  const fs::path file = vocabulary_file(GetParam());
+  SKIP_WITHOUT(file);
+  const Tokenizer tokenizer = Tokenizer::load(file.string());
+  const auto vectors = read_vectors(GetParam());
+  ASSERT_GE(vectors.size(), 40u);
+  for (const Vector& v : vectors) EXPECT_EQ(tokenizer.encode(v.text, false), v.ids) << v.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Vectors, GgufTokenizer,
+                         ::testing::Values("gpt-2", "bert-bge", "llama-spm"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+TEST(GgufTokenizer, PutsAroundATextWhatTheFileSays) {
+  const fs::path bert = vocabulary_file("bert-bge");
+  SKIP_WITHOUT(bert);
+  EXPECT_EQ(Tokenizer::load(bert.string()).encode("hello"), (Ids{101, 7592, 102}));
+  const Tokenizer llama = Tokenizer::load(vocabulary_file("llama-spm").string());
+  EXPECT_EQ(llama.encode("Hello"), (Ids{1, 15043}));
+  EXPECT_EQ(llama.piece(15043), "Hello");
+  EXPECT_EQ(Tokenizer::load(vocabulary_file("gpt-2").string()).encode("Hello"), Ids{15496});
+}
+
+// The bytes of a file with another text in place of the one that `key` has.
+std::string with_text(std::string bytes, const std::string& key, const std::string& from,
+                      const std::string& to) {
+  const std::size_t at = bytes.find(MadeGguf::string(key)) + 8 + key.size() + 4;
+  EXPECT_EQ(bytes.substr(at, 8 + from.size()), MadeGguf::string(from));
+  return bytes.replace(at, 8 + from.size(), MadeGguf::string(to));
+}
+
+json golden_ids() {
+  return json::parse(slurp(testing::source_path("tests/golden/gguf/pre_tokenizers.json")));
+}
+
+// tests/golden/make_pre_tokenizer_golden.py: a plain implementation in Python.
+TEST(GgufTokenizer, CutsATextAsThePreTokenizerSays) {
+  const fs::path file = vocabulary_file("gpt-2");
+  SKIP_WITHOUT(file);
+  const std::string bytes = slurp(file);
+  const json golden = golden_ids();
+  const TemporaryFolder folder;
+  for (const char* name : {"gpt-2", "smollm", "starcoder", "llama-bpe", "qwen2"}) {
+    const std::string path =
+        folder.write("made.gguf", with_text(bytes, "tokenizer.ggml.pre", "gpt-2", name));
+    const Tokenizer tokenizer = Tokenizer::load(path);
+    EXPECT_EQ(Tokenizer::kind(path), std::string("BPE (GGUF, pre-tokenizer ") + name + ")");
+    for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+      const auto text = golden["texts"][i].get<std::string>();
+      EXPECT_EQ(tokenizer.encode(text, false), golden["ids"][name][i].get<Ids>())
+          << name << ": " << text;
+    }
+  }
+}
+
+TEST(GgufTokenizer, OfSmolLm2) {
+  const std::string file = testing::smollm_path();
+  if (!testing::exists(file)) GTEST_SKIP() << testing::kNoSmolLm;
+  const Tokenizer tokenizer = Tokenizer::load(file);
+  EXPECT_EQ(tokenizer.vocabulary(), 49152);
+  const json golden = golden_ids();
+  for (std::size_t i = 0; i < golden["texts"].size(); ++i) {
+    const auto text = golden["texts"][i].get<std::string>();
+    EXPECT_EQ(tokenizer.encode(text), golden["ids"]["SmolLM2"][i].get<Ids>()) << text;
+  }
+  EXPECT_EQ(tokenizer.encode("<|im_start|>user"), (Ids{1, 4093}));
+}
+
+MadeGguf small_bpe() {
+  MadeGguf made;
+  made.add("tokenizer.ggml.model", "gpt2")
+      .add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab", "<s>"})
+      .add("tokenizer.ggml.merges", std::vector<std::string>{"a b"})
+      .add("tokenizer.ggml.bos_token_id", std::uint32_t{3});
+  return made;
+}
+
+TEST(GgufTokenizer, IsRefusedByName) {
+  const TemporaryFolder folder;
+  const auto refused = [&](ErrorKind kind, std::vector<std::string> parts, const MadeGguf& made) {
+    const std::string path = folder.write("made.gguf", made.bytes());
+    parts.insert(parts.begin(), "made.gguf: metadata tokenizer.ggml.");
+    expect_error(kind, parts, [&] { Tokenizer::load(path); });
+    return Tokenizer::kind(path);
+  };
+  EXPECT_EQ(refused(ErrorKind::bad_input, {"model", "a tokenizer", "none"}, MadeGguf()), "none");
+  EXPECT_EQ(refused(ErrorKind::unsupported, {"model", "gpt2", "\"rwkv\""},
+                    MadeGguf().add("tokenizer.ggml.model", "rwkv")),
+            "unknown kind (GGUF)");
+  refused(ErrorKind::bad_input, {"pre", "a text", "none"}, small_bpe());
+  EXPECT_EQ(refused(ErrorKind::unsupported, {"pre", "smollm", "\"tekken\"", "does not guess"},
+                    small_bpe().add("tokenizer.ggml.pre", "tekken")),
+            "BPE (GGUF, pre-tokenizer tekken)");
+  const MadeGguf bpe = small_bpe().add("tokenizer.ggml.pre", "gpt-2");
+  refused(ErrorKind::bad_input, {"token_type", "4 numbers", "a list of 1 numbers"},
+          MadeGguf(bpe).add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1}));
+  refused(ErrorKind::bad_input, {"token_type", "1 to 6", "9"},
+          MadeGguf(bpe).add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1, 1, 1, 9}));
+  refused(ErrorKind::bad_input, {"eos_token_id", "0 to 3", "7"},
+          MadeGguf(bpe)
+              .add("tokenizer.ggml.eos_token_id", std::uint32_t{7})
+              .add("tokenizer.ggml.add_eos_token", true));
+  refused(ErrorKind::bad_input, {"add_bos_token", "true or false", "1"},
+          MadeGguf(bpe).add("tokenizer.ggml.add_bos_token", std::uint32_t{1}));
+  MadeGguf tokens;
+  tokens.add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
+  refused(ErrorKind::bad_input, {"tokens", "a list of texts", "none"}, tokens);
+  refused(ErrorKind::bad_input, {"tokens", "UTF-8"},
+          MadeGguf(tokens).add("tokenizer.ggml.tokens", std::vector<std::string>{"\xff"}));
+  tokens.add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab"});
+  refused(ErrorKind::bad_input, {"merges", "a list of texts", "none"}, tokens);
+  refused(ErrorKind::bad_input, {"merges", "two tokens and a space", "\"ab\""},
+          MadeGguf(tokens).add("tokenizer.ggml.merges", std::vector<std::string>{"ab"}));
+  MadeGguf pieces;
+  pieces.add("tokenizer.ggml.model", "llama")
+      .add("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab"});
+  refused(ErrorKind::bad_input, {"scores", "none"}, pieces);
+  refused(ErrorKind::bad_input, {"scores", "finite"},
+          pieces.add("tokenizer.ggml.scores", std::vector<float>{0, 0, NAN}));
+}
+
+TEST(GgufTokenizer, TakesBosWhereTheFileAsksForIt) {
+  const TemporaryFolder folder;
+  MadeGguf made = small_bpe().add("tokenizer.ggml.pre", "gpt-2");
+  EXPECT_EQ(Tokenizer::load(folder.write("made.gguf", made.bytes())).encode("ab"), Ids{2});
+  made.add("tokenizer.ggml.add_bos_token", true);
+  EXPECT_EQ(Tokenizer::load(folder.write("made.gguf", made.bytes())).encode("ab"), (Ids{3, 2}));
+  made = small_bpe().add("tokenizer.ggml.pre", "llama-bpe");  // which begins with it
+  EXPECT_EQ(Tokenizer::load(folder.write("made.gguf", made.bytes())).encode("ab"), (Ids{3, 2}));
+}
+
+}  // namespace
+}  // namespace headgauge
