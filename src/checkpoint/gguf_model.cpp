@@ -59,7 +59,8 @@ class Fields {
   }
   void refuse_further() const {
     // How the file came to be, and what is done with what the model puts out.
-    for (const char* key : {"rope.scaling.finetuned", "tensor_data_layout", "pooling_type"}) {
+    for (const char* key : {"rope.scaling.finetuned", "tensor_data_layout", "pooling_type",
+                            "classifier.output_labels"}) {
       read_.insert(prefix_ + key);
     }
     for (const auto& [key, value] : file_.metadata()) {
@@ -198,6 +199,7 @@ void llama_config(const Gguf& file, Fields& fields, OrderedJson& config) {
   if (const OrderedJson scaling = rope_scaling(file, fields); !scaling.is_null()) {
     config["rope_scaling"] = scaling;
   }
+  fields.require_value("attention.causal", true);
   fields.require_value("attention.value_length", head_dim);
   fields.require_value("rope.dimension_count", head_dim);
 }
