@@ -8,6 +8,7 @@ from headgauge._arrays import analyze
 from headgauge._commands import compare, converge, diff, merge, phantom, plan, reproduce, scan, validate
 from headgauge._core import __version__
 from headgauge._dump import dump
+from headgauge._example import example_model
 from headgauge.results import Results
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = [
     "diff",
     "dump",
     "errors",
+    "example_model",
     "merge",
     "normalize",
     "phantom",

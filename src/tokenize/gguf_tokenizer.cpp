@@ -24,7 +24,7 @@ using nlohmann::json;
 
 constexpr const char* kModel = "tokenizer.ggml.model";
 constexpr const char* kPre = "tokenizer.ggml.pre";
-constexpr const char* kGiveIds = "give token ids";
+constexpr const char* kGiveIds = "give token ids (parse_token_ids())";
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
 // tokenizer.ggml.token_type
@@ -61,8 +61,9 @@ const PreTokenizer& find_pre_tokenizer(const Gguf& file) {
     if (name == pre.name) return pre;
     known += (known.empty() ? "" : ", ") + std::string(pre.name);
   }
-  throw UnsupportedError(fault(file.where(kPre), "one of " + known, in_quotes(name),
-                               "headgauge does not guess how it cuts a text: give token ids"));
+  throw UnsupportedError(
+      fault(file.where(kPre), "one of " + known, in_quotes(name),
+            "how it cuts a text is not known: give token ids (parse_token_ids())"));
 }
 
 class Vocabulary {

@@ -11,19 +11,32 @@ The second file is SmolLM2 (tools/smollm.sh), whose own ids stand under its name
 import json
 import sys
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 import regex
 from gguf import GGUFReader
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-          r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
-PATTERNS = {"gpt-2": [GPT2], "smollm": [r"\p{N}", GPT2], "starcoder": [r"\p{N}", GPT2],
-            "llama-bpe": [LLAMA3], "qwen2": [QWEN2]}
-MORE = ["I'LL say 1234567 it's DON'T", "a\r\n\r\n  b  \n c", "x = 3.14; y=2\n\treturn", "½ and ² and १२३",
-        "cafe\u0301 na\u00efve"]
+PATTERNS = {
+    "gpt-2": [GPT2],
+    "smollm": [r"\p{N}", GPT2],
+    "starcoder": [r"\p{N}", GPT2],
+    "llama-bpe": [LLAMA3],
+    "qwen2": [QWEN2],
+}
+MORE = [
+    "I'LL say 1234567 it's DON'T",
+    "a\r\n\r\n  b  \n c",
+    "x = 3.14; y=2\n\treturn",
+    "½ and ² and १२३",
+    "cafe\u0301 na\u00efve",
+]
 
 
 def characters_of_bytes():
@@ -40,7 +53,7 @@ def cut(text, patterns):
         for piece in pieces:
             end = 0
             for found in regex.finditer(pattern, piece):
-                further += [piece[end:found.start()], found.group()]
+                further += [piece[end : found.start()], found.group()]
                 end = found.end()
             further.append(piece[end:])
         pieces = [piece for piece in further if piece]
@@ -50,10 +63,10 @@ def cut(text, patterns):
 def merge(word, ranks):
     parts = list(word)
     while len(parts) > 1:
-        rank, at = min((ranks.get((a, b), len(ranks)), i) for i, (a, b) in enumerate(zip(parts, parts[1:])))
+        rank, at = min((ranks.get((a, b), len(ranks)), i) for i, (a, b) in enumerate(pairwise(parts)))
         if rank == len(ranks):
             break
-        parts[at:at + 2] = [parts[at] + parts[at + 1]]
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return parts
 
 

@@ -38,7 +38,9 @@ def main() -> None:
     def turned(x):
         """Neighbours turn together."""
         a, b = x[..., 0::2], x[..., 1::2]
-        return np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], -1)
+        return np.concatenate(
+            [a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], -1
+        )
 
     entropy = []
     for layer in range(LAYERS):

@@ -115,7 +115,7 @@ TEST(GgufTokenizer, IsRefusedByName) {
                     MadeGguf().add("tokenizer.ggml.model", "rwkv")),
             "unknown kind (GGUF)");
   refused(ErrorKind::bad_input, {"pre", "a text", "none"}, small_bpe());
-  EXPECT_EQ(refused(ErrorKind::unsupported, {"pre", "smollm", "\"tekken\"", "does not guess"},
+  EXPECT_EQ(refused(ErrorKind::unsupported, {"pre", "smollm", "\"tekken\"", "not known"},
                     small_bpe().add("tokenizer.ggml.pre", "tekken")),
             "BPE (GGUF, pre-tokenizer tekken)");
   const MadeGguf bpe = small_bpe().add("tokenizer.ggml.pre", "gpt-2");
