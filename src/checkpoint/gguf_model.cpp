@@ -139,8 +139,11 @@ constexpr TensorName kBertNames[] = {
 
 Index head_dim_of(Fields& fields) {
   const Index width = fields.size("embedding_length"), heads = fields.size("attention.head_count");
-  return fields.find("attention.key_length") != nullptr ? fields.size("attention.key_length")
-                                                        : width / heads;
+  if (fields.find("attention.key_length") != nullptr) return fields.size("attention.key_length");
+  if (width % heads == 0) return width / heads;
+  throw BadInputError(fault(fields.where("embedding_length"),
+                            fmt::format("a multiple of attention.head_count = {}", heads),
+                            std::to_string(width), kOneModel));
 }
 
 // Divisors of the frequencies, which Llama 3 has as a tensor: longrope with one list for all

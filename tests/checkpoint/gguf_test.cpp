@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -200,14 +201,14 @@ TEST(Gguf, RefusesWhatIsWrongWithTensors) {
 }
 
 // The smallest file with all that a llama has to say.
-MadeGguf small_llama() {
+MadeGguf small_llama(std::uint32_t heads = 2) {
   MadeGguf made;
   made.add("general.architecture", "llama")
       .add("llama.block_count", std::uint32_t{1})
       .add("llama.context_length", std::uint32_t{64})
       .add("llama.embedding_length", std::uint32_t{8})
       .add("llama.feed_forward_length", std::uint32_t{4})
-      .add("llama.attention.head_count", std::uint32_t{2})
+      .add("llama.attention.head_count", heads)
       .add("llama.attention.layer_norm_rms_epsilon", 1e-5f)
       .floats("token_embd.weight", {3, 8}, std::vector<float>(24, 0.5f));
   return made;
@@ -261,6 +262,12 @@ TEST(GgufModel, IsRefusedByName) {
   expect_not_translated(
       ErrorKind::bad_input, {"blk.0.attn_k.weight", "heads of 4", "[6, 1]"},
       small_llama().floats("blk.0.attn_k.weight", {6, 1}, std::vector<float>(6, 1.0f)));
+  for (const std::uint32_t heads : {3u, 9u}) {  // 9: heads of no size, found by fuzzing
+    expect_not_translated(
+        ErrorKind::bad_input,
+        {"llama.embedding_length", fmt::format("head_count = {}", heads), "8"},
+        small_llama(heads).floats("blk.0.attn_q.weight", {8, 8}, std::vector<float>(64, 1.0f)));
+  }
   MadeGguf vocabulary;  // as the test vectors of llama.cpp: a tokenizer without weights
   vocabulary.add("general.architecture", "llama");
   expect_not_translated(ErrorKind::bad_input, {"llama.embedding_length", "none"}, vocabulary);
