@@ -39,9 +39,9 @@ def few(first: int, count: int) -> list[int]:
 
 
 PLANNED: dict[str, Any] = {
-    "select": [few(0, 96), few(100, 96)],
+    "text_or_ids": [few(0, 96), few(100, 96)],
     "confirm": few(200, 64),
-    "length": 32,
+    "lengths": 32,
     "pieces": 1,
     "random_plans": 2,
     "screen": 2,
