@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +106,10 @@ class Changes:
         selector = self._everywhere.selector
         return selector is not None and selector.name in ("bigbird", "lsh")
 
-    def require_in(self, layers: set[int | None]) -> None:
-        """Raises UsageError for a head whose layer is none of those that attend."""
+    def require_in(self, layers: set[int | None], others: Collection[int] = ()) -> None:
+        """Raises UsageError for a head whose layer is none of those that attend, nor of others that may."""
         for layer, head in sorted(self._by_head):
-            if layer not in layers:
+            if layer not in layers and layer not in others:
                 those = ", ".join(map(str, sorted(k for k in layers if k is not None)))
                 raise UsageError(
                     f"heads: expected heads of layers with attention ({those}), found ({layer}, {head})"

@@ -128,7 +128,7 @@ class Seen:
     def layer(self) -> int | None:
         """The number of the module; None: it knows none."""
         number = getattr(self.module, "layer_idx", getattr(self.module, "layer_id", None))
-        return None if number is None else int(number)
+        return None if number is None or int(number) < 0 else int(number)
 
     def allowed(self, keys: int) -> torch.Tensor:
         """(batch, queries, keys): whether each of the last queries sees each of the keys, by the mask and by

@@ -24,6 +24,7 @@ from headgauge._kept import KeptLayer, Kind, can_keep, kept_in, pending
 from headgauge._recognised import watch
 from headgauge._sight import Seen
 from headgauge._under import alike, in_order
+from headgauge._watch import places_within
 from headgauge.errors import UnsupportedError, UsageError
 
 cache_names = ("cache", "past_key_values")
@@ -55,10 +56,10 @@ class use:
     the scores on a GPU, and the weights of a layer are in memory at once, so this is for measuring, tuning
     and trying, not for speed.
 
-    Raises UsageError for a rule, a pattern or heads that there are not, from the model's first forward pass in
-    evaluation mode for heads of layers without attention (hybrid models); BadInputError for a plan of another
-    model; UnsupportedError for sinks, and, from the model's first forward pass, for a model that computes
-    its own attention.
+    Raises UsageError for a rule, a pattern or heads that there are not, from the model's first forward pass for
+    heads of layers without attention (hybrid models); BadInputError for a plan of another model; UnsupportedError
+    for sinks, and, from the model's first forward pass, for a model that computes its own attention, and for
+    heads= or a plan where layers share their attention module.
     """
 
     def __init__(
@@ -79,6 +80,12 @@ class use:
         self._changes = Changes(model, rule, heads, pattern)
         self._called = False
         self._attended: set[int | None] = set()
+        self._kinds_that_attend: set[type] = set()
+        self._places = places_within(model) if self._changes.by_layer else {}
+        self._listed = True
+        """Every layer that attended has the number of its place in the model's list of layers."""
+        self._last: int | None = None
+        """The layer that attended last in the forward pass; -1: none yet, None: outside of a pass."""
         self._layers: list[KeptLayer] = []
         self._cache_bytes: CacheBytes | None = None
         self._past = 0
@@ -138,7 +145,7 @@ class use:
         """Has the key-value cache hold what is needed, where it is empty or yet to be made."""
         if not self._counts(module):
             return None
-        pending.layer = None  # of a forward pass that failed
+        pending.layer, self._last = None, -1  # of a forward pass that failed
         name = next((name for name in cache_names if name in given), self._cache_name)
         if name in self._parameters[: len(args)]:
             args, given = (), {**dict(zip(self._parameters, args, strict=False)), **given}
@@ -165,10 +172,20 @@ class use:
     def _end(self, module: Any) -> None:
         if not self._counts(module):
             return
-        pending.layer, pending.keeping, self._past = None, False, 0
+        pending.layer, pending.keeping, self._past, self._last = None, False, 0, None
         self.require_attention()
-        if not module.training:  # which may leave layers out
-            self._changes.require_in(self._attended)
+        self._changes.require_in(self._attended, self._left_out() if module.training else ())
+
+    def _left_out(self) -> set[int]:
+        """The layers that training may have left out: all but those of the model's list that are made of other
+        modules than the ones that attended."""
+        numbers = {place.number for place in self._places.values() if place is not None}
+        alike = {
+            place.number
+            for module, place in self._places.items()
+            if place is not None and type(module) in self._kinds_that_attend
+        }
+        return set(range(self._changes.layers)) - (numbers - alike if self._listed else set())
 
     def require_attention(self) -> None:
         """Raises UnsupportedError where the model went on without an attention that this has changed."""
@@ -212,11 +229,19 @@ class use:
         return in_order(parts).transpose(1, 2).contiguous(), None
 
     def _layer_of(self, seen: Seen) -> int | None:
-        layer = seen.layer
-        if layer is None and self._changes.by_layer:
+        """Its number, as scan() numbers layers; None: it is not known, and does not matter."""
+        if not self._changes.by_layer:
+            return seen.layer
+        place = self._places.get(seen.module)
+        layer = seen.layer if seen.layer is not None or place is None else place.number
+        if layer is None or (self._last is not None and layer <= self._last):
             raise UnsupportedError(
-                f"{seen.name}: expected a layer that knows its number, found none; change all heads"
+                f"{seen.name}: expected a module for each layer, found one that is used again or stands in no list of "
+                "layers, so that its heads cannot be told apart; change all heads"
             )
+        self._kinds_that_attend.add(type(seen.module))
+        self._listed &= place is not None and place.number == layer
+        self._last = None if self._last is None else layer
         return layer
 
     def _kinds(self, changes: list[Change | None], call: Attention, kept: bool) -> dict[Kind, list[int]]:

@@ -138,6 +138,15 @@ def _places_of(model: Any) -> dict[Any, Place]:
     return {each: Place(k, len(held)) for held in outermost for k, each in enumerate(held)}
 
 
+def places_within(model: Any) -> dict[Any, Place | None]:
+    """Of all modules that a layer in the outermost lists is made of; None: several layers share the module."""
+    found: dict[Any, Place | None] = {}
+    for layer, place in _places_of(model).items():
+        for module in layer.modules():
+            found[module] = None if module in found else place
+    return found
+
+
 class _Taking:
     """Counts the layers of a pass, and says how their heads attend."""
 

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from test_live import MISSING, SMALL
@@ -17,6 +18,7 @@ import headgauge
 from headgauge import errors
 
 if not MISSING:
+    import tiny
     import torch
     import transformers
 
@@ -36,6 +38,18 @@ def jamba() -> Any:
         num_experts=2, num_experts_per_tok=1, mamba_d_state=4, mamba_dt_rank=4, initializer_range=0.3,
     )  # fmt: skip
     return transformers.JambaForCausalLM(config).eval()
+
+
+def zamba2() -> Any:
+    """Of which no attention knows its number."""
+    torch.manual_seed(0)
+    kinds = ["mamba", "mamba", "hybrid", "mamba", "hybrid", "mamba"]
+    config = transformers.Zamba2Config(
+        **{**SMALL, "num_hidden_layers": len(kinds), "intermediate_size": 64}, layers_block_type=kinds,
+        attention_hidden_size=64, num_key_value_heads=4, mamba_d_state=4, mamba_headdim=16, n_mamba_heads=4,
+        mamba_ngroups=1, num_mem_blocks=1, adapter_rank=4, chunk_size=16, use_mem_rope=True, initializer_range=0.3,
+    )  # fmt: skip
+    return transformers.Zamba2ForCausalLM(config).eval()
 
 
 def logits(model: Any, tokens: list[int]) -> Any:
@@ -137,6 +151,19 @@ class Hybrids(unittest.TestCase):
         ):
             logits(self.model, TEXTS[0])
 
+    def test_training_refuses_it_too_but_not_a_layer_that_it_left_out(self) -> None:
+        model = jamba().train()
+        with (
+            headgauge.use(model, "ssmax", heads=[(0, 1)]),
+            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 6\), found \(0, 1\)"),
+        ):
+            logits(model, TEXTS[0])
+        with (
+            headgauge.use(model, "ssmax", heads=[(6, 1)]),
+            mock.patch.object(model.model.layers[6], "forward", lambda hidden, *_, **__: hidden),
+        ):
+            logits(model, TEXTS[0])
+
     def test_drawn_keys_are_those_of_use(self) -> None:
         """A pattern that draws does so by the number of the layer."""
         pattern = "bigbird:window=4,random=2,global=1"
@@ -201,6 +228,75 @@ class Hybrids(unittest.TestCase):
         self.assertEqual((known, len(record["metrics"]["entropy"])), (ATTEND, LAYERS))
         entropy = headgauge.Results.load(path)["entropy"].values
         self.assertEqual(np.flatnonzero(np.isfinite(entropy).all((1, 2))).tolist(), ATTEND)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class NumbersOfUse(unittest.TestCase):
+    """Modules that know no number have that of their place, as in scan()."""
+
+    def changed(self, model: Any, run: Any, **change: Any) -> float:
+        with torch.no_grad():
+            base = run()
+            with headgauge.use(model, **change):
+                return float((run() - base).abs().max())
+
+    def test_zamba2_as_compare_measures_it(self) -> None:
+        model = zamba2()
+        self.assertEqual(headgauge.scan(model, TEXTS[0], **WEIGHTS).coords["layer"], [2, 4])
+        compared = headgauge.compare(
+            model, TEXTS[0], normalizer=["uniform"], heads="4.1", lengths=[LENGTH], measures=["model"]
+        )
+        with headgauge.use(model, "uniform", heads=[(4, 1)]):
+            found = logits(model, TEXTS[0])
+        loss = torch.nn.functional.cross_entropy(found[0, :-1], torch.tensor(TEXTS[0][1:]))
+        self.assertAlmostEqual(compared["loss"].values[1, 0], float(loss), delta=1e-4)
+        self.assertGreater(abs(compared["loss"].values[1, 0] - compared["loss"].values[0, 0]), 1e-3)
+        with (
+            headgauge.use(model, "uniform", heads=[(3, 1)]),
+            self.assertRaisesRegex(errors.UsageError, r"layers with attention \(2, 4\), found \(3, 1\)"),
+        ):
+            logits(model, TEXTS[0])
+
+    def test_a_plan_of_zamba2(self) -> None:
+        model = zamba2()
+        texts = [[(7 * k * k + 3 * k + seed) % 90 + 3 for k in range(192)] for seed in range(4)]
+        planned = headgauge.plan(
+            model, texts[:2], confirm=texts[2:], lengths=32, pieces=1, random_plans=2, screen=2
+        )
+        assert planned.plan is not None
+        self.assertLessEqual({entry["layer"] for entry in planned.plan["heads"]}, {2, 4})
+        self.assertTrue(planned.plan["heads"])
+        self.assertGreater(self.changed(model, lambda: logits(model, TEXTS[0]), rule=planned), 1e-6)
+
+    def test_encoders(self) -> None:
+        esm = tiny.spread(transformers.EsmModel(transformers.EsmConfig(**SMALL, mask_token_id=2)).eval())
+        config = transformers.ViTConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                                        intermediate_size=64, image_size=32, patch_size=8)  # fmt: skip
+        vit = tiny.spread(transformers.ViTModel(config).eval())
+        pixels = torch.randn(1, 3, 32, 32, generator=torch.manual_seed(0))
+        for model, run in (
+            (esm, lambda: esm(torch.tensor([TEXTS[0]])).last_hidden_state),
+            (vit, lambda: vit(pixels).last_hidden_state),
+        ):
+            with self.subTest(type(model).__name__):
+                found = [self.changed(model, run, rule="uniform", heads=[(k, 0)]) for k in range(2)]
+                self.assertGreater(min(found), 1e-5)
+                self.assertNotEqual(*found)
+
+    def test_a_module_that_is_used_again_is_refused(self) -> None:
+        model = transformers.AlbertModel(transformers.AlbertConfig(**SMALL, embedding_size=32)).eval()
+        with (
+            headgauge.use(model, "uniform", heads=[(1, 0)]),
+            self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
+        ):
+            model(torch.tensor([TEXTS[0]]))
+        shared = zamba2()
+        shared.model.layers[4].shared_transformer = shared.model.layers[2].shared_transformer
+        with (
+            headgauge.use(shared, "uniform", heads=[(4, 0)]),
+            self.assertRaisesRegex(errors.UnsupportedError, "used again.*change all heads"),
+        ):
+            logits(shared, TEXTS[0])
 
 
 if __name__ == "__main__":
