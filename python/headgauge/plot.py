@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Plot:
     """Of the dims that a figure has no room for one label counts, by default the last: the longest length, the
-    largest set. Another is named by its dim, as in map("coverage", top_n=20); what names no dim goes to
+    largest set. Another is named by its dim, as in map("distance", top_n=20); what names no dim goes to
     matplotlib."""
 
     def __init__(self, results: Results) -> None:
