@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +23,7 @@ from headgauge._attention import (
 )
 from headgauge._change import Change
 from headgauge._config import any_of
+from headgauge._inputs import Inputs, as_tensors, inputs_of, main_input
 from headgauge._recognised import watch
 from headgauge._sight import Seen, Sight
 from headgauge._source import Changes, NextTokens, Places
@@ -34,7 +35,6 @@ PROBED = 2  # tokens of the pass that tells what the model is made of
 TAKE_INPUTS = ("scan", "compare")
 OTHERS = ("pixel_values", "input_features", "input_values")  # what models take that is no text
 KINDS = ("embedding", "value", "hidden")
-Inputs = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
 class LiveModel:
@@ -46,6 +46,7 @@ class LiveModel:
             raise UsageError(
                 f"model: expected a path, a name or a transformers model, found {type(model).__name__}"
             )
+        inputs = as_tensors(model, inputs)
         self.alone = _stand_alone(model, inputs, command)
         """What `inputs` gives is all that the model takes: an image, or a sound, and no ids."""
         whole: Any = model
@@ -95,8 +96,8 @@ class LiveModel:
         """Of each of the inputs that stand alone: an id for each position that the model makes of it."""
         found = []
         for given in [self._inputs] if isinstance(self._inputs, Mapping) else list(self._inputs or []):
-            self._require_tensors(given)
-            with contextlib.closing(Pass(self._run([], given))) as probe:
+            self._require_known(given)
+            with self._takes(given), contextlib.closing(Pass(self._run([], given))) as probe:
                 seen = probe.next()
             if seen is None:
                 raise self._without_attention()
@@ -108,7 +109,31 @@ class LiveModel:
             )
         return found
 
-    def _require_tensors(self, given: Mapping[str, Any]) -> None:
+    @contextlib.contextmanager
+    def _takes(self, given: Mapping[str, Any]) -> Iterator[None]:
+        """Raises an error of ours for inputs that the model raises one of its own for."""
+        try:
+            yield
+        except (AttributeError, TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, (Error, torch.OutOfMemoryError)):
+                raise
+            raise self._failed(given, error) from error
+
+    def _failed(self, given: Mapping[str, Any], error: Exception) -> Error:
+        """What is wrong with inputs that the model raises an error for."""
+        names = ", ".join(given)
+        if "input_ids" in arguments_of(self.model) and "input_ids" not in given:
+            return UnsupportedError(
+                f"{self.name}: expected a model that takes {names} alone, found one that takes token ids too; measure it "
+                f"part by part: the one for {names} (such as model.vision_model) with inputs=, the one for texts with ids"
+            )
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        return BadInputError(
+            f"inputs: expected {names} as {self.name}.forward() takes them, found that it fails ({said}); give what the "
+            "model's processor makes"
+        )
+
+    def _require_known(self, given: Mapping[str, Any]) -> None:
         names = arguments_of(self.model)
         for name in given:
             if name not in names:
@@ -134,7 +159,7 @@ class LiveModel:
                 f"{self.name}: expected one set of texts, for which inputs= is given to the encoder, found another"
             )
         self._given = True
-        inputs = _inputs_of(self._inputs, len(documents), self.alone)
+        inputs = inputs_of(self._inputs, len(documents), self.alone)
         if not self.layers:
             self.layers = self._probe(documents[0], inputs[0])
             self.numbers, self.count = _numbered(self.layers)
@@ -172,7 +197,8 @@ class LiveModel:
         """What each layer is made of, from a pass over the first tokens, or over all where these are too few for
         the model."""
         if self.alone:
-            return self._probed(ids, inputs)
+            with self._takes(inputs or {}):
+                return self._probed(ids, inputs)
         try:
             return self._probed(ids[:PROBED], inputs)
         except Error:
@@ -491,36 +517,18 @@ def _stand_alone(model: Any, inputs: Inputs, command: str) -> bool:
             f"{type(model).__name__}: expected inputs= for the encoder of an encoder-decoder, found none; with them "
             "the decoder is measured, and scan(model.get_encoder(), ids) measures the encoder"
         )
-    names = arguments_of(model)
-    if inputs is None and "input_ids" not in names:
-        taken = getattr(model, "main_input_name", next(iter(names), "pixel_values"))
+    if inputs is None and "input_ids" not in arguments_of(model):
+        taken = main_input(model)
+        if command not in TAKE_INPUTS:
+            raise UnsupportedError(
+                f"{command}: expected a model that takes token ids, found one that takes {taken} ({type(model).__name__}); "
+                f"use scan() or compare(), which take inputs={{{taken!r}: ...}}"
+            )
         raise UsageError(
             f"{type(model).__name__}: expected inputs={{{taken!r}: ...}} for a model that takes no token ids, found none; "
             "give them to scan() in place of ids"
         )
     return inputs is not None and not both
-
-
-def _inputs_of(inputs: Inputs, documents: int, alone: bool) -> list[Mapping[str, Any] | None]:
-    """What the encoder gets for each document."""
-    if inputs is None:
-        return [None] * documents
-    found: list[Mapping[str, Any] | None] = [inputs] if isinstance(inputs, Mapping) else list(inputs)
-    if len(found) != documents:
-        raise BadInputError(f"inputs: expected those of {documents} texts, found {len(found)}")
-    for each in found:
-        for name, value in (each or {}).items():
-            if name.startswith("decoder_"):
-                raise BadInputError(
-                    f"inputs: expected what the encoder gets, found {name}; give the ids to scan()"
-                )
-            # What stands alone may have its patches in one row: the attention shows of how many it is.
-            if isinstance(value, torch.Tensor) and not alone and value.ndim > 0 and value.shape[0] != 1:
-                raise BadInputError(
-                    f"inputs: expected {name} of one text, (1, ...), found {tuple(value.shape)}; give a list of one "
-                    "for each text"
-                )
-    return found
 
 
 def _rotates(model: Any) -> bool:

@@ -190,6 +190,33 @@ class Images(unittest.TestCase):
         two = {"pixel_values": torch.randn(2, 3, 16, 16)}
         with self.assertRaisesRegex(errors.UnsupportedError, "batch of 2"):
             headgauge.scan(model, inputs=two, measures="weights")
+        for inputs in ({}, [], [{}], torch.randn(1, 3, 16, 16), "image.png"):
+            with self.assertRaisesRegex(errors.UsageError, r"^inputs: .*write inputs=\{'pixel_values': \.\.\.\}$"):
+                headgauge.scan(model, inputs=inputs)
+        with self.assertRaisesRegex(errors.UsageError, "^inputs: expected pixel_values as a tensor.*found str"):
+            headgauge.scan(model, inputs={"pixel_values": "image.png"})
+        for shape in ((1, 3, 48, 48), (3, 16, 16)):
+            with self.assertRaisesRegex(
+                errors.BadInputError, r"^inputs: expected pixel_values as ViTModel\.forward\(\) .*processor makes$"
+            ):
+                headgauge.scan(model, inputs={"pixel_values": torch.randn(shape)})
+        for command in (headgauge.converge, headgauge.validate, headgauge.plan):
+            with self.assertRaisesRegex(
+                errors.UnsupportedError, rf"^{command.__name__}: .*ids.*scan\(\) or compare\(\), which take inputs="
+            ):
+                command(model, inputs=self.images())
+
+    def test_images_alone_of_a_model_of_several_parts(self) -> None:
+        model, _, given = architectures.tried("clip")
+        with self.assertRaisesRegex(errors.UnsupportedError, "^CLIPModel: .*token ids too.*part by part"):
+            headgauge.scan(model, inputs={"pixel_values": given["pixel_values"]})
+
+    def test_arrays_and_lists_are_tensors(self) -> None:
+        model, images = self.vit(), self.images()
+        expected = headgauge.scan(model, inputs=images, measures="weights")["entropy"].values
+        for value in (images["pixel_values"].numpy(), images["pixel_values"].tolist()):
+            found = headgauge.scan(model, inputs={"pixel_values": value}, measures="weights")
+            np.testing.assert_array_equal(found["entropy"].values, expected)
 
 
 @unittest.skipIf(MISSING, MISSING)
