@@ -57,11 +57,11 @@ class ScanTest(CommandTest):
             lambda: quick(str(file)),
             lambda: quick([WORDS, str(file)]),
             lambda: headgauge.scan(MODEL, text=str(file), **QUICK),
-            lambda: headgauge.compare(MODEL, str(file), normalizers="ssmax", **QUICK),
-            lambda: headgauge.compare(MODEL, WORDS, normalizers="ssmax", fit=str(file), **QUICK),
+            lambda: headgauge.compare(MODEL, str(file), normalizer="ssmax", **QUICK),
+            lambda: headgauge.compare(MODEL, WORDS, normalizer="ssmax", fit=str(file), **QUICK),
             lambda: headgauge.converge(MODEL, str(file), lengths=[32]),
             lambda: headgauge.validate(MODEL, [str(file), WORDS], lengths=[32]),
-            lambda: headgauge.plan(MODEL, select=str(file), confirm=WORDS),
+            lambda: headgauge.plan(MODEL, str(file), confirm=WORDS),
             lambda: headgauge.reproduce("tokens", MODEL, str(file)),
         ):
             with self.assertRaisesRegex(errors.BadInputError, r"name of a file.*write pathlib\.Path\('"):

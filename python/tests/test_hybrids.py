@@ -115,21 +115,21 @@ class Hybrids(unittest.TestCase):
     def test_other_commands_speak_of_the_same_layers(self) -> None:
         for each in (None, "layer", "head"):
             compared = headgauge.compare(
-                self.model, TEXTS, normalizers=["ssmax", "softmax:t=2"], each=each, **WEIGHTS
+                self.model, TEXTS, normalizer=["ssmax", "softmax:t=2"], each=each, **WEIGHTS
             )
             with self.subTest(each=each):
                 self.assertEqual(compared.coords["layer"], ATTEND)
                 for name in ("output_change", "entropy", *(["loss_change"] if each else [])):
                     self.assertTrue(np.isfinite(compared[name].values[:, :, 1:]).all(), name)
         fitted = headgauge.compare(
-            self.model, TEXTS[:1], fit=TEXTS[1:], normalizers=["softmax"], lengths=[LENGTH]
+            self.model, TEXTS[:1], fit=TEXTS[1:], normalizer=["softmax"], lengths=[LENGTH]
         )
         self.assertEqual(fitted["fitted_parameter"].values.shape[:2], (2, HEADS))
         self.assertTrue(np.isfinite(fitted["fitted_parameter"].values[..., 1]).all())
         converged = headgauge.converge(self.model, TEXTS[0], lengths=[LENGTH])
         self.assertEqual(converged.coords["layer"], ATTEND)
         self.assertIn("cache_bytes", converged)
-        validated = headgauge.validate(self.model, TEXTS, lengths=[LENGTH], normalizers=["ssmax"])
+        validated = headgauge.validate(self.model, TEXTS, lengths=[LENGTH], normalizer=["ssmax"])
         for results in (compared, fitted, converged, validated):
             self.assertEqual((results.coords["layer"], NOTICE in results.notices), (ATTEND, True))
 
@@ -139,7 +139,7 @@ class Hybrids(unittest.TestCase):
             changed = logits(self.model, TEXTS[0])
         self.assertGreater(float((changed - base).abs().max()), 1e-5)
         compared = headgauge.compare(
-            self.model, TEXTS[0], normalizers=["uniform"], heads="6.1", lengths=[LENGTH], measures=["model"]
+            self.model, TEXTS[0], normalizer=["uniform"], heads="6.1", lengths=[LENGTH], measures=["model"]
         )
         losses = torch.nn.functional.cross_entropy(changed[0, :-1], torch.tensor(TEXTS[0][1:]))
         self.assertAlmostEqual(compared["loss"].values[1, 0], float(losses), delta=1e-4)
@@ -181,9 +181,9 @@ class Hybrids(unittest.TestCase):
             with self.subTest(screen=screen):
                 planned = headgauge.plan(
                     self.model,
-                    select=texts[:2],
+                    texts[:2],
                     confirm=texts[2:],
-                    length=32,
+                    lengths=32,
                     pieces=1,
                     random_plans=2,
                     screen=screen,
