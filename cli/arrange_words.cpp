@@ -25,7 +25,8 @@ bool looks_like_number(const std::string& word) {
   return at == word.npos || std::isdigit(static_cast<unsigned char>(word[at])) != 0;
 }
 
-// Of a word among files: whether it is no file, or one that is a model.
+// Whether a word names a model; `among_files`: where files are expected, a word that is no file
+// does.
 bool names_model(const std::string& word, bool among_files) {
   namespace fs = std::filesystem;
   std::error_code none;

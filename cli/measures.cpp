@@ -114,7 +114,7 @@ int show_measure(bool json, const std::string& name) {
     if (name == flag.name) return show(flag);
     known.push_back(flag.name);
   }
-  // Of a comparison: what its metric says.
+  // A flag of a comparison has its metric's meaning.
   if (const MetricInfo* const metric = metric_of_flag(name)) {
     return show(FlagInfo{name, "", metric->meaning, metric->source});
   }

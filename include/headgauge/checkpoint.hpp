@@ -46,9 +46,9 @@ struct TensorView {
   DType dtype = DType::F32;
   std::vector<Index> shape;
   std::span<const std::byte> bytes;  // little-endian, row-major, of any alignment
-  // Where not 0, the rows (or the elements of a vector) come in groups of this many, and in each
-  // row i of the first half lies at 2 i and row i of the second half at 2 i + 1: llama.cpp's order
-  // of a head's queries and keys. widen() puts them back.
+  // The rows (or the elements of a vector) come in groups of this many, unless it is 0. Row i of
+  // the first half of a group lies at 2 i and row i of its second half at 2 i + 1: llama.cpp's
+  // order of a head's queries and keys. widen() puts them back.
   Index interleaved = 0;
   // The bytes hold the transpose of this matrix. A range of it is slow to widen.
   bool transposed = false;
@@ -260,10 +260,10 @@ class DumpFile {
   static bool recognises(const Safetensors& file);
 
   const Safetensors& file() const { return file_; }
-  // Of the model; those without attention hold nothing.
+  // All layers of the model; those without attention hold nothing.
   std::span<const Layer> layers() const { return layers_; }
   const std::vector<int>& without_attention() const { return without_attention_; }
-  // What all that attend have the like of.
+  // The first layer that attends; the others that do have the same shapes.
   const Layer& first_layer() const { return layers_[first_]; }
   Index heads() const { return heads_; }
   Index kv_heads() const { return kv_heads_; }

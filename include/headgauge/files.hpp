@@ -61,7 +61,7 @@ class AtomicFiles {
   // A file that is no part of the new ones, and goes with the old ones.
   void remove(const std::string& name);
   void commit();
-  // Where the file of this name is.
+  // The path of the file of this name.
   std::string path(const std::string& name) const;
 
  private:

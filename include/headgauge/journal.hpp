@@ -167,8 +167,8 @@ class Journal {
   void flush_if_worth_it();
   // Whether a run before this one, which did not end, left something to be found.
   bool goes_on() const;
-  // Where it goes on: in this stage, the latest, from this layer; nothing where no part of a layer
-  // is there. `documents`: how many the stage has, 0 where that is not known.
+  // The stage and the layer that the run goes on from; nothing if no part of a layer was kept.
+  // `documents`: how many the stage has, 0 if that is not known.
   struct Resumed {
     std::string stage;
     int layer = 0;

