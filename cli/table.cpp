@@ -155,7 +155,7 @@ void Table::choose_columns() {
       {"effective_tokens", "eff.", "keys", 5},
       {"entropy_slope", "slope", "log n", 5},
       {"max_weight", "max", "key", 5},
-      {"sink_weight", "first", "key", 5},
+      {"sink_weight", "sinks", "share", 5},
       {"attention_distance", "back", "tokens", 6},
       {"mass_90", "90 %", "keys", 5},
       {"separability", "sep.", n, 5, "separability_excess"},

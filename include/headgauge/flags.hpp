@@ -17,7 +17,7 @@ struct FlagInfo {
   std::string short_name;  // for a column of the table
   std::string meaning;     // when it is raised, in words
   std::string source;
-  bool role = false;  // names what a head does: a head has one role at most (docs/roles.md)
+  bool role = false;  // names what a head does: a head may have several (docs/roles.md)
 };
 
 const std::vector<FlagInfo>& flag_infos();

@@ -44,6 +44,8 @@ struct Row {
   WeightSums sums;
   std::span<const std::uint32_t> top;  // which of the n are the min(n, top_n) largest weights,
                                        // largest first, ties by lower key; empty unless needed
+  std::span<const std::uint32_t> sinks;  // which of the n are sinks of the head (find_sinks()),
+                                         // ascending; empty unless needed
   // The weights that the row has without what the scan changes (MeasureOptions::changed), or what
   // the source was told to change (HeadInput::own), over the keys `original_keys`; empty unless
   // some measure needs them.
@@ -144,6 +146,7 @@ struct MeasureOptions {
 struct MeasureNeeds {
   bool weights = false;   // Row::weights
   int top = 0;            // size of Row::top
+  bool sinks = false;     // Row::sinks
   bool original = false;  // Row::original
   bool changes = false;   // Row::original, of the heads alone that something changes
 };

@@ -32,6 +32,7 @@ struct NormalizerTraits {
   bool sparse = false;        // gives exact zeros
   bool pointwise = false;     // a_i = F(l_i) / sum F(l_j)
   bool is_signed = false;     // weights may be negative
+  bool has_sink = false;      // what the weights lack to 1 is on a sink of its own, of no key
   bool unit_norms = false;    // logits are cosines: queries and keys are scaled to length 1
   // sup ||J||_2 over all rows of any length; infinite: none, it is not Lipschitz or its
   // constant grows with n (then see Normalizer::lipschitz).

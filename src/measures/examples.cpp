@@ -44,6 +44,16 @@ class Shares {
   bool has_original() const { return original_mass_ > 0; }
   // Of key number `i` of the n.
   double share(Index i) const { return std::abs(static_cast<double>(row_.weights[i])) / mass_; }
+  // The largest of keys number [first, last) of the n, sinks left out; 0 where there are none.
+  double largest_beyond_sinks(Index first, Index last) const {
+    double most = 0;
+    for (const std::uint32_t sink : row_.sinks) {
+      if (sink < first || sink >= last) continue;
+      most = std::max(most, largest(first, sink));
+      first = sink + 1;
+    }
+    return std::max(most, largest(first, last));
+  }
   // The largest of keys number [first, last) of the n; 0 where there are none.
   double largest(Index first, Index last) const {
     // Four at a time, which do not wait for one another.
@@ -158,7 +168,7 @@ class ExamplesMeasure final : public Measure {
         found_(slots) {}
 
   void declare(MetricRegistry&) override {}
-  MeasureNeeds needs() const override { return {.weights = true, .changes = true}; }
+  MeasureNeeds needs() const override { return {.weights = true, .sinks = true, .changes = true}; }
 
   std::size_t bytes(const SourceInfo& source, Index) const override {
     const std::size_t row = sizeof(Example) + 3 * kExampleKeys * sizeof(double);
@@ -267,13 +277,12 @@ class ExamplesMeasure final : public Measure {
     const auto of = [&](ExampleCriterion criterion) -> double& {
       return values[static_cast<std::size_t>(criterion)];
     };
-    // Keys in order: sinks, far ones, near ones, and far ones again where a head looks ahead.
-    const Index sinks_end = first_key_from(row, kSinkKeys);
-    const Index near_begin = std::max(sinks_end, first_key_from(row, row.query - kRecentKeys + 1));
+    // Keys in order: far ones, near ones, and far ones again where a head looks ahead.
+    const Index near_begin = first_key_from(row, row.query - kRecentKeys + 1);
     const Index near_end = std::max(near_begin, first_key_from(row, row.query + kRecentKeys));
-    of(ExampleCriterion::near) = shares.largest(near_begin, near_end);
-    of(ExampleCriterion::far) =
-        std::max(shares.largest(sinks_end, near_begin), shares.largest(near_end, row.n()));
+    of(ExampleCriterion::near) = shares.largest_beyond_sinks(near_begin, near_end);
+    of(ExampleCriterion::far) = std::max(shares.largest_beyond_sinks(0, near_begin),
+                                         shares.largest_beyond_sinks(near_end, row.n()));
     if (row.n() > 1) {
       of(ExampleCriterion::spread) = row.sums.entropy / std::log(static_cast<double>(row.n()));
     }

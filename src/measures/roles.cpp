@@ -21,6 +21,11 @@ struct Held {
     keys += other.keys;
     return *this;
   }
+  Held& operator-=(const Held& other) {
+    mass -= other.mass;
+    keys -= other.keys;
+    return *this;
+  }
 };
 
 Held keys_between(const Row& row, Index first, Index last) {
@@ -35,11 +40,20 @@ Held keys_between(const Row& row, Index first, Index last) {
   return {(mass[0] + mass[1]) + (mass[2] + mass[3]), last - first};
 }
 
-Held key_at(const Row& row, Index position) {
-  const Index j = first_key_from(row, position);
-  if (j == row.n() || row.key(j) != position) return {};
+Held key_number(const Row& row, Index j) {
   return {std::abs(static_cast<double>(row.weights[j])), 1};
 }
+
+// What a row holds of one kind of keys: all of them, and those that are sinks.
+struct OfKind {
+  Held all, sinks;
+  void add(const Row& row, Index position) {
+    const Index j = first_key_from(row, position);
+    if (j == row.n() || row.key(j) != position) return;
+    all += key_number(row, j);
+    if (std::ranges::binary_search(row.sinks, j)) sinks += key_number(row, j);
+  }
+};
 
 class RolesMeasure final : public Measure {
  public:
@@ -47,11 +61,14 @@ class RolesMeasure final : public Measure {
     std::vector<std::string> labels;
     for (const Role& role : kRoles) labels.emplace_back(role.label);
     metrics.coord("role", std::move(labels));
-    for (std::size_t r = 0; r < kRoles.size(); ++r) shares_[r] = metrics.add(kRoles[r].metric);
+    for (std::size_t k = 0; k < kRoles.size(); ++k) {
+      shares_[k] = metrics.add(kRoles[k].metric);
+      beyond_[k] = metrics.add(kRoles[k].metric + std::string("_beyond_sinks"));
+    }
     chance_ = metrics.add("role_chance");
   }
 
-  MeasureNeeds needs() const override { return {.weights = true}; }
+  MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }
 
   std::size_t bytes(const SourceInfo&, Index longest) const override {
     return static_cast<std::size_t>(longest) * (sizeof(Index) + 64);  // and the places of tokens
@@ -67,45 +84,59 @@ class RolesMeasure final : public Measure {
   }
 
   void observe(const RowBlock& block, int, RowSink& sink) override {
-    for (Index r = 0; r < block.size(); ++r) observe_row(block.rows[r], r, sink);
+    const bool has_sink = block.normalizer->traits().has_sink;
+    for (Index r = 0; r < block.size(); ++r) observe_row(block.rows[r], r, has_sink, sink);
   }
 
  private:
-  void observe_row(const Row& row, Index r, RowSink& sink) const {
-    const Index n = row.n();
-    const Index sinks_end = first_key_from(row, kSinkKeys);
+  void observe_row(const Row& row, Index r, bool has_sink, RowSink& sink) const {
     const Index recent_begin = first_key_from(row, row.query - kRecentKeys + 1);
     const Index recent_end = first_key_from(row, row.query + kRecentKeys);
-    const Index rest_begin = std::max(sinks_end, recent_begin);
-    const Held sinks = keys_between(row, 0, sinks_end);
-    Held distant = keys_between(row, sinks_end, recent_begin);
-    distant += keys_between(row, std::max(sinks_end, recent_end), n);
-    const Held recent_alone = keys_between(row, rest_begin, recent_end);
-    const double mass = sinks.mass + distant.mass + recent_alone.mass;
-    if (mass == 0) return;  // no distribution over keys
-    Held recent = keys_between(row, recent_begin, std::min(sinks_end, recent_end));
-    recent += recent_alone;
-    Held duplicate, induction;
+    Held sinks, recent_sinks;
+    for (const std::uint32_t j : row.sinks) {
+      sinks += key_number(row, j);
+      if (j >= recent_begin && j < recent_end) recent_sinks += key_number(row, j);
+    }
+    OfKind previous, duplicate, induction;
+    OfKind recent{keys_between(row, recent_begin, recent_end), recent_sinks};
+    OfKind distant{keys_between(row, 0, recent_begin), sinks};
+    distant.all += keys_between(row, recent_end, row.n());
+    distant.sinks -= recent_sinks;
+    Held whole = recent.all;
+    whole += distant.all;
+    if (whole.mass == 0) return;  // no distribution over keys
+    // A sink is no distant key.
+    distant.all -= distant.sinks;
+    distant.sinks = {};
+    previous.add(row, row.query - 1);
     if (!earlier_.empty()) {
       for (Index copy = earlier_[row.query]; copy >= 0; copy = earlier_[copy]) {
         if (copy + 1 < row.keys.begin) break;
-        duplicate += key_at(row, copy);
-        induction += key_at(row, copy + 1);
+        duplicate.add(row, copy);
+        induction.add(row, copy + 1);
       }
     }
+    Held rest = whole;
+    rest -= sinks;
     // In the order of kRoles.
-    const std::array<Held, kRoles.size()> all = {
-        sinks, key_at(row, row.query - 1), recent, distant, duplicate, induction};
-    for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::array<OfKind, kRoles.size()> kinds = {previous, recent, distant, duplicate,
+                                                     induction};
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      Held held = kinds[k].all;
       // Where no key is of the kind, or every one, the row says nothing of the head.
-      if (all[k].keys == 0 || all[k].keys == n) continue;
-      sink.set(r, shares_[k], all[k].mass / mass);
+      if (held.keys == 0 || held.keys == whole.keys) continue;
+      sink.set(r, shares_[k], held.mass / whole.mass);
+      held -= kinds[k].sinks;
+      // Of the weight beyond the sinks, row by row: a row counts by as much of it as it has.
+      const double counts_as = rest.mass / (has_sink ? 1.0 : whole.mass);
+      if (held.keys == 0 || held.keys == rest.keys || !(counts_as > 0)) continue;
+      sink.set(r, beyond_[k], 0, std::max(0.0, held.mass) / rest.mass, counts_as);
       sink.set(r, chance_, static_cast<Index>(k),
-               static_cast<double>(all[k].keys) / static_cast<double>(n));
+               static_cast<double>(held.keys) / static_cast<double>(rest.keys), counts_as);
     }
   }
 
-  std::array<MetricHandle, kRoles.size()> shares_;
+  std::array<MetricHandle, kRoles.size()> shares_, beyond_;
   MetricHandle chance_;
   std::vector<Index> earlier_;  // where the token stood last before a position; -1: nowhere
 };

@@ -1,5 +1,6 @@
-// The roles group: what share of its weight a head puts on the keys that heads are named after, and
-// what even weights would put there (docs/mathematics.md 7a, docs/roles.md).
+// The roles group: what share of its weight a head puts on the keys that heads are named after, of
+// all of it and of what lies beyond its sinks, and what even weights would put there
+// (docs/mathematics.md 7c, docs/roles.md).
 #pragma once
 
 #include <array>
@@ -9,7 +10,6 @@
 
 namespace headgauge {
 
-inline constexpr Index kSinkKeys = 4;     // the first keys of the text
 inline constexpr Index kRecentKeys = 64;  // a recent key is less than that many tokens away
 
 // A kind of keys: its label along the dim "role", and the metric of the share on it.
@@ -17,8 +17,7 @@ struct Role {
   const char* label;
   const char* metric;
 };
-inline constexpr std::array<Role, 6> kRoles = {{
-    {"sinks", "weight_sinks"},
+inline constexpr std::array<Role, 5> kRoles = {{
     {"previous", "weight_previous"},
     {"recent", "weight_recent"},
     {"distant", "weight_distant"},

@@ -4,40 +4,28 @@
 #include <cmath>
 
 #include "kernels/top.hpp"
+#include "kernels/weight_sums.hpp"
 
 namespace headgauge {
 namespace {
 
-// Entropy of the weights beyond the first key, renormalised. From the sums of the whole row where
-// the first key holds less than half of a long row; directly elsewhere, because 1 - p_1 loses its
-// digits, and so does a difference that is exactly 0 for two keys.
-double entropy_without_first(const Row& row) {
-  constexpr Index kShort = 16;
-  const double total = row.sums.abs_mass;
-  const double first = std::abs(static_cast<double>(row.weights[0])) / total;
-  if (first < 0.5 && row.n() > kShort) {
-    const double rest = 1 - first;
-    const double term = first > 0 ? first * std::log(first) : 0;
-    return (row.sums.entropy + term) / rest + std::log(rest);
-  }
-  double mass = 0;
-  for (float w : row.weights.subspan(1)) mass += std::abs(w);
-  if (mass == 0) return kUndefined;
-  double entropy = 0;
-  for (float w : row.weights.subspan(1)) {
-    const double p = std::abs(static_cast<double>(w)) / mass;
-    if (p > 0) entropy -= p * std::log(p);
-  }
-  return entropy;
-}
-
-double mean_distance(const Row& row) {
+// sum |a| |t - j|.
+double weighted_distance(const Row& row) {
   double sum = 0;
   for (Index j = 0; j < row.n(); ++j) {
     const Index distance = std::abs(row.query - row.key(j));
     sum += std::abs(static_cast<double>(row.weights[j])) * static_cast<double>(distance);
   }
-  return sum / row.sums.abs_mass;
+  return sum;
+}
+
+double weighted_distance_to_sinks(const Row& row) {
+  double sum = 0;
+  for (const std::uint32_t j : row.sinks) {
+    const Index distance = std::abs(row.query - row.key(j));
+    sum += std::abs(static_cast<double>(row.weights[j])) * static_cast<double>(distance);
+  }
+  return sum;
 }
 
 class WeightsMeasure final : public Measure {
@@ -46,26 +34,23 @@ class WeightsMeasure final : public Measure {
 
   void declare(MetricRegistry& metrics) override {
     mass_ = metrics.add("mass");
-    entropy_ = metrics.add("entropy");
-    entropy_normalized_ = metrics.add("entropy_normalized");
-    entropy_without_sink_ = metrics.add("entropy_without_sink");
-    effective_tokens_ = metrics.add("effective_tokens");
-    participation_ratio_ = metrics.add("participation_ratio");
-    max_weight_ = metrics.add("max_weight");
-    mass_90_ = metrics.add("mass_90");
-    sink_weight_ = metrics.add("sink_weight");
-    attention_distance_ = metrics.add("attention_distance");
+    all_.declare(metrics, "");
+    first_weight_ = metrics.add("first_weight");
     logit_range_ = metrics.add("logit_range");
     scaled_weight_min_ = metrics.add("scaled_weight_min");
     scaled_weight_max_ = metrics.add("scaled_weight_max");
     visible_keys_ = metrics.add("visible_keys");
+    max_weight_ = metrics.add("max_weight");
+    sink_weight_ = metrics.add("sink_weight");
+    sink_keys_ = metrics.add("sink_keys");
+    beyond_.declare(metrics, "_beyond_sinks");
+    max_beyond_ = metrics.add("max_weight_beyond_sinks");
   }
 
-  MeasureNeeds needs() const override { return {.weights = true}; }
+  MeasureNeeds needs() const override { return {.weights = true, .sinks = true}; }
 
   void observe(const RowBlock& block, int slot, RowSink& sink) override {
-    Workspace& work = work_[slot];
-    const bool is_signed = block.normalizer->traits().is_signed;
+    const NormalizerTraits traits = block.normalizer->traits();
     for (Index r = 0; r < block.size(); ++r) {
       const Row& row = block.rows[r];
       const auto n = static_cast<double>(row.n());
@@ -73,38 +58,95 @@ class WeightsMeasure final : public Measure {
       sink.set(r, mass_, sums.mass);
       sink.set(r, max_weight_, sums.max);
       // The first key of the text, which a sliding window may have left behind or a mask hidden.
-      sink.set(r, sink_weight_, row.key(0) == 0 ? row.weights[0] : 0.0);
+      sink.set(r, first_weight_, row.key(0) == 0 ? row.weights[0] : 0.0);
       sink.set(r, logit_range_, sums.max_logit - sums.min_logit);
       sink.set(r, scaled_weight_min_, n * sums.min);
       sink.set(r, scaled_weight_max_, n * sums.max);
       sink.set(r, visible_keys_, n);
-      if (sums.abs_mass == 0) continue;  // no distribution over keys
-      sink.set(r, entropy_, sums.entropy);
-      sink.set(r, effective_tokens_, std::exp(sums.entropy));
-      sink.set(r, participation_ratio_, sums.abs_mass * sums.abs_mass / sums.square);
-      std::span<const float> magnitudes = row.weights;
-      if (is_signed) {
-        work.magnitudes.resize(row.weights.size());
-        std::ranges::transform(row.weights, work.magnitudes.begin(),
-                               [](float w) { return std::abs(w); });
-        magnitudes = work.magnitudes;
-      }
-      sink.set(r, mass_90_, static_cast<double>(mass_quantile(magnitudes, 0.9, work.select)));
-      if (!block.head->cross) sink.set(r, attention_distance_, mean_distance(row));
-      if (row.n() < 2) continue;
-      sink.set(r, entropy_normalized_, sums.entropy / std::log(n));
-      sink.set(r, entropy_without_sink_, entropy_without_first(row));
+      sink.set(r, sink_keys_, static_cast<double>(row.sinks.size()));
+      if (sums.abs_mass > 0) observe_spread(block, r, traits, work_[slot], sink);
     }
   }
 
  private:
   struct Workspace {
     TopWorkspace select;
-    std::vector<float> magnitudes;  // of signed weights
+    std::vector<float> magnitudes;  // of signed weights, or of those beyond the sinks
   };
-  MetricHandle mass_, entropy_, entropy_normalized_, entropy_without_sink_, effective_tokens_,
-      participation_ratio_, max_weight_, mass_90_, sink_weight_, attention_distance_, logit_range_,
-      scaled_weight_min_, scaled_weight_max_, visible_keys_;
+
+  // How widely weights spread: the metrics that there are of all weights of a row, and of those
+  // beyond its sinks.
+  struct Spread {
+    MetricHandle entropy, entropy_normalized, effective_tokens, participation_ratio, mass_90,
+        attention_distance;
+    void declare(MetricRegistry& metrics, const std::string& suffix) {
+      entropy = metrics.add("entropy" + suffix);
+      entropy_normalized = metrics.add("entropy_normalized" + suffix);
+      effective_tokens = metrics.add("effective_tokens" + suffix);
+      participation_ratio = metrics.add("participation_ratio" + suffix);
+      mass_90 = metrics.add("mass_90" + suffix);
+      attention_distance = metrics.add("attention_distance" + suffix);
+    }
+    // `weights` are without signs, `distance` is sum a |t - j| (NaN: none), and the row counts as
+    // `rows`.
+    void set(RowSink& sink, Index r, std::span<const float> weights, const WeightSums& sums,
+             double distance, double rows, TopWorkspace& work) const {
+      sink.set(r, entropy, 0, sums.entropy, rows);
+      sink.set(r, effective_tokens, 0, std::exp(sums.entropy), rows);
+      sink.set(r, participation_ratio, 0, sums.abs_mass * sums.abs_mass / sums.square, rows);
+      sink.set(r, mass_90, 0, static_cast<double>(mass_quantile(weights, 0.9, work)), rows);
+      sink.set(r, attention_distance, 0, distance / sums.abs_mass, rows);
+      if (weights.size() < 2) return;
+      const double longest = std::log(static_cast<double>(weights.size()));
+      sink.set(r, entropy_normalized, 0, sums.entropy / longest, rows);
+    }
+  };
+
+  void observe_spread(const RowBlock& block, Index r, const NormalizerTraits& traits,
+                      Workspace& work, RowSink& sink) const {
+    const Row& row = block.rows[r];
+    std::span<const float> weights = row.weights;
+    if (traits.is_signed) weights = beyond(row, {}, work);
+    const double distance = block.head->cross ? kUndefined : weighted_distance(row);
+    all_.set(sink, r, weights, row.sums, distance, 1, work.select);
+
+    // A sink that is no key takes what the weights lack to 1.
+    const double total = traits.has_sink ? 1.0 : row.sums.abs_mass;
+    WeightSums sums = row.sums;
+    if (!row.sinks.empty()) {
+      weights = beyond(row, row.sinks, work);
+      sums = weights.empty() ? WeightSums{} : sum_weights(weights, Extremes{});
+    }
+    const double share = sums.abs_mass / total;
+    sink.set(r, sink_weight_, row.sinks.empty() && !traits.has_sink ? 0.0 : 1 - share);
+    if (share == 0) return;
+    beyond_.set(sink, r, weights, sums, distance - weighted_distance_to_sinks(row), share,
+                work.select);
+    const double largest = std::max(sums.max, -sums.min);
+    sink.set(r, max_beyond_, 0, largest / sums.abs_mass, share);
+  }
+
+  // The weights of a row, without signs, that are not on these of its keys.
+  static std::span<const float> beyond(const Row& row, std::span<const std::uint32_t> sinks,
+                                       Workspace& work) {
+    work.magnitudes.clear();
+    auto from = row.weights.begin();
+    const auto copy_to = [&](auto end) {
+      work.magnitudes.insert(work.magnitudes.end(), from, end);
+      from = end;
+    };
+    for (const std::uint32_t j : sinks) {
+      copy_to(row.weights.begin() + j);
+      ++from;
+    }
+    copy_to(row.weights.end());
+    for (float& w : work.magnitudes) w = std::abs(w);
+    return work.magnitudes;
+  }
+
+  MetricHandle mass_, max_weight_, first_weight_, logit_range_, scaled_weight_min_,
+      scaled_weight_max_, visible_keys_, sink_weight_, sink_keys_, max_beyond_;
+  Spread all_, beyond_;
   std::vector<Workspace> work_;
 };
 

@@ -19,6 +19,7 @@ class SinkSoftmax final : public Normalizer {
   NormalizerTraits traits() const override {
     NormalizerTraits traits;
     traits.simplex = false;
+    traits.has_sink = true;
     traits.lipschitz = 0.5;
     return traits;
   }

@@ -5,7 +5,8 @@ namespace headgauge {
 
 inline constexpr double kDispersed = 0.95;     // of the largest entropy
 inline constexpr double kCollapsed = 0.05;     // likewise
-inline constexpr double kSink = 0.3;           // of the weight
+inline constexpr double kSink = 0.3;           // of the weight, on sinks
+inline constexpr double kDormant = 0.95;       // likewise; what little is left is not judged
 inline constexpr double kOverSelected = 0.06;  // of the keys; paper A's share of L
 inline constexpr double kSensitive = 0.25;     // half of the bound 1/(2T)
 inline constexpr double kRedundant = 0.8;      // overlap of the top keys

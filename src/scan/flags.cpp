@@ -32,17 +32,21 @@ std::optional<Finding> above(const std::optional<MetricCell>& cell, double thres
 }
 
 std::optional<Finding> dispersed(const Results& results, const HeadName& head) {
-  return above(find_cell_of_head(results, "entropy_normalized", head), kDispersed);
+  return above(beyond_sinks(results, "entropy_normalized", head), kDispersed);
 }
 
 std::optional<Finding> collapsed(const Results& results, const HeadName& head) {
-  const auto cell = find_cell_of_head(results, "entropy_normalized", head);
+  const auto cell = beyond_sinks(results, "entropy_normalized", head);
   if (!cell) return std::nullopt;
   return Finding{cell->value < kCollapsed, cell->value, kCollapsed, std::nullopt};
 }
 
-std::optional<Finding> sink(const Results& results, const HeadName& head) {
+std::optional<Finding> rests_on_sinks(const Results& results, const HeadName& head) {
   return above(find_cell_of_head(results, "sink_weight", head), kSink);
+}
+
+std::optional<Finding> dormant(const Results& results, const HeadName& head) {
+  return above(find_cell_of_head(results, "sink_weight", head), kDormant);
 }
 
 // No better than with the pairing of weights and keys permuted: the excess is not shown to be above
@@ -62,7 +66,7 @@ std::optional<Finding> saturated(const Results& results, const HeadName& head) {
 }
 
 std::optional<Finding> over_selected(const Results& results, const HeadName& head) {
-  const auto needed = find_cell_of_head(results, "mass_90", head);
+  const auto needed = beyond_sinks(results, "mass_90", head);
   const auto visible = find_cell_of_head(results, "visible_keys", head);
   if (!needed || !visible || visible->value <= 0) return std::nullopt;
   const double share = needed->value / visible->value;
@@ -88,9 +92,10 @@ std::optional<Finding> slow(const Results& results, const HeadName& head) {
 
 template <std::size_t role>
 std::optional<Finding> has_role(const Results& results, const HeadName& head) {
-  const auto found = role_of(results, head);
-  if (!found) return std::nullopt;
-  return Finding{found->role == role, found->share, found->threshold, std::nullopt};
+  const auto roles = roles_of(results, head);
+  const auto found = std::ranges::find(roles, role, &FoundRole::role);
+  if (found == roles.end()) return std::nullopt;
+  return Finding{true, found->share, found->threshold, std::nullopt};
 }
 
 struct Entry {
@@ -101,8 +106,9 @@ struct Entry {
 template <std::size_t role>
 Entry role_entry(const char* short_name, const char* keys) {
   const std::string meaning =
-      fmt::format("the share of its weight {} ({}) is at least {:g} of the way from chance to 1",
-                  keys, kRoles[role].metric, kRole);
+      fmt::format("the share {} of its weight beyond the sinks is at least {:g} of the way from "
+                  "chance to 1",
+                  keys, kRole);
   return {{fmt::format("role_{}", kRoles[role].label), short_name, meaning,
            "ARENA 3.0's detectors of heads, score > 0.4; share as in TransformerLens's "
            "head_detector; the comparison with chance is headgauge's",
@@ -112,21 +118,24 @@ Entry role_entry(const char* short_name, const char* keys) {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {{"dispersed", "disp", fmt::format("entropy above {} of its maximum", kDispersed),
+      {{"dispersed", "disp", fmt::format("entropy beyond the sinks above {} of its maximum", kDispersed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        dispersed},
-      {{"collapsed", "coll", fmt::format("entropy below {} of its maximum", kCollapsed),
+      {{"collapsed", "coll", fmt::format("entropy beyond the sinks below {} of its maximum", kCollapsed),
         "headgauge's cut-off; entropy as in Zhai et al. 2023 (arXiv 2303.06296)"},
        collapsed},
-      {{"sink", "sink", fmt::format("more than {} of its weight on the first token", kSink),
-        "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3"},
-       sink},
+      {{"dormant", "dorm",
+        fmt::format("more than {} of its weight on sinks: on this text it looks at nothing else",
+                    kDormant),
+        "Guo et al. 2024 (arXiv 2410.13835), dormant heads; the cut-off is headgauge's"},
+       dormant},
       {{"saturated", "sat",
         fmt::format("separability less than {} above that of its weights permuted", kNoExcess),
         "arXiv 2508.17821, section on separability; the null and the cut-off are headgauge's"},
        saturated},
       {{"over_selected", "over",
-        fmt::format("90 % of its weight on more than {:g} % of its keys", 100 * kOverSelected),
+        fmt::format("90 % of its weight beyond the sinks on more than {:g} % of its keys",
+                    100 * kOverSelected),
         "arXiv 2508.17821, critical N below 6 % of L"},
        over_selected},
       {{"sensitive", "sens",
@@ -143,12 +152,14 @@ const std::vector<Entry>& entries() {
                     kSlow),
         "arXiv 2512.10656, rate 1/(2 (1 + H^2)); the cut-off is headgauge's"},
        slow},
-      role_entry<0>("1st4", "on the first 4 tokens"),
-      role_entry<1>("prev", "on the token before"),
-      role_entry<2>("near", "on the recent 64 tokens"),
-      role_entry<3>("far", "on tokens that are neither the first 4 nor the recent 64"),
-      role_entry<4>("copy", "on earlier copies of the token"),
-      role_entry<5>("ind", "on what followed earlier copies of the token"),
+      {{"role_sinks", "sink", fmt::format("more than {} of its weight on sinks", kSink),
+        "Gu et al. 2024 (arXiv 2410.10781), eps = 0.3; for any key, not the first alone", true},
+       rests_on_sinks},
+      role_entry<0>("prev", "on the token before"),
+      role_entry<1>("near", "on the recent 64 tokens"),
+      role_entry<2>("far", "on tokens 64 or more away"),
+      role_entry<3>("copy", "on earlier copies of the token"),
+      role_entry<4>("ind", "on what followed earlier copies of the token"),
   };
   return list;
 }

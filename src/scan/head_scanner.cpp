@@ -8,6 +8,7 @@
 
 #include "heads/masked_row.hpp"
 #include "heads/scores.hpp"
+#include "measures/key_ranges.hpp"
 
 namespace headgauge {
 
@@ -54,6 +55,7 @@ HeadScanner::HeadScanner(std::span<const std::unique_ptr<Measure>> measures,
   for (const auto& measure : measures) {
     needs_.weights = needs_.weights || measure->needs().weights;
     needs_.top = std::max(needs_.top, measure->needs().top);
+    needs_.sinks = needs_.sinks || measure->needs().sinks;
     needs_.original = needs_.original || measure->needs().original;
     needs_.changes = needs_.changes || measure->needs().changes;
   }
@@ -155,10 +157,21 @@ void HeadScanner::weigh(const HeadInput& head, Index r, Workspace& work) const {
   if (row.left_out == Row::LeftOut::no && is_beyond_float32(row, *present_.normalizer)) {
     row.left_out = Row::LeftOut::beyond_float32;
   }
+}
+
+void HeadScanner::mark(Index r, Workspace& work) const {
+  Row& row = work.rows[r];
   if (needs_.top > 0) {
     const auto out = std::span(work.top).subspan(r * needs_.top, needs_.top);
     row.top = out.first(select_top(ranking(row, work), needs_.top, out, work.select));
   }
+  std::vector<std::uint32_t>& sinks = work.sinks[r];
+  sinks.clear();
+  for (const Index position : sinks_) {
+    const Index key = first_key_from(row, position);
+    if (key < row.n() && row.key(key) == position) sinks.push_back(key);
+  }
+  row.sinks = sinks;
 }
 
 void HeadScanner::weigh_original(Index r, Workspace& work) const {
@@ -193,24 +206,20 @@ void HeadScanner::pack(const HeadInput& head, bool unit) {
   packed.of = of;
 }
 
-void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums) {
-  Workspace& work = workspaces_[slot];
+void HeadScanner::weigh_tile(const HeadInput& head, const Tile& tile, bool marked,
+                             Workspace& work) {
   const Index rows = std::ssize(tile.queries);
   const Index count = head.key_count(plan_.used_lengths()[head.document]);
   const Index keys = head.visibility.range(tile.queries.back(), count).end;
   work.logits = tile_view(work.logit_memory, rows, keys);
   if (present_.weights) work.weights = tile_view(work.weight_memory, rows, keys);
   if (present_.original != nullptr) work.original = tile_view(work.original_memory, rows, keys);
-  if (work.values.empty()) {
-    work.values = work.stand_for = Matrix<double>(kBlockRows, layout_.cells());
-  }
-  work.top.resize(kBlockRows * needs_.top);
   work.rows.assign(rows, Row{});
   work.positions.resize(kBlockRows);
-
+  work.top.resize(kBlockRows * needs_.top);
+  work.sinks.resize(kBlockRows);
   for (Index r = 0; r < rows; ++r) {
     work.rows[r].query = tile.queries[r];
-    work.rows[r].group = tile.groups[r];
     work.rows[r].keys = head.visibility.range(tile.queries[r], count);
   }
   for (Index first = 0; first < rows; first += kScoredRows) {
@@ -219,8 +228,19 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, H
     for (Index r = first; r < first + scored; ++r) {
       select(head, r, work);
       weigh(head, r, work);
+      if (marked) mark(r, work);
     }
   }
+}
+
+void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums) {
+  Workspace& work = workspaces_[slot];
+  const Index rows = std::ssize(tile.queries);
+  if (work.values.empty()) {
+    work.values = work.stand_for = Matrix<double>(kBlockRows, layout_.cells());
+  }
+  weigh_tile(head, tile, true, work);
+  for (Index r = 0; r < rows; ++r) work.rows[r].group = tile.groups[r];
 
   const RowBlock block{&head, present_.normalizer, work.rows};
   const MatrixView<double> values = work.values.view().block(0, rows, 0, layout_.cells());
@@ -238,16 +258,28 @@ void HeadScanner::scan_tile(const HeadInput& head, const Tile& tile, int slot, H
 }
 
 void HeadScanner::scan(const HeadInput& head, const HeadInput& original, HeadSums& sums) {
+  const bool scores = layout_.cells() > 0 || needs_.weights;
+  if (scores) prepare(head, original);
+  HeadInput with_sinks = head;
+  if (scores && needs_.sinks) sinks_ = find_sinks(head);
+  with_sinks.sinks = sinks_;
   for (const auto& measure : measures_) {
-    if (!stop_.stop_requested()) measure->begin_head(head, pool_);
+    if (!stop_.stop_requested()) measure->begin_head(with_sinks, pool_);
   }
   sums.begin(head.document);
-  if (layout_.cells() > 0 || needs_.weights) scan_rows(head, original, sums);
+  if (scores) {
+    const auto& tiles = sums.document().tiles;
+    const Index count = std::ssize(tiles);
+    // The longest rows first, so that no thread is left with the largest tile at the end.
+    pool_.for_each_slot(count, [&](Index i, int slot) {
+      if (!stop_.stop_requested()) scan_tile(with_sinks, tiles[count - 1 - i], slot, sums);
+    });
+  }
   sums.finish();
-  for (const auto& measure : measures_) measure->end_head(head, sums);
+  for (const auto& measure : measures_) measure->end_head(with_sinks, sums);
 }
 
-void HeadScanner::scan_rows(const HeadInput& head, const HeadInput& original, HeadSums& sums) {
+void HeadScanner::prepare(const HeadInput& head, const HeadInput& original) {
   present_ = {};
   present_.normalizer = head.normalizer != nullptr ? head.normalizer : softmax_.get();
   present_.traits = present_.normalizer->traits();
@@ -268,12 +300,6 @@ void HeadScanner::scan_rows(const HeadInput& head, const HeadInput& original, He
   }
   pack(head, traits.unit_norms);
   if (present_.rescored()) pack(head, present_.original_traits.unit_norms);
-  const auto& tiles = sums.document().tiles;
-  const Index count = std::ssize(tiles);
-  // The longest rows first, so that no thread is left with the largest tile at the end.
-  pool_.for_each_slot(count, [&](Index i, int slot) {
-    if (!stop_.stop_requested()) scan_tile(head, tiles[count - 1 - i], slot, sums);
-  });
 }
 
 }  // namespace headgauge

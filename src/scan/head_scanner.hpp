@@ -62,6 +62,7 @@ class HeadScanner {
     MatrixView<float> original;  // weights without what the scan changes: rows x keys
     std::vector<std::uint32_t> top;
     std::vector<Row> rows;
+    std::vector<std::vector<std::uint32_t>> sinks;  // by row
     std::vector<std::vector<std::uint32_t>> positions;  // by row, where a mask leaves gaps
     std::vector<float> magnitudes;
     std::vector<float> original_row;  // where a mask leaves gaps
@@ -100,11 +101,18 @@ class HeadScanner {
   // The logits of row r: those of its range, or of the keys that the mask leaves of it.
   void select(const HeadInput& head, Index r, Workspace& work);
   std::span<const float> ranking(const Row& row, Workspace& work) const;
-  // Weights, sums and top keys of row r of the tile.
+  // Weights and sums of row r of the tile.
   void weigh(const HeadInput& head, Index r, Workspace& work) const;
+  // Top keys and sinks of row r of the tile.
+  void mark(Index r, Workspace& work) const;
+  // The rows of a tile with their weights and, where they are for the measures, their marks.
+  void weigh_tile(const HeadInput& head, const Tile& tile, bool marked, Workspace& work);
+  // The sinks of the present head, by its own weights (src/scan/head_sinks.cpp).
+  std::vector<Index> find_sinks(const HeadInput& head);
   // The weights of row r without what the scan changes.
   void weigh_original(Index r, Workspace& work) const;
-  void scan_rows(const HeadInput& head, const HeadInput& original, HeadSums& sums);
+  // Sets what follows from the normalizers and masks of the two, and packs the keys.
+  void prepare(const HeadInput& head, const HeadInput& original);
   void scan_tile(const HeadInput& head, const Tile& tile, int slot, HeadSums& sums);
 
   std::unique_ptr<Normalizer> softmax_;
@@ -115,6 +123,7 @@ class HeadScanner {
   std::stop_token stop_;
   MeasureNeeds needs_;
   Present present_;
+  std::vector<Index> sinks_;  // of the present head, ascending
   std::array<PackedKeys, 2> packed_;  // as they are, and at length 1
   std::atomic<Index> without_keys_ = 0, beyond_float32_ = 0;
   std::vector<Workspace> workspaces_;

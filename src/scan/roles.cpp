@@ -1,8 +1,6 @@
 #include "scan/roles.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <string>
 
 #include "measures/roles.hpp"
 #include "scan/flag_thresholds.hpp"
@@ -16,33 +14,37 @@ bool is_wide(std::string_view label) {
 }
 
 std::optional<FoundRole> judge(const Results& results, const HeadName& head, std::size_t role) {
-  const auto share = find_cell_of_head(results, kRoles[role].metric, head);
+  const auto share = beyond_sinks(results, kRoles[role].metric, head);
   const auto chance = find_cell(
       results, "role_chance",
       {{"layer", head.layer_index}, {"head", head.head_index}, {"role", static_cast<Index>(role)}});
   if (!share || !chance || chance->value >= 1) return std::nullopt;
   if (results.require_metric(share->metric).at(share->index).rows < kJudgedRows)
     return std::nullopt;
-  const double room = 1 - chance->value;
-  const FoundRole found{role, share->value, chance->value + kRole * room,
-                        (share->value - chance->value) / room};
-  if (found.beyond < kRole) return std::nullopt;
-  return found;
+  const double threshold = chance->value + kRole * (1 - chance->value);
+  if (share->value < threshold) return std::nullopt;
+  return FoundRole{role, share->value, threshold};
 }
 
 }  // namespace
 
-std::optional<FoundRole> role_of(const Results& results, const HeadName& head) {
-  std::optional<FoundRole> best;
+std::optional<MetricCell> beyond_sinks(const Results& results, std::string_view metric,
+                                       const HeadName& head) {
+  const auto resting = find_cell_of_head(results, "sink_weight", head);
+  if (!resting || resting->value > kDormant) return std::nullopt;
+  return find_cell_of_head(results, std::string(metric) + "_beyond_sinks", head);
+}
+
+std::vector<FoundRole> roles_of(const Results& results, const HeadName& head) {
+  std::vector<FoundRole> found;
   for (const bool wide : {false, true}) {
     for (std::size_t role = 0; role < kRoles.size(); ++role) {
       if (is_wide(kRoles[role].label) != wide) continue;
-      const auto found = judge(results, head, role);
-      if (found && (!best || found->beyond > best->beyond)) best = found;
+      if (const auto one = judge(results, head, role)) found.push_back(*one);
     }
-    if (best) break;
+    if (!found.empty()) break;
   }
-  return best;
+  return found;
 }
 
 }  // namespace headgauge
